@@ -1,0 +1,27 @@
+"""pitlake: whoever asks as of T cannot see anything that was not public at T, because it is not there.
+
+The public Python door. Names are imported when first used, so that the gate's rules (standard library only) can be
+imported where pitlake's dependencies are not installed. Nothing else belongs here.
+"""
+
+__version__ = "0.1.0"
+__all__ = ["Lake", "PitlakeError", "connect", "parse_instant"]
+
+_HOMES = {
+    "Lake": "pitlake.lake",
+    "PitlakeError": "pitlake.errors",
+    "connect": "pitlake.session",
+    "parse_instant": "pitlake.gate.rules",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pitlake' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list:
+    return sorted(__all__)

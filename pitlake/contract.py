@@ -1,0 +1,152 @@
+"""The dataset contract: the one entry from which a dataset's schema, gate, view, checks and dictionary page come.
+
+The contracts themselves live in pitlake/datasets, one file a dataset. Nothing here reads or writes data.
+Called by everything that needs to know what a dataset is.
+"""
+
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from functools import cached_property
+
+import pyarrow as pa
+
+from pitlake.gate.rules import SOURCES, is_forbidden_key
+
+INSTANT = pa.timestamp("us", "UTC")
+
+TYPES: dict[str, pa.DataType] = {
+    "string": pa.string(),
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "bool": pa.bool_(),
+    "instant": INSTANT,
+    "date": pa.date32(),
+    "json": pa.string(),
+    "strings": pa.list_(pa.string()),
+}
+
+SYSTEM_FIELDS = (
+    pa.field("available_at", INSTANT, nullable=False),
+    pa.field("available_at_source", pa.string(), nullable=False),
+    pa.field("evidence", pa.string(), nullable=False),
+    pa.field("observed_at", INSTANT, nullable=False),
+    pa.field("content_hash", pa.binary(), nullable=False),
+)
+
+GAP_TYPES = ("no_data", "pit_excluded", "unverifiable", "upstream_error")
+
+GAP_SCHEMA = pa.schema(
+    [
+        pa.field("dataset", pa.string(), nullable=False),
+        pa.field("gap_type", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("locator", pa.string(), nullable=False),
+        pa.field("partition", pa.string(), nullable=False),
+        pa.field("run_id", pa.string(), nullable=False),
+        pa.field("available_at", INSTANT, nullable=False),
+        pa.field("observed_at", INSTANT, nullable=False),
+    ]
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One business column. `type` is a key of TYPES; `json` is a string that holds canonical JSON."""
+
+    name: str
+    type: str
+    meaning: str
+    unit: str = ""
+    required: bool = False
+
+    @property
+    def arrow(self) -> pa.Field:
+        """The Arrow field rows are stored with."""
+        return pa.field(self.name, TYPES[self.type], nullable=not self.required)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GapRule:
+    """When a source record becomes a gap instead of a row. `reason` is the text the gap carries."""
+
+    type: str
+    reason: str
+    when: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """Everything that is decided about a dataset.
+
+    key: natural key; views show, per key, the newest revision as of T. identity: the source record's identity, by
+    which a record seen again is recognised (default: key). entity: the column files are sorted by, before
+    available_at. tiebreak: columns that order revisions of one key that became available at the same instant.
+    freshness: how old the newest available_at may be on a trading day before a warning.
+    """
+
+    name: str
+    title: str
+    summary: str
+    availability: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    entity: str
+    source_tag: str
+    gap_rules: tuple[GapRule, ...] = ()
+    identity: tuple[str, ...] = ()
+    tiebreak: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    group: str = "graph"
+    lane: int = 1
+    open_only: bool = False
+    partitioned: bool = True
+    first_day: date = date(2023, 1, 1)
+    freshness: timedelta | None = None
+    owner: str = "data"
+    _names: frozenset[str] = field(init=False, repr=False, default=frozenset())
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        object.__setattr__(self, "_names", frozenset(names))
+        if not self.identity:
+            object.__setattr__(self, "identity", self.key)
+        self._refuse(len(names) != len(self._names), "a column is named twice")
+        self._refuse(any(is_forbidden_key(name) for name in names), "a column has a forbidden name")
+        self._refuse(bool(self._names & {system.name for system in SYSTEM_FIELDS}), "a column has a system name")
+        self._refuse(not {*self.key, *self.identity, *self.tiebreak, self.entity} <= self._names, "an unknown column is referred to")
+        self._refuse(self.source_tag not in SOURCES, "the source tag is not one of the gate's")
+        self._refuse(not all(column.meaning for column in self.columns), "a column has no meaning")
+
+    def _refuse(self, wrong: bool, problem: str) -> None:
+        if wrong:
+            raise ValueError(f"contract of dataset {self.name}: {problem}")
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """The stored schema: business columns, then the system columns."""
+        return pa.schema([column.arrow for column in self.columns] + list(SYSTEM_FIELDS))
+
+    @cached_property
+    def content_columns(self) -> tuple[str, ...]:
+        """The columns `content_hash` covers, in order: every business column."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def agent_columns(self) -> tuple[str, ...]:
+        """The columns of the agent-facing view, in order."""
+        return ("available_at", "available_at_source", *self.content_columns, "evidence")
+
+    @cached_property
+    def json_columns(self) -> tuple[str, ...]:
+        """The columns whose strings hold JSON."""
+        return tuple(column.name for column in self.columns if column.type == "json")
+
+    @cached_property
+    def revision_order(self) -> tuple[str, ...]:
+        """What orders the revisions of one key, oldest first; content_hash makes it total."""
+        return ("available_at", *self.tiebreak, "content_hash")
+
+
+def gap_table_name(dataset: str) -> str:
+    """The lake table that holds a dataset's gaps."""
+    return f"gaps/{dataset}"

@@ -1,0 +1,32 @@
+"""The catalogue: one module a dataset, each with one `DATASET`. The file name is the dataset's name.
+
+Adding a dataset is adding a file here; nothing registers it. Called by whoever needs a contract by name.
+"""
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from pitlake.contract import Dataset
+from pitlake.errors import BadInput
+
+
+@cache
+def all_datasets() -> dict[str, Dataset]:
+    """Every contract, by dataset name, in alphabetical order."""
+    return {name: _load(name) for name in sorted(module.name for module in iter_modules(__path__))}
+
+
+def get(name: str) -> Dataset:
+    """The contract of one dataset. Raises BadInput naming the datasets there are."""
+    try:
+        return all_datasets()[name]
+    except KeyError:
+        raise BadInput("dataset", f"there is no dataset {name!r}", f"choose one of {', '.join(all_datasets())}") from None
+
+
+def _load(name: str) -> Dataset:
+    dataset = import_module(f"{__name__}.{name}").DATASET
+    if dataset.name != name:
+        raise ValueError(f"pitlake/datasets/{name}.py describes a dataset called {dataset.name!r}")
+    return dataset
