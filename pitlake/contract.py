@@ -4,7 +4,7 @@ The contracts themselves live in pitlake/datasets, one file a dataset. Nothing h
 Called by everything that needs to know what a dataset is.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
 
@@ -103,17 +103,17 @@ class Dataset:
     first_day: date = date(2023, 1, 1)
     freshness: timedelta | None = None
     owner: str = "data"
-    _names: frozenset[str] = field(init=False, repr=False, default=frozenset())
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
-        object.__setattr__(self, "_names", frozenset(names))
+        known = frozenset(names)
         if not self.identity:
             object.__setattr__(self, "identity", self.key)
-        self._refuse(len(names) != len(self._names), "a column is named twice")
+        self._refuse(len(names) != len(known), "a column is named twice")
         self._refuse(any(is_forbidden_key(name) for name in names), "a column has a forbidden name")
-        self._refuse(bool(self._names & {system.name for system in SYSTEM_FIELDS}), "a column has a system name")
-        self._refuse(not {*self.key, *self.identity, *self.tiebreak, self.entity} <= self._names, "an unknown column is referred to")
+        self._refuse(bool(known & {system.name for system in SYSTEM_FIELDS}), "a column has a system name")
+        referred = {*self.key, *self.identity, *self.tiebreak, self.entity}
+        self._refuse(not referred <= known, "an unknown column is referred to")
         self._refuse(self.source_tag not in SOURCES, "the source tag is not one of the gate's")
         self._refuse(not all(column.meaning for column in self.columns), "a column has no meaning")
 
