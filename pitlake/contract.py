@@ -80,7 +80,8 @@ class Dataset:
 
     key: natural key; views show, per key, the newest revision as of T. identity: the source record's identity, by
     which a record seen again is recognised (default: key). entity: the column files are sorted by, before
-    available_at. tiebreak: columns that order revisions of one key that became available at the same instant.
+    available_at. revised_at: the column by which the source dates a changed content; "" means that a change is
+    available when observed. tiebreak: columns that order revisions of one key that became available at the same instant.
     freshness: how old the newest available_at may be on a trading day before a warning.
     """
 
@@ -95,6 +96,7 @@ class Dataset:
     gap_rules: tuple[GapRule, ...] = ()
     identity: tuple[str, ...] = ()
     tiebreak: tuple[str, ...] = ()
+    revised_at: str = ""
     warnings: tuple[str, ...] = ()
     group: str = "graph"
     lane: int = 1

@@ -14,7 +14,8 @@ from pitlake.errors import BadInput
 @cache
 def all_datasets() -> dict[str, Dataset]:
     """Every contract, by dataset name, in alphabetical order."""
-    return {name: _load(name) for name in sorted(module.name for module in iter_modules(__path__))}
+    names = sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
+    return {name: _load(name) for name in names}
 
 
 def get(name: str) -> Dataset:
@@ -22,7 +23,9 @@ def get(name: str) -> Dataset:
     try:
         return all_datasets()[name]
     except KeyError:
-        raise BadInput("dataset", f"there is no dataset {name!r}", f"choose one of {', '.join(all_datasets())}") from None
+        raise BadInput(
+            "dataset", f"there is no dataset {name!r}", f"choose one of {', '.join(all_datasets())}"
+        ) from None
 
 
 def _load(name: str) -> Dataset:

@@ -1,0 +1,27 @@
+"""Columns that mean the same in several datasets, written once so that they stay the same. No dataset lives here."""
+
+from pitlake.contract import Column, GapRule
+
+ACCESSION = Column(
+    name="accession_no", type="string", required=True, meaning="EDGAR accession number of the filing, with hyphens."
+)
+FORM_TYPE = Column(name="form_type", type="string", meaning='EDGAR form type; amendments end in "/A".')
+CIK = Column(name="cik", type="string", meaning="Central Index Key of the filing company, 10 digits, zero-padded.")
+TICKER = Column(name="ticker", type="string", meaning="Ticker of the company as the graph names it today.")
+
+FILING = (ACCESSION, FORM_TYPE, CIK, TICKER)
+
+FILED = "The filing's EDGAR acceptance instant (Report.created); content inherits it from its filing."
+
+UNDATED_FILING = GapRule(
+    type="unverifiable", reason="acceptance instant missing or unreadable", when="Report.created is no instant"
+)
+NO_FILING = GapRule(
+    type="unverifiable", reason="no parent filing", when="the content node hangs on no Report, so nothing dates it"
+)
+NO_CLOSE = GapRule(
+    type="unverifiable",
+    reason="no market close on that day",
+    when="the linked Date is no trading day, so its close is absent",
+)
+NO_DATE = GapRule(type="unverifiable", reason="no date node", when="the record hangs on no Date, so nothing dates it")

@@ -1,0 +1,39 @@
+"""Contract of dataset `calendar`."""
+
+from datetime import timedelta
+
+from pitlake.contract import Column, Dataset, GapRule
+
+DATASET = Dataset(
+    name="calendar",
+    title="Exchange calendar",
+    summary="New York Stock Exchange days as the graph keeps them: sessions, early closes, closed days.",
+    availability="The market close of a trading day; the end of the New York day for a day without a session.",
+    columns=(
+        Column(name="date", type="date", required=True, meaning="Calendar day, New York."),
+        Column(name="is_trading_day", type="bool", required=True, meaning="Whether there was a session."),
+        Column(name="pre_market_open", type="instant", meaning="Start of pre-market trading."),
+        Column(name="market_open", type="instant", meaning="Start of the regular session."),
+        Column(name="market_close", type="instant", meaning="End of the regular session."),
+        Column(name="post_market_close", type="instant", meaning="End of post-market trading."),
+        Column(name="is_early_close", type="bool", required=True, meaning="Whether the session closed before 16:00."),
+        Column(name="previous_trading_date", type="date", meaning="The trading day before."),
+        Column(
+            name="next_trading_date",
+            type="date",
+            meaning="The trading day after; null where an unscheduled closing lies between, which nobody knew ahead.",
+        ),
+    ),
+    key=("date",),
+    entity="date",
+    source_tag="time_series_timestamp",
+    gap_rules=(
+        GapRule(
+            type="unverifiable",
+            reason="trading day without a close",
+            when="is_trading_day is 1 and the close is absent",
+        ),
+        GapRule(type="unverifiable", reason="date is unreadable", when="Date.date is no date"),
+    ),
+    freshness=timedelta(days=1),
+)

@@ -1,0 +1,31 @@
+"""Contract of dataset `companies`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+
+DATASET = Dataset(
+    name="companies",
+    title="Company reference",
+    summary="Snapshots of the graph's company nodes. Nothing upstream dates them, so each is available when observed.",
+    availability="When the lake observed the snapshot; nothing earlier can be proven, so past instants see no row.",
+    columns=(
+        Column(name="cik", type="string", required=True, meaning="Central Index Key, 10 digits, zero-padded."),
+        Column(name="ticker", type="string", required=True, meaning="Ticker."),
+        Column(name="name", type="string", meaning="Company name."),
+        Column(name="exchange", type="string", meaning="Listing exchange."),
+        Column(name="sector", type="string", meaning="Sector as the graph names it."),
+        Column(name="industry", type="string", meaning="Industry as the graph names it."),
+        Column(name="industry_normalized", type="string", meaning="Industry id in the graph's classification."),
+        Column(name="sector_etf", type="string", meaning="ETF that stands for the sector."),
+        Column(name="industry_etf", type="string", meaning="ETF that stands for the industry."),
+        Column(name="mkt_cap", type="float", unit="USD", meaning="Market capitalisation at the upstream's load."),
+        Column(name="shares_out", type="float", unit="shares", meaning="Shares outstanding at the upstream's load."),
+        Column(name="employees", type="float", meaning="Employees at the upstream's load."),
+        Column(name="fiscal_year_end_month", type="int", meaning="Month the fiscal year ends in."),
+        Column(name="fiscal_year_end_day", type="int", meaning="Day of that month."),
+    ),
+    key=("cik",),
+    entity="ticker",
+    source_tag="provider_metadata",
+    gap_rules=(GapRule(type="unverifiable", reason="no CIK or ticker", when="the node lacks what identifies it"),),
+    partitioned=False,
+)

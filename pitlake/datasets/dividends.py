@@ -1,0 +1,43 @@
+"""Contract of dataset `dividends`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _shared as shared
+
+DATASET = Dataset(
+    name="dividends",
+    title="Cash dividends",
+    summary="Declared cash dividends. Ex, record and pay dates lie ahead of the declaration and are known by it.",
+    availability="The market close of the declaration day, through its Date; holidays and orphans become gaps.",
+    columns=(
+        Column(name="ticker", type="string", required=True, meaning="Ticker of the paying company."),
+        Column(name="declaration_date", type="date", required=True, meaning="Day of declaration, New York."),
+        Column(
+            name="dividend_type",
+            type="string",
+            required=True,
+            meaning="Regular, Special, LongTermGain, ShortTermGain or UNKNOWN.",
+        ),
+        Column(name="ex_dividend_date", type="date", meaning="First day without the right to the dividend."),
+        Column(name="record_date", type="date", meaning="Day holders are recorded."),
+        Column(name="pay_date", type="date", meaning="Day of payment."),
+        Column(
+            name="cash_amount",
+            type="float",
+            unit="per share, in `currency`",
+            meaning="Amount as the graph keeps it: rounded to 3 decimals when it was stored.",
+        ),
+        Column(name="currency", type="string", meaning="Currency of the amount."),
+        Column(name="frequency", type="string", meaning="Quarterly, Monthly, Annual and so on."),
+        Column(name="dividend_id", type="string", required=True, meaning="Id of the node; omits amount and ex date."),
+    ),
+    key=("ticker", "declaration_date", "dividend_type", "ex_dividend_date", "cash_amount"),
+    entity="ticker",
+    source_tag="time_series_timestamp",
+    gap_rules=(
+        shared.NO_DATE,
+        shared.NO_CLOSE,
+        GapRule(type="unverifiable", reason="amount is missing or zero", when="the amount failed to parse upstream"),
+        GapRule(type="unverifiable", reason="declaration date differs from its date node", when="the two disagree"),
+        GapRule(type="unverifiable", reason="no ticker", when="Dividend.ticker is blank"),
+    ),
+)

@@ -1,0 +1,48 @@
+"""Contract of dataset `event_returns`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+
+DATASET = Dataset(
+    name="event_returns",
+    title="Returns after events",
+    summary="What prices did after a news article, filing or call. Outcomes, so in open mode alone.",
+    availability="The end of the return's window (returns_schedule of the event).",
+    columns=(
+        Column(name="event_kind", type="string", required=True, meaning="news, report or transcript."),
+        Column(name="event_id", type="string", required=True, meaning="Id of the event in its dataset."),
+        Column(
+            name="entity_kind",
+            type="string",
+            required=True,
+            meaning="company, industry, sector or index the edge leads to.",
+        ),
+        Column(
+            name="entity_id", type="string", required=True, meaning="CIK, or the industry's, sector's or index's id."
+        ),
+        Column(name="ticker", type="string", meaning="Symbol the edge names."),
+        Column(name="horizon", type="string", required=True, meaning="hourly, session or daily."),
+        Column(name="benchmark", type="string", required=True, meaning="stock, industry, sector or macro."),
+        Column(
+            name="percent",
+            type="float",
+            required=True,
+            unit="percent",
+            meaning="Return over the window; 5.06 is 5.06 %.",
+        ),
+        Column(name="window_end", type="instant", required=True, meaning="End of the window."),
+    ),
+    key=("event_kind", "event_id", "entity_kind", "entity_id", "horizon", "benchmark"),
+    entity="ticker",
+    source_tag="time_series_timestamp",
+    gap_rules=(
+        GapRule(
+            type="unverifiable",
+            reason="window end is missing or unreadable",
+            when="the schedule does not date the window",
+        ),
+        GapRule(type="unverifiable", reason="window ends before its event", when="an early close upsets the schedule"),
+        GapRule(type="no_data", reason="return is not a number", when="the value is NaN or an empty list"),
+        GapRule(type="pit_excluded", reason="window is still open", when="the window ends after the observation"),
+    ),
+    open_only=True,
+)

@@ -1,0 +1,20 @@
+"""Contract of dataset `exhibits`."""
+
+from pitlake.contract import Column, Dataset
+from pitlake.datasets import _shared as shared
+
+DATASET = Dataset(
+    name="exhibits",
+    title="Exhibits of filings",
+    summary="EX-10 and EX-99 exhibits as text, such as the earnings press release of an 8-K.",
+    availability=shared.FILED,
+    columns=(
+        *shared.FILING,
+        Column(name="exhibit_number", type="string", required=True, meaning="Exhibit number as filed; free text."),
+        Column(name="content", type="string", meaning="Text of the exhibit."),
+    ),
+    key=("accession_no", "exhibit_number"),
+    entity="ticker",
+    source_tag="edgar_accepted",
+    gap_rules=(shared.UNDATED_FILING, shared.NO_FILING),
+)

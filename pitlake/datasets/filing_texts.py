@@ -1,0 +1,19 @@
+"""Contract of dataset `filing_texts`."""
+
+from pitlake.contract import Column, Dataset
+from pitlake.datasets import _shared as shared
+
+DATASET = Dataset(
+    name="filing_texts",
+    title="Whole filings as text",
+    summary="The complete text of filings whose sections could not be parsed.",
+    availability=shared.FILED,
+    columns=(
+        *shared.FILING,
+        Column(name="content", type="string", meaning="Text of the whole filing."),
+    ),
+    key=("accession_no",),
+    entity="ticker",
+    source_tag="edgar_accepted",
+    gap_rules=(shared.UNDATED_FILING, shared.NO_FILING),
+)

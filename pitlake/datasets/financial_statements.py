@@ -1,0 +1,26 @@
+"""Contract of dataset `financial_statements`."""
+
+from pitlake.contract import Column, Dataset
+from pitlake.datasets import _shared as shared
+
+DATASET = Dataset(
+    name="financial_statements",
+    title="Financial statements of filings",
+    summary="Balance sheet, income, cash flow and equity statements of 10-K and 10-Q filings as JSON.",
+    availability=shared.FILED,
+    columns=(
+        *shared.FILING,
+        Column(
+            name="statement_type",
+            type="string",
+            required=True,
+            meaning="BalanceSheets, StatementsOfIncome, StatementsOfCashFlows or StatementsOfShareholdersEquity.",
+        ),
+        Column(name="value", type="json", meaning="The statement: line item to reported values."),
+        Column(name="period_end", type="date", meaning="Period end the upstream states, where it does."),
+    ),
+    key=("accession_no", "statement_type"),
+    entity="ticker",
+    source_tag="edgar_accepted",
+    gap_rules=(shared.UNDATED_FILING, shared.NO_FILING),
+)

@@ -1,0 +1,21 @@
+"""Contract of dataset `prepared_remarks`."""
+
+from pitlake.contract import Column, Dataset
+from pitlake.datasets.transcripts import PARENT_GAPS
+
+DATASET = Dataset(
+    name="prepared_remarks",
+    title="Prepared remarks of earnings calls",
+    summary="What management read out before the questions, one row per call.",
+    availability="As its call in `transcripts`.",
+    columns=(
+        Column(name="transcript_id", type="string", required=True, meaning="The call, as in `transcripts`."),
+        Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
+        Column(name="content", type="json", meaning="Speaker statements in order, as a JSON array."),
+        Column(name="conference_datetime", type="instant", required=True, meaning="Start of the call."),
+    ),
+    key=("transcript_id",),
+    entity="ticker",
+    source_tag="neo4j_created",
+    gap_rules=PARENT_GAPS,
+)

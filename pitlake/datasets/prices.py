@@ -1,0 +1,42 @@
+"""Contract of dataset `prices`."""
+
+from datetime import timedelta
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _shared as shared
+
+DATASET = Dataset(
+    name="prices",
+    title="Daily price bars",
+    summary="Daily bars of companies, of industries and sectors through their ETFs, and of the index.",
+    availability=(
+        "The market close of the bar's day (early closes included), or the bar's own stamp where that is later. "
+        "Bars are split-adjusted as of their load upstream, so a series can mix bases around a split."
+    ),
+    columns=(
+        Column(name="entity_kind", type="string", required=True, meaning="company, industry, sector or index."),
+        Column(
+            name="entity_id", type="string", required=True, meaning="CIK, or the industry's, sector's or index's id."
+        ),
+        Column(name="symbol", type="string", required=True, meaning="Ticker, or the ETF that stands for the entity."),
+        Column(name="date", type="date", required=True, meaning="Trading day of the bar."),
+        Column(name="open", type="float", unit="USD", meaning="First price of the regular session."),
+        Column(name="high", type="float", unit="USD", meaning="Highest price."),
+        Column(name="low", type="float", unit="USD", meaning="Lowest price."),
+        Column(name="close", type="float", unit="USD", meaning="Last price."),
+        Column(name="vwap", type="float", unit="USD", meaning="Volume-weighted average price."),
+        Column(name="volume", type="float", unit="shares", meaning="Traded shares; fractional where split-adjusted."),
+        Column(name="transactions", type="float", meaning="Number of trades."),
+    ),
+    key=("entity_kind", "entity_id", "date"),
+    entity="symbol",
+    source_tag="time_series_timestamp",
+    gap_rules=(
+        shared.NO_CLOSE,
+        GapRule(type="unverifiable", reason="no symbol", when="the entity has neither ticker nor ETF"),
+        GapRule(
+            type="unverifiable", reason="bar stamp is unreadable", when="HAS_PRICE.timestamp is text but no instant"
+        ),
+    ),
+    freshness=timedelta(days=1),
+)

@@ -1,0 +1,29 @@
+"""Contract of dataset `qa_exchanges`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets.transcripts import PARENT_GAPS
+
+DATASET = Dataset(
+    name="qa_exchanges",
+    title="Question-and-answer exchanges of earnings calls",
+    summary="One row per exchange between a questioner and management, numbered from 0 within its call.",
+    availability="As its call in `transcripts`.",
+    columns=(
+        Column(name="transcript_id", type="string", required=True, meaning="The call, as in `transcripts`."),
+        Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
+        Column(name="sequence", type="int", required=True, meaning="Place in the call, from 0."),
+        Column(name="questioner", type="string", meaning="Who asked."),
+        Column(name="questioner_title", type="string", meaning="Whom the questioner works for."),
+        Column(name="responders", type="string", meaning="Who answered, joined by commas."),
+        Column(name="responder_title", type="string", meaning="Titles of those who answered."),
+        Column(name="exchanges", type="json", meaning="Questions and answers in order, as a JSON array."),
+        Column(name="conference_datetime", type="instant", required=True, meaning="Start of the call."),
+    ),
+    key=("transcript_id", "sequence"),
+    entity="ticker",
+    source_tag="neo4j_created",
+    gap_rules=(
+        *PARENT_GAPS,
+        GapRule(type="unverifiable", reason="sequence is no number", when="QAExchange.sequence cannot be read"),
+    ),
+)

@@ -1,0 +1,21 @@
+"""Contract of dataset `report_sections`."""
+
+from pitlake.contract import Column, Dataset
+from pitlake.datasets import _shared as shared
+
+DATASET = Dataset(
+    name="report_sections",
+    title="Sections of filings",
+    summary="The named items of 10-K, 10-Q and 8-K filings as text, one row per section.",
+    availability=shared.FILED,
+    columns=(
+        *shared.FILING,
+        Column(name="section_name", type="string", required=True, meaning="Item name, words joined, as extracted."),
+        Column(name="content", type="string", meaning="Text of the section."),
+        Column(name="content_length", type="int", unit="characters", meaning="Length the upstream states."),
+    ),
+    key=("accession_no", "section_name"),
+    entity="ticker",
+    source_tag="edgar_accepted",
+    gap_rules=(shared.UNDATED_FILING, shared.NO_FILING),
+)

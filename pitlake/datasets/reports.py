@@ -1,0 +1,34 @@
+"""Contract of dataset `reports`."""
+
+from datetime import timedelta
+
+from pitlake.contract import Column, Dataset
+from pitlake.datasets import _shared as shared
+
+DATASET = Dataset(
+    name="reports",
+    title="SEC filings",
+    summary="One row per filing of the tracked forms (8-K, 10-Q, 10-K, their amendments and a few more).",
+    availability="EDGAR acceptance (Report.created).",
+    columns=(
+        *shared.FILING,
+        Column(name="role", type="string", meaning="primary_filer, referenced, or none when no company is linked."),
+        Column(name="tickers", type="strings", meaning="Tickers of every linked company, sorted."),
+        Column(name="period_of_report", type="date", meaning="Period the filing covers; never its availability."),
+        Column(name="is_amendment", type="bool", meaning="Whether the filing amends an earlier one."),
+        Column(name="items", type="strings", meaning='8-K items, such as "Item 2.02: Results of Operations …".'),
+        Column(name="entities", type="json", meaning="Registrants named by the filing, as a JSON array."),
+        Column(name="description", type="string", meaning="EDGAR's description of the filing."),
+        Column(name="market_session", type="string", meaning="pre_market, in_market, post_market or market_closed."),
+        Column(name="link_html", type="string", meaning="Address of the filing's index page."),
+        Column(name="link_txt", type="string", meaning="Address of the complete submission text."),
+        Column(name="primary_document_url", type="string", meaning="Address of the primary document."),
+        Column(name="exhibits", type="json", meaning="Exhibit number to address, as a JSON object."),
+        Column(name="created", type="instant", required=True, meaning="EDGAR acceptance, as the graph states it."),
+    ),
+    key=("accession_no",),
+    entity="ticker",
+    source_tag="edgar_accepted",
+    gap_rules=(shared.UNDATED_FILING,),
+    freshness=timedelta(days=3),
+)

@@ -1,0 +1,27 @@
+"""Contract of dataset `splits`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _shared as shared
+
+DATASET = Dataset(
+    name="splits",
+    title="Share splits",
+    summary="Executed share splits. Announcement comes earlier; the graph does not say when.",
+    availability="The market close of the execution day, through its Date.",
+    columns=(
+        Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
+        Column(name="execution_date", type="date", required=True, meaning="Day the split takes effect, New York."),
+        Column(name="split_from", type="float", required=True, unit="shares", meaning="Shares before."),
+        Column(name="split_to", type="float", required=True, unit="shares", meaning="Shares after."),
+    ),
+    key=("ticker", "execution_date", "split_from", "split_to"),
+    entity="ticker",
+    source_tag="time_series_timestamp",
+    gap_rules=(
+        shared.NO_DATE,
+        shared.NO_CLOSE,
+        GapRule(type="unverifiable", reason="ratio is missing or unknown", when="the ratio failed to parse upstream"),
+        GapRule(type="unverifiable", reason="execution date differs from its date node", when="the two disagree"),
+        GapRule(type="unverifiable", reason="no ticker", when="Split.ticker is blank"),
+    ),
+)

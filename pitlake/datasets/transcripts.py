@@ -1,0 +1,55 @@
+"""Contract of dataset `transcripts`."""
+
+from datetime import timedelta
+
+from pitlake.contract import Column, Dataset, GapRule
+
+PARENT_GAPS = (
+    GapRule(type="unverifiable", reason="no parent transcript", when="the part hangs on no Transcript"),
+    GapRule(
+        type="unverifiable",
+        reason="conference_datetime is missing or unreadable",
+        when="Transcript.conference_datetime is no instant",
+    ),
+)
+
+DATASET = Dataset(
+    name="transcripts",
+    title="Earnings calls",
+    summary="One row per earnings call, keyed by ticker and starting minute.",
+    availability=(
+        "The call's start (`conference_datetime`) plus the setting `publication_lag` (default 0). The text follows the "
+        "start by half an hour or more, so the default is early by that much: the check `publication_lag` warns of it."
+    ),
+    columns=(
+        Column(
+            name="transcript_id",
+            type="string",
+            required=True,
+            meaning="TICKER_YYYY-MM-DDTHH.MM, the call's New York start.",
+        ),
+        Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
+        Column(name="company_name", type="string", meaning="Company name as the provider spells it."),
+        Column(name="conference_datetime", type="instant", required=True, meaning="Start of the call."),
+        Column(name="fiscal_year", type="int", meaning="Fiscal year the call reports on; unreliable upstream."),
+        Column(name="fiscal_quarter", type="int", meaning="Fiscal quarter the call reports on; unreliable upstream."),
+        Column(name="calendar_year", type="int", meaning="Calendar year of the call."),
+        Column(name="calendar_quarter", type="int", meaning="Calendar quarter of the call."),
+        Column(name="form_type", type="string", meaning="Form type the upstream files the call under."),
+        Column(name="speakers", type="json", meaning="Speaker to role, as JSON."),
+        Column(name="qa_section", type="json", meaning="Question-and-answer part, where no exchanges could be parsed."),
+        Column(name="full_text", type="string", meaning="Whole text, where nothing could be parsed."),
+    ),
+    key=("transcript_id",),
+    entity="ticker",
+    source_tag="neo4j_created",
+    gap_rules=(
+        PARENT_GAPS[1],
+        GapRule(type="unverifiable", reason="no ticker", when="Transcript.symbol is blank"),
+        GapRule(
+            type="unverifiable", reason="duplicate of another call", when="two nodes tell one call with other content"
+        ),
+    ),
+    warnings=("publication_lag",),
+    freshness=timedelta(days=40),
+)
