@@ -1,0 +1,21 @@
+-- Paths and statements that only exist at run time.
+FROM query('SELECT * FROM ''{future_file}''');
+FROM query_table('{future_file}');
+FROM query_table(['{past_file}', '{future_file}']);
+FROM query('FROM {dataset}_revisions');
+FROM query_table('{dataset}_revisions');
+PREPARE p AS SELECT * FROM '{future_file}'; EXECUTE p;
+PREPARE p AS SELECT * FROM read_parquet($1); EXECUTE p('{future_file}');
+CREATE MACRO peek(path) AS TABLE SELECT * FROM read_parquet(path); FROM peek('{future_file}');
+SET VARIABLE path = '{future_file}'; SELECT * FROM read_parquet(getvariable('path'));
+SET VARIABLE as_of = TIMESTAMPTZ '2999-01-01'; SELECT max(available_at) FROM {dataset};
+SET VARIABLE pitlake_as_of = TIMESTAMPTZ '2999-01-01'; SELECT max(available_at) FROM {dataset}_revisions;
+SELECT * FROM json_execute_serialized_sql(json_serialize_sql('SELECT * FROM ''{future_file}'''));
+SELECT * FROM json_execute_serialized_sql(json_serialize_sql('SELECT * FROM {dataset}_revisions'));
+SELECT * FROM (SELECT unnest(['{future_file}']) AS f), LATERAL (SELECT * FROM read_parquet(f));
+WITH f AS (SELECT '{future_file}' AS path) SELECT (SELECT count(*) FROM read_text(path)) FROM f;
+EXECUTE IMMEDIATE 'SELECT 1';
+CALL read_parquet('{future_file}');
+PIVOT '{future_file}' ON available_at_source USING count(*);
+EXPLAIN SELECT * FROM '{future_file}';
+EXPLAIN ANALYZE SELECT * FROM '{future_file}';
