@@ -1,0 +1,53 @@
+# Every target does its own set-up: a .venv with the locked, hash-checked packages, made once and kept up to date.
+# `make` alone lists the targets.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test ui bench check docs lock build up
+
+unexport PYTHONDONTWRITEBYTECODE
+
+BIN := .venv/bin
+SET_UP := .venv/.set-up
+STATE := $(CURDIR)/.pitlake
+WORKERS ?= 2
+PACKAGES := pitlake assets checks resources pipelines sample
+
+help: ## List what can be made.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(SET_UP): requirements.lock pyproject.toml scripts/set-up
+	@scripts/set-up
+
+demo: $(SET_UP) ## Build a sample lake end to end and ask it one question as of two instants.
+	@$(BIN)/python -m sample.demo
+
+test: $(SET_UP) ## Run every test.
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS)
+
+ui: $(SET_UP) ## Open the Dagster user interface on http://127.0.0.1:3000.
+	@mkdir -p $(STATE)/dagster && cp dagster.yaml $(STATE)/dagster/dagster.yaml
+	@DAGSTER_HOME=$(STATE)/dagster DAGSTER_EVENT_BATCH_SIZE=500 DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS=1 \
+		$(BIN)/dg dev --workspace workspace.yaml
+
+bench: $(SET_UP) ## Measure extraction, gate, publish, sessions and backfills.
+	@$(BIN)/python -m bench
+
+check: $(SET_UP) ## Lint, format, types, import direction, and generated pages against their sources.
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python scripts/generate_docs.py --check
+
+docs: $(SET_UP) ## Write the generated pages again.
+	@$(BIN)/python scripts/generate_docs.py
+
+lock: $(SET_UP) ## Resolve the newest allowed packages into requirements.lock again.
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --no-header \
+		--no-annotate --upgrade --output-file requirements.lock pyproject.toml
+
+build: $(SET_UP) ## Build the wheel and the source archive into dist/.
+	@$(BIN)/python -m build --no-isolation --outdir dist .
+
+up: ## Start Neo4j, Postgres and Dagster in containers (needs Docker).
+	@docker compose up --build --wait
