@@ -3,12 +3,21 @@
 PitlakeError                    anything pitlake refuses or fails at
 ├── BadInput                    the caller's mistake: one line naming the field and the next step (CLI exit code 2)
 │   └── BadInstant              a text that is no strict instant (fault: see pitlake.gate.rules.FAULTS)
+├── Unreadable                  a source text is not what its field promises
+├── RecordRefused               a source record can't become a row; extraction makes a gap of it
 ├── GateRefused                 a staged table holds rows the gate refuses; nothing was published
 ├── CheckFailed                 a blocking check failed; nothing was published
-└── LakeError                   the lake itself
-    ├── LakeNotFound            no lake at that root, or no such version
-    ├── LakeConflict            other writers won too often; nothing was published
-    └── PastChanged             a publish would alter or remove a row an earlier version showed
+├── LakeError                   the lake itself
+│   ├── LakeNotFound            no lake at that root, or no such version
+│   ├── LakeConflict            other writers won too often; nothing was published
+│   └── PastChanged             a publish would alter or remove a row an earlier version showed
+└── GraphError                  the source graph
+    ├── GraphUnavailable        not reachable, or gone in the middle of a stream: resume from the window it names
+    ├── GraphLoginFailed        the server refused the credentials
+    ├── GraphNotReadOnly        a server that could not be proven to refuse writes; nothing was read
+    ├── GraphWriteRefused       a statement that writes, given to a door for reading
+    ├── GraphQueryFailed        the server failed at a statement (syntax, unknown name, its own limits)
+    └── GraphValueMismatch      a value does not fit the column type the query declared
 
 Errors carry fields, never secrets and never values of rows that the caller may not see.
 """
@@ -36,6 +45,18 @@ class BadInstant(BadInput):
     def __init__(self, field: str, fault: str, detail: str) -> None:
         self.fault = fault
         super().__init__(field, f"{fault}: {detail}", "give an ISO-8601 instant such as 2024-02-15T16:00:00-05:00")
+
+
+class Unreadable(PitlakeError):
+    """A source text is not what its field promises. The message names the kind expected, never the text."""
+
+
+class RecordRefused(PitlakeError):
+    """A source record can't become a row. `reason` is the contract's gap reason, or "<column> is unreadable"."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
 
 
 class GateRefused(PitlakeError):
@@ -70,3 +91,47 @@ class LakeConflict(LakeError):
 
 class PastChanged(LakeError):
     """A publish would alter or remove a row an earlier version showed."""
+
+
+class GraphError(PitlakeError):
+    """The source graph. Messages name the server's address and status code, never credentials or parameters."""
+
+
+class GraphUnavailable(GraphError):
+    """The graph is not reachable or went away. `window` is the first window of a stream that is not complete."""
+
+    def __init__(self, problem: str, next_step: str = "", window: object = None) -> None:
+        self.problem, self.next_step, self.window = problem, next_step, window
+        super().__init__(problem + (f"; {next_step}" if next_step else ""))
+
+
+class GraphLoginFailed(GraphError):
+    """The server refused the credentials."""
+
+
+class GraphNotReadOnly(GraphError):
+    """The server accepted a write on the door for reading, or gave no proof that it would refuse one."""
+
+
+class GraphWriteRefused(GraphError):
+    """A statement that writes, given to a door for reading. Nothing of it is kept. `code` is the server's, where it spoke first."""
+
+    def __init__(self, problem: str, code: str = "") -> None:
+        self.code = code
+        super().__init__(problem)
+
+
+class GraphQueryFailed(GraphError):
+    """The server failed at a statement. `code` is its status code, such as Neo.ClientError.Statement.SyntaxError."""
+
+    def __init__(self, code: str, problem: str) -> None:
+        self.code, self.problem = code, problem
+        super().__init__(f"{code}: {problem}")
+
+
+class GraphValueMismatch(GraphError):
+    """A value does not fit the type its column was declared with. Names the column and both types, never the value."""
+
+    def __init__(self, column: str, problem: str) -> None:
+        self.column, self.problem = column, problem
+        super().__init__(f"column {column}: {problem}")
