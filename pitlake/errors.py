@@ -114,7 +114,7 @@ class GraphNotReadOnly(GraphError):
 
 
 class GraphWriteRefused(GraphError):
-    """A statement that writes, given to a door for reading. Nothing of it is kept. `code` is the server's, where it spoke first."""
+    """A statement that writes, given to a door for reading; nothing of it is kept. `code` is the server's, if it spoke."""
 
     def __init__(self, problem: str, code: str = "") -> None:
         self.code = code
