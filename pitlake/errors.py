@@ -11,6 +11,13 @@ PitlakeError                    anything pitlake refuses or fails at
 │   ├── LakeNotFound            no lake at that root, or no such version
 │   ├── LakeConflict            other writers won too often; nothing was published
 │   └── PastChanged             a publish would alter or remove a row an earlier version showed
+├── SessionError                the as-of session
+│   ├── SessionRefused          what would be handed over is not proven to be public at T; no session was opened
+│   ├── IsolationUnavailable    this system can't seal a process; nothing was opened
+│   ├── QueryFailed             DuckDB refused or failed at the statement (CLI exit code 2)
+│   ├── QueryInterrupted        the caller stopped the query
+│   ├── LimitExceeded           a query would pass a limit of rows, bytes, seconds or memory
+│   └── SessionLost             the session's process is gone, or it was closed
 └── GraphError                  the source graph
     ├── GraphUnavailable        not reachable, or gone in the middle of a stream: resume from the window it names
     ├── GraphLoginFailed        the server refused the credentials
@@ -93,6 +100,59 @@ class PastChanged(LakeError):
     """A publish would alter or remove a row an earlier version showed."""
 
 
+class SessionError(PitlakeError):
+    """The as-of session."""
+
+
+class SessionRefused(SessionError):
+    """What would be handed over is not proven to be public at T. `table` is the lake's; no session was opened."""
+
+    def __init__(self, table: str, problem: str) -> None:
+        self.table, self.problem = table, problem
+        super().__init__(f"{table}: {problem}; no session was opened")
+
+
+class IsolationUnavailable(SessionError):
+    """This system can't seal a process. Nothing was opened."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(
+            f'sealed sessions are unavailable: {problem}; for code you trust, ask for isolation="in_process", which '
+            "still holds only what was public at T but gives up the bounds on memory and time and the wall around "
+            "native code"
+        )
+
+
+class QueryFailed(SessionError):
+    """DuckDB refused or failed at the statement. `kind` is DuckDB's class of error, `hint` the next step if known."""
+
+    exit_code = 2
+
+    def __init__(self, kind: str, problem: str, hint: str = "") -> None:
+        self.kind, self.problem, self.hint = kind, problem, hint
+        super().__init__(problem + (f"\nHint: {hint}" if hint else ""))
+
+
+class QueryInterrupted(SessionError):
+    """The caller stopped the query. The session is usable."""
+
+
+class LimitExceeded(SessionError):
+    """A query would pass a limit. `limit` is rows, bytes, seconds or memory, `allowed` its value."""
+
+    def __init__(self, limit: str, allowed: float, next_step: str) -> None:
+        self.limit, self.allowed, self.next_step = limit, allowed, next_step
+        super().__init__(f"the query passed the limit of {allowed:,} {_UNITS[limit]}; {next_step}")
+
+
+_UNITS = {"rows": "rows", "bytes": "bytes of result", "seconds": "seconds", "memory": "bytes of memory"}
+
+
+class SessionLost(SessionError):
+    """The session's process is gone, or it was closed. Other sessions are not affected; open a new one."""
+
+
 class GraphError(PitlakeError):
     """The source graph. Messages name the server's address and status code, never credentials or parameters."""
 
@@ -114,7 +174,7 @@ class GraphNotReadOnly(GraphError):
 
 
 class GraphWriteRefused(GraphError):
-    """A statement that writes, given to a door for reading; nothing of it is kept. `code` is the server's, if it spoke."""
+    """A statement that writes, given to a door for reading; nothing of it is kept. `code` is the server's."""
 
     def __init__(self, problem: str, code: str = "") -> None:
         self.code = code

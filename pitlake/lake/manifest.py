@@ -1,0 +1,39 @@
+"""What a lake version is made of, as plain data: files with the bounds of their `available_at`.
+
+Made by the lake from its log, read by the as-of session to choose files. Nothing here touches a disk.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One Parquet file. `lo` and `hi` bound `available_at` (lo rounded down, hi up to the millisecond); `size` in bytes."""
+
+    path: str
+    rows: int
+    size: int
+    lo: datetime
+    hi: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """The files of one table in one lake version."""
+
+    files: tuple[DataFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One lake version. Tables are named "<dataset>" for rows and "gaps/<dataset>" for its gaps."""
+
+    version: int
+    tables: Mapping[str, TableState] = field(default_factory=dict)
+
+    def files(self, table: str) -> tuple[DataFile, ...]:
+        """The files of a table; none when this version has no such table."""
+        state = self.tables.get(table)
+        return state.files if state else ()
