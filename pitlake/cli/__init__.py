@@ -1,0 +1,83 @@
+"""The command line, `pitlake …`: data goes to stdout and nothing else does; what is said to a person goes to stderr.
+
+Each command lives in a module of its own name and is imported when it is called, so that `--help` is instant. Commands
+Each command lives in a module of its own name and is imported when it is called, so that the start is quick. Commands
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from pitlake import __version__
+from pitlake.errors import PitlakeError
+
+COMMANDS = ("query", "datasets", "describe", "versions", "gaps", "doctor")
+FAILED, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
+EXIT_CODES = "Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted, 141 the reader of stdout went away."
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are the `command` of the modules named in COMMANDS, imported on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands, in the order one meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, or None."""
+        return load(cmd_name) if cmd_name in COMMANDS else None
+
+
+def load(name: str) -> click.Command:
+    """The command of that name, one of COMMANDS."""
+    command: click.Command = import_module(f"{__name__}.{name}").command
+    return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
+@click.version_option(__version__, prog_name="pitlake")
+def cli() -> None:
+    """Ask the lake what was public at an instant.
+
+    Whoever asks as of T cannot see anything that was not public at T, because it is not there.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """The console script: run a command line and exit with its code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code. The boundary: every error becomes one line on stderr here."""
+    try:
+        code = cli.main(args=None if arguments is None else list(arguments), prog_name="pitlake", standalone_mode=False)
+        sys.stdout.flush()
+    except PitlakeError as error:
+        return _complain(str(error), error.exit_code)
+    except click.UsageError as error:
+        return _complain(_usage(error), BAD_INPUT)
+    except click.ClickException as error:
+        return _complain(error.format_message(), FAILED)
+    except (KeyboardInterrupt, click.Abort):
+        return _complain("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
+    except OSError as error:
+        return _complain(f"{error.filename or 'input/output'}: {error.strerror or error}", FAILED)
+    return code if isinstance(code, int) else 0
+
+
+def _usage(error: click.UsageError) -> str:
+    command = error.ctx.command_path if error.ctx else "pitlake"
+    return f"{error.format_message().rstrip('.')}; see {command} --help"
+
+
+def _complain(line: str, code: int) -> int:
+    click.echo(f"pitlake: {' '.join(line.split())}", err=True)
+    return code

@@ -1,0 +1,46 @@
+"""The options commands share: the lake, its version, the instant to ask as of (or open mode, by name), the output.
+
+What is missing or contradictory is refused here, once, with the field and the next step. No command logic lives here.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pitlake.clock import instant
+from pitlake.errors import BadInput
+
+Decorated = Callable[..., Any]
+
+lake_option = click.option(
+    "--lake", metavar="ROOT", help="Where the lake is [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
+)
+version_option = click.option("--version", type=int, metavar="N", help="The lake version [default: the newest].")
+as_of_option = click.option("--as-of", metavar="T", help="The instant to ask as of, such as 2024-02-15T16:00:00-05:00.")
+open_option = click.option("--open", "open_mode", is_flag=True, help="Ask without an instant: outcomes included.")
+output_option = click.option(
+    "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file instead of stdout."
+)
+
+
+def format_option(forms: Sequence[str]) -> Callable[[Decorated], Decorated]:
+    """The `--format` option over these forms, the first being the default."""
+    return click.option(
+        "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True, help="How to write the rows."
+    )
+
+
+def door(as_of: str | None, open_mode: bool) -> datetime | None:
+    """The instant a door is opened at, or None for open mode. Raises BadInput when neither or both are asked for."""
+    if as_of is not None and open_mode:
+        raise BadInput("--as-of", "given together with --open", "choose one of the two")
+    if as_of is not None:
+        return instant(as_of, "--as-of")
+    if not open_mode:
+        raise BadInput(
+            "--as-of", "missing", "name an instant (2024-02-15T16:00:00-05:00), or pass --open to ask without one"
+        )
+    return None

@@ -1,0 +1,163 @@
+"""How rows leave the command line: as a table for people, or as JSON, CSV or Parquet, to stdout or into a file.
+
+A file appears whole or not at all. Null is `null` in JSON and an empty cell in CSV; JSON has no NaN, so that is null
+too. Nothing here opens a lake. Called by every command that prints rows.
+"""
+
+import csv
+import io
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pitlake.clock import iso
+from pitlake.errors import BadInput
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS_IN_TABLE = 200
+CELL_WIDTH = 80
+
+
+def write(table: "pa.Table", form: str, target: Path | None) -> None:
+    """Write an Arrow table as `form` (table, json, csv or parquet) to a file, or to stdout when target is None."""
+    if form == "parquet" and target is None and sys.stdout.isatty():
+        raise BadInput("--format", "parquet is no text for a terminal", "add --output FILE or pipe it somewhere")
+    deliver(WRITERS[form](table), target)
+    if form == "table" and table.num_rows > ROWS_IN_TABLE:
+        say(f"shown: {ROWS_IN_TABLE} of {table.num_rows} rows; --format csv or json writes them all")
+
+
+def deliver(content: bytes, target: Path | None) -> None:
+    """Put finished bytes on stdout, or into a file that appears whole or not at all."""
+    if target is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(content)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def say(line: str) -> None:
+    """Tell the person, on stderr."""
+    click.echo(line, err=True)
+
+
+def to_json(value: object) -> bytes:
+    """Plain values as indented JSON text, one line feed at the end."""
+    return (json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
+
+
+def plain(value: object) -> object:
+    """A value as JSON can hold it: instants in UTC with `Z`, numbers as numbers, bytes as hexadecimal text."""
+    if isinstance(value, dict):
+        return {str(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return _scalar(value)
+
+
+def _scalar(value: object) -> object:
+    if isinstance(value, datetime):
+        return iso(value) if value.tzinfo else value.isoformat()
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, timedelta):
+        return str(value)
+    return value
+
+
+def _cell(value: object) -> str:
+    """A value as one piece of text; lists and structs as JSON."""
+    value = plain(value)
+    if value is None:
+        return ""
+    if isinstance(value, bool | dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
+def _rows(table: "pa.Table") -> Iterator[list[object]]:
+    """The rows by position: SQL may name two columns alike."""
+    for batch in table.to_batches():
+        yield from (list(row) for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def _json(table: "pa.Table") -> bytes:
+    names = table.column_names
+    if len(set(names)) != len(names):
+        raise BadInput("SQL", "two columns have one name", "name them apart with AS, or use --format csv")
+    return to_json([dict(zip(names, row, strict=True)) for row in _rows(table)])
+
+
+def _csv(table: "pa.Table") -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.column_names)
+    writer.writerows([_cell(value) for value in row] for row in _rows(table))
+    return text.getvalue().encode()
+
+
+def _parquet(table: "pa.Table") -> bytes:
+    import pyarrow.parquet as pq
+
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
+
+
+def _people(table: "pa.Table") -> bytes:
+    return grid(table.column_names, ([_cell(value) for value in row] for row in _rows(table.slice(0, ROWS_IN_TABLE))))
+
+
+def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+    """Texts as a table for people; cut to the terminal's width only where stdout is one."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in head:
+        drawn.add_column(Text(printable(name)), no_wrap=True)
+    for row in rows:
+        drawn.add_row(*(Text(_shorten(printable(cell))) for cell in row))
+    if sys.stdout.isatty():
+        console = Console(file=io.StringIO(), force_terminal=True, width=Console().width)
+    else:
+        console = Console(file=io.StringIO(), width=len(head) * (CELL_WIDTH + 4))
+    console.print(drawn)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    return ("\n".join(line.rstrip() for line in lines) + "\n").encode()
+
+
+def printable(text: str) -> str:
+    """Text that cannot steer a terminal: what is no printable character is shown as its escape."""
+    return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"
+
+
+WRITERS: dict[str, Callable[["pa.Table"], bytes]] = {"table": _people, "json": _json, "csv": _csv, "parquet": _parquet}
