@@ -36,7 +36,7 @@ check: $(SET_UP) ## Lint, format, types, import direction, and generated pages a
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/python scripts/generate_docs.py --check
 
 docs: $(SET_UP) ## Write the generated pages again.

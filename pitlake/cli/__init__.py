@@ -1,7 +1,7 @@
 """The command line, `pitlake …`: data goes to stdout and nothing else does; what is said to a person goes to stderr.
 
-Each command lives in a module of its own name and is imported when it is called, so that `--help` is instant. Commands
 Each command lives in a module of its own name and is imported when it is called, so that the start is quick. Commands
+raise the errors of `pitlake.errors`; this module alone turns them into one line and an exit code. No command logic here.
 """
 
 import os

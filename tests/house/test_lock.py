@@ -1,0 +1,51 @@
+"""The lock: complete for every supported Python, pinned by hash, and free of where it was made."""
+
+import re
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+LINUX = {"sys_platform": "linux", "platform_machine": "x86_64", "os_name": "posix", "platform_system": "Linux"}
+MAC = {"sys_platform": "darwin", "platform_machine": "arm64", "os_name": "posix", "platform_system": "Darwin"}
+PYTHONS = ("3.11", "3.12", "3.13")
+
+
+@pytest.fixture(scope="module")
+def locked(root) -> list[Requirement]:
+    text = (root / "requirements.lock").read_text().replace("\\\n", "")
+    return [Requirement(line.split("--hash")[0].strip()) for line in text.splitlines() if line and line[0] != "#"]
+
+
+def declared(pyproject) -> list[Requirement]:
+    project = pyproject["project"]
+    texts = [*project["dependencies"], *(text for extra in project["optional-dependencies"].values() for text in extra)]
+    return [requirement for requirement in map(Requirement, texts) if requirement.name != "pitlake"]
+
+
+def in_force(requirement, environment) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate(environment)
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("system", [LINUX, MAC], ids=["linux", "mac"])
+def test_every_declared_requirement_is_pinned_once(pyproject, locked, python, system):
+    environment = system | {"python_version": python, "python_full_version": f"{python}.1"}
+    pins = {}
+    for pin in locked:
+        if in_force(pin, environment):
+            assert canonicalize_name(pin.name) not in pins
+            pins[canonicalize_name(pin.name)] = str(pin.specifier).removeprefix("==")
+    for wanted in declared(pyproject):
+        if in_force(wanted, environment):
+            assert wanted.specifier.contains(pins[canonicalize_name(wanted.name)], prereleases=True), wanted
+
+
+def test_every_pin_carries_hashes(root):
+    text = (root / "requirements.lock").read_text().replace("\\\n", "")
+    unhashed = [line for line in text.splitlines() if line and not re.search(r"--hash=sha256:[0-9a-f]{64}", line)]
+    assert unhashed == []
+
+
+def test_the_lock_names_no_index_and_no_path(root):
+    assert re.search(r"https?:|file:|index|--find-links|@ ", (root / "requirements.lock").read_text()) is None

@@ -1,0 +1,51 @@
+"""The make targets: listed, explained, and the same ones README.md and continuous integration name."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+
+
+def make(root, *arguments):
+    return subprocess.run(["make", *arguments], cwd=root, capture_output=True, text=True, timeout=60, check=False)
+
+
+def targets(root) -> set[str]:
+    return set(re.findall(r"^([a-z]+):", (root / "Makefile").read_text(), flags=re.MULTILINE))
+
+
+def test_bare_make_lists_every_target_with_its_purpose(root):
+    listed = re.findall(r"^  make (\w+) +\S", make(root).stdout, flags=re.MULTILINE)
+    assert set(listed) == targets(root)
+
+
+def test_readme_names_only_targets_that_exist(root):
+    named = set(re.findall(r"\bmake ([a-z]+)", (root / "README.md").read_text()))
+    assert {"demo", "test"} <= named <= targets(root)
+
+
+def test_continuous_integration_runs_the_readme_test_command(root):
+    assert (root / ".ci/run").read_text().rstrip().endswith("exec make test")
+
+
+def test_a_python_that_does_not_suit_is_refused_with_the_next_step(root, tmp_path):
+    shutil.copytree(root / "scripts", tmp_path / "scripts")
+    outcome = subprocess.run(
+        ["sh", "scripts/set-up"],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "PYTHON": "false"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert outcome.returncode == 1
+    assert "make PYTHON=" in outcome.stderr
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_set_up_is_plain_posix_shell(root):
+    shell = shutil.which("dash") or "sh"
+    assert subprocess.run([shell, "-n", root / "scripts/set-up"], check=False).returncode == 0

@@ -1,0 +1,52 @@
+"""The house's rules a machine can see: docstrings, sizes, import directions, lint, generated pages."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGES = ("pitlake", "assets", "checks", "resources", "pipelines", "sample", "bench", "scripts")
+FILE_LINES = 450
+FUNCTION_LINES = 70
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = [module for package in PACKAGES for module in sorted((ROOT / package).rglob("*.py"))]
+
+
+def name_of(module: Path) -> str:
+    return str(module.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_a_module_says_what_it_is_and_stays_readable(module):
+    text = module.read_text()
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree), "the module says nothing about itself"
+    assert text.count("\n") <= FILE_LINES
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    assert [node.name for node in functions if node.end_lineno - node.lineno >= FUNCTION_LINES] == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("-m", "ruff", "check", "--no-cache", "."),
+        ("-m", "ruff", "format", "--no-cache", "--check", "."),
+        (str(Path(sys.executable).with_name("lint-imports")), "--no-cache"),
+        ("scripts/generate_docs.py", "--check"),
+    ],
+    ids=["lint", "format", "import directions", "generated pages"],
+)
+def test_the_house_is_in_order(root, command):
+    outcome = subprocess.run(
+        [sys.executable, *command],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=os.environ | {"PYTHONPATH": "."},
+    )
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
