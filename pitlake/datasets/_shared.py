@@ -24,4 +24,28 @@ NO_CLOSE = GapRule(
     reason="no market close on that day",
     when="the linked Date is no trading day, so its close is absent",
 )
+STRAY_CLOSE = GapRule(
+    type="unverifiable",
+    reason="market close lies on another day",
+    when="the close of the linked Date is not on the New York day the Date names",
+)
 NO_DATE = GapRule(type="unverifiable", reason="no date node", when="the record hangs on no Date, so nothing dates it")
+NO_TICKER = GapRule(type="unverifiable", reason="no ticker", when="the node's ticker is blank")
+FUTURE = GapRule(
+    type="pit_excluded", reason="not public yet", when="the availability lies after the run's own observation"
+)
+
+
+def unreadable(*columns: str) -> tuple[GapRule, ...]:
+    """One rule a column: a field that holds something, but not what it promises, makes the whole record a gap.
+
+    Putting null in its place would lose it silently.
+    """
+    return tuple(
+        GapRule(
+            type="unverifiable",
+            reason=f"{column} is unreadable",
+            when=f"the source field behind `{column}` is required and absent, or holds what it can't",
+        )
+        for column in columns
+    )

@@ -3,6 +3,15 @@
 from datetime import timedelta
 
 from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _shared as shared
+
+NO_CLOSE = GapRule(
+    type="unverifiable", reason="trading day without a close", when="is_trading_day is 1 and the close is absent"
+)
+BAD_DATE = GapRule(type="unverifiable", reason="date is unreadable", when="Date.date is no date")
+BAD_FLAG = GapRule(
+    type="unverifiable", reason="is_trading_day is unreadable", when="Date.is_trading_day is absent or no boolean"
+)
 
 DATASET = Dataset(
     name="calendar",
@@ -28,12 +37,14 @@ DATASET = Dataset(
     entity="date",
     source_tag="time_series_timestamp",
     gap_rules=(
-        GapRule(
-            type="unverifiable",
-            reason="trading day without a close",
-            when="is_trading_day is 1 and the close is absent",
+        BAD_DATE,
+        BAD_FLAG,
+        NO_CLOSE,
+        shared.STRAY_CLOSE,
+        shared.FUTURE,
+        *shared.unreadable(
+            "pre_market_open", "market_open", "post_market_close", "previous_trading_date", "next_trading_date"
         ),
-        GapRule(type="unverifiable", reason="date is unreadable", when="Date.date is no date"),
     ),
     freshness=timedelta(days=1),
 )

@@ -1,6 +1,9 @@
 """Contract of dataset `companies`."""
 
 from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _shared as shared
+
+NO_IDENTITY = GapRule(type="unverifiable", reason="no CIK or ticker", when="the node lacks what identifies it")
 
 DATASET = Dataset(
     name="companies",
@@ -26,6 +29,10 @@ DATASET = Dataset(
     key=("cik",),
     entity="ticker",
     source_tag="provider_metadata",
-    gap_rules=(GapRule(type="unverifiable", reason="no CIK or ticker", when="the node lacks what identifies it"),),
+    gap_rules=(
+        NO_IDENTITY,
+        shared.FUTURE,
+        *shared.unreadable("mkt_cap", "shares_out", "employees", "fiscal_year_end_month", "fiscal_year_end_day"),
+    ),
     partitioned=False,
 )

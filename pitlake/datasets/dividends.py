@@ -3,6 +3,9 @@
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
+NO_AMOUNT = GapRule(type="unverifiable", reason="amount is missing or zero", when="the amount failed to parse upstream")
+OTHER_DATE = GapRule(type="unverifiable", reason="declaration date differs from its date node", when="the two disagree")
+
 DATASET = Dataset(
     name="dividends",
     title="Cash dividends",
@@ -34,10 +37,13 @@ DATASET = Dataset(
     entity="ticker",
     source_tag="time_series_timestamp",
     gap_rules=(
+        shared.NO_TICKER,
         shared.NO_DATE,
+        OTHER_DATE,
         shared.NO_CLOSE,
-        GapRule(type="unverifiable", reason="amount is missing or zero", when="the amount failed to parse upstream"),
-        GapRule(type="unverifiable", reason="declaration date differs from its date node", when="the two disagree"),
-        GapRule(type="unverifiable", reason="no ticker", when="Dividend.ticker is blank"),
+        shared.STRAY_CLOSE,
+        NO_AMOUNT,
+        shared.FUTURE,
+        *shared.unreadable("declaration_date", "ex_dividend_date", "record_date", "pay_date"),
     ),
 )

@@ -2,6 +2,30 @@
 
 from pitlake.contract import Column, Dataset, GapRule
 
+NOT_NEWS = GapRule(
+    type="unverifiable", reason="not a news id", when="the article is a filing gone astray, so its edges are too"
+)
+NO_EVENT = GapRule(type="unverifiable", reason="event is undated", when="the event's own instant cannot be read")
+NO_WINDOW = GapRule(
+    type="unverifiable",
+    reason="window end is missing or unreadable",
+    when="the schedule does not date the window; calls have no schedule at all",
+)
+BACKWARD_WINDOW = GapRule(
+    type="unverifiable", reason="window ends before its event", when="an early close upsets the schedule"
+)
+FAR_WINDOW = GapRule(
+    type="unverifiable", reason="window ends too far from its event", when="it ends more than ten days later"
+)
+NO_PERCENT = GapRule(type="no_data", reason="return is not a number", when="the value is NaN or an empty list")
+NO_ENTITY = GapRule(type="unverifiable", reason="unknown kind of entity", when="the edge leads to another label")
+OTHER_EDGE = GapRule(
+    type="unverifiable",
+    reason="return of a second edge",
+    when="two edges lead from one event to one entity; the primary filer's wins",
+)
+OPEN_WINDOW = GapRule(type="pit_excluded", reason="window is still open", when="the window ends after the observation")
+
 DATASET = Dataset(
     name="event_returns",
     title="Returns after events",
@@ -35,14 +59,15 @@ DATASET = Dataset(
     entity="ticker",
     source_tag="time_series_timestamp",
     gap_rules=(
-        GapRule(
-            type="unverifiable",
-            reason="window end is missing or unreadable",
-            when="the schedule does not date the window",
-        ),
-        GapRule(type="unverifiable", reason="window ends before its event", when="an early close upsets the schedule"),
-        GapRule(type="no_data", reason="return is not a number", when="the value is NaN or an empty list"),
-        GapRule(type="pit_excluded", reason="window is still open", when="the window ends after the observation"),
+        NOT_NEWS,
+        NO_EVENT,
+        NO_WINDOW,
+        BACKWARD_WINDOW,
+        FAR_WINDOW,
+        NO_PERCENT,
+        NO_ENTITY,
+        OTHER_EDGE,
+        OPEN_WINDOW,
     ),
     open_only=True,
 )

@@ -16,5 +16,5 @@ DATASET = Dataset(
     key=("accession_no", "exhibit_number"),
     entity="ticker",
     source_tag="edgar_accepted",
-    gap_rules=(shared.UNDATED_FILING, shared.NO_FILING),
+    gap_rules=(shared.UNDATED_FILING, shared.NO_FILING, shared.FUTURE, *shared.unreadable("exhibit_number")),
 )

@@ -15,5 +15,5 @@ DATASET = Dataset(
     key=("accession_no",),
     entity="ticker",
     source_tag="edgar_accepted",
-    gap_rules=(shared.UNDATED_FILING, shared.NO_FILING),
+    gap_rules=(shared.UNDATED_FILING, shared.NO_FILING, shared.FUTURE),
 )

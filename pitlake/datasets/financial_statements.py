@@ -22,5 +22,10 @@ DATASET = Dataset(
     key=("accession_no", "statement_type"),
     entity="ticker",
     source_tag="edgar_accepted",
-    gap_rules=(shared.UNDATED_FILING, shared.NO_FILING),
+    gap_rules=(
+        shared.UNDATED_FILING,
+        shared.NO_FILING,
+        shared.FUTURE,
+        *shared.unreadable("statement_type", "value", "period_end"),
+    ),
 )

@@ -3,6 +3,14 @@
 from datetime import timedelta
 
 from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _shared as shared
+
+NO_CREATED = GapRule(type="unverifiable", reason="created is missing or unreadable", when="News.created is no instant")
+BAD_UPDATED = GapRule(type="unverifiable", reason="updated is unreadable", when="News.updated is text but no instant")
+NOT_NEWS = GapRule(
+    type="unverifiable", reason="not a news id", when="the id is not bzNews_ and digits (a filing gone astray)"
+)
+NO_TEXT = GapRule(type="no_data", reason="no text", when="title, teaser and body are all blank")
 
 DATASET = Dataset(
     name="news",
@@ -32,12 +40,12 @@ DATASET = Dataset(
     source_tag="neo4j_created",
     revised_at="updated",
     gap_rules=(
-        GapRule(type="unverifiable", reason="created is missing or unreadable", when="News.created is no instant"),
-        GapRule(type="unverifiable", reason="updated is unreadable", when="News.updated is text but no instant"),
-        GapRule(
-            type="unverifiable", reason="not a news id", when="the id is not bzNews_ and digits (a filing gone astray)"
-        ),
-        GapRule(type="no_data", reason="no text", when="title, teaser and body are all blank"),
+        NO_CREATED,
+        BAD_UPDATED,
+        NOT_NEWS,
+        NO_TEXT,
+        shared.FUTURE,
+        *shared.unreadable("authors", "channels", "tags"),
     ),
     warnings=("edited",),
     freshness=timedelta(days=3),

@@ -1,7 +1,8 @@
 """Contract of dataset `prepared_remarks`."""
 
 from pitlake.contract import Column, Dataset
-from pitlake.datasets.transcripts import PARENT_GAPS
+from pitlake.datasets import _shared as shared
+from pitlake.datasets.transcripts import PART_GAPS
 
 DATASET = Dataset(
     name="prepared_remarks",
@@ -17,5 +18,5 @@ DATASET = Dataset(
     key=("transcript_id",),
     entity="ticker",
     source_tag="neo4j_created",
-    gap_rules=PARENT_GAPS,
+    gap_rules=(*PART_GAPS, *shared.unreadable("content")),
 )

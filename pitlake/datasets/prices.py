@@ -5,6 +5,17 @@ from datetime import timedelta
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
+NO_SYMBOL = GapRule(
+    type="unverifiable", reason="no symbol", when="the entity has neither ticker nor ETF, or is of no known kind"
+)
+BAD_STAMP = GapRule(
+    type="unverifiable", reason="bar stamp is unreadable", when="HAS_PRICE.timestamp is text but no instant"
+)
+STRAY_STAMP = GapRule(
+    type="unverifiable", reason="bar stamp lies on another day", when="HAS_PRICE.timestamp is not on the bar's day"
+)
+NO_PRICE = GapRule(type="no_data", reason="no price", when="open, high, low and close are all absent or NaN")
+
 DATASET = Dataset(
     name="prices",
     title="Daily price bars",
@@ -33,10 +44,13 @@ DATASET = Dataset(
     source_tag="time_series_timestamp",
     gap_rules=(
         shared.NO_CLOSE,
-        GapRule(type="unverifiable", reason="no symbol", when="the entity has neither ticker nor ETF"),
-        GapRule(
-            type="unverifiable", reason="bar stamp is unreadable", when="HAS_PRICE.timestamp is text but no instant"
-        ),
+        shared.STRAY_CLOSE,
+        BAD_STAMP,
+        STRAY_STAMP,
+        NO_SYMBOL,
+        NO_PRICE,
+        shared.FUTURE,
+        *shared.unreadable("date", "open", "high", "low", "close", "vwap", "volume", "transactions"),
     ),
     freshness=timedelta(days=1),
 )

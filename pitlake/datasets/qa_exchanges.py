@@ -1,7 +1,8 @@
 """Contract of dataset `qa_exchanges`."""
 
-from pitlake.contract import Column, Dataset, GapRule
-from pitlake.datasets.transcripts import PARENT_GAPS
+from pitlake.contract import Column, Dataset
+from pitlake.datasets import _shared as shared
+from pitlake.datasets.transcripts import PART_GAPS
 
 DATASET = Dataset(
     name="qa_exchanges",
@@ -22,8 +23,5 @@ DATASET = Dataset(
     key=("transcript_id", "sequence"),
     entity="ticker",
     source_tag="neo4j_created",
-    gap_rules=(
-        *PARENT_GAPS,
-        GapRule(type="unverifiable", reason="sequence is no number", when="QAExchange.sequence cannot be read"),
-    ),
+    gap_rules=(*PART_GAPS, *shared.unreadable("sequence", "exchanges")),
 )

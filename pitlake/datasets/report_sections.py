@@ -17,5 +17,10 @@ DATASET = Dataset(
     key=("accession_no", "section_name"),
     entity="ticker",
     source_tag="edgar_accepted",
-    gap_rules=(shared.UNDATED_FILING, shared.NO_FILING),
+    gap_rules=(
+        shared.UNDATED_FILING,
+        shared.NO_FILING,
+        shared.FUTURE,
+        *shared.unreadable("section_name", "content_length"),
+    ),
 )

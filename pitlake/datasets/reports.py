@@ -29,6 +29,11 @@ DATASET = Dataset(
     key=("accession_no",),
     entity="ticker",
     source_tag="edgar_accepted",
-    gap_rules=(shared.UNDATED_FILING,),
+    gap_rules=(
+        shared.UNDATED_FILING,
+        shared.NO_FILING,
+        shared.FUTURE,
+        *shared.unreadable("period_of_report", "is_amendment", "items", "entities", "exhibits"),
+    ),
     freshness=timedelta(days=3),
 )

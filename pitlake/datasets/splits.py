@@ -3,6 +3,9 @@
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
+NO_RATIO = GapRule(type="unverifiable", reason="ratio is missing or unknown", when="the ratio failed to parse upstream")
+OTHER_DATE = GapRule(type="unverifiable", reason="execution date differs from its date node", when="the two disagree")
+
 DATASET = Dataset(
     name="splits",
     title="Share splits",
@@ -18,10 +21,13 @@ DATASET = Dataset(
     entity="ticker",
     source_tag="time_series_timestamp",
     gap_rules=(
+        shared.NO_TICKER,
         shared.NO_DATE,
+        OTHER_DATE,
         shared.NO_CLOSE,
-        GapRule(type="unverifiable", reason="ratio is missing or unknown", when="the ratio failed to parse upstream"),
-        GapRule(type="unverifiable", reason="execution date differs from its date node", when="the two disagree"),
-        GapRule(type="unverifiable", reason="no ticker", when="Split.ticker is blank"),
+        shared.STRAY_CLOSE,
+        NO_RATIO,
+        shared.FUTURE,
+        *shared.unreadable("execution_date"),
     ),
 )

@@ -3,15 +3,21 @@
 from datetime import timedelta
 
 from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _shared as shared
 
-PARENT_GAPS = (
-    GapRule(type="unverifiable", reason="no parent transcript", when="the part hangs on no Transcript"),
-    GapRule(
-        type="unverifiable",
-        reason="conference_datetime is missing or unreadable",
-        when="Transcript.conference_datetime is no instant",
-    ),
+NO_CALL = GapRule(type="unverifiable", reason="no parent transcript", when="the part hangs on no Transcript")
+NO_START = GapRule(
+    type="unverifiable",
+    reason="conference_datetime is missing or unreadable",
+    when="Transcript.conference_datetime is no instant",
 )
+NO_TICKER = GapRule(type="unverifiable", reason="no ticker", when="Transcript.symbol is blank")
+DUPLICATE_CALL = GapRule(
+    type="unverifiable",
+    reason="duplicate of another call",
+    when="two nodes tell one call with other content: the one with more exchanges, then the newer id shape, wins",
+)
+PART_GAPS = (NO_CALL, NO_START, NO_TICKER, DUPLICATE_CALL, shared.FUTURE)
 
 DATASET = Dataset(
     name="transcripts",
@@ -44,10 +50,12 @@ DATASET = Dataset(
     entity="ticker",
     source_tag="neo4j_created",
     gap_rules=(
-        PARENT_GAPS[1],
-        GapRule(type="unverifiable", reason="no ticker", when="Transcript.symbol is blank"),
-        GapRule(
-            type="unverifiable", reason="duplicate of another call", when="two nodes tell one call with other content"
+        NO_START,
+        NO_TICKER,
+        DUPLICATE_CALL,
+        shared.FUTURE,
+        *shared.unreadable(
+            "fiscal_year", "fiscal_quarter", "calendar_year", "calendar_quarter", "speakers", "qa_section"
         ),
     ),
     warnings=("publication_lag",),

@@ -5,6 +5,41 @@ from datetime import timedelta
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
+NO_FACTS = GapRule(type="no_data", reason="filing has no facts", when="its XBRL is COMPLETED without a single fact")
+INCOMPLETE = GapRule(
+    type="no_data", reason="XBRL of the filing is not complete", when="Report.xbrl_status is not COMPLETED"
+)
+NO_COMPANY = GapRule(
+    type="unverifiable", reason="no company", when="the filing has no primary filer, so the key is incomplete"
+)
+NO_CONCEPT = GapRule(type="unverifiable", reason="no concept", when="the fact hangs on no Concept")
+NO_PERIOD = GapRule(type="unverifiable", reason="no period", when="the fact hangs on no Period")
+TWO_PERIODS = GapRule(type="unverifiable", reason="several periods", when="the fact hangs on Periods that differ")
+BAD_PERIOD = GapRule(
+    type="unverifiable",
+    reason="period is impossible",
+    when="the Period is no instant, duration or forever, lacks a date, or ends before it starts",
+)
+NO_CONTEXT = GapRule(
+    type="unverifiable", reason="no context", when="the fact hangs on no Context, so its qualifiers are unknown"
+)
+TWO_CONTEXTS = GapRule(
+    type="unverifiable", reason="contexts disagree", when="the fact hangs on Contexts with other axes"
+)
+TYPED_DIMENSION = GapRule(
+    type="unverifiable",
+    reason="typed dimension without its value",
+    when="the context has more axes than the fact has members: the graph keeps no value for typed ones",
+)
+NO_NUMBER = GapRule(type="unverifiable", reason="value is no number", when="a numeric fact's value cannot be read")
+LESS_PRECISE = GapRule(
+    type="unverifiable",
+    reason="less precise duplicate",
+    when="one filing states the fact twice: the higher decimals win, then more significant digits, then the id",
+)
+
+FACT = ("concept", "unit", "period_type", "period_start", "period_end", "dimensions", "members")
+
 DATASET = Dataset(
     name="xbrl_facts",
     title="XBRL facts",
@@ -30,6 +65,9 @@ DATASET = Dataset(
         Column(name="is_numeric", type="bool", meaning="Whether the fact is a number."),
         Column(name="is_nil", type="bool", meaning="Whether the fact is explicitly nil."),
         Column(
+            name="dimensions", type="string", required=True, meaning="Sorted axes, joined by |; empty for the total."
+        ),
+        Column(
             name="members", type="string", required=True, meaning="Sorted members, joined by |; empty for the total."
         ),
         Column(
@@ -37,31 +75,28 @@ DATASET = Dataset(
         ),
         Column(name="fact_id", type="string", meaning="Id of the fact in its document."),
     ),
-    key=("cik", "concept", "unit", "period_type", "period_start", "period_end", "members"),
-    identity=("accession_no", "concept", "unit", "period_type", "period_start", "period_end", "members"),
+    key=("cik", *FACT),
+    identity=("accession_no", *FACT),
     tiebreak=("accession_no",),
     entity="ticker",
     source_tag="edgar_accepted",
     gap_rules=(
         shared.UNDATED_FILING,
         shared.NO_FILING,
-        GapRule(type="unverifiable", reason="no concept", when="the fact hangs on no Concept"),
-        GapRule(type="unverifiable", reason="no period", when="the fact hangs on no Period"),
-        GapRule(
-            type="unverifiable", reason="no context", when="the fact hangs on no Context, so its members are unknown"
-        ),
-        GapRule(
-            type="unverifiable", reason="no company", when="the filing has no primary filer, so the key is incomplete"
-        ),
-        GapRule(type="unverifiable", reason="value is no number", when="a numeric fact's value cannot be read"),
-        GapRule(
-            type="unverifiable",
-            reason="less precise duplicate",
-            when="one filing states the fact twice: the higher decimals win, then more significant digits",
-        ),
-        GapRule(
-            type="no_data", reason="XBRL of the filing is not complete", when="Report.xbrl_status is not COMPLETED"
-        ),
+        shared.FUTURE,
+        INCOMPLETE,
+        NO_FACTS,
+        NO_COMPANY,
+        NO_CONCEPT,
+        NO_PERIOD,
+        TWO_PERIODS,
+        BAD_PERIOD,
+        NO_CONTEXT,
+        TWO_CONTEXTS,
+        TYPED_DIMENSION,
+        NO_NUMBER,
+        LESS_PRECISE,
+        *shared.unreadable("concept", "is_numeric", "is_nil"),
     ),
     freshness=timedelta(days=60),
 )

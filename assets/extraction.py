@@ -1,0 +1,163 @@
+"""What every extractor is: Cypher that finds source records, and pure functions that make each a row or a gap.
+
+No stream, no lake and no Dagster here: `assets.runs` streams, buckets and stages, `assets.factory` makes the Dagster
+asset. A dataset's module (assets/graph/<dataset>.py) fills in one `Extractor`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cached_property
+from typing import Any, Protocol
+
+from pitlake.clock import new_york_day
+from pitlake.contract import Dataset, GapRule
+from pitlake.errors import RecordRefused, Unreadable
+
+Record = Mapping[str, Any]
+Parser = Callable[[Any], Any]
+
+
+class GraphReader(Protocol):
+    """The part of resources.graph.Graph that extraction uses: a read-only stream of records, in batches."""
+
+    def stream_batches(self, cypher: str, params: Mapping[str, Any]) -> Iterator[list[Record]]:
+        """Every record of a read query as a dict, in lists. Raises GraphError; never ends short silently."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFacts:
+    """What a run knows beside the record: its clock and its settings.
+
+    publication_lag: added to a call's start to get the availability of its transcript.
+    """
+
+    observed_at: datetime
+    publication_lag: timedelta = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a record belongs: its evidence, its availability if provable, and the New York day it is filed under.
+
+    day None files it under "undated". reason, when set, is the contract's gap reason that already decides the record.
+    """
+
+    evidence: str
+    available_at: datetime | None = None
+    day: date | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A record that becomes a row: every business column by name. `contender` and `rank` serve the contest."""
+
+    values: dict[str, Any]
+    available_at: datetime
+    evidence: str
+    contender: str = ""
+    rank: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A record that becomes no row, and why. available_at: when the gap itself may be shown."""
+
+    type: str
+    reason: str
+    locator: str
+    available_at: datetime
+    day: date | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contest:
+    """How records that tell one thing are settled: within `group` the contender with the highest rank keeps its rows.
+
+    Rows of the losers with the content of a winning row count as the same record seen twice; the others become gaps.
+    """
+
+    group: tuple[str, ...]
+    contender: Callable[[Record], str]
+    rank: Callable[[Record], tuple[int, int]]
+    reason: str
+
+
+def whole_record(record: Record) -> Iterable[Record]:
+    """The usual split: one record of the stream is one source record."""
+    return (record,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extractor:
+    """One dataset's extraction.
+
+    windows: Cypher with $lo and $hi, day texts that bound the record's timestamp text (lo <= text < hi). They only
+    save work; `locate` decides. sweeps: Cypher with $dated, a regular expression, for what no window can match (no
+    readable date, no parent), so that nothing is lost silently.
+    margin: days by which windows are widened on each side, because a text's day depends on its offset; 0 where the
+    text is a New York day itself. trail: days that a record's own day may follow its text's day, offsets aside.
+    chunk_days: how many days a range run streams at once; it bounds memory.
+    """
+
+    dataset: Dataset
+    windows: tuple[str, ...]
+    locate: Callable[[Record, RunFacts], Place]
+    values: Callable[[Record], dict[str, Any]]
+    sweeps: tuple[str, ...] = ()
+    split: Callable[[Record], Iterable[Record]] = whole_record
+    contest: Contest | None = None
+    margin: int = 1
+    trail: int = 0
+    chunk_days: int = 31
+
+    @cached_property
+    def gap_types(self) -> dict[str, str]:
+        """The contract's gap reasons and their types."""
+        return {rule.reason: rule.type for rule in self.dataset.gap_rules}
+
+    @cached_property
+    def future(self) -> GapRule:
+        """The contract's rule for what is not public yet."""
+        return next(rule for rule in self.dataset.gap_rules if rule.type == "pit_excluded")
+
+    def normalise(self, record: Record, run: RunFacts) -> Row | Gap:
+        """One source record as exactly one row or one gap. Pure."""
+        return self.outcome(record, self.locate(record, run), run)
+
+    def outcome(self, record: Record, place: Place, run: RunFacts) -> Row | Gap:
+        """`normalise` for a record whose place is already known."""
+        if place.reason or place.available_at is None:
+            return self._gap(place, place.reason, run)
+        if place.available_at > run.observed_at:
+            return self._gap(place, self.future.reason, run)
+        try:
+            values = self.values(record)
+        except RecordRefused as refusal:
+            return self._gap(place, refusal.reason, run)
+        if self.contest is None:
+            return Row(values, place.available_at, place.evidence)
+        contender, rank = self.contest.contender(record), self.contest.rank(record)
+        return Row(values, place.available_at, place.evidence, contender, rank)
+
+    def _gap(self, place: Place, reason: str, run: RunFacts) -> Gap:
+        shown_at = place.available_at or run.observed_at
+        return Gap(self.gap_types[reason], reason, place.evidence, shown_at, place.day)
+
+
+def dated(evidence: str, moment: datetime) -> Place:
+    """The place of a record whose availability is proven."""
+    return Place(evidence, moment, new_york_day(moment))
+
+
+def parsed(record: Record, parsers: Mapping[str, Parser]) -> dict[str, Any]:
+    """One value per parser, by column name. Raises RecordRefused("<column> is unreadable")."""
+    values = {}
+    for column, parser in parsers.items():
+        try:
+            values[column] = parser(record.get(column))
+        except Unreadable:
+            raise RecordRefused(f"{column} is unreadable") from None
+    return values

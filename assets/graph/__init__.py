@@ -1,0 +1,18 @@
+"""The graph's datasets: one module each, with its Cypher and the pure functions that turn a record into a row or a gap.
+
+The file name is the dataset's name; nothing registers it. Called by `pipelines.definitions`, benchmarks and tests.
+"""
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from assets.extraction import Extractor
+
+
+@cache
+def all_extractors() -> dict[str, Extractor]:
+    """Every extractor of the graph, by dataset name, in alphabetical order."""
+    modules = (import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__))
+    extractors = [module.EXTRACTOR for module in modules if hasattr(module, "EXTRACTOR")]
+    return {extractor.dataset.name: extractor for extractor in sorted(extractors, key=lambda one: one.dataset.name)}

@@ -1,0 +1,31 @@
+"""What dividends and splits share: a day the node states, confirmed and closed by its Date. No dataset lives here."""
+
+from datetime import date
+from typing import Any
+
+from assets.extraction import Place, dated
+from assets.graph import texts
+from pitlake.datasets import _shared as shared
+
+
+def place_action(evidence: str, ticker: Any, stated: Any, date_nodes: Any, *, differs: str) -> Place:
+    """The close of the stated day, through a Date of that very day. `date_nodes`: (date, close) pairs it hangs on."""
+    day = texts.leading_day(stated)
+    if texts.word(ticker) is None:
+        return Place(evidence, day=day, reason=shared.NO_TICKER.reason)
+    if not date_nodes:
+        return Place(evidence, day=day, reason=shared.NO_DATE.reason)
+    closes = [close for linked, close in date_nodes if _same_day(linked, stated)]
+    if not closes:
+        return Place(evidence, day=day, reason=differs)
+    close_at = texts.readable(texts.instant, closes[0])
+    if close_at is None:
+        return Place(evidence, day=day, reason=shared.NO_CLOSE.reason)
+    if not texts.session_day(close_at, day):
+        return Place(evidence, day=day, reason=shared.STRAY_CLOSE.reason)
+    return dated(evidence, close_at)
+
+
+def _same_day(linked: Any, stated: Any) -> bool:
+    day: date | None = texts.readable(texts.day, stated)
+    return day is not None and texts.readable(texts.day, linked) == day

@@ -1,0 +1,109 @@
+"""What filings and their content share: the Cypher around a Report, its company, and the place its acceptance gives.
+
+Used by reports, report_sections, exhibits, financial_statements, filing_texts and xbrl_facts; no dataset lives here.
+"""
+
+from typing import Any
+
+from assets.extraction import Extractor, Place, Record, RunFacts, dated, parsed
+from assets.graph import texts
+from pitlake.contract import Dataset
+from pitlake.datasets import _shared as shared
+from pitlake.errors import RecordRefused
+
+FILING_WINDOW = """
+MATCH (r:Report)
+WHERE r.created >= $lo AND r.created < $hi
+"""
+
+UNDATED_FILING = """
+MATCH (r:Report)
+WHERE NOT coalesce(r.created =~ $dated, false)
+"""
+
+COMPANIES = """
+WITH r,
+     [(r)-[:PRIMARY_FILER]->(c:Company) | [c.cik, c.ticker]] AS filers,
+     [(r)-[:REFERENCED_IN]->(c:Company) | [c.cik, c.ticker]] AS referenced
+"""
+
+FILING_FIELDS = """
+       r.created AS created, coalesce(r.accessionNo, r.id) AS accession_no, r.formType AS form_type,
+       r.cik AS report_cik, filers, referenced
+"""
+
+
+def place_filing(record: Record, evidence: str) -> Place:
+    """The place of a filing or its content: the acceptance instant, which nothing else replaces."""
+    if texts.word(record.get("accession_no")) is None:
+        return Place(evidence, reason=shared.NO_FILING.reason)
+    accepted = texts.readable(texts.instant, record["created"])
+    if accepted is None:
+        return Place(evidence, day=texts.leading_day(record["created"]), reason=shared.UNDATED_FILING.reason)
+    return dated(evidence, accepted)
+
+
+def filing_values(record: Record) -> dict[str, Any]:
+    """The columns every filing dataset begins with."""
+    cik, ticker = company(record)
+    return {
+        "accession_no": texts.word(record["accession_no"]),
+        "form_type": texts.word(record["form_type"]),
+        "cik": cik,
+        "ticker": ticker,
+    }
+
+
+def company(record: Record) -> tuple[str | None, str | None]:
+    """CIK and ticker of the primary filer, else of the first company referred to, else the filing's own CIK.
+
+    Of several primary filers the one the filing names as its own wins, then the least CIK.
+    """
+    own = texts.readable(texts.cik, record.get("report_cik"))
+    linked = linked_companies(record.get("filers")) or linked_companies(record.get("referenced"))
+    if not linked:
+        return own, None
+    return min(linked, key=lambda pair: (pair[0] != own, pair))
+
+
+def linked_companies(pairs: Any) -> list[tuple[str, str | None]]:
+    """The (CIK, ticker) pairs of a pattern comprehension, sorted; a company without a readable CIK is left out."""
+    found = ((texts.readable(texts.cik, cik), texts.word(ticker)) for cik, ticker in pairs or [])
+    return sorted(
+        {(cik, ticker) for cik, ticker in found if cik is not None}, key=lambda pair: (pair[0], pair[1] or "")
+    )
+
+
+def required(values: dict[str, Any], *columns: str) -> dict[str, Any]:
+    """The values, once none of these columns is null. Raises RecordRefused("<column> is unreadable")."""
+    for column in columns:
+        if values[column] is None:
+            raise RecordRefused(f"{column} is unreadable")
+    return values
+
+
+def content_extractor(
+    dataset: Dataset, *, relation: str, label: str, fields: str, parsers: dict[str, Any], name: str = "", days: int = 31
+) -> Extractor:
+    """The extractor of a label that hangs on a Report by `relation`. `fields` are its properties, aliased by column.
+
+    name: the column that tells one content of a filing from another.
+    """
+    tail = f"MATCH (r)-[:{relation}]->(s:{label})\nRETURN s.id AS node, {fields},{FILING_FIELDS}"
+    orphans = f"MATCH (s:{label})\nWHERE NOT EXISTS {{ (:Report)-[:{relation}]->(s) }}\nRETURN s.id AS node"
+
+    def locate(record: Record, _run: RunFacts) -> Place:
+        return place_filing(record, f"neo4j:{label}:{record['node']}")
+
+    def values(record: Record) -> dict[str, Any]:
+        found = filing_values(record) | parsed(record, parsers)
+        return required(found, name) if name else found
+
+    return Extractor(
+        dataset=dataset,
+        windows=(FILING_WINDOW + COMPANIES + tail,),
+        sweeps=(UNDATED_FILING + COMPANIES + tail, orphans),
+        locate=locate,
+        values=values,
+        chunk_days=days,
+    )

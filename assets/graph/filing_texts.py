@@ -1,0 +1,12 @@
+"""Dataset `filing_texts`: whole filings as text where sections could not be parsed, dated by acceptance."""
+
+from assets.graph import _filings, texts
+from pitlake.datasets.filing_texts import DATASET
+
+EXTRACTOR = _filings.content_extractor(
+    DATASET,
+    relation="HAS_FILING_TEXT",
+    label="FilingTextContent",
+    fields="s.content AS content",
+    parsers={"content": texts.text},
+)

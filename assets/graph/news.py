@@ -1,0 +1,70 @@
+"""Dataset `news`: the graph's News nodes, dated by the later of their two instants. Pure functions and Cypher."""
+
+import re
+from typing import Any
+
+from assets.extraction import Extractor, Place, Record, RunFacts, dated, parsed
+from assets.graph import texts
+from pitlake.datasets import news as contract
+from pitlake.datasets.news import DATASET
+
+FIELDS = """
+       n.id AS id, n.title AS title, n.teaser AS teaser, n.body AS body, n.url AS url, n.authors AS authors,
+       n.channels AS channels, n.tags AS tags, n.market_session AS market_session,
+       n.created AS created, n.updated AS updated, latest,
+       [(n)-[:INFLUENCES]->(c:Company) | c.ticker] AS tickers
+"""
+
+LATEST = "WITH n, CASE WHEN n.updated > n.created THEN n.updated ELSE n.created END AS latest\n"
+
+WINDOW = f"MATCH (n:News)\n{LATEST}WHERE latest >= $lo AND latest < $hi\nRETURN {FIELDS}"
+
+UNDATED = f"""
+MATCH (n:News)
+WHERE NOT coalesce(n.created =~ $dated, false)
+   OR (coalesce(n.updated, '') <> '' AND NOT coalesce(n.updated =~ $dated, false))
+{LATEST}RETURN {FIELDS}
+"""
+
+NEWS_ID = re.compile(r"bzNews_[0-9]+")
+
+PARSERS = {
+    "title": texts.text,
+    "teaser": texts.text,
+    "body": texts.text,
+    "url": texts.word,
+    "authors": texts.strings,
+    "channels": texts.strings,
+    "tags": texts.labels,
+    "market_session": texts.word,
+    "created": texts.instant,
+    "updated": texts.instant,
+}
+
+
+def locate(record: Record, _run: RunFacts) -> Place:
+    """The later of `created` and `updated`: the graph keeps the text of the last update alone."""
+    evidence = f"neo4j:News:{record['id']}"
+    filed_under = texts.leading_day(record["latest"])
+    created = texts.readable(texts.instant, record["created"])
+    if created is None:
+        return Place(evidence, day=filed_under, reason=contract.NO_CREATED.reason)
+    updated = texts.readable(texts.instant, record["updated"])
+    if updated is None and not texts.is_absent(record["updated"]):
+        return Place(evidence, day=filed_under, reason=contract.BAD_UPDATED.reason)
+    place = dated(evidence, max(created, updated or created))
+    if not NEWS_ID.fullmatch(str(record["id"])):
+        return Place(evidence, place.available_at, place.day, contract.NOT_NEWS.reason)
+    if not any(texts.text(record[part]) for part in ("title", "teaser", "body")):
+        return Place(evidence, place.available_at, place.day, contract.NO_TEXT.reason)
+    return place
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of an article."""
+    tickers = sorted({ticker for ticker in map(texts.word, record["tickers"] or ()) if ticker is not None})
+    named = {"id": record["id"], "ticker": tickers[0] if tickers else None, "tickers": tickers}
+    return named | parsed(record, PARSERS)
+
+
+EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values)

@@ -1,0 +1,50 @@
+"""Dataset `reports`: one row per SEC filing, dated by its EDGAR acceptance. Pure functions and Cypher."""
+
+from typing import Any
+
+from assets.extraction import Extractor, Place, Record, RunFacts, parsed
+from assets.graph import _filings, texts
+from pitlake.datasets.reports import DATASET
+
+FIELDS = f"""
+RETURN r.periodOfReport AS period_of_report, r.isAmendment AS is_amendment, r.items AS items, r.entities AS entities,
+       r.description AS description, r.market_session AS market_session, r.linkToHtml AS link_html,
+       r.linkToTxt AS link_txt, r.primaryDocumentUrl AS primary_document_url, r.exhibits AS exhibits,
+{_filings.FILING_FIELDS}"""
+
+PARSERS = {
+    "period_of_report": texts.day,
+    "is_amendment": texts.flag,
+    "items": texts.strings,
+    "entities": texts.json_array,
+    "description": texts.text,
+    "market_session": texts.word,
+    "link_html": texts.word,
+    "link_txt": texts.word,
+    "primary_document_url": texts.word,
+    "exhibits": texts.json_object,
+    "created": texts.instant,
+}
+
+
+def locate(record: Record, _run: RunFacts) -> Place:
+    """The filing's acceptance."""
+    return _filings.place_filing(record, f"neo4j:Report:{record['accession_no']}")
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of a filing, with every company it is linked to."""
+    filers = _filings.linked_companies(record["filers"])
+    referenced = _filings.linked_companies(record["referenced"])
+    role = "primary_filer" if filers else "referenced" if referenced else "none"
+    tickers = sorted({ticker for _, ticker in [*filers, *referenced] if ticker is not None})
+    return {**_filings.filing_values(record), "role": role, "tickers": tickers, **parsed(record, PARSERS)}
+
+
+EXTRACTOR = Extractor(
+    dataset=DATASET,
+    windows=(_filings.FILING_WINDOW + _filings.COMPANIES + FIELDS,),
+    sweeps=(_filings.UNDATED_FILING + _filings.COMPANIES + FIELDS,),
+    locate=locate,
+    values=values,
+)

@@ -1,0 +1,43 @@
+"""Dataset `splits`: executed share splits, dated by the close of their execution day."""
+
+from typing import Any
+
+from assets.extraction import Extractor, Place, Record, RunFacts, parsed
+from assets.graph import _actions, texts
+from pitlake.datasets import splits as contract
+from pitlake.datasets.splits import DATASET
+from pitlake.errors import RecordRefused
+
+FIELDS = """
+RETURN v.id AS node, v.ticker AS ticker, v.execution_date AS execution_date,
+       v.split_from AS split_from, v.split_to AS split_to,
+       [(d:Date)-[:HAS_SPLIT]->(v) | [d.date, d.market_close_current_day]] AS date_nodes
+"""
+
+WINDOW = f"MATCH (v:Split)\nWHERE v.execution_date >= $lo AND v.execution_date < $hi{FIELDS}"
+
+UNDATED = f"MATCH (v:Split)\nWHERE NOT coalesce(v.execution_date =~ $dated, false){FIELDS}"
+
+
+def locate(record: Record, _run: RunFacts) -> Place:
+    """The close of the execution day."""
+    return _actions.place_action(
+        f"neo4j:Split:{record['node']}",
+        record["ticker"],
+        record["execution_date"],
+        record["date_nodes"],
+        differs=contract.OTHER_DATE.reason,
+    )
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns; a ratio the upstream could not read is no split."""
+    shares_before = texts.readable(texts.number, record["split_from"])
+    shares_after = texts.readable(texts.number, record["split_to"])
+    if not shares_before or not shares_after or min(shares_before, shares_after) < 0:
+        raise RecordRefused(contract.NO_RATIO.reason)
+    named = parsed(record, {"ticker": texts.word, "execution_date": texts.day})
+    return named | {"split_from": shares_before, "split_to": shares_after}
+
+
+EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0)

@@ -1,0 +1,242 @@
+"""Readers of the graph's spellings: numbers with separators, '1'/'0', "null", JSON in strings, three timestamp forms.
+
+Each is pure: a property value goes in, a typed value or None (absent) comes out, and `Unreadable` says that something
+is there but is not what its field promises. Nothing is guessed. Called by every module of assets/graph.
+"""
+
+import html
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from pitlake.clock import new_york_day
+from pitlake.errors import Unreadable
+from pitlake.gate.rules import InstantFault, parse_instant
+
+_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:[eE][-+]?\d+)?", re.ASCII)
+_BLANK_SEPARATED = re.compile(r"^(\d{4}-\d{2}-\d{2}) (?=\d{2}:)", re.ASCII)
+_BARE_OFFSET = re.compile(r"(:\d{2}(?:\.\d+)?[+-]\d{2})(\d{2})$", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_ABSENT_WORDS = frozenset({"", "null", "nan", "none"})
+_FLAGS = {"1": True, "0": False, "true": True, "false": False}
+_EASTMOST, _WESTMOST = timedelta(hours=14), timedelta(hours=-12)
+_CIK_DIGITS = 10
+
+
+def is_absent(value: Any) -> bool:
+    """Whether a property says nothing: missing, blank, NaN, or the word the upstream stores for a missing value."""
+    if value is None:
+        return True
+    if isinstance(value, str):
+        return value.strip().lower() in _ABSENT_WORDS
+    return isinstance(value, float) and math.isnan(value)
+
+
+def text(value: Any) -> str | None:
+    """Prose as it stands, None when blank. The word "null" is kept: a headline may be just that."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def word(value: Any) -> str | None:
+    """An identifier, name or enumeration: stripped, None when absent in any of the upstream's spellings."""
+    return None if is_absent(value) else str(value).strip()
+
+
+def number(value: Any) -> float | None:
+    """A finite number, thousands separators removed ("81,035,171,840"); None when absent."""
+    if is_absent(value):
+        return None
+    if isinstance(value, str):
+        value = _plain_number(value)
+    elif isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Unreadable("no number")
+    try:
+        found = float(value)
+    except OverflowError:
+        raise Unreadable("no finite number") from None
+    if not math.isfinite(found):
+        raise Unreadable("no finite number")
+    return found
+
+
+def plain_number(value: Any) -> str | None:
+    """A number's own digits without separators, so that no digit is lost to rounding; None when absent."""
+    if is_absent(value):
+        return None
+    number(value)
+    return _plain_number(value) if isinstance(value, str) else str(value)
+
+
+def _plain_number(spelled: str) -> str:
+    stripped = spelled.strip()
+    if not _NUMBER.fullmatch(stripped) or not any(character.isdigit() for character in stripped):
+        raise Unreadable("no number")
+    return stripped.replace(",", "")
+
+
+def whole(value: Any) -> int | None:
+    """A whole number ("2,025", "3", 3.0); None when absent."""
+    found = number(value)
+    if found is None:
+        return None
+    if not found.is_integer() or abs(found) >= 2**53:
+        raise Unreadable("no whole number")
+    return int(found)
+
+
+def flag(value: Any) -> bool | None:
+    """A boolean, real or spelled "1"/"0"; None when absent."""
+    if isinstance(value, bool):
+        return value
+    if is_absent(value):
+        return None
+    try:
+        return _FLAGS[str(value).strip().lower()]
+    except KeyError:
+        raise Unreadable("no boolean") from None
+
+
+def instant(value: Any) -> datetime | None:
+    """An instant in any of the graph's spellings, as aware UTC; None when absent.
+
+    Read are `2024-01-04T13:48:33-05:00`, `2024-01-04 16:00:00-0500` and mixtures of the two. A date alone, a time
+    without offset and an offset used nowhere on Earth are unreadable; the last would also escape the query windows,
+    which are widened by one day.
+    """
+    if is_absent(value):
+        return None
+    spelled = _BARE_OFFSET.sub(r"\1:\2", _BLANK_SEPARATED.sub(r"\1T", str(value).strip()))
+    try:
+        found = parse_instant(spelled)
+    except InstantFault as fault:
+        raise Unreadable(f"no instant ({fault.fault})") from None
+    stated = datetime.fromisoformat(spelled).utcoffset()
+    if stated is None or not _WESTMOST <= stated <= _EASTMOST:
+        raise Unreadable("no instant (offset)")
+    return found
+
+
+def day(value: Any) -> date | None:
+    """A calendar day `2024-01-04`; None when absent."""
+    if is_absent(value):
+        return None
+    spelled = str(value).strip()
+    if not _DAY.fullmatch(spelled):
+        raise Unreadable("no day")
+    try:
+        return date.fromisoformat(spelled)
+    except ValueError:
+        raise Unreadable("no such day") from None
+
+
+def leading_day(value: Any) -> date | None:
+    """The day a text begins with, or None: where to file a record whose instant can't be read. Never raises."""
+    spelled = str(value).strip()[:10] if value is not None else ""
+    try:
+        return date.fromisoformat(spelled) if _DAY.fullmatch(spelled) else None
+    except ValueError:
+        return None
+
+
+def session_day(moment: datetime | None, claimed: date | None) -> bool:
+    """Whether an instant lies on the New York day that a Date node claims for it."""
+    return moment is not None and claimed is not None and new_york_day(moment) == claimed
+
+
+def canonical_json(value: Any, kind: type | tuple[type, ...] = (dict, list)) -> str | None:
+    """JSON in one spelling (no spaces, raw Unicode, NaN as null), members in their stored order; None when absent.
+
+    The order of members is kept because statements are read in it. Raises Unreadable for what is no JSON of `kind`,
+    names a member twice, or holds a number that is not finite.
+    """
+    if isinstance(value, str) or is_absent(value):
+        if is_absent(value):
+            return None
+        value = _json(value)
+    if not isinstance(value, kind):
+        raise Unreadable("JSON of another kind")
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        raise Unreadable("no JSON") from None
+
+
+def json_object(value: Any) -> str | None:
+    """Canonical JSON that must be an object."""
+    return canonical_json(value, dict)
+
+
+def json_array(value: Any) -> str | None:
+    """Canonical JSON that must be an array."""
+    return canonical_json(value, list)
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The members of a JSON object; {} when absent."""
+    encoded = json_object(value)
+    return json.loads(encoded) if encoded is not None else {}
+
+
+def strings(value: Any) -> list[str] | None:
+    """A list of texts, native or as a JSON array; blank members are dropped, None when absent."""
+    if is_absent(value):
+        return None
+    found = _json(value) if isinstance(value, str) else value
+    if not isinstance(found, list) or not all(isinstance(member, str) for member in found):
+        raise Unreadable("no list of texts")
+    return [member.strip() for member in found if member.strip()]
+
+
+def labels(value: Any) -> list[str] | None:
+    """`strings` with HTML entities resolved ("Software &amp; Apps")."""
+    found = strings(value)
+    return None if found is None else [html.unescape(member) for member in found]
+
+
+def first_number(value: Any) -> float | None:
+    """`number` of a property that is sometimes a list: its first element, None for an empty list."""
+    if isinstance(value, list):
+        return number(value[0]) if value else None
+    return number(value)
+
+
+def cik(value: Any) -> str | None:
+    """A Central Index Key in its ten-digit spelling; None when absent."""
+    spelled = word(value)
+    if spelled is None:
+        return None
+    if not (spelled.isascii() and spelled.isdigit()) or len(spelled) > _CIK_DIGITS:
+        raise Unreadable("no CIK")
+    return spelled.zfill(_CIK_DIGITS)
+
+
+def readable(parser: Callable[[Any], Any], value: Any) -> Any:
+    """The parser's value, or None where it is unreadable too: for fields whose absence is a gap anyway."""
+    try:
+        return parser(value)
+    except Unreadable:
+        return None
+
+
+def _json(spelled: str) -> Any:
+    try:
+        return json.loads(spelled, object_pairs_hook=_members, parse_constant=_constant)
+    except (ValueError, RecursionError):
+        raise Unreadable("no JSON") from None
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a member is named twice")
+    return members
+
+
+def _constant(name: str) -> None:
+    if name != "NaN":
+        raise ValueError("an infinite number is not JSON")

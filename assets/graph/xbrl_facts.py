@@ -1,0 +1,167 @@
+"""Dataset `xbrl_facts`: reported values, one record per Fact node however many contexts it hangs on."""
+
+from datetime import date, timedelta
+from typing import Any
+
+from assets.extraction import Contest, Extractor, Place, Record, RunFacts, parsed
+from assets.graph import _filings, texts
+from pitlake.datasets import xbrl_facts as contract
+from pitlake.datasets.xbrl_facts import DATASET
+from pitlake.errors import RecordRefused, Unreadable
+
+FACTS = f"""
+MATCH (r)-[:HAS_XBRL]->(:XBRLNode)<-[:REPORTS]-(f:Fact)
+RETURN coalesce(f.u_id, f.id) AS node, f.qname AS concept, f.value AS value, f.decimals AS decimals,
+       f.is_numeric AS is_numeric, f.is_nil AS is_nil, f.fact_id AS fact_id, r.xbrl_status AS xbrl_status,
+       [(f)-[:HAS_CONCEPT]->(k:Concept) | [k.label, k.balance]] AS concepts,
+       [(f)-[:HAS_PERIOD]->(p:Period) | [p.period_type, p.start_date, p.end_date]] AS periods,
+       [(f)-[:HAS_UNIT]->(u:Unit) | u.name] AS units,
+       [(f)-[:IN_CONTEXT]->(c:Context) | coalesce(c.dimension_u_ids, [])] AS contexts,
+       [(f)-[:FACT_MEMBER]->(m:Member) | m.qname] AS members,
+{_filings.FILING_FIELDS}"""
+
+FACTLESS = f"""
+MATCH (r:Report)
+WHERE r.created >= $lo AND r.created < $hi AND r.formType IN ['10-K', '10-K/A', '10-Q', '10-Q/A']
+  AND NOT EXISTS {{ (r)-[:HAS_XBRL]->(:XBRLNode)<-[:REPORTS]-(:Fact) }}
+{_filings.COMPANIES}
+RETURN r.xbrl_status AS xbrl_status, {_filings.FILING_FIELDS}"""
+
+ORPHANS = """
+MATCH (f:Fact)
+WHERE NOT EXISTS { (f)-[:REPORTS]->(:XBRLNode)<-[:HAS_XBRL]-(:Report) }
+RETURN coalesce(f.u_id, f.id) AS node
+"""
+
+PARSERS = {
+    "concept": texts.word,
+    "decimals": texts.word,
+    "is_numeric": texts.flag,
+    "is_nil": texts.flag,
+    "fact_id": texts.word,
+}
+
+END_IS_EXCLUSIVE = timedelta(days=1)
+INFINITE_DECIMALS, NO_DECIMALS = 10**6, -(10**6)
+
+
+def locate(record: Record, _run: RunFacts) -> Place:
+    """The filing's acceptance; what makes a fact unusable whatever it says is decided here."""
+    if record.get("node") is None:
+        place = _filings.place_filing(record, f"neo4j:Report:{record['accession_no']}")
+        return _refused(place, contract.NO_FACTS if _complete(record) else contract.INCOMPLETE)
+    place = _filings.place_filing(record, f"neo4j:Fact:{record['node']}")
+    if place.reason:
+        return place
+    if not _complete(record):
+        return _refused(place, contract.INCOMPLETE)
+    if not _filings.linked_companies(record["filers"]):
+        return _refused(place, contract.NO_COMPANY)
+    for related, rule in (("concepts", contract.NO_CONCEPT), ("periods", contract.NO_PERIOD)):
+        if not record[related]:
+            return _refused(place, rule)
+    return place if record["contexts"] else _refused(place, contract.NO_CONTEXT)
+
+
+def _refused(place: Place, rule: contract.GapRule) -> Place:
+    return Place(place.evidence, place.available_at, place.day, place.reason or rule.reason)
+
+
+def _complete(record: Record) -> bool:
+    return record["xbrl_status"] == "COMPLETED"
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of a fact."""
+    found = parsed(record, PARSERS)
+    label, balance = min(record["concepts"], key=str)
+    units = sorted(unit for unit in map(texts.word, record["units"] or ()) if unit is not None)
+    named = {"label": texts.word(label), "balance": texts.word(balance), "unit": units[0] if units else None}
+    return _filings.filing_values(record) | found | named | period(record) | qualifiers(record) | amount(record, found)
+
+
+def period(record: Record) -> dict[str, Any]:
+    """The period with its last day inclusive: the graph stores ends and instants one day late, starts as they are."""
+    stored = sorted({tuple(one) for one in record["periods"]}, key=str)
+    if len(stored) > 1:
+        raise RecordRefused(contract.TWO_PERIODS.reason)
+    kind, start, end = texts.word(stored[0][0]), stored[0][1], stored[0][2]
+    if kind == "instant":
+        return {"period_type": kind, "period_start": None, "period_end": _last_day(start)}
+    if kind == "forever":
+        return {"period_type": kind, "period_start": None, "period_end": None}
+    first, last = texts.readable(texts.day, start), _last_day(end)
+    if kind != "duration" or first is None or last < first:
+        raise RecordRefused(contract.BAD_PERIOD.reason)
+    return {"period_type": kind, "period_start": first, "period_end": last}
+
+
+def _last_day(stored: Any) -> date:
+    following = texts.readable(texts.day, stored)
+    if following is None:
+        raise RecordRefused(contract.BAD_PERIOD.reason)
+    return following - END_IS_EXCLUSIVE
+
+
+def qualifiers(record: Record) -> dict[str, Any]:
+    """Axes and members. An axis without a member is a typed dimension, whose value the graph does not keep."""
+    members = sorted({member for member in map(texts.word, record["members"] or ()) if member is not None})
+    axes = {tuple(sorted(map(qualified_name, axes))) for axes in record["contexts"]}
+    if len(axes) > 1:
+        raise RecordRefused(contract.TWO_CONTEXTS.reason)
+    found = next(iter(axes))
+    if len(found) > len(members):
+        raise RecordRefused(contract.TYPED_DIMENSION.reason)
+    return {
+        "dimensions": "|".join(found),
+        "members": "|".join(members),
+        "member_count": len(members),
+    }
+
+
+def qualified_name(node: str) -> str:
+    """The qname at the end of a `cik:namespace:qname` id."""
+    return ":".join(str(node).rsplit(":", 2)[-2:])
+
+
+def amount(record: Record, found: dict[str, Any]) -> dict[str, Any]:
+    """The value as text without separators and, where the fact is numeric, as a number."""
+    if found["is_nil"]:
+        return {"value": None, "value_number": None}
+    if not found["is_numeric"]:
+        return {
+            "value": None if texts.is_absent(record["value"]) else texts.text(record["value"]),
+            "value_number": None,
+        }
+    try:
+        digits, number = texts.plain_number(record["value"]), texts.number(record["value"])
+    except Unreadable:
+        raise RecordRefused(contract.NO_NUMBER.reason) from None
+    if digits is None:
+        raise RecordRefused(contract.NO_NUMBER.reason)
+    return {"value": digits, "value_number": number}
+
+
+def precision(record: Record) -> tuple[int, int]:
+    """What decides between two statements of one fact in one filing: decimals, then significant digits."""
+    decimals = texts.word(record["decimals"])
+    stated = texts.readable(texts.whole, decimals)
+    rank = INFINITE_DECIMALS if decimals == "INF" else NO_DECIMALS if stated is None else stated
+    mantissa = (texts.readable(texts.plain_number, record["value"]) or "").lower().split("e")[0]
+    return rank, len("".join(filter(str.isdigit, mantissa)).strip("0"))
+
+
+EXTRACTOR = Extractor(
+    dataset=DATASET,
+    windows=(_filings.FILING_WINDOW + _filings.COMPANIES + FACTS, FACTLESS),
+    sweeps=(_filings.UNDATED_FILING + _filings.COMPANIES + FACTS, ORPHANS),
+    locate=locate,
+    values=values,
+    contest=Contest(
+        group=DATASET.identity,
+        contender=lambda record: str(record["node"]),
+        rank=precision,
+        reason=contract.LESS_PRECISE.reason,
+    ),
+    chunk_days=7,
+)
