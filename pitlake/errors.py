@@ -22,7 +22,7 @@ PitlakeError                    anything pitlake refuses or fails at
     ├── GraphUnavailable        not reachable, or gone in the middle of a stream: resume from the window it names
     ├── GraphLoginFailed        the server refused the credentials
     ├── GraphNotReadOnly        a server that could not be proven to refuse writes; nothing was read
-    ├── GraphWriteRefused       a statement that writes, given to a door for reading
+    ├── GraphRefused            a statement that writes, or that the reader may not run; nothing of it is kept
     ├── GraphQueryFailed        the server failed at a statement (syntax, unknown name, its own limits)
     └── GraphValueMismatch      a value does not fit the column type the query declared
 
@@ -173,8 +173,8 @@ class GraphNotReadOnly(GraphError):
     """The server accepted a write on the door for reading, or gave no proof that it would refuse one."""
 
 
-class GraphWriteRefused(GraphError):
-    """A statement that writes, given to a door for reading; nothing of it is kept. `code` is the server's."""
+class GraphRefused(GraphError):
+    """A statement that writes, or that the reader may not run; nothing of it is kept. `code` is the server's."""
 
     def __init__(self, problem: str, code: str = "") -> None:
         self.code = code
