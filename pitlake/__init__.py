@@ -23,5 +23,5 @@ def __getattr__(name: str) -> object:
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 
-def __dir__() -> list:
+def __dir__() -> list[str]:
     return sorted(__all__)

@@ -4,11 +4,16 @@ Standard library only, Python 3.9 or newer, importable without pitlake's depende
 very file. `pitlake.gate.columnar` gives the same verdicts over Arrow tables. No input/output happens here.
 """
 
+from __future__ import annotations
+
 import json
 import re
 import unicodedata
-from datetime import datetime, timedelta, timezone
-from typing import Any, Iterator, NamedTuple, Optional
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, time, timedelta, timezone
+from functools import lru_cache
+from numbers import Number
+from typing import Any, NamedTuple
 
 CODES = (
     "PIT_PARSE_ERROR",
@@ -41,14 +46,47 @@ _SHAPE = re.compile(
 )
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MICROSECOND_DIGITS = 6
+_MAX_INT_DIGITS = 4300
+
+# What a reader does not see in a key: blanks, controls, combining marks, joiners, fillers, selectors, half surrogates.
+UNSEEN = (
+    (0x00, 0x20), (0x7F, 0xA0), (0xAD, 0xAD), (0x300, 0x36F), (0x483, 0x489), (0x61C, 0x61C), (0x115F, 0x1160),
+    (0x1680, 0x1680), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x2000, 0x200F),
+    (0x2028, 0x202F), (0x205F, 0x206F), (0x20D0, 0x20FF), (0x2800, 0x2800), (0x3000, 0x3000), (0x3164, 0x3164),
+    (0xD800, 0xDFFF), (0xFE00, 0xFE0F), (0xFE20, 0xFE2F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFB),
+    (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+)  # fmt: skip
+_UNSEEN_CLASS = "".join(f"{chr(low)}-{chr(high)}" for low, high in UNSEEN)
+_UNSEEN = re.compile(f"[{_UNSEEN_CLASS}]+")
+# Letters of other scripts that look like the Latin ones above them.
+_LOOK_ALIKES = str.maketrans(
+    "асԁеһіӏоѕукмтнүոօսհαικοτυıɩɑᴀᴄᴅᴇʜɪᴋʟᴍɴᴏʀꜱᴛᴜʏ‿",
+    "acdehilosykmthynouhaikotuiiaacdehiklmnorstuy_",
+)
+_SHORTEST_FORBIDDEN = min(map(len, FORBIDDEN_KEYS))
+_OPENER = re.compile(f'[{_UNSEEN_CLASS}]*[\\[{{"]')
+_BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_ESCAPE = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_QUOTES = "\"'`“”‘’"
+_KEY_IN_BROKEN_JSON = re.compile(f"[{{,{_QUOTES}](?:{'|'.join(sorted(FORBIDDEN_KEYS))})[{_QUOTES}]?[:=]")
+_SHOWN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+_SHOWN_STEPS = 8
+_TEXTS = (str, bytes, bytearray)
+_LOOKED_THROUGH = (dict, list, tuple, set, frozenset, *_TEXTS)
+_OPAQUE = object()
+_COMMON_LEAVES = frozenset((type(None), bool, int, float))
+_LEAVES = (Number, date, time, timedelta)
 
 
 class InstantFault(ValueError):
     """A text that is no strict instant. `fault` is one of FAULTS, `detail` a short reason that echoes no input."""
 
     def __init__(self, fault: str, detail: str) -> None:
+        super().__init__(fault, detail)
         self.fault, self.detail = fault, detail
-        super().__init__(f"{fault}: {detail}")
+
+    def __str__(self) -> str:
+        return f"{self.fault}: {self.detail}"
 
 
 class Verdict(NamedTuple):
@@ -56,6 +94,10 @@ class Verdict(NamedTuple):
 
     code: str
     detail: str
+
+
+class Pairs(list[tuple[Any, Any]]):
+    """The (key, value) pairs of an object as they stood: a repeated key would hide its twin in a dict."""
 
 
 def parse_instant(text: Any) -> datetime:
@@ -72,14 +114,19 @@ def parse_instant(text: Any) -> datetime:
     if shape is None:
         raise InstantFault("not_iso", "expected YYYY-MM-DDTHH:MM:SS with Z or an offset like -05:00")
     *parts, fraction, offset = shape.groups()
-    if fraction is not None and fraction[_MICROSECOND_DIGITS:].strip("0"):
-        raise InstantFault("too_precise", "the lake's instants are microseconds")
-    try:
-        local = datetime(*map(int, parts), int((fraction or "0")[:_MICROSECOND_DIGITS].ljust(_MICROSECOND_DIGITS, "0")))
-    except ValueError as error:
-        raise InstantFault("impossible", str(error)) from None
     if offset is None:
         raise InstantFault("naive", "the offset is missing")
+    fraction = fraction or ""
+    if fraction[_MICROSECOND_DIGITS:].strip("0"):
+        raise InstantFault("too_precise", "the lake's instants are microseconds")
+    if parts[0] == "0000":
+        raise InstantFault("out_of_range", "outside the years 1 to 9999 in UTC")
+    try:
+        year, month, day, hour, minute, second = map(int, parts)
+        micro = int(fraction[:_MICROSECOND_DIGITS].ljust(_MICROSECOND_DIGITS, "0"))
+        local = datetime(year, month, day, hour, minute, second, micro)
+    except ValueError:
+        raise InstantFault("impossible", "no such day or time of day") from None
     return _to_utc(local, offset)
 
 
@@ -97,76 +144,155 @@ def _to_utc(local: datetime, offset: str) -> datetime:
     return shifted.replace(tzinfo=timezone.utc)
 
 
-def is_forbidden_key(key: str) -> bool:
-    """Whether a key names a forward return, in any case, width or with invisible characters in it."""
+def is_forbidden_key(key: Any) -> bool:
+    """Whether a key names a forward return: in any case or width, with look-alike letters or characters unseen."""
+    return _names_a_return(_text(key))
+
+
+@lru_cache(maxsize=4096)
+def _names_a_return(key: str) -> bool:
     if key in FORBIDDEN_KEYS:
         return True
-    if key.isascii():
-        return key.strip().lower() in FORBIDDEN_KEYS
-    folded = unicodedata.normalize("NFKC", key).casefold()
-    visible = "".join(character for character in folded if unicodedata.category(character) not in ("Cf", "Mn"))
-    return visible.strip() in FORBIDDEN_KEYS
+    if key.isascii() and (len(key) < _SHORTEST_FORBIDDEN or "_" not in key):
+        return False
+    return _folded(key) in FORBIDDEN_KEYS
 
 
-def forbidden_path(value: Any) -> Optional[str]:
+def _folded(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", text).casefold().translate(_LOOK_ALIKES)
+    return _UNSEEN.sub("", text.lower())
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)
+
+
+def forbidden_path(value: Any, depth: int = 0, root: str = "$") -> str | None:
     """The path of the first forbidden key at any depth, JSON inside strings included, or None.
 
-    Nesting deeper than MAX_DEPTH is reported as forbidden: what cannot be looked through is not let through.
+    What cannot be looked through is not let through and counts as forbidden: nesting deeper than MAX_DEPTH, and
+    values that are neither JSON nor plain scalars. `depth` and `root` say where in an item the value stands.
+    The path shows keys that look like names; any other key is data and shown as `*`.
     """
-    stack = [("$", value, 0)]
+    stack: list[tuple[Any, int, Any]] = [] if _holds_nothing(value) else [(value, depth, (None, root))]
     while stack:
-        path, current, depth = stack.pop()
-        if depth > MAX_DEPTH:
-            return path
-        for step, child in _children(current):
-            if step is not None and is_forbidden_key(step):
-                return f"{path}.{step}"
-            stack.append((f"{path}.{'*' if step is None else step}", child, depth + 1))
+        current, level, trail = stack.pop()
+        if level > MAX_DEPTH or not isinstance(current, _LOOKED_THROUGH):
+            return _path(trail)
+        for key, child in _steps(current):
+            if key is not None and is_forbidden_key(key):
+                return _path((trail, key))
+            if not _holds_nothing(child):
+                stack.append((child, level + 1, (trail, key)))
     return None
 
 
-def _children(value: Any) -> Iterator[tuple]:
+def _holds_nothing(value: Any) -> bool:
+    kind = type(value)
+    if kind is str:
+        return _OPENER.match(value) is None
+    return kind in _COMMON_LEAVES or isinstance(value, _LEAVES)
+
+
+def _steps(value: Any) -> Iterable[tuple[Any, Any]]:
+    """The (key, child) pairs inside a value; None is the key of what stands in an array or in a string."""
     if isinstance(value, dict):
-        for key, child in value.items():
-            yield str(key), child
-    elif isinstance(value, (list, tuple)):
-        for child in value:
-            yield None, child
-    elif isinstance(value, str):
-        hidden = json_inside(value)
-        if hidden is not None:
-            yield None, hidden
+        return value.items()
+    if isinstance(value, Pairs):
+        return value
+    if isinstance(value, _TEXTS):
+        return ((None, json_inside(_text(value))),)
+    return ((None, child) for child in value)
+
+
+def _path(trail: Any) -> str:
+    steps: list[str] = []
+    while trail is not None:
+        trail, key = trail
+        steps.append("*" if key is None else _shown(_text(key)))
+    steps.reverse()
+    return ".".join(steps[:_SHOWN_STEPS] + ["…"] * (len(steps) > _SHOWN_STEPS))
+
+
+def _shown(key: str) -> str:
+    if is_forbidden_key(key):
+        return _folded(key)
+    return key if key == "$" or _SHOWN_KEY.fullmatch(key) else "*"
 
 
 def json_inside(text: str) -> Any:
-    """The JSON object, array or string that a string holds, or None when it holds plain text."""
-    if text.lstrip()[:1] not in ("{", "[", '"'):
+    """What the JSON in a string holds (objects as Pairs), None for plain text, an opaque object for what is refused.
+
+    Refused are texts nested deeper than MAX_DEPTH and broken JSON that spells a forbidden key.
+    """
+    opener = _OPENER.match(text)
+    if opener is None:
         return None
+    if _nests_too_deep(text):
+        return _OPAQUE
     try:
-        return json.loads(text, object_pairs_hook=_keep_every_key)
+        return _DECODER.decode(text[opener.end() - 1 :])
     except RecursionError:
-        return {next(iter(FORBIDDEN_KEYS)): "nested too deep to look through"}
+        return _OPAQUE
     except ValueError:
-        return None
+        return _OPAQUE if _spells_a_forbidden_key(text) else None
 
 
-def _keep_every_key(pairs: list) -> Any:
-    """Duplicate JSON keys hide each other in a dict; keep them apart so that each is looked at."""
-    keys = [key for key, _ in pairs]
-    return dict(pairs) if len(set(keys)) == len(keys) else [{key: value} for key, value in pairs]
+def _nests_too_deep(text: str) -> bool:
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
+    depth = 0
+    for token in _BRACKETS.finditer(text):
+        bracket = token.group()
+        if bracket in ("[", "{"):
+            depth += 1
+            if depth > MAX_DEPTH:
+                return True
+        elif bracket in ("]", "}"):
+            depth -= 1
+    return False
 
 
-def check_item(item: Any, cutoff: Optional[datetime] = None, place: str = "item") -> Optional[Verdict]:
+def _spells_a_forbidden_key(text: str) -> bool:
+    escaped = ""
+    while text != escaped:
+        escaped, text = text, _ESCAPE.sub(lambda escape: chr(int(escape.group(1), 16)), text)
+    return _KEY_IN_BROKEN_JSON.search(_folded(text.replace("\\", ""))) is not None
+
+
+def _nothing(_: str) -> None:
+    """Numbers hide no keys, and Python refuses to read very long ones."""
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=Pairs, parse_int=_nothing, parse_float=_nothing, parse_constant=_nothing, strict=False
+)
+
+
+def check_item(item: Any, cutoff: datetime | None, place: str = "item") -> Verdict | None:
     """The first rule one data item breaks, or None. `cutoff` is an aware datetime; None skips the cut-off alone."""
+    if cutoff is not None and not _is_instant(cutoff):
+        return Verdict("PIT_INVALID_PIT", "the cut-off is no aware datetime")
     if not isinstance(item, dict):
         return Verdict("PIT_INVALID_ITEM_TYPE", f"{place} is not an object")
     path = forbidden_path(item)
     if path is not None:
-        return Verdict("PIT_FORBIDDEN_FIELD", f"{place} holds a forbidden key at {path}")
+        return _forbidden(place, path)
     return check_clock(item.get("available_at"), item.get("available_at_source"), cutoff, place)
 
 
-def check_clock(available_at: Any, source: Any, cutoff: Optional[datetime], place: str = "item") -> Optional[Verdict]:
+def _is_instant(cutoff: Any) -> bool:
+    return isinstance(cutoff, datetime) and cutoff.utcoffset() is not None
+
+
+def _forbidden(place: str, path: str) -> Verdict:
+    return Verdict("PIT_FORBIDDEN_FIELD", f"{place} holds a forbidden key, or what cannot be looked through, at {path}")
+
+
+def check_clock(available_at: Any, source: Any, cutoff: datetime | None, place: str = "item") -> Verdict | None:
     """The first rule that a row's `available_at` (text) and source tag break, or None."""
     if not isinstance(available_at, str) or not available_at:
         return Verdict("PIT_MISSING_AVAILABLE_AT", f"{place} has no available_at text")
@@ -176,16 +302,18 @@ def check_clock(available_at: Any, source: Any, cutoff: Optional[datetime], plac
         code = "PIT_MISSING_TZ" if fault.fault == "naive" else "PIT_INVALID_AVAILABLE_AT_FORMAT"
         return Verdict(code, f"{place} available_at is {fault.fault}")
     if not isinstance(source, str) or source not in SOURCES:
-        return Verdict("PIT_INVALID_AVAILABLE_AT_SOURCE", f"{place} available_at_source is not one of {', '.join(SOURCES)}")
+        known = ", ".join(SOURCES)
+        return Verdict("PIT_INVALID_AVAILABLE_AT_SOURCE", f"{place} available_at_source is not one of {known}")
     if cutoff is not None and instant > cutoff:
         return Verdict("PIT_VIOLATION_GT_CUTOFF", f"{place} became available after the cut-off")
     return None
 
 
-def check_envelope(payload: Any, pit: Any) -> Optional[Verdict]:
+def check_envelope(payload: Any, pit: Any) -> Verdict | None:
     """The first rule an envelope `{"data": […], "gaps": […]}` breaks against the cut-off text `pit`, or None.
 
-    Fail-closed order: cut-off, object, envelope, forbidden keys anywhere (gaps too), then each item in turn.
+    Fail-closed order: cut-off, object, envelope, forbidden keys anywhere (gaps too), each item in turn, each gap:
+    an object, and where it states an `available_at`, one that is not later than the cut-off.
     """
     try:
         cutoff = parse_instant(pit)
@@ -193,35 +321,69 @@ def check_envelope(payload: Any, pit: Any) -> Optional[Verdict]:
         return Verdict("PIT_INVALID_PIT", f"the cut-off is {fault.fault}")
     if not isinstance(payload, dict):
         return Verdict("PIT_INVALID_JSON", "the payload is not a JSON object")
-    if not isinstance(payload.get("data"), list):
-        return Verdict("PIT_MISSING_ENVELOPE", "the payload has no data array")
+    for name, fallback in (("data", None), ("gaps", [])):
+        if not isinstance(payload.get(name, fallback), list):
+            return Verdict("PIT_MISSING_ENVELOPE", f"the payload has no {name} array")
     path = forbidden_path(payload)
     if path is not None:
-        return Verdict("PIT_FORBIDDEN_FIELD", f"the payload holds a forbidden key at {path}")
-    for index, item in enumerate(payload["data"]):
-        verdict = check_item(item, cutoff, f"data[{index}]")
-        if verdict is not None:
-            return verdict
-    return None
+        return _forbidden("the payload", path)
+    return next(_broken(payload, cutoff), None)
 
 
-def check_text(text: Any, pit: Any) -> Optional[Verdict]:
-    """`check_envelope` over JSON text; duplicate keys and constants outside JSON (NaN) are refused."""
-    if not isinstance(text, (str, bytes)) or not text.strip():
-        return Verdict("PIT_INVALID_JSON", "the payload is empty")
+def _broken(payload: dict[str, Any], cutoff: datetime) -> Iterator[Verdict]:
+    for name in ("data", "gaps"):
+        for index, item in enumerate(payload.get(name, [])):
+            place = f"{name}[{index}]"
+            if not isinstance(item, dict):
+                yield Verdict("PIT_INVALID_ITEM_TYPE", f"{place} is not an object")
+            elif name == "data" or item.get("available_at") is not None:
+                source = item.get("available_at_source") if name == "data" else SOURCES[0]
+                verdict = check_clock(item.get("available_at"), source, cutoff, place)
+                if verdict is not None:
+                    yield verdict
+
+
+def check_text(text: Any, pit: Any) -> Verdict | None:
+    """`check_envelope` over JSON text; duplicate keys, NaN and endless numbers are refused. Never raises."""
     try:
-        payload = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
+        parse_instant(pit)
+    except InstantFault as fault:
+        return Verdict("PIT_INVALID_PIT", f"the cut-off is {fault.fault}")
+    try:
+        return check_envelope(_strict_json(text), pit)
+    except (ValueError, TypeError, RecursionError):
         return Verdict("PIT_INVALID_JSON", "the payload is not strict JSON")
-    return check_envelope(payload, pit)
+    except Exception:  # noqa: BLE001  The one boundary of this module: a gate that breaks lets nothing through.
+        return Verdict("PIT_PARSE_ERROR", "the gate itself failed, so nothing passes")
 
 
-def _unique_keys(pairs: list) -> dict:
-    keys = [key for key, _ in pairs]
-    if len(set(keys)) != len(keys):
+def read_call(text: Any) -> dict[str, Any] | Verdict:
+    """The JSON object a tool call arrives as at the hook, or the verdict PIT_PARSE_ERROR."""
+    try:
+        call = _strict_json(text)
+    except (ValueError, TypeError, RecursionError):
+        call = None
+    return call if isinstance(call, dict) else Verdict("PIT_PARSE_ERROR", "the call is not a JSON object")
+
+
+def _strict_json(text: Any) -> Any:
+    if not isinstance(text, (str, bytes)):
+        raise TypeError("not a text")
+    return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refused, parse_int=_bounded_int)
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    unique = dict(pairs)
+    if len(unique) != len(pairs):
         raise ValueError("duplicate keys")
-    return dict(pairs)
+    return unique
 
 
-def _refuse_constant(name: str) -> None:
+def _refused(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+def _bounded_int(digits: str) -> int:
+    if len(digits) > _MAX_INT_DIGITS:
+        raise ValueError("a number too long to read")
+    return int(digits)

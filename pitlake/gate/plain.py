@@ -1,0 +1,90 @@
+"""An Arrow value as the item a reader would get: what the gate's rules are applied to, one row at a time.
+
+Instants and dates become ISO text, maps and structs become objects, everything else is what Arrow hands to Python.
+Used for the few rows that the vectorised gate must look at one by one, and by the envelope. No verdicts here.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from pitlake.gate.rules import MAX_DEPTH, Pairs
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  Arrow counts naive and UTC timestamps from the same number.
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_OUT_OF_RANGE = "outside the years 1 to 9999"
+
+
+def row_item(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
+    """One row as an item. A column named twice is a list of both values, so that neither hides the other."""
+    item: dict[str, list[Any]] = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        item.setdefault(name, []).append(plain(column[row]))
+    return {name: values if len(values) > 1 else values[0] for name, values in item.items()}
+
+
+def plain(scalar: pa.Scalar, depth: int = 1) -> Any:
+    """The value of an Arrow scalar. Nothing is read below MAX_DEPTH, where the rules refuse before they look."""
+    kind = scalar.type
+    if isinstance(scalar, pa.ExtensionScalar | pa.DictionaryScalar | pa.RunEndEncodedScalar | pa.UnionScalar):
+        return None if scalar.value is None else plain(scalar.value, depth)
+    if not scalar.is_valid:
+        return None
+    if depth > MAX_DEPTH + 1:
+        return []
+    if isinstance(scalar, pa.StructScalar):
+        return _object([(kind.field(i).name, plain(scalar[i], depth + 1)) for i in range(kind.num_fields)])
+    if isinstance(scalar, pa.MapScalar):
+        entries = scalar.values
+        keys, values = entries.field(0), entries.field(1)
+        return _object([(plain(keys[i], depth + 1), plain(values[i], depth + 1)) for i in range(len(entries))])
+    if isinstance(scalar, pa.ListScalar):
+        return [plain(child, depth + 1) for child in scalar.values]
+    return _leaf(scalar, kind)
+
+
+def _object(pairs: list[tuple[Any, Any]]) -> Any:
+    names = [key for key, _ in pairs if isinstance(key, str)]
+    return dict(pairs) if len(set(names)) == len(pairs) else Pairs(pairs)
+
+
+def _leaf(scalar: pa.Scalar, kind: pa.DataType) -> Any:
+    if isinstance(scalar, pa.BinaryScalar):
+        data = scalar.as_buffer().to_pybytes()
+        return data.decode("utf-8", "replace") if isinstance(scalar, pa.StringScalar) else data
+    if pa.types.is_timestamp(kind):
+        return _stamp(scalar.value, kind.unit, "Z" if kind.tz else "")
+    if pa.types.is_date(kind):
+        return _day(scalar.value if pa.types.is_date32(kind) else scalar.value // 86_400_000)
+    if pa.types.is_duration(kind):
+        return _span(scalar.value, kind.unit)
+    try:
+        return scalar.as_py()
+    except (ValueError, OverflowError):  # A time of day or interval that Python cannot hold; it hides no key.
+        return None
+
+
+def _stamp(value: int, unit: str, suffix: str) -> str:
+    seconds, rest = divmod(value, _PER_SECOND[unit])
+    try:
+        moment = _EPOCH + timedelta(seconds=seconds)
+    except OverflowError:
+        return _OUT_OF_RANGE
+    digits = len(str(_PER_SECOND[unit])) - 1
+    fraction = f".{rest:0{digits}d}" if rest else ""
+    return f"{moment.isoformat()}{fraction}{suffix}"
+
+
+def _day(days: int) -> str:
+    try:
+        return (_EPOCH + timedelta(days=days)).date().isoformat()
+    except OverflowError:
+        return _OUT_OF_RANGE
+
+
+def _span(value: int, unit: str) -> Any:
+    try:
+        return timedelta(microseconds=value * 1_000_000 // _PER_SECOND[unit])
+    except OverflowError:
+        return value
