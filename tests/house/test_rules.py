@@ -34,10 +34,11 @@ def test_a_module_says_what_it_is_and_stays_readable(module):
     [
         ("-m", "ruff", "check", "--no-cache", "."),
         ("-m", "ruff", "format", "--no-cache", "--check", "."),
+        ("-m", "mypy", "--no-incremental"),
         (str(Path(sys.executable).with_name("lint-imports")), "--no-cache"),
         ("scripts/generate_docs.py", "--check"),
     ],
-    ids=["lint", "format", "import directions", "generated pages"],
+    ids=["lint", "format", "types", "import directions", "generated pages"],
 )
 def test_the_house_is_in_order(root, command):
     outcome = subprocess.run(
