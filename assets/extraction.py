@@ -19,10 +19,10 @@ Parser = Callable[[Any], Any]
 
 
 class GraphReader(Protocol):
-    """The part of resources.graph.Graph that extraction uses: a read-only stream of records, in batches."""
+    """The part of resources.graph.graph.Graph that extraction uses: a read-only stream of the driver's records."""
 
-    def stream_batches(self, cypher: str, params: Mapping[str, Any]) -> Iterator[list[Record]]:
-        """Every record of a read query as a dict, in lists. Raises GraphError; never ends short silently."""
+    def stream(self, cypher: str, params: Mapping[str, Any], *, fetch_size: int) -> Iterator[list[Any]]:
+        """Every record of a read query, in lists of up to `fetch_size`. Raises GraphError; never ends short silently."""
         ...
 
 
@@ -99,7 +99,7 @@ class Extractor:
     readable date, no parent), so that nothing is lost silently.
     margin: days by which windows are widened on each side, because a text's day depends on its offset; 0 where the
     text is a New York day itself. trail: days that a record's own day may follow its text's day, offsets aside.
-    chunk_days: how many days a range run streams at once; it bounds memory.
+    chunk_days, batch: how many days a range run streams at once and how many records it pulls; they bound memory.
     """
 
     dataset: Dataset
@@ -112,6 +112,7 @@ class Extractor:
     margin: int = 1
     trail: int = 0
     chunk_days: int = 31
+    batch: int = 5000
 
     @cached_property
     def gap_types(self) -> dict[str, str]:

@@ -1,0 +1,142 @@
+"""Where a run's rows and gaps are gathered, day by day, on their way to the stage; contests are settled on leaving.
+
+Memory is bounded: rows become Arrow as soon as there are many. What belongs to which day is decided in `assets.runs`.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from assets.contests import CONTENDER, CONTEST_FIELDS, RANK, SECOND_RANK, contested_rows, settle
+from assets.extraction import Extractor, Gap, Row
+from pitlake.clock import AVAILABLE_AT
+from pitlake.contract import INSTANT
+from pitlake.lake import stage as staging
+
+PENDING_BATCHES = 10
+
+
+class Stage(Protocol):
+    """The part of pitlake.lake.stage.Stage that buckets use."""
+
+    def add(
+        self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[staging.Gap] = (), *, extracted: int
+    ) -> None:
+        """Stage what was extracted for a day."""
+        ...
+
+
+@dataclass
+class Bucket:
+    """One day's share: rows and gaps still in Python, tables already in Arrow, and how many records were met."""
+
+    rows: list[Row] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    tables: list[pa.Table] = field(default_factory=list)
+    extracted: int = 0
+
+
+class Buckets:
+    """The days of one run. `add` files an outcome, `spill` bounds memory, `close` hands finished days to the stage."""
+
+    def __init__(self, extractor: Extractor, stage: Stage) -> None:
+        self._extractor, self._stage = extractor, stage
+        self._days: dict[date | None, Bucket] = defaultdict(Bucket)
+        self._pending = 0
+
+    def add(self, day: date | None, outcome: Row | Gap) -> None:
+        """File one source record's outcome under its day (None: undated)."""
+        bucket = self._days[day]
+        bucket.extracted += 1
+        self._pending += 1
+        if isinstance(outcome, Row):
+            bucket.rows.append(outcome)
+        else:
+            bucket.gaps.append(outcome)
+
+    def spill(self) -> None:
+        """Turn pending rows into Arrow when there are many; without a contest they go to the stage at once."""
+        if self._pending < PENDING_BATCHES * self._extractor.batch:
+            return
+        for day, bucket in self._days.items():
+            if self._extractor.contest is None:
+                self._hand_over(day, bucket)
+            else:
+                self._to_arrow(bucket)
+        self._pending = 0
+
+    def close(self, days: Iterable[date | None]) -> None:
+        """Hand finished days to the stage, days without any record included: they were looked at."""
+        for day in days:
+            self._hand_over(day, self._days.pop(day, Bucket()))
+
+    def _hand_over(self, day: date | None, bucket: Bucket) -> None:
+        self._to_arrow(bucket)
+        rows = pa.concat_tables(bucket.tables) if bucket.tables else None
+        gaps = bucket.gaps
+        if rows is not None and self._extractor.contest is not None:
+            rows, lost = self._settled(rows, day)
+            gaps = [*gaps, *lost]
+        self._stage.add(day, rows, map(staged_gap, gaps), extracted=bucket.extracted)
+        bucket.tables, bucket.gaps, bucket.extracted = [], [], 0
+
+    def _to_arrow(self, bucket: Bucket) -> None:
+        if bucket.rows:
+            bucket.tables.append(rows_table(self._extractor, bucket.rows))
+            bucket.rows = []
+
+    def _settled(self, table: pa.Table, day: date | None) -> tuple[pa.Table, list[Gap]]:
+        dataset, contest = self._extractor.dataset, self._extractor.contest
+        assert contest is not None
+        rows = table.drop_columns([one.name for one in CONTEST_FIELDS])
+        indexes = contested_rows(table, contest.group)
+        if not indexes:
+            return rows, []
+        members = list(zip(indexes, table.take(indexes).to_pylist(), strict=True))
+        settled = settle(members, contest.group, dataset.identity)
+        row_of = dict(members)
+        lost = [self._lost(row_of[index], contest.reason, day) for index in settled.losers]
+        dropped = frozenset(settled.losers)
+        kept = [settled.repeats.get(index, index) for index in range(table.num_rows) if index not in dropped]
+        return rows.take(kept), lost
+
+    def _lost(self, row: dict[str, Any], reason: str, day: date | None) -> Gap:
+        return Gap(self._extractor.gap_types[reason], reason, row["evidence"], row[AVAILABLE_AT], day)
+
+
+def staged_gap(gap: Gap) -> staging.Gap:
+    """A gap as the stage keeps it."""
+    return staging.Gap(gap.type, gap.reason, gap.locator, gap.available_at)
+
+
+def rows_table(extractor: Extractor, rows: Sequence[Row]) -> pa.Table:
+    """Rows in the stage's schema, with the contest's columns behind it where the extractor names one.
+
+    Raises KeyError when a row lacks a column of the contract, ValueError when it has one too many.
+    """
+    dataset = extractor.dataset
+    if any(len(row.values) != len(dataset.columns) for row in rows):
+        raise ValueError(f"an extracted row of {dataset.name} has other columns than its contract")
+    columns = {name: [row.values[name] for row in rows] for name in dataset.content_columns}
+    columns[AVAILABLE_AT] = [row.available_at for row in rows]
+    columns["available_at_source"] = [dataset.source_tag] * len(rows)
+    columns["evidence"] = [row.evidence for row in rows]
+    fields = [*staging.staged_schema(dataset)]
+    if extractor.contest is not None:
+        columns[CONTENDER] = [row.contender for row in rows]
+        columns[RANK] = [row.rank[0] for row in rows]
+        columns[SECOND_RANK] = [row.rank[1] for row in rows]
+        fields += CONTEST_FIELDS
+    return pa.table({one.name: _array(columns[one.name], one.type) for one in fields})
+
+
+def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    if kind == INSTANT and any(isinstance(value, datetime) and value.tzinfo is None for value in values):
+        # Arrow would take a naive time for UTC; without a zone in its type the gate refuses the column by name.
+        naive = [value.replace(tzinfo=None) if value is not None else None for value in values]
+        return pa.array(naive, pa.timestamp("us"))
+    return pa.array(values, kind)

@@ -1,0 +1,70 @@
+"""Which of several records that tell one thing keeps its row. Pure functions over staged rows; no dataset lives here.
+
+Called by `assets.runs` once per day for datasets whose extractor names a contest.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+CONTENDER, RANK, SECOND_RANK = "_contender", "_rank", "_second_rank"
+CONTEST_FIELDS = (pa.field(CONTENDER, pa.string()), pa.field(RANK, pa.int64()), pa.field(SECOND_RANK, pa.int64()))
+
+
+class Settled(NamedTuple):
+    """A day's contests decided: row indexes to drop, and for rows that repeat a winner's, the winner's index."""
+
+    losers: list[int]
+    repeats: dict[int, int]
+
+
+def contested_rows(table: pa.Table, group: Sequence[str]) -> list[int]:
+    """Indexes of the rows whose group has more than one contender, ascending. Nulls in a group are equal."""
+    columns = [*group, CONTENDER]
+    numbered = table.select(columns).append_column("_index", pa.array(range(table.num_rows), pa.int64()))
+    partition = ", ".join(f'"{name}"' for name in group)
+    with duckdb.connect() as connection:
+        connection.register("numbered", numbered)
+        found = connection.sql(
+            f"SELECT _index FROM numbered WINDOW w AS (PARTITION BY {partition}) "
+            f"QUALIFY min({CONTENDER}) OVER w <> max({CONTENDER}) OVER w ORDER BY _index"
+        ).fetchall()
+    return [index for (index,) in found]
+
+
+def settle(rows: Iterable[tuple[int, dict[str, Any]]], group: Sequence[str], identity: Sequence[str]) -> Settled:
+    """Decide contests among numbered rows: the highest rank wins its group, then the greater contender id.
+
+    A loser's row that says, column by column, what the winner's row of the same identity says is a repeat; every
+    other one loses.
+    """
+    groups: dict[tuple[Any, ...], list[tuple[int, dict[str, Any]]]] = {}
+    for index, row in rows:
+        groups.setdefault(_values(row, group), []).append((index, row))
+    settled = Settled([], {})
+    for members in groups.values():
+        _settle_group(members, identity, settled)
+    return settled
+
+
+def _settle_group(members: list[tuple[int, dict[str, Any]]], identity: Sequence[str], settled: Settled) -> None:
+    winner = max((row[RANK], row[SECOND_RANK], row[CONTENDER]) for _, row in members)[2]
+    winning = {_values(row, identity): (index, row) for index, row in members if row[CONTENDER] == winner}
+    for index, row in members:
+        if row[CONTENDER] == winner:
+            continue
+        won_by = winning.get(_values(row, identity))
+        if won_by is not None and _content(won_by[1]) == _content(row):
+            settled.repeats[index] = won_by[0]
+        else:
+            settled.losers.append(index)
+
+
+def _content(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if not name.startswith("_") and name != "evidence"}
+
+
+def _values(row: dict[str, Any], columns: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(tuple(value) if isinstance(value, list) else value for value in map(row.__getitem__, columns))

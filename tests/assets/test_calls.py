@@ -1,0 +1,106 @@
+"""Earnings calls and their parts: identity by ticker and minute, the publication lag, and which of two nodes counts."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from assets.graph import all_extractors
+from assets.graph._calls import RICHER_CALL, id_shape
+
+START = datetime(2024, 5, 2, 21, tzinfo=timezone.utc)
+PARTS = {
+    "prepared_remarks": {"content": '[{"speaker": "CEO", "text": "Hello"}]'},
+    "qa_exchanges": {
+        "sequence": "0",
+        "questioner": "Unknown",
+        "questioner_title": None,
+        "responders": "A, B",
+        "responder_title": None,
+        "exchanges": '[{"role": "question", "text": "Why?"}]',
+    },
+}
+
+
+def call(**changes):
+    return {
+        "call_node": "AAPL_2024-05-02T17.00",
+        "ticker": "AAPL",
+        "conference_datetime": "2024-05-02T17:00:00-04:00",
+        "exchange_count": 12,
+    } | changes
+
+
+def transcript(**changes):
+    described = {
+        "company_name": "Apple Inc.",
+        "fiscal_year": "2,024",
+        "fiscal_quarter": "2",
+        "calendar_year": "2,024",
+        "calendar_quarter": "2",
+        "form_type": "TRANSCRIPT_Q2",
+        "speakers": '{"CEO": "Chief"}',
+        "qa_sections": [],
+        "full_texts": [],
+    }
+    return call(**described) | changes
+
+
+def part(name, **changes):
+    return call(node="p1", **PARTS[name]) | changes
+
+
+def test_a_call_is_named_by_ticker_and_minute(run):
+    row = all_extractors()["transcripts"].normalise(transcript(call_node="AAPL_2024_2"), run)
+    assert row.values["transcript_id"] == "AAPL_2024-05-02T17.00"
+    assert (row.values["fiscal_year"], row.available_at) == (2024, START)
+
+
+def test_a_publication_lag_is_added_to_the_start(run):
+    lagging = replace(run, publication_lag=timedelta(minutes=30))
+    for name, record in (("transcripts", transcript()), ("qa_exchanges", part("qa_exchanges"))):
+        assert all_extractors()[name].normalise(record, lagging).available_at == START + timedelta(minutes=30)
+
+
+@pytest.mark.parametrize("start", [None, "", "2024-05-02"], ids=repr)
+def test_a_call_without_a_start_is_a_gap(run, start):
+    for name, record in (("transcripts", transcript), ("prepared_remarks", lambda **c: part("prepared_remarks", **c))):
+        gap = all_extractors()[name].normalise(record(conference_datetime=start), run)
+        assert gap.reason == "conference_datetime is missing or unreadable"
+
+
+def test_a_call_without_a_ticker_is_a_gap(run):
+    assert all_extractors()["transcripts"].normalise(transcript(ticker="null"), run).reason == "no ticker"
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_without_a_call_is_a_gap(run, name):
+    gap = all_extractors()[name].normalise({"node": "p1"}, run)
+    assert (gap.reason, gap.day) == ("no parent transcript", None)
+
+
+def test_sequences_are_numbers_from_zero(run):
+    extractor = all_extractors()["qa_exchanges"]
+    assert extractor.normalise(part("qa_exchanges"), run).values["sequence"] == 0
+    for wrong in (None, "first", "-1", "1.5"):
+        assert extractor.normalise(part("qa_exchanges", sequence=wrong), run).reason == "sequence is unreadable"
+
+
+def test_fallback_texts_come_with_the_call(run):
+    record = transcript(qa_sections=['[{"text": "Q"}]'], full_texts=["All of it."])
+    row = all_extractors()["transcripts"].normalise(record, run)
+    assert (row.values["qa_section"], row.values["full_text"]) == ('[{"text":"Q"}]', "All of it.")
+
+
+@pytest.mark.parametrize(
+    ("node", "shape"),
+    [("ATEC_2025-07-31T16.30", 2), ("ATEC_2025-07-31T16:30:00-04:00", 1), ("ATEC_2025_2", 0), ("BRK.B_2025_3", 0)],
+)
+def test_id_shapes_are_told_apart(node, shape):
+    assert id_shape(node) == shape
+
+
+def test_more_exchanges_win_then_the_newer_id():
+    rank = RICHER_CALL.rank
+    assert rank(call(exchange_count=22, call_node="X_2025_2")) > rank(call(exchange_count=16))
+    assert rank(call()) > rank(call(call_node="AAPL_2024_2"))

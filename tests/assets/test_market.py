@@ -1,0 +1,198 @@
+"""Prices, dividends, splits and the calendar: the close that dates them and what has none."""
+
+from datetime import date, datetime, timezone
+
+import pytest
+
+from assets.graph import all_extractors
+from assets.graph.calendar import foreseeable, unscheduled_closings
+
+CLOSE = datetime(2024, 5, 1, 20, tzinfo=timezone.utc)
+
+
+def bar(**changes):
+    return {
+        "date": "2024-05-01",
+        "close_at": "2024-05-01 16:00:00-0400",
+        "stamp": "2024-05-01 16:00:00-0400",
+        "label": "Company",
+        "entity_id": "0000320193",
+        "symbol": "AAPL",
+        "open": 169.58,
+        "high": 172.71,
+        "low": 169.11,
+        "close": 169.3,
+        "vwap": 170.4,
+        "volume": 50383147.5,
+        "transactions": 650000.0,
+    } | changes
+
+
+def dividend(**changes):
+    return {
+        "dividend_id": "AAPL_2024-05-01_Regular",
+        "ticker": "AAPL",
+        "declaration_date": "2024-05-01",
+        "dividend_type": "Regular",
+        "ex_dividend_date": "2024-05-10",
+        "record_date": "2024-05-13",
+        "pay_date": "2024-05-16",
+        "cash_amount": "0.25",
+        "currency": "USD",
+        "frequency": "Quarterly",
+        "date_nodes": [["2024-05-01", "2024-05-01 16:00:00-0400"]],
+    } | changes
+
+
+def split(**changes):
+    return {
+        "node": "WMT_2024-05-01_1_3",
+        "ticker": "WMT",
+        "execution_date": "2024-05-01",
+        "split_from": "1",
+        "split_to": "3",
+        "date_nodes": [["2024-05-01", "2024-05-01 16:00:00-0400"]],
+    } | changes
+
+
+def day(**changes):
+    return {
+        "date": "2024-07-03",
+        "is_trading_day": "1",
+        "pre_market_open": "2024-07-03 04:00:00-0400",
+        "market_open": "2024-07-03 09:30:00-0400",
+        "market_close": "2024-07-03 13:00:00-0400",
+        "post_market_close": "2024-07-03 13:00:00-0400",
+        "previous_trading_date": "2024-07-02",
+        "next_trading_date": "2024-07-05",
+    } | changes
+
+
+def outcome(name, record, run):
+    return all_extractors()[name].normalise(record, run)
+
+
+def test_a_bar_is_available_at_the_close(run):
+    row = outcome("prices", bar(), run)
+    assert (row.available_at, row.values["volume"]) == (CLOSE, 50383147.5)
+    assert row.evidence == "neo4j:Date:2024-05-01/HAS_PRICE/Company:0000320193"
+
+
+def test_the_later_of_an_early_close_and_the_stamp_counts(run):
+    row = outcome("prices", bar(close_at="2024-05-01 13:00:00-0400"), run)
+    assert row.available_at == CLOSE
+    later_close = outcome("prices", bar(stamp="2024-05-01 13:00:00-0400"), run)
+    assert later_close.available_at == CLOSE
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"close_at": None}, "no market close on that day"),
+        ({"close_at": "2024-05-02 16:00:00-0400"}, "market close lies on another day"),
+        ({"stamp": "yesterday"}, "bar stamp is unreadable"),
+        ({"stamp": "2024-05-03 16:00:00-0400"}, "bar stamp lies on another day"),
+        ({"symbol": None}, "no symbol"),
+        ({"label": "Commodity"}, "no symbol"),
+        ({"open": float("nan"), "high": None, "low": None, "close": float("nan")}, "no price"),
+        ({"volume": "many"}, "volume is unreadable"),
+    ],
+)
+def test_bars_that_are_gaps(run, change, reason):
+    assert outcome("prices", bar(**change), run).reason == reason
+
+
+def test_nan_in_a_bar_is_null(run):
+    row = outcome("prices", bar(vwap=float("nan"), stamp=None), run)
+    assert (row.values["vwap"], row.available_at) == (None, CLOSE)
+
+
+@pytest.mark.parametrize(("label", "kind"), [("Industry", "industry"), ("Sector", "sector"), ("MarketIndex", "index")])
+def test_classes_have_bars_through_their_etf(run, label, kind):
+    row = outcome("prices", bar(label=label, entity_id="OilAndGasEAndP", symbol="XLE"), run)
+    assert (row.values["entity_kind"], row.values["symbol"]) == (kind, "XLE")
+
+
+def test_a_dividend_is_available_at_the_close_of_its_declaration(run):
+    row = outcome("dividends", dividend(), run)
+    assert (row.available_at, row.values["cash_amount"]) == (CLOSE, 0.25)
+    assert row.values["ex_dividend_date"] == date(2024, 5, 10)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"date_nodes": []}, "no date node"),
+        ({"date_nodes": [["2024-05-01", None]]}, "no market close on that day"),
+        ({"date_nodes": [["2024-05-02", "2024-05-02 16:00:00-0400"]]}, "declaration date differs from its date node"),
+        ({"date_nodes": [["2024-05-01", "2024-05-02 16:00:00-0400"]]}, "market close lies on another day"),
+        ({"cash_amount": "0"}, "amount is missing or zero"),
+        ({"cash_amount": "null"}, "amount is missing or zero"),
+        ({"cash_amount": "a quarter"}, "amount is missing or zero"),
+        ({"ticker": None}, "no ticker"),
+        ({"pay_date": "soon"}, "pay_date is unreadable"),
+    ],
+)
+def test_dividends_that_are_gaps(run, change, reason):
+    gap = outcome("dividends", dividend(**change), run)
+    assert (gap.reason, gap.day) == (reason, date(2024, 5, 1))
+
+
+def test_a_dividend_of_no_stated_type_says_so(run):
+    assert outcome("dividends", dividend(dividend_type="null"), run).values["dividend_type"] == "UNKNOWN"
+
+
+@pytest.mark.parametrize("ratio", ["UNKNOWN", "null", "0", "-1", None], ids=repr)
+def test_a_split_of_unknown_ratio_is_a_gap(run, ratio):
+    assert outcome("splits", split(split_to=ratio), run).reason == "ratio is missing or unknown"
+    assert outcome("splits", split(split_from=ratio), run).reason == "ratio is missing or unknown"
+
+
+def test_a_split_keeps_fractions(run):
+    row = outcome("splits", split(split_from="1,000", split_to="1,015.5"), run)
+    assert (row.values["split_from"], row.values["split_to"]) == (1000.0, 1015.5)
+
+
+def test_an_early_close_is_seen(run):
+    row = outcome("calendar", day(), run)
+    assert row.values["is_early_close"]
+    assert row.available_at == datetime(2024, 7, 3, 17, tzinfo=timezone.utc)
+
+
+def test_a_day_without_a_session_is_available_at_its_end(run):
+    record = day(date="2024-07-04", is_trading_day="0", market_close=None)
+    row = outcome("calendar", record, run)
+    assert row.available_at == datetime(2024, 7, 5, 4, tzinfo=timezone.utc)
+    assert (row.values["market_open"], row.values["is_early_close"]) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"market_close": None}, "trading day without a close"),
+        ({"market_close": "2024-07-05 13:00:00-0400"}, "market close lies on another day"),
+        ({"is_trading_day": None}, "is_trading_day is unreadable"),
+        ({"date": "someday"}, "date is unreadable"),
+        ({"next_trading_date": "friday"}, "next_trading_date is unreadable"),
+    ],
+)
+def test_days_that_are_gaps(run, change, reason):
+    assert outcome("calendar", day(**change), run).reason == reason
+
+
+def test_an_unscheduled_closing_is_not_told_ahead():
+    mourning = date(2025, 1, 9)
+    assert mourning in unscheduled_closings()
+    assert foreseeable(date(2025, 1, 8), date(2025, 1, 10)) is None
+    assert foreseeable(mourning, date(2025, 1, 10)) == date(2025, 1, 10)
+    assert foreseeable(date(2025, 1, 7), date(2025, 1, 8)) == date(2025, 1, 8)
+
+
+def test_a_company_is_available_when_observed(run):
+    record = dict.fromkeys(
+        ("name", "exchange", "sector", "industry", "industry_normalized", "sector_etf", "industry_etf", "employees")
+    ) | {"node": "0000320193", "cik": "320193", "ticker": "AAPL", "mkt_cap": "81,035,171,840", "shares_out": "null"}
+    row = outcome("companies", record | {"fiscal_year_end_month": "9", "fiscal_year_end_day": "30"}, run)
+    assert row.available_at == run.observed_at
+    assert (row.values["cik"], row.values["mkt_cap"], row.values["shares_out"]) == ("0000320193", 81035171840.0, None)
+    assert outcome("companies", record | {"ticker": ""}, run).reason == "no CIK or ticker"

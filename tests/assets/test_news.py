@@ -1,0 +1,84 @@
+"""Articles: what dates them, what is no news, and how their lists are spelled."""
+
+from datetime import date, datetime, timezone
+
+import pytest
+
+from assets.extraction import Gap, Row
+from assets.graph.news import EXTRACTOR
+
+
+def article(**changes):
+    record = {
+        "id": "bzNews_123",
+        "title": "Apple reports",
+        "teaser": "",
+        "body": "Text.",
+        "url": "https://example.org/1",
+        "authors": '["A. Writer"]',
+        "channels": '["News", "Earnings"]',
+        "tags": '["Software &amp; Apps"]',
+        "market_session": "post_market",
+        "created": "2024-05-02T16:30:00-04:00",
+        "updated": "2024-05-02T16:30:00-04:00",
+        "tickers": ["MSFT", "AAPL", "AAPL"],
+    } | changes
+    texts = [text for text in (record["created"], record["updated"]) if isinstance(text, str)]
+    return {"latest": max(texts, default=None)} | record
+
+
+def test_an_article_is_available_when_created(run):
+    row = EXTRACTOR.normalise(article(), run)
+    assert row.available_at == datetime(2024, 5, 2, 20, 30, tzinfo=timezone.utc)
+    assert row.evidence == "neo4j:News:bzNews_123"
+    assert (row.values["ticker"], row.values["tickers"]) == ("AAPL", ["AAPL", "MSFT"])
+    assert row.values["tags"] == ["Software & Apps"]
+    assert row.values["teaser"] is None
+
+
+def test_an_edited_article_is_available_when_updated(run):
+    row = EXTRACTOR.normalise(article(updated="2024-05-09T09:00:00-04:00"), run)
+    assert row.available_at == datetime(2024, 5, 9, 13, tzinfo=timezone.utc)
+
+
+def test_the_later_instant_counts_not_the_greater_text(run):
+    row = EXTRACTOR.normalise(article(created="2024-05-02T16:30:00-04:00", updated="2024-05-02T20:00:00Z"), run)
+    assert row.available_at == datetime(2024, 5, 2, 20, 30, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize("updated", ["", None], ids=repr)
+def test_a_missing_update_leaves_created(run, updated):
+    assert isinstance(EXTRACTOR.normalise(article(updated=updated), run), Row)
+
+
+@pytest.mark.parametrize("created", ["", None, "2024-05-02", "2024-05-02T16:30:00", "soon"], ids=repr)
+def test_without_an_instant_there_is_no_row(run, created):
+    gap = EXTRACTOR.normalise(article(created=created), run)
+    assert (gap.type, gap.reason) == ("unverifiable", "created is missing or unreadable")
+    assert gap.available_at == run.observed_at
+
+
+def test_an_unreadable_update_is_a_gap_on_the_day_of_its_text(run):
+    gap = EXTRACTOR.normalise(article(updated="2024-05-09 noon"), run)
+    assert (gap.reason, gap.day) == ("updated is unreadable", date(2024, 5, 9))
+
+
+def test_a_filing_gone_astray_is_no_news(run):
+    gap = EXTRACTOR.normalise(article(id="bzNews_0000320193-25-000073", title="", body=""), run)
+    assert gap.reason == "not a news id"
+
+
+def test_an_article_without_text_is_a_gap_that_is_as_old_as_the_article(run):
+    gap = EXTRACTOR.normalise(article(title=" ", body=None), run)
+    assert (gap.type, gap.reason) == ("no_data", "no text")
+    assert gap.available_at == datetime(2024, 5, 2, 20, 30, tzinfo=timezone.utc)
+
+
+def test_a_broken_list_is_not_lost_silently(run):
+    assert EXTRACTOR.normalise(article(tags="[broken"), run).reason == "tags is unreadable"
+
+
+def test_what_is_not_public_yet_is_a_gap_that_shows_itself_no_earlier(run):
+    gap = EXTRACTOR.normalise(article(created="2030-01-01T09:00:00-05:00"), run)
+    assert isinstance(gap, Gap)
+    assert (gap.type, gap.available_at) == ("pit_excluded", datetime(2030, 1, 1, 14, tzinfo=timezone.utc))

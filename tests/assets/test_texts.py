@@ -1,0 +1,171 @@
+"""The graph's spellings, by properties: what is read back, what is absent, and that nothing else is let through."""
+
+import json
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.graph import texts
+from pitlake.clock import NEW_YORK, new_york_day
+from pitlake.errors import Unreadable
+
+ABSENT = [None, "", "  ", "null", "NULL", "NaN", "nan", float("nan")]
+PARSERS = [
+    texts.number,
+    texts.plain_number,
+    texts.whole,
+    texts.flag,
+    texts.instant,
+    texts.day,
+    texts.canonical_json,
+    texts.strings,
+    texts.labels,
+    texts.first_number,
+    texts.cik,
+]
+instants = st.datetimes(min_value=datetime(1990, 1, 1), max_value=datetime(2060, 1, 1)).map(
+    lambda moment: moment.replace(microsecond=0, tzinfo=timezone.utc)
+)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.__name__)
+@pytest.mark.parametrize("value", ABSENT, ids=repr)
+def test_absence_has_many_spellings(parser, value):
+    assert parser(value) is None
+
+
+@pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.__name__)
+@given(value=st.text() | st.floats() | st.integers() | st.lists(st.text(), max_size=2) | st.booleans())
+def test_readers_refuse_in_one_way_only(parser, value):
+    try:
+        parser(value)
+    except Unreadable:
+        pass
+
+
+@given(st.integers(-(10**15), 10**15))
+def test_thousands_separators_survive(number):
+    assert texts.whole(f"{number:,}") == number
+    assert texts.plain_number(f"{number:,}") == str(number)
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-(10**9), max_value=10**9))
+def test_decimals_with_separators_survive(number):
+    assert texts.number(f"{number:,}") == float(number)
+
+
+@pytest.mark.parametrize("text", ["12,34", "1,2345", "1.2.3", "--1", "5 %", "1e", "inf", "Infinity", ".", "1_000", "١٢"])
+def test_half_numbers_are_no_numbers(text):
+    with pytest.raises(Unreadable):
+        texts.number(text)
+
+
+@pytest.mark.parametrize("value", ["2.5", 2.5, "1e300", True, [2]], ids=repr)
+def test_whole_numbers_are_whole(value):
+    with pytest.raises(Unreadable):
+        texts.whole(value)
+
+
+@pytest.mark.parametrize(("value", "meaning"), [("1", True), ("0", False), (True, True), (1, True), ("true", True)])
+def test_booleans_have_two_spellings(value, meaning):
+    assert texts.flag(value) is meaning
+
+
+@given(instants)
+def test_the_three_spellings_of_an_instant_agree(moment):
+    local = moment.astimezone(NEW_YORK)
+    spellings = [local.isoformat(), local.strftime("%Y-%m-%d %H:%M:%S%z"), local.strftime("%Y-%m-%dT%H:%M:%S%z")]
+    assert {texts.instant(text) for text in spellings} == {moment}
+
+
+@given(instants, st.integers(-12 * 60, 14 * 60))
+def test_a_readable_instant_lies_within_a_day_of_its_text(moment, offset):
+    text = moment.astimezone(timezone(timedelta(minutes=offset))).isoformat()
+    found = texts.instant(text)
+    assert found == moment
+    assert abs(new_york_day(found) - texts.leading_day(text)) <= timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2024-01-04", "2024-01-04T16:00:00", "2024-01-04 16:00", "2024-02-30T10:00:00Z", "2024-01-04T10:00:00+15:00", "x"],
+)
+def test_what_is_no_instant_is_unreadable(text):
+    with pytest.raises(Unreadable):
+        texts.instant(text)
+
+
+@pytest.mark.parametrize("text", ["2024-02-30", "2024-1-4", "20240104", "2024-01-04T00:00:00Z"])
+def test_what_is_no_day_is_unreadable(text):
+    with pytest.raises(Unreadable):
+        texts.day(text)
+
+
+def test_the_leading_day_files_what_cannot_be_read():
+    assert texts.leading_day("2024-01-04 around noon") == date(2024, 1, 4)
+    assert texts.leading_day("soon") is texts.leading_day(None) is texts.leading_day("2024-02-30T10:00:00Z") is None
+
+
+@given(json_values.filter(lambda value: isinstance(value, (dict, list))))
+def test_canonical_json_means_the_same_and_is_spelled_once(value):
+    canonical = texts.canonical_json(json.dumps(value, indent=2))
+    assert json.loads(canonical) == value
+    assert texts.canonical_json(canonical) == canonical == texts.canonical_json(json.dumps(value, ensure_ascii=False))
+
+
+@pytest.mark.parametrize("text", ['{"a":1,"a":2}', "[1e999]", "[Infinity]", "{", "7", '"text"', "[1] [2]"])
+def test_what_json_cannot_say_is_unreadable(text):
+    with pytest.raises(Unreadable):
+        texts.canonical_json(text)
+
+
+def test_nan_inside_json_is_null():
+    assert texts.canonical_json('{"a": NaN}') == '{"a":null}'
+
+
+def test_json_of_the_wrong_kind_is_unreadable():
+    with pytest.raises(Unreadable):
+        texts.json_object("[]")
+    with pytest.raises(Unreadable):
+        texts.json_array("{}")
+
+
+@given(st.lists(st.text(min_size=1).filter(lambda text: text == text.strip() and text), max_size=5))
+def test_lists_come_native_or_as_json(members):
+    assert texts.strings(members) == texts.strings(json.dumps(members)) == members
+
+
+def test_entities_in_labels_are_resolved():
+    assert texts.labels('["Software &amp; Apps", "M&amp;A"]') == ["Software & Apps", "M&A"]
+
+
+@pytest.mark.parametrize(("value", "expected"), [([1.5, 2.0], 1.5), ([], None), (1.5, 1.5), ("1.5", 1.5)])
+def test_a_list_stands_for_its_first_number(value, expected):
+    assert texts.first_number(value) == expected
+
+
+@given(st.integers(0, 10**10 - 1))
+def test_a_cik_has_ten_digits(number):
+    assert texts.cik(str(number)) == f"{number:010d}"
+
+
+@pytest.mark.parametrize("value", ["12345678901", "0000-1", "²", -5], ids=repr)
+def test_what_is_no_cik_is_unreadable(value):
+    with pytest.raises(Unreadable):
+        texts.cik(value)
+
+
+@pytest.mark.parametrize("value", [None, "", " \n"])
+def test_blank_prose_is_null(value):
+    assert texts.text(value) is None
+
+
+def test_prose_may_say_null():
+    assert texts.text("null") == "null"
