@@ -1,0 +1,1 @@
+"""The proof of the wall: attacks, weaker designs they get through, and the truncation campaign."""

@@ -1,0 +1,121 @@
+"""The two-worlds test: an attack leaks when its answer holds a canary, or differs between worlds that differ after T.
+
+It needs no list of what a leak looks like, so any statement can be thrown at it. Statements whose answers differ
+between two runs in one world (random numbers, clocks) are counted as noise and judged by canaries alone.
+"""
+
+import hashlib
+import re
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from tests.wall.worlds import CANARY, World, build
+
+FUTURES = (1, 2)
+
+
+class Runner(Protocol):
+    """Something that answers statements as of T over a world."""
+
+    def run(self, sql: str) -> str:
+        """The answer, or the error, as text."""
+
+    def close(self) -> None:
+        """Give everything back."""
+
+
+OpenRunner = Callable[[World], Runner]
+Aim = Callable[[World], Iterable[tuple[str, str]]]
+
+
+@dataclass
+class Finding:
+    """What got through: `kind` is value, oracle or write."""
+
+    kind: str
+    name: str
+    sql: str
+
+
+@dataclass
+class Report:
+    """What a campaign found."""
+
+    statements: int = 0
+    answered: int = 0
+    noisy: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def of(self, kind: str) -> list[Finding]:
+        """The findings of one kind."""
+        return [finding for finding in self.findings if finding.kind == kind]
+
+
+def digest(root: Path) -> str:
+    """One digest over every path, size and content below a folder."""
+    total = hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        total.update(f"{path.relative_to(root)}\0".encode())
+        if path.is_file():
+            total.update(hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def distinguish(
+    root: Path, open_runner: OpenRunner, aim: Aim, *, fresh: bool = True
+) -> Report:
+    """Run every (name, statement) of `aim` in both worlds, and twice in the first. `fresh` opens a runner for each."""
+    report = Report()
+    answers = [_run_all(root, future, open_runner, aim, report, fresh=fresh) for future in (FUTURES[0], *FUTURES)]
+    for name, first in answers[0].items():
+        _judge(report, name, first, answers[1][name], answers[2][name])
+    report.statements = len(answers[0])
+    return report
+
+
+def rebuilt(root: Path, future: int) -> tuple[World, str]:
+    """A world in place of whatever was there, and its digest."""
+    shutil.rmtree(root, ignore_errors=True)
+    world = build(root, future)
+    return world, digest(root)
+
+
+def _run_all(root: Path, future: int, open_runner: OpenRunner, aim: Aim, report: Report, *, fresh: bool) -> dict[str, str]:
+    found: dict[str, str] = {}
+    world, before = rebuilt(root, future)
+    aimed = list(aim(world))
+    runner = None if fresh else open_runner(world)
+    for name, sql in aimed:
+        mine = runner or open_runner(world)
+        try:
+            found[name] = f"{sql}\n{mine.run(sql)}"
+        finally:
+            if runner is None:
+                mine.close()
+        if fresh and digest(root) != before:
+            report.findings.append(Finding("write", name, sql))
+            world, before = rebuilt(root, future)
+    if runner is not None:
+        runner.close()
+        if digest(root) != before:
+            report.findings.append(Finding("write", "campaign", ""))
+    return found
+
+
+def _judge(report: Report, name: str, first: str, again: str, other: str) -> None:
+    sql, answer = first.split("\n", 1)
+    report.answered += not answer.startswith("error")
+    if any(CANARY in text.split("\n", 1)[1].replace(sql, "") for text in (first, other)):
+        report.findings.append(Finding("value", name, sql))
+    if _steady(first) != _steady(again):
+        report.noisy.append(name)
+    elif _steady(first) != _steady(other):
+        report.findings.append(Finding("oracle", name, sql))
+
+
+def _steady(text: str) -> str:
+    """Timings of plans and addresses in messages aside."""
+    return re.sub(r"0x[0-9a-f]+|\d+\.\d+ ?m?s\b", "#", text)

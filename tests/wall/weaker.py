@@ -1,0 +1,125 @@
+"""Four weaker designs that are in common use, kept to show that the attack suite can fail.
+
+Each opens DuckDB in this process over a world's files and answers `run(sql)` like the sealed session's runner does.
+None of them is used by pitlake.
+"""
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+
+from tests.wall.worlds import World
+
+_LOCK = "SET enable_external_access=false; SET lock_configuration=true"
+
+
+class Weaker:
+    """DuckDB in process with views over the whole lake. Subclasses say how they mean to keep T."""
+
+    def __init__(self, world: World, as_of: datetime, scratch: Path) -> None:
+        self.world, self.as_of, self.scratch = world, as_of, scratch
+        self.connection = duckdb.connect(config={"threads": 1, "memory_limit": "1GB", "python_enable_replacements": False})
+        self.connection.execute("SET TimeZone='UTC'")
+        self.connection.execute(f"CREATE MACRO as_of() AS TIMESTAMPTZ '{as_of.isoformat()}'")
+        for dataset in world.snapshot.tables:
+            if not dataset.startswith("gaps/"):
+                self.bind(dataset)
+        self.lock()
+
+    def bind(self, dataset: str) -> None:
+        """Create `<dataset>_revisions` and `<dataset>`."""
+        self.connection.execute(f"CREATE {self.secure}VIEW {dataset}_revisions AS {self.rows(dataset)}")
+        self.connection.execute(f"CREATE VIEW {dataset} AS FROM {dataset}_revisions")
+
+    secure = ""
+
+    def rows(self, dataset: str) -> str:
+        """The query that is meant to hold only rows up to T."""
+        return f"FROM read_parquet({self.world.files(dataset)!r}) WHERE available_at <= TIMESTAMPTZ '{self.as_of.isoformat()}'"
+
+    def lock(self) -> None:
+        """Lock the connection, leaving the lake's folder readable."""
+        self.connection.execute(f"SET allowed_directories=['{self.world.root}']; {_LOCK}")
+
+    def run(self, sql: str) -> str:
+        """The answer as text: rows, or the error."""
+        try:
+            return repr(self.connection.execute(sql).fetchmany(1000))
+        except Exception as error:  # noqa: BLE001 - whatever it says is what an attacker reads
+            return f"{type(error).__name__}: {error}"
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
+
+
+class VariableView(Weaker):
+    """A view that filters by a session variable."""
+
+    def rows(self, dataset: str) -> str:
+        """Filter by the variable."""
+        return f"FROM read_parquet({self.world.files(dataset)!r}) WHERE available_at <= getvariable('as_of')"
+
+    def lock(self) -> None:
+        """Set the variable, then lock."""
+        self.connection.execute(f"SET VARIABLE as_of = TIMESTAMPTZ '{self.as_of.isoformat()}'")
+        super().lock()
+
+
+class SecureView(Weaker):
+    """DuckDB 2's SECURE VIEW over the whole lake."""
+
+    secure = "SECURE "
+
+
+class AstAllowList(Weaker):
+    """Views over the whole lake, and a parser that lets through only SELECTs over the views' names."""
+
+    _readers = frozenset({"read_parquet", "parquet_scan", "read_csv", "read_csv_auto", "read_json", "read_text", "read_blob"})
+
+    def run(self, sql: str) -> str:
+        """Refuse what names another table or a known reader, run the rest."""
+        tree = json.loads(duckdb.execute("SELECT json_serialize_sql($1)", [sql]).fetchone()[0])
+        if tree.get("error"):
+            return "refused: not a SELECT"
+        if not self._allowed(tree):
+            return "refused: not a table of this session"
+        return super().run(sql)
+
+    def _allowed(self, node: object) -> bool:
+        if isinstance(node, list):
+            return all(self._allowed(child) for child in node)
+        if not isinstance(node, dict):
+            return True
+        if node.get("type") == "BASE_TABLE" and "/" in node.get("table_name", ""):
+            return False
+        if node.get("function_name") in self._readers:
+            return False
+        return all(self._allowed(child) for child in node.values())
+
+
+class InProcessFileList(Weaker):
+    """Exactly the files with rows up to T, by allowed_paths, in the caller's own process."""
+
+    def rows(self, dataset: str) -> str:
+        """Whole files up to T, and the straddling ones rewritten."""
+        files = []
+        for file in self.world.snapshot.files(dataset):
+            if file.hi <= self.as_of:
+                files.append(file.path)
+            elif file.lo <= self.as_of:
+                copy = self.scratch / f"{dataset}-{len(files)}.parquet"
+                kept = f"FROM '{file.path}' WHERE available_at <= TIMESTAMPTZ '{self.as_of.isoformat()}'"
+                self.connection.execute(f"COPY ({kept}) TO '{copy}'")
+                files.append(str(copy))
+        self.bound = [*getattr(self, "bound", []), *files]
+        return f"FROM read_parquet({files!r}, hive_partitioning=false)"
+
+    def lock(self) -> None:
+        """Allow exactly the bound files, then lock."""
+        self.connection.execute(f"SET allowed_paths={self.bound!r}; {_LOCK}")
+
+
+DESIGNS = (VariableView, SecureView, AstAllowList, InProcessFileList)

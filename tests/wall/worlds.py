@@ -1,0 +1,144 @@
+"""Small lakes for the wall's proofs: rows of real contracts around an instant T, with canaries after it.
+
+Two worlds made with different `future` seeds are equal, byte for byte, in every row up to T and differ after it in
+values, row counts and file sizes. Made by tests and campaigns; nothing here judges an answer.
+"""
+
+import json
+import random
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pitlake.clock import new_york_month
+from pitlake.contract import GAP_SCHEMA, Dataset
+from pitlake.datasets import get
+from pitlake.lake.manifest import DataFile, Snapshot, TableState
+from pitlake.lake.files import ceil_millis, floor_millis, write_parquet
+
+T = datetime(2024, 5, 16, 17, 30, 0, 123456, tzinfo=timezone.utc)
+CANARY = "CANARYZZ"
+DATASETS = ("news", "xbrl_facts", "prices", "qa_exchanges", "reports", "dividends")
+OPEN_ONLY = "event_returns"
+_MICROSECOND = timedelta(microseconds=1)
+_TICKERS = ("AAPL", "MSFT", "NOG", "NVDA", "WMT")
+_WORDS = ("guidance", "revenue", "margin", "buyback", "dividend", "growth", "risk", "supply", "cloud", "oil")
+
+
+@dataclass(frozen=True)
+class World:
+    """A lake on disk and the snapshot that pins it."""
+
+    root: Path
+    snapshot: Snapshot
+
+    def files(self, dataset: str) -> list[str]:
+        """The paths of a dataset's files, oldest first."""
+        return [file.path for file in self.snapshot.files(dataset)]
+
+
+def build(root: Path, future: int, *, past: int = 0, rows: int = 120, cut: datetime | None = None) -> World:
+    """Write a world below `root`. `cut` leaves out every row after that instant, in the same files."""
+    tables: dict[str, TableState] = {}
+    for name in (*DATASETS, OPEN_ONLY):
+        table = _table(get(name), past, future, rows)
+        tables[name] = _write(root / "tables" / name, table, get(name).entity, cut)
+        tables[f"gaps/{name}"] = _write(root / "gaps" / name, _gaps(name, past, future, rows // 10), "locator", cut)
+    log = root / "_lake" / "log" / f"{1:020d}.json"
+    log.parent.mkdir(parents=True)
+    log.write_text(json.dumps({"version": 1, "note": f"{CANARY} written at {future}"}))
+    return World(root, Snapshot(1, tables))
+
+
+def instants(seed: int, count: int, after: bool) -> Iterator[datetime]:
+    """Instants of one side of T, the ones beside it first."""
+    rng = random.Random(seed)
+    yield from (T + _MICROSECOND, T + timedelta(milliseconds=1)) if after else (T, T - _MICROSECOND)
+    for _ in range(count - 2):
+        offset = timedelta(microseconds=rng.randrange(1, 70 * 24 * 3600 * 10**6))
+        yield T + offset if after else T - offset
+
+
+def _table(dataset: Dataset, past: int, future: int, rows: int) -> pa.Table:
+    before = [_row(dataset, random.Random(f"{dataset.name}/{past}/{i}"), at, "") for i, at in enumerate(instants(past, rows, False))]
+    more = rows // 2 + random.Random(future).randrange(rows)
+    after = [
+        _row(dataset, random.Random(f"{dataset.name}/{future}/after/{i}"), at, f"{CANARY}{future}")
+        for i, at in enumerate(instants(future, more, True))
+    ]
+    return pa.Table.from_pylist(before + after, schema=dataset.arrow_schema)
+
+
+def _row(dataset: Dataset, rng: random.Random, at: datetime, canary: str) -> dict[str, object]:
+    row: dict[str, object] = {column.name: _value(column.type, column.name, rng, at, canary) for column in dataset.columns}
+    tag = canary or "past"
+    return row | {
+        "available_at": at,
+        "available_at_source": dataset.source_tag,
+        "evidence": f"neo4j:Thing:{tag}-{rng.randrange(10**6)}",
+        "observed_at": datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=rng.randrange(10**6)),
+        "content_hash": rng.randbytes(16),
+    }
+
+
+def _value(kind: str, name: str, rng: random.Random, at: datetime, canary: str) -> object:
+    if name in ("ticker", "symbol"):
+        return rng.choice(_TICKERS) if not canary or rng.random() < 0.7 else canary
+    if name == "concept":
+        return rng.choice(("us-gaap:Revenues", "us-gaap:NetIncomeLoss", "us-gaap:EarningsPerShareDiluted"))
+    if kind == "string":
+        words = [rng.choice(_WORDS) for _ in range(rng.randrange(1, 6))] + ([canary] if canary else [])
+        return " ".join(words) if name in ("title", "body", "teaser") or canary else rng.choice(string.ascii_lowercase[:6])
+    return _typed_value(kind, rng, at, canary)
+
+
+def _typed_value(kind: str, rng: random.Random, at: datetime, canary: str) -> object:
+    sign = -777_000_000 if canary else 1
+    choices = {
+        "int": lambda: rng.randrange(4) + (sign if canary else 0),
+        "float": lambda: round(rng.uniform(1, 200), 2) * sign,
+        "bool": lambda: rng.random() < 0.5,
+        "instant": lambda: at - timedelta(seconds=rng.randrange(100)),
+        "date": lambda: date(2024, 1, 1) + timedelta(days=30 * rng.randrange(4)) + timedelta(days=20_000 if canary else 0),
+        "json": lambda: json.dumps([{"role": "answer", "text": f"{rng.choice(_WORDS)} {canary}"}]),
+        "strings": lambda: sorted({rng.choice(_TICKERS), canary or rng.choice(_WORDS)}),
+        "vector": lambda: [rng.random() for _ in range(8)],
+    }
+    return choices[kind]()
+
+
+def _gaps(dataset: str, past: int, future: int, rows: int) -> pa.Table:
+    found = []
+    for seed, after in ((past, False), (future, True)):
+        for i, at in enumerate(instants(seed, max(rows, 3), after)):
+            tag = f"{CANARY}{future}" if after else "past"
+            found.append({
+                "dataset": dataset, "gap_type": "unverifiable", "reason": f"no date node {tag if after else ''}".strip(),
+                "locator": f"neo4j:Thing:{tag}-{i}", "partition": at.date().isoformat(), "run_id": f"run-{seed}",
+                "available_at": at, "observed_at": at,
+            })  # fmt: skip
+    return pa.Table.from_pylist(found, schema=GAP_SCHEMA)
+
+
+def _write(folder: Path, table: pa.Table, entity: str, cut: datetime | None) -> TableState:
+    months = pa.array([new_york_month(at) for at in table["available_at"].to_pylist()])
+    files = []
+    for month in sorted(set(months.to_pylist())):
+        rows = table.filter(pc.equal(months, month)).sort_by([(entity, "ascending"), ("available_at", "ascending")])
+        for half, part in enumerate((rows.slice(0, len(rows) // 2), rows.slice(len(rows) // 2))):
+            kept = part if cut is None else part.filter(pc.less_equal(part["available_at"], pa.scalar(cut)))
+            if len(kept):
+                files.append(_file(folder / f"available_month={month}" / f"part-{half}.parquet", kept))
+    return TableState(tuple(files))
+
+
+def _file(path: Path, table: pa.Table) -> DataFile:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_parquet(table, path)
+    bounds = pc.min_max(table["available_at"]).as_py()
+    return DataFile(str(path), len(table), path.stat().st_size, floor_millis(bounds["min"]), ceil_millis(bounds["max"]))
