@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from assets.contests import CONTENDER, CONTEST_FIELDS, RANK, SECOND_RANK, contested_rows, settle
-from assets.extraction import Extractor, Gap, Row
+from assets.extraction import Contest, Extractor, Gap, Row
 from pitlake.clock import AVAILABLE_AT
 from pitlake.contract import INSTANT
 from pitlake.lake import stage as staging
@@ -79,7 +79,7 @@ class Buckets:
         rows = pa.concat_tables(bucket.tables) if bucket.tables else None
         gaps = bucket.gaps
         if rows is not None and self._extractor.contest is not None:
-            rows, lost = self._settled(rows, day)
+            rows, lost = self._settled(rows, self._extractor.contest, day)
             gaps = [*gaps, *lost]
         self._stage.add(day, rows, map(staged_gap, gaps), extracted=bucket.extracted)
         bucket.tables, bucket.gaps, bucket.extracted = [], [], 0
@@ -89,15 +89,13 @@ class Buckets:
             bucket.tables.append(rows_table(self._extractor, bucket.rows))
             bucket.rows = []
 
-    def _settled(self, table: pa.Table, day: date | None) -> tuple[pa.Table, list[Gap]]:
-        dataset, contest = self._extractor.dataset, self._extractor.contest
-        assert contest is not None
+    def _settled(self, table: pa.Table, contest: Contest, day: date | None) -> tuple[pa.Table, list[Gap]]:
         rows = table.drop_columns([one.name for one in CONTEST_FIELDS])
         indexes = contested_rows(table, contest.group)
         if not indexes:
             return rows, []
         members = list(zip(indexes, table.take(indexes).to_pylist(), strict=True))
-        settled = settle(members, contest.group, dataset.identity)
+        settled = settle(members, contest.group, self._extractor.dataset.identity)
         row_of = dict(members)
         lost = [self._lost(row_of[index], contest.reason, day) for index in settled.losers]
         dropped = frozenset(settled.losers)

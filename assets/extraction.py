@@ -22,7 +22,7 @@ class GraphReader(Protocol):
     """The part of resources.graph.graph.Graph that extraction uses: a read-only stream of the driver's records."""
 
     def stream(self, cypher: str, params: Mapping[str, Any], *, fetch_size: int) -> Iterator[list[Any]]:
-        """Every record of a read query, in lists of up to `fetch_size`. Raises GraphError; never ends short silently."""
+        """Every record of a read query, in lists of up to `fetch_size`. Raises GraphError, never ends short."""
         ...
 
 
@@ -63,12 +63,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A record that becomes no row, and why. available_at: when the gap itself may be shown."""
+    """A record that becomes no row, and why.
+
+    available_at: when the gap itself may be shown, which is the record's own proven instant or None: when observed.
+    """
 
     type: str
     reason: str
     locator: str
-    available_at: datetime
+    available_at: datetime | None
     day: date | None
 
 
@@ -132,7 +135,8 @@ class Extractor:
         """`normalise` for a record whose place is already known."""
         if place.reason or place.available_at is None:
             return self._gap(place, place.reason, run)
-        if place.available_at > run.observed_at:
+        naive = place.available_at.tzinfo is None  # nothing to compare with; the gate refuses it by name
+        if not naive and place.available_at > run.observed_at:
             return self._gap(place, self.future.reason, run)
         try:
             values = self.values(record)
@@ -144,7 +148,7 @@ class Extractor:
         return Row(values, place.available_at, place.evidence, contender, rank)
 
     def _gap(self, place: Place, reason: str, run: RunFacts) -> Gap:
-        shown_at = place.available_at or run.observed_at
+        shown_at = None if reason == self.future.reason else place.available_at
         return Gap(self.gap_types[reason], reason, place.evidence, shown_at, place.day)
 
 

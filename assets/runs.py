@@ -1,145 +1,118 @@
-"""Runs an extractor over days: streams windows, files every record under its day, stages, and publishes as one commit.
+"""Runs an extractor over days: reads, stages, audits and publishes as one commit, or publishes nothing and says why.
 
-No Dagster here: `assets.factory` calls `run_partitions`, and so do benchmarks and tests, which is how the same work is
-measured with and without it. What a record becomes is decided by its extractor, what is published by pitlake.lake.
+No Dagster here: `assets.factory` calls `attempt_partitions`, benchmarks and tests call `run_partitions`, which is how
+the same work is measured with and without it. What may be published is decided by pitlake.lake.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import date, timedelta
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 
-from assets.buckets import Buckets, Stage
-from assets.extraction import Extractor, GraphReader, Place, Record, RunFacts
+import pyarrow as pa
 
-DATED = "[0-9]{4}-[0-9]{2}-[0-9]{2}.*"
-EXAMPLES = 5
+from assets.extraction import Extractor, GraphReader, RunFacts
+from assets.reading import Strays, extract
+from checks.warnings import warnings
+from pitlake import clock
+from pitlake.errors import BadInput, CheckFailed, GateRefused
+from pitlake.lake.audit import CheckResult, audit
+from pitlake.lake.lake import Lake
+from pitlake.lake.publish import Published
+from pitlake.lake.stage import Staged
 
-
-class Span(NamedTuple):
-    """Contiguous days, both ends included."""
-
-    first: date
-    last: date
-
-    def days(self) -> list[date]:
-        """Every day of the span."""
-        return [self.first + timedelta(days=offset) for offset in range((self.last - self.first).days + 1)]
-
-    def widened(self, before: int, after: int) -> "Span":
-        """The span with days added on both sides."""
-        return Span(self.first - timedelta(days=before), self.last + timedelta(days=after))
-
-    def __contains__(self, day: object) -> bool:
-        return isinstance(day, date) and self.first <= day <= self.last
+PREVIEW_ROWS = 5
+Refusal = GateRefused | CheckFailed
 
 
-@dataclass
-class Strays:
-    """Records that lie outside everything that was asked for: the source answered another question."""
+@dataclass(frozen=True, kw_only=True)
+class RunReport:
+    """What a run did: it published, or it was refused and published nothing.
 
-    count: int = 0
-    examples: list[str] = field(default_factory=list)
+    gaps: staged gaps by (type, reason). preview: the first staged rows, empty for datasets that are outcomes.
+    """
 
-    def add(self, place: Place) -> None:
-        """Note one."""
-        self.count += 1
-        if len(self.examples) < EXAMPLES:
-            self.examples.append(place.evidence)
-
-
-def spans(days: Iterable[date], longest: int) -> Iterator[Span]:
-    """The days as contiguous spans of at most `longest` days, in order."""
-    pending: Span | None = None
-    for day in sorted(set(days)):
-        if pending is not None and day == pending.last + timedelta(days=1) and (day - pending.first).days < longest:
-            pending = Span(pending.first, day)
-            continue
-        if pending is not None:
-            yield pending
-        pending = Span(day, day)
-    if pending is not None:
-        yield pending
+    dataset: str
+    outcome: Published | Refusal
+    checks: tuple[CheckResult, ...]
+    gaps: Mapping[tuple[str, str], int]
+    preview: pa.Table
 
 
-def extract(extractor: Extractor, days: Sequence[date], graph: GraphReader, stage: Stage, run: RunFacts) -> Strays:
-    """Stage every record of the days, and every record that has none. Each is met once. Raises GraphError."""
-    reading = _Reading(extractor, graph, stage, run, frozenset(days))
-    reading.sweep()
-    if not extractor.dataset.partitioned:
-        reading.snapshot()
-    else:
-        for span in spans(days, extractor.chunk_days):
-            reading.window(span)
-    reading.finish()
-    return reading.strays
+def run_partitions(
+    extractor: Extractor,
+    days: Sequence[date],
+    graph: GraphReader,
+    lake: Lake,
+    *,
+    run_id: str,
+    observed_at: datetime | None = None,
+    publication_lag: timedelta = timedelta(0),
+) -> Published:
+    """`attempt_partitions` for callers who want a refusal raised. Raises GateRefused or CheckFailed."""
+    report = attempt_partitions(
+        extractor, days, graph, lake, run_id=run_id, observed_at=observed_at, publication_lag=publication_lag
+    )
+    if isinstance(report.outcome, Refusal):
+        raise report.outcome
+    return report.outcome
 
 
-class _Reading:
-    """One run's pass over the graph."""
+def attempt_partitions(
+    extractor: Extractor,
+    days: Sequence[date],
+    graph: GraphReader,
+    lake: Lake,
+    *,
+    run_id: str,
+    observed_at: datetime | None = None,
+    publication_lag: timedelta = timedelta(0),
+) -> RunReport:
+    """Extract and publish the records of these New York days as one lake version; a snapshot dataset ignores them.
 
-    def __init__(
-        self, extractor: Extractor, graph: GraphReader, stage: Stage, run: RunFacts, wanted: frozenset[date]
-    ) -> None:
-        self._extractor, self._graph, self._run, self._wanted = extractor, graph, run, wanted
-        self._buckets = Buckets(extractor, stage)
-        self._met: set[str] = set()
-        self.strays = Strays()
-
-    def sweep(self) -> None:
-        """What no window can match comes first, so that a window which does match it all the same meets it second."""
-        for cypher in self._extractor.sweeps:
-            for record in self._records(cypher, {"dated": DATED}):
-                place = self._extractor.locate(record, self._run)
-                self._met.add(place.evidence)
-                if place.day is None or place.day in self._wanted:
-                    self._file(record, place, place.day)
-
-    def snapshot(self) -> None:
-        """Everything there is, for datasets without partitions."""
-        for cypher in self._extractor.windows:
-            for record in self._records(cypher, {}):
-                self._file(record, self._extractor.locate(record, self._run), None)
-
-    def window(self, span: Span) -> None:
-        """The records of one span of days, handed to the stage at its end."""
-        margin, trail = self._extractor.margin, self._extractor.trail
-        asked = span.widened(margin + trail, margin)
-        answered = span.widened(2 * margin + trail, 2 * margin + trail)
-        bounds = {"lo": asked.first.isoformat(), "hi": (asked.last + timedelta(days=1)).isoformat()}
-        for cypher in self._extractor.windows:
-            for record in self._records(cypher, bounds):
-                place = self._extractor.locate(record, self._run)
-                if place.day in span:
-                    if place.evidence not in self._met:
-                        self._file(record, place, place.day)
-                elif place.day is None:
-                    self._file_undated(record, place)
-                elif place.day not in answered:
-                    self.strays.add(place)
-        self._buckets.close(span.days())
-
-    def finish(self) -> None:
-        """Hand the undated to the stage."""
-        self._buckets.close([None])
-
-    def _file_undated(self, record: Record, place: Place) -> None:
-        if place.evidence not in self._met:
-            self._met.add(place.evidence)
-            self._file(record, place, None)
-
-    def _file(self, record: Record, place: Place, day: date | None) -> None:
-        self._buckets.add(day, self._extractor.outcome(record, place, self._run))
-
-    def _records(self, cypher: str, params: dict[str, str]) -> Iterator[Record]:
-        extractor = self._extractor
-        for batch in self._graph.stream(cypher, params, fetch_size=extractor.batch):
-            for record in as_dicts(batch):
-                yield from extractor.split(record)
-            self._buckets.spill()
+    observed_at: the run's one clock; by default the wall clock, read before the first record to judge what is public
+    and after the last one to date what is new, so that no change is dated before it was seen.
+    Raises GraphError, LakeError, and BadInput for days before the dataset's first; nothing is published then.
+    """
+    dataset = extractor.dataset
+    early = [day for day in days if day < dataset.first_day]
+    if early:
+        raise BadInput("days", f"{dataset.name} begins on {dataset.first_day}", "leave out what comes before")
+    read_clock: Callable[[], datetime] = clock.now if observed_at is None else lambda: observed_at
+    run = RunFacts(observed_at=read_clock(), publication_lag=publication_lag)
+    with lake.stage(dataset, run_id) as stage:
+        try:
+            strays = extract(extractor, days, graph, stage, run, read_clock)
+            _refuse_strays(dataset.name, strays)
+            published = lake.publish(stage, read_clock())
+        except (GateRefused, CheckFailed) as refusal:
+            staged = stage.load()
+            return _report(staged, run, refusal, _with_refusal(audit(staged, read_clock()), refusal))
+        return _report(stage.load(), run, published, published.checks)
 
 
-def as_dicts(batch: Sequence[Any]) -> Iterator[Record]:
-    """The driver's records as dicts. A Record's own iterator is Python code; the tuple underneath iterates in C."""
-    keys = batch[0].keys()
-    return (dict(zip(keys, tuple.__iter__(record), strict=True)) for record in batch)
+def _refuse_strays(dataset: str, strays: Strays) -> None:
+    if strays.count:
+        raise CheckFailed(dataset, "partition_window", {"outside": strays.count}, tuple(strays.examples))
+
+
+def _report(staged: Staged, run: RunFacts, outcome: Published | Refusal, checks: tuple[CheckResult, ...]) -> RunReport:
+    dataset = staged.dataset
+    pairs = zip(staged.gaps["gap_type"].to_pylist(), staged.gaps["reason"].to_pylist(), strict=True)
+    shown = staged.rows.slice(0, 0 if dataset.open_only else PREVIEW_ROWS)
+    return RunReport(
+        dataset=dataset.name,
+        outcome=outcome,
+        checks=(*checks, *warnings(dataset, staged.rows, run.publication_lag)),
+        gaps=Counter(pairs),
+        preview=pa.Table.from_pylist(shown.to_pylist(), shown.schema),  # the stage's own is gone with its files
+    )
+
+
+def _with_refusal(checks: tuple[CheckResult, ...], refusal: Refusal) -> tuple[CheckResult, ...]:
+    """The audit's results with the one that refused, which may have been found before there was a stage to audit."""
+    name = "gate" if isinstance(refusal, GateRefused) else refusal.check
+    measured = refusal.codes if isinstance(refusal, GateRefused) else refusal.facts
+    facts = {fact: value if isinstance(value, int) else str(value) for fact, value in measured.items()}
+    found = CheckResult(name=name, passed=False, facts=facts, examples=refusal.examples)
+    return (*(check for check in checks if check.name != name), found)

@@ -27,6 +27,8 @@ WITH r,
      [(r)-[:REFERENCED_IN]->(c:Company) | [c.cik, c.ticker]] AS referenced
 """
 
+TEXTS_A_PULL = 250
+
 FILING_FIELDS = """
        r.created AS created, coalesce(r.accessionNo, r.id) AS accession_no, r.formType AS form_type,
        r.cik AS report_cik, filers, referenced
@@ -83,7 +85,7 @@ def required(values: dict[str, Any], *columns: str) -> dict[str, Any]:
 
 
 def content_extractor(
-    dataset: Dataset, *, relation: str, label: str, fields: str, parsers: dict[str, Any], name: str = "", days: int = 31
+    dataset: Dataset, *, relation: str, label: str, fields: str, parsers: dict[str, Any], name: str = ""
 ) -> Extractor:
     """The extractor of a label that hangs on a Report by `relation`. `fields` are its properties, aliased by column.
 
@@ -105,5 +107,5 @@ def content_extractor(
         sweeps=(UNDATED_FILING + COMPANIES + tail, orphans),
         locate=locate,
         values=values,
-        chunk_days=days,
+        batch=TEXTS_A_PULL,
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from assets.extraction import Contest, Extractor, Place, Record, RunFacts, parsed
 from assets.graph import _filings, texts
+from pitlake.contract import GapRule
 from pitlake.datasets import xbrl_facts as contract
 from pitlake.datasets.xbrl_facts import DATASET
 from pitlake.errors import RecordRefused, Unreadable
@@ -63,12 +64,12 @@ def locate(record: Record, _run: RunFacts) -> Place:
     return place if record["contexts"] else _refused(place, contract.NO_CONTEXT)
 
 
-def _refused(place: Place, rule: contract.GapRule) -> Place:
+def _refused(place: Place, rule: GapRule) -> Place:
     return Place(place.evidence, place.available_at, place.day, place.reason or rule.reason)
 
 
 def _complete(record: Record) -> bool:
-    return record["xbrl_status"] == "COMPLETED"
+    return bool(record["xbrl_status"] == "COMPLETED")
 
 
 def values(record: Record) -> dict[str, Any]:
@@ -97,7 +98,7 @@ def period(record: Record) -> dict[str, Any]:
 
 
 def _last_day(stored: Any) -> date:
-    following = texts.readable(texts.day, stored)
+    following: date | None = texts.readable(texts.day, stored)
     if following is None:
         raise RecordRefused(contract.BAD_PERIOD.reason)
     return following - END_IS_EXCLUSIVE

@@ -74,7 +74,7 @@ def test_content_inherits_the_acceptance_of_its_filing(run, name):
 @pytest.mark.parametrize("name", CONTENT)
 def test_content_without_a_filing_is_an_undated_gap(run, name):
     gap = all_extractors()[name].normalise({"node": "n1"}, run)
-    assert (gap.reason, gap.day, gap.available_at) == ("no parent filing", None, run.observed_at)
+    assert (gap.reason, gap.day, gap.available_at) == ("no parent filing", None, None)
 
 
 def test_separators_curly_quotes_and_free_text_numbers_survive(run):

@@ -55,7 +55,7 @@ def test_a_missing_update_leaves_created(run, updated):
 def test_without_an_instant_there_is_no_row(run, created):
     gap = EXTRACTOR.normalise(article(created=created), run)
     assert (gap.type, gap.reason) == ("unverifiable", "created is missing or unreadable")
-    assert gap.available_at == run.observed_at
+    assert gap.available_at is None
 
 
 def test_an_unreadable_update_is_a_gap_on_the_day_of_its_text(run):
@@ -78,7 +78,7 @@ def test_a_broken_list_is_not_lost_silently(run):
     assert EXTRACTOR.normalise(article(tags="[broken"), run).reason == "tags is unreadable"
 
 
-def test_what_is_not_public_yet_is_a_gap_that_shows_itself_no_earlier(run):
+def test_what_is_not_public_yet_is_a_gap_of_its_own_day(run):
     gap = EXTRACTOR.normalise(article(created="2030-01-01T09:00:00-05:00"), run)
     assert isinstance(gap, Gap)
-    assert (gap.type, gap.available_at) == ("pit_excluded", datetime(2030, 1, 1, 14, tzinfo=timezone.utc))
+    assert (gap.type, gap.available_at, gap.day) == ("pit_excluded", None, date(2030, 1, 1))

@@ -1,6 +1,7 @@
 """The graph's spellings, by properties: what is read back, what is absent, and that nothing else is let through."""
 
 import json
+from contextlib import suppress
 from datetime import date, datetime, timedelta, timezone
 
 import pytest
@@ -25,9 +26,7 @@ PARSERS = [
     texts.first_number,
     texts.cik,
 ]
-instants = st.datetimes(min_value=datetime(1990, 1, 1), max_value=datetime(2060, 1, 1)).map(
-    lambda moment: moment.replace(microsecond=0, tzinfo=timezone.utc)
-)
+instants = st.integers(0, 2**31).map(lambda seconds: datetime.fromtimestamp(seconds, timezone.utc))
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
@@ -44,10 +43,8 @@ def test_absence_has_many_spellings(parser, value):
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.__name__)
 @given(value=st.text() | st.floats() | st.integers() | st.lists(st.text(), max_size=2) | st.booleans())
 def test_readers_refuse_in_one_way_only(parser, value):
-    try:
+    with suppress(Unreadable):
         parser(value)
-    except Unreadable:
-        pass
 
 
 @given(st.integers(-(10**15), 10**15))
@@ -61,7 +58,9 @@ def test_decimals_with_separators_survive(number):
     assert texts.number(f"{number:,}") == float(number)
 
 
-@pytest.mark.parametrize("text", ["12,34", "1,2345", "1.2.3", "--1", "5 %", "1e", "inf", "Infinity", ".", "1_000", "١٢"])
+@pytest.mark.parametrize(
+    "text", ["12,34", "1,2345", "1.2.3", "--1", "5 %", "1e", "inf", "Infinity", ".", "1_000", "١٢"]
+)
 def test_half_numbers_are_no_numbers(text):
     with pytest.raises(Unreadable):
         texts.number(text)

@@ -1,0 +1,155 @@
+"""Reads the graph for some days: streams windows, files every record under its own day, hands days to the stage.
+
+What a record becomes is decided by its extractor, what is published by `assets.runs`. Called by `assets.runs` alone.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from typing import Any, NamedTuple
+
+from assets.buckets import Buckets, Stage
+from assets.extraction import Extractor, GraphReader, Place, Record, RunFacts
+
+DATED = "[0-9]{4}-[0-9]{2}-[0-9]{2}.*"
+EXAMPLES = 5
+
+
+class Span(NamedTuple):
+    """Contiguous days, both ends included."""
+
+    first: date
+    last: date
+
+    def days(self) -> list[date]:
+        """Every day of the span."""
+        return [self.first + timedelta(days=offset) for offset in range((self.last - self.first).days + 1)]
+
+    def widened(self, before: int, after: int) -> "Span":
+        """The span with days added on both sides."""
+        return Span(self.first - timedelta(days=before), self.last + timedelta(days=after))
+
+    def __contains__(self, day: object) -> bool:
+        return isinstance(day, date) and self.first <= day <= self.last
+
+
+@dataclass
+class Strays:
+    """Records that lie outside everything that was asked for: the source answered another question."""
+
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
+
+    def add(self, place: Place) -> None:
+        """Note one."""
+        self.count += 1
+        if len(self.examples) < EXAMPLES:
+            self.examples.append(place.evidence)
+
+
+def spans(days: Iterable[date], longest: int) -> Iterator[Span]:
+    """The days as contiguous spans of at most `longest` days, in order."""
+    pending: Span | None = None
+    for day in sorted(set(days)):
+        if pending is not None and day == pending.last + timedelta(days=1) and (day - pending.first).days < longest:
+            pending = Span(pending.first, day)
+            continue
+        if pending is not None:
+            yield pending
+        pending = Span(day, day)
+    if pending is not None:
+        yield pending
+
+
+def extract(
+    extractor: Extractor,
+    days: Sequence[date],
+    graph: GraphReader,
+    stage: Stage,
+    run: RunFacts,
+    clock: Callable[[], datetime],
+) -> Strays:
+    """Stage every record of the days, and every record that has none. Each is met once. Raises GraphError.
+
+    `clock` dates the snapshots of datasets without partitions, once they are read.
+    """
+    reading = _Reading(extractor, graph, stage, run, frozenset(days))
+    reading.sweep()
+    if not extractor.dataset.partitioned:
+        reading.snapshot(clock)
+    else:
+        for span in spans(days, extractor.chunk_days):
+            reading.window(span)
+    reading.finish()
+    return reading.strays
+
+
+class _Reading:
+    """One run's pass over the graph."""
+
+    def __init__(
+        self, extractor: Extractor, graph: GraphReader, stage: Stage, run: RunFacts, wanted: frozenset[date]
+    ) -> None:
+        self._extractor, self._graph, self._run, self._wanted = extractor, graph, run, wanted
+        self._buckets = Buckets(extractor, stage)
+        self._met: set[str] = set()
+        self.strays = Strays()
+
+    def sweep(self) -> None:
+        """What no window can match comes first, so that a window which does match it all the same meets it second."""
+        for cypher in self._extractor.sweeps:
+            for record in self._records(cypher, {"dated": DATED}):
+                place = self._extractor.locate(record, self._run)
+                self._met.add(place.evidence)
+                if place.day is None or place.day in self._wanted:
+                    self._file(record, place, place.day)
+
+    def snapshot(self, clock: Callable[[], datetime]) -> None:
+        """Everything there is, dated once all of it is read: nothing is available before it was seen."""
+        records = [record for cypher in self._extractor.windows for record in self._records(cypher, {})]
+        self._run = replace(self._run, observed_at=clock())
+        for record in records:
+            self._file(record, self._extractor.locate(record, self._run), None)
+
+    def window(self, span: Span) -> None:
+        """The records of one span of days, handed to the stage at its end."""
+        margin, trail = self._extractor.margin, self._extractor.trail
+        asked = span.widened(margin + trail, margin)
+        answered = span.widened(2 * margin + trail, 2 * margin + trail)
+        bounds = {"lo": asked.first.isoformat(), "hi": (asked.last + timedelta(days=1)).isoformat()}
+        for cypher in self._extractor.windows:
+            for record in self._records(cypher, bounds):
+                place = self._extractor.locate(record, self._run)
+                if place.day in span:
+                    if place.evidence not in self._met:
+                        self._file(record, place, place.day)
+                elif place.day is None:
+                    self._file_undated(record, place)
+                elif place.day not in answered:
+                    self.strays.add(place)
+        self._buckets.close(span.days())
+
+    def finish(self) -> None:
+        """Hand the undated to the stage."""
+        self._buckets.close([None])
+
+    def _file_undated(self, record: Record, place: Place) -> None:
+        if place.evidence not in self._met:
+            self._met.add(place.evidence)
+            self._file(record, place, None)
+
+    def _file(self, record: Record, place: Place, day: date | None) -> None:
+        self._buckets.add(day, self._extractor.outcome(record, place, self._run))
+
+    def _records(self, cypher: str, params: dict[str, str]) -> Iterator[Record]:
+        extractor = self._extractor
+        for batch in self._graph.stream(cypher, params, fetch_size=extractor.batch):
+            for record in as_dicts(batch):
+                yield from extractor.split(record)
+            self._buckets.spill()
+
+
+def as_dicts(batch: Sequence[Any]) -> Iterator[Record]:
+    """The driver's records as dicts. A Record's own iterator is Python code; the tuple underneath iterates in C."""
+    keys = batch[0].keys()
+    return (dict(zip(keys, tuple.__iter__(record), strict=True)) for record in batch)

@@ -1,0 +1,60 @@
+"""The audit's results as Dagster asset checks: names, severities and how a finding is shown. No measuring here.
+
+Called by `assets.factory`. A blocking check that fails has already kept the run from publishing: Dagster only shows it.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import dagster as dg
+
+from pitlake.contract import Dataset
+from pitlake.lake.audit import CheckResult
+
+BLOCKING = {
+    "gate": "Every staged row passes the gate: strict availability, a known source tag, no forbidden key at any depth.",
+    "required": "No required column is null, and every row cites its evidence.",
+    "partition_window": "Every row became available on the New York day it was extracted for.",
+    "identity_unique": "One source record stands for each identity.",
+    "key_unique": "One answer stands for each key at each instant.",
+    "gaps_well_formed": "Every gap has a known type, a reason and a locator.",
+    "conservation": "Per partition, records extracted = published + unchanged + gaps.",
+    "past_never_changes": "Every file an earlier lake version showed is still there.",
+}
+WARNINGS = {
+    "freshness": "The newest row is no older than the contract allows.",
+    "edited": "The share of articles whose text was changed after they first appeared.",
+    "publication_lag": "Whether calls are dated by their start, before their text can have been public.",
+}
+
+
+def check_specs(dataset: Dataset) -> list[dg.AssetCheckSpec]:
+    """The checks of a dataset's asset."""
+    blocking = [_spec(dataset, name, text, blocking=True) for name, text in BLOCKING.items()]
+    warnings = ("freshness", *dataset.warnings)
+    return blocking + [_spec(dataset, name, WARNINGS[name], blocking=False) for name in warnings]
+
+
+def _spec(dataset: Dataset, name: str, description: str, *, blocking: bool) -> dg.AssetCheckSpec:
+    return dg.AssetCheckSpec(name, asset=dataset.name, description=description, blocking=blocking)
+
+
+def check_results(dataset: Dataset, results: Iterable[CheckResult]) -> Iterator[dg.AssetCheckResult]:
+    """What the checks found, for Dagster. Examples are locators of source records, never values."""
+    for result in results:
+        yield dg.AssetCheckResult(
+            asset_key=dataset.name,
+            check_name=result.name,
+            passed=result.passed,
+            severity=dg.AssetCheckSeverity.ERROR if result.severity == "blocking" else dg.AssetCheckSeverity.WARN,
+            metadata=_shown(result),
+        )
+
+
+def _shown(result: CheckResult) -> dict[str, dg.MetadataValue]:
+    shown: dict[str, dg.MetadataValue] = {
+        name: dg.MetadataValue.int(fact) if isinstance(fact, int) else dg.MetadataValue.text(str(fact))
+        for name, fact in result.facts.items()
+    }
+    if result.examples:
+        shown["examples"] = dg.MetadataValue.md("\n".join(f"- `{example}`" for example in result.examples))
+    return shown

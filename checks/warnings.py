@@ -1,0 +1,44 @@
+"""Warnings of single datasets, as pure measures over what a run staged. They never stop a publish.
+
+A contract names its warnings; `MEASURES` holds one function for each. Called by `assets.factory`.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pitlake.contract import Dataset
+from pitlake.lake.audit import CheckResult
+
+LEAST_LAG = timedelta(minutes=30)
+TEN_THOUSANDTHS = 10_000
+
+
+def edited(rows: pa.Table, _lag: timedelta) -> CheckResult:
+    """How many articles were changed after they appeared: their text is public from the change on alone."""
+    later = pc.greater(rows["updated"], rows["created"])
+    count = pc.sum(later.fill_null(False)).as_py() or 0
+    share = round(TEN_THOUSANDTHS * count / rows.num_rows) / 100 if rows.num_rows else 0.0
+    facts: dict[str, int | str] = {"articles": rows.num_rows, "edited": count, "percent": f"{share:.2f}"}
+    return CheckResult(name="edited", passed=not count, severity="warning", facts=facts)
+
+
+def publication_lag(_rows: pa.Table, lag: timedelta) -> CheckResult:
+    """Whether the lag added to a call's start covers the half hour its text takes at least."""
+    minutes = int(lag.total_seconds() // 60)
+    least = int(LEAST_LAG.total_seconds() // 60)
+    facts: dict[str, int | str] = {"lag_minutes": minutes, "least_minutes": least}
+    return CheckResult(name="publication_lag", passed=lag >= LEAST_LAG, severity="warning", facts=facts)
+
+
+MEASURES: dict[str, Callable[[pa.Table, timedelta], CheckResult]] = {
+    "edited": edited,
+    "publication_lag": publication_lag,
+}
+
+
+def warnings(dataset: Dataset, rows: pa.Table, lag: timedelta) -> tuple[CheckResult, ...]:
+    """The results of the warnings a contract names, over the staged rows."""
+    return tuple(MEASURES[name](rows, lag) for name in dataset.warnings)
