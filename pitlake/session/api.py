@@ -1,0 +1,322 @@
+"""The door: `connect` opens a session as of an instant, `Session.sql` asks it.
+
+Checks what the caller gives, finds the lake version, and turns what can go wrong into the error tree. Which files are
+bound is binding.py's, how they are sealed process.py's. Called by pitlake.connect, the command line and the MCP server.
+"""
+
+import os
+import threading
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache, partial
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+
+import pyarrow as pa
+
+from pitlake.clock import instant, iso
+from pitlake.contract import Dataset
+from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
+from pitlake.lake.manifest import Snapshot
+from pitlake.session import hints, statements
+from pitlake.session.binding import Binding
+from pitlake.session.boundary import Boundary
+from pitlake.session.digest import sha256_of
+from pitlake.session.limits import Limits
+from pitlake.session.process import Failed, Reply, SealedProcess
+from pitlake.session.protocol import Caps, pack_parameters
+from pitlake.session.result import Question, Result, Step, canonical
+
+if TYPE_CHECKING:
+    from pitlake.lake import Lake
+
+Isolation = Literal["process", "in_process"]
+Rows = "pa.Table | pd.DataFrame | pl.DataFrame | list[dict[str, Any]]"
+_RESERVED = frozenset({"gaps", "lake_info"})
+
+
+class Backend(Protocol):
+    """Where a session's DuckDB runs."""
+
+    own_root: bool
+
+    def run(self, sql: str, parameters: object, caps: Caps) -> Reply:
+        """One query."""
+
+    def load(self, name: str, table: pa.Table) -> None:
+        """A caller's rows."""
+
+    def interrupt(self) -> None:
+        """Stop the running query."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The contracts a session knows and the texts of their views (default: this installation's)."""
+
+    contracts: Mapping[str, Dataset]
+    views: Mapping[str, str] | None = None
+
+    def choose(self, names: Collection[str] | None, *, open_mode: bool) -> list[Dataset]:
+        """The datasets to bind, in alphabetical order. Raises BadInput for a name that can't be bound."""
+        for name in names or ():
+            if name not in self.contracts:
+                known = ", ".join(sorted(self.contracts))
+                raise BadInput("datasets", f"there is no dataset {name!r}", f"choose from {known}")
+            if self.contracts[name].open_only and not open_mode:
+                raise BadInput("datasets", f"{name} is shown in open mode only", "leave it out, or give open_mode=True")
+        chosen = [self.contracts[name] for name in sorted(set(self.contracts if names is None else names))]
+        return [dataset for dataset in chosen if open_mode or not dataset.open_only]
+
+    def views_of(self, datasets: list[Dataset]) -> Mapping[str, str]:
+        """The views' texts of these datasets."""
+        return statements.agent_views(datasets) if self.views is None else self.views
+
+
+class Session:
+    """What was public at `as_of`, in SQL. One query at a time; `interrupt` and `close` from any thread.
+
+    as_of: aware UTC datetime, None in open mode. version: the lake version, fixed. datasets: the bound ones. Views:
+    `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps`, `lake_info`; `as_of()` and `now()` answer T.
+    """
+
+    def __init__(self, binding: Binding, backend: Backend, catalogue: Catalogue, limits: Limits) -> None:
+        self.as_of, self.version = binding.as_of, binding.snapshot.version
+        self.datasets = tuple(dataset.name for dataset in binding.datasets)
+        self.limits = limits
+        self._backend, self._catalogue = backend, catalogue
+        self._prelude: list[Step] = []
+        self._lock, self._closed = threading.Lock(), ""
+
+    def sql(
+        self,
+        query: str,
+        params: list[Any] | tuple[Any, ...] | dict[str, Any] | None = None,
+        *,
+        max_rows: int | None = None,
+        max_bytes: int | None = None,
+    ) -> Result:
+        """Run SQL; the result of its last statement.
+
+        params: values for `?` (list) or `$name` (dict). max_rows, max_bytes: cut the result there and say so in
+        `Result.truncated`; without them a result over the session's limits is refused. Raises QueryFailed,
+        LimitExceeded, QueryInterrupted, SessionLost, BadInput; KeyboardInterrupt stops the query, not the session.
+        """
+        packed = _packed(query, params)
+        if spelling := hints.reads_real_clock(query) if self.as_of else "":
+            raise QueryFailed("Clock", f"{spelling} asks for the machine's clock", "now() and as_of() answer T")
+        caps = self._caps(max_rows, max_bytes)
+        question = Question(
+            as_of=iso(self.as_of) if self.as_of else None,
+            version=self.version,
+            datasets=self.datasets,
+            sql=query,
+            parameters=canonical(packed),
+            max_rows=max_rows,
+            max_bytes=max_bytes,
+            prelude=tuple(self._prelude),
+            engine=_engine(),
+            threads=int(self.limits.threads),
+        )
+        reply = self._run(query, packed, caps)
+        return Result(reply.table, question, truncated=reply.truncated)
+
+    def load(self, name: str, rows: Rows) -> None:
+        """Your own rows as a temporary table, to join with. rows: Arrow, pandas, polars or a list of dicts.
+
+        Raises BadInput, LimitExceeded, SessionLost.
+        """
+        taken = _RESERVED.union(self._catalogue.contracts)
+        if not name.isidentifier() or name.removesuffix("_revisions") in taken:
+            raise BadInput("name", f"{name!r} can't name loaded rows", "give an identifier that names no view")
+        table = _as_arrow(rows)
+        with self._lock:
+            try:
+                self._live().load(name, table)
+            except Failed as failed:
+                raise self._error(failed) from None
+            except SessionLost as lost:
+                self._closed = str(lost)
+                raise
+            self._prelude.append(Step(sql=f"load {name}", parameters=sha256_of(table)))
+
+    def interrupt(self) -> None:
+        """Stop the running query, which raises QueryInterrupted. From any thread."""
+        self._live().interrupt()
+
+    def close(self) -> None:
+        """End the session: no process and no file of it stays."""
+        self._closed = self._closed or "the session was closed; open a new one"
+        self._backend.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        asked = f"as_of={iso(self.as_of)}" if self.as_of else "open_mode=True"
+        return f"Session({asked}, version={self.version}, {len(self.datasets)} datasets)"
+
+    def _run(self, query: str, packed: object, caps: Caps) -> Reply:
+        step = Step(sql=query, parameters=canonical(packed))
+        with self._lock:
+            backend = self._live()
+            try:
+                reply = backend.run(query, packed, caps)
+            except Failed as failed:
+                self._remember(step, stateless=failed.stateless)
+                raise self._error(failed) from None
+            except SessionLost as lost:
+                self._closed = str(lost)
+                raise
+            except KeyboardInterrupt:
+                self._remember(step, stateless=False)
+                raise
+            self._remember(step, stateless=reply.stateless)
+            return reply
+
+    def _remember(self, step: Step, *, stateless: bool) -> None:
+        # Once something may have changed the session, reads may too (a SELECT can insert into a table it has made).
+        if self._prelude or not stateless:
+            self._prelude.append(step)
+
+    def _live(self) -> Backend:
+        if self._closed:
+            raise SessionLost(self._closed)
+        return self._backend
+
+    def _caps(self, max_rows: int | None, max_bytes: int | None) -> Caps:
+        for field, value in (("max_rows", max_rows), ("max_bytes", max_bytes)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+                raise BadInput(field, f"{value!r} is no count", "give a whole number, 0 or more")
+        rows, size = int(self.limits.rows), int(self.limits.bytes)
+        return Caps(
+            rows=rows if max_rows is None else min(rows, max_rows),
+            bytes=size if max_bytes is None else min(size, max_bytes),
+            truncate=max_rows is not None or max_bytes is not None,
+        )
+
+    def _error(self, failed: Failed) -> QueryFailed | LimitExceeded | QueryInterrupted:
+        failure = failed.failure
+        limit = failure.limit or failed.reason
+        if limit:
+            next_step = hints.NEXT_STEP[limit]
+            if failure.fatal:
+                self._closed = "the session was closed, because a query did not stop; open a new one"
+                next_step += "; this session is closed, because the query did not stop"
+            return LimitExceeded(limit, getattr(self.limits, limit), next_step)
+        if failure.kind == "InterruptException":
+            return QueryInterrupted("the query was interrupted")
+        contracts = self._catalogue.contracts
+        open_only = [name for name, dataset in contracts.items() if dataset.open_only]
+        return QueryFailed(
+            failure.kind, failure.message, hints.hint(failure, self.datasets, list(contracts), open_only)
+        )
+
+
+def connect(
+    as_of: str | datetime | None = None,
+    *,
+    version: int | None = None,
+    lake: "str | Path | Lake | None" = None,
+    isolation: Isolation = "process",
+    datasets: Collection[str] | None = None,
+    open_mode: bool = False,
+    limits: Limits | None = None,
+) -> Session:
+    """Open a session on a lake as of an instant.
+
+    as_of: ISO-8601 with an offset, or an aware datetime. version: a lake version (default: the newest). lake: its root
+    (default: $PITLAKE_LAKE, else ./.pitlake/lake). isolation: "process" is sealed; "in_process" is for trusted code.
+    datasets: which to bind (default: all). open_mode: ask without an instant, outcomes included.
+    Raises BadInput, BadInstant, LakeNotFound, SessionRefused, IsolationUnavailable.
+    """
+    asked = _asked(as_of, open_mode=open_mode)
+    from pitlake.lake import Lake
+
+    opened = lake if isinstance(lake, Lake) else Lake(lake or os.environ.get("PITLAKE_LAKE") or Path(".pitlake/lake"))
+    return open_session(
+        opened.snapshot(version),
+        asked,
+        datasets=datasets,
+        isolation=isolation,
+        open_mode=open_mode,
+        limits=limits,
+    )
+
+
+def open_session(
+    snapshot: Snapshot,
+    as_of: str | datetime | None = None,
+    *,
+    datasets: Collection[str] | None = None,
+    isolation: Isolation = "process",
+    open_mode: bool = False,
+    limits: Limits | None = None,
+    catalogue: Catalogue | None = None,
+    boundary: Boundary | None = None,
+) -> Session:
+    """Open a session on one lake version; the rest as `connect`. boundary: where cut files are kept."""
+    asked = _asked(as_of, open_mode=open_mode)
+    if isolation not in ("process", "in_process"):
+        raise BadInput("isolation", f"{isolation!r} is none", 'choose "process" or "in_process"')
+    limits, catalogue = limits or Limits(), catalogue or Catalogue(_installed_contracts())
+    binding = Binding(snapshot, asked, catalogue.choose(datasets, open_mode=open_mode))
+    opening = partial(statements.opening, binding, catalogue.views_of(list(binding.datasets)))
+    backend: Backend
+    if isolation == "process":
+        backend = SealedProcess(binding, boundary or Boundary(), limits, opening)
+    else:
+        from pitlake.session.in_process import InProcess
+
+        backend = InProcess(binding, boundary or Boundary(), limits, opening)
+    return Session(binding, backend, catalogue, limits)
+
+
+def _asked(as_of: str | datetime | None, *, open_mode: bool) -> datetime | None:
+    if as_of is not None and open_mode:
+        raise BadInput("as_of", "given together with open_mode", "give one of them")
+    if as_of is None and not open_mode:
+        raise BadInput("as_of", "missing", "give an instant such as 2024-02-15T16:00:00-05:00, or open_mode=True")
+    return None if as_of is None else instant(as_of)
+
+
+def _packed(query: object, params: object) -> object:
+    if not isinstance(query, str) or "\0" in query:
+        raise BadInput("query", "is no SQL text", "give a string")
+    if params is not None and not isinstance(params, (list, tuple, dict)):
+        raise BadInput("params", f"is a {type(params).__name__}", "give a list for ?, a dict for $name")
+    try:
+        return pack_parameters(params)
+    except TypeError as problem:
+        raise BadInput("params", str(problem), "give numbers, text, dates, instants, lists or dicts") from None
+
+
+def _as_arrow(rows: Any) -> pa.Table:
+    if isinstance(rows, pa.Table):
+        return rows
+    if isinstance(rows, list):
+        return pa.Table.from_pylist(rows)
+    if hasattr(rows, "to_arrow"):
+        return rows.to_arrow()
+    if type(rows).__module__.split(".")[0] == "pandas":
+        return pa.Table.from_pandas(rows, preserve_index=False)
+    raise BadInput("rows", f"is a {type(rows).__name__}", "give an Arrow table, a DataFrame or a list of dicts")
+
+
+def _installed_contracts() -> Mapping[str, Dataset]:
+    from pitlake.datasets import all_datasets
+
+    return all_datasets()
+
+
+@cache
+def _engine() -> str:
+    return f"duckdb {version_of('duckdb')}"

@@ -1,0 +1,186 @@
+"""What a session is bound to: the files of its datasets and gaps, chosen, cut, proven and handed over one by one.
+
+Pure choice first (`Binding`), then `deliver`, which opens, proves and gives each file to the session's side as an open
+descriptor. Called by api.py; the two receivers are process.py and in_process.py.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import pyarrow as pa
+
+from pitlake.clock import AVAILABLE_AT, OBSERVED_AT, from_micros, micros
+from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
+from pitlake.lake.manifest import DataFile, Snapshot
+from pitlake.session import footer
+from pitlake.session.boundary import Boundary, Cut, open_file
+from pitlake.session.plan import choose
+
+_CUTTERS = 2
+GAP_COLUMNS = ("dataset", "gap_type", "reason", "locator", "available_at")
+
+Take = Callable[[int, int], None]
+"""What receives a file: its number and a descriptor, which is closed afterwards."""
+
+
+@dataclass(kw_only=True)
+class Relation:
+    """One table as a session will see it: its cuts, then its whole files, numbered from `first`.
+
+    rows and newest (microseconds) are known once delivered; by_name: some file lacks a column.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    stored: pa.Schema
+    cuts: tuple[Cut, ...]
+    whole: tuple[DataFile, ...] = ()
+    bound: int | None
+    first: int = 0
+    rows: int = 0
+    newest: int | None = None
+    by_name: bool = False
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of its files."""
+        return range(self.first, self.first + len(self.cuts) + len(self.whole))
+
+    @property
+    def watermark(self) -> datetime | None:
+        """The newest available_at delivered."""
+        return None if self.newest is None else from_micros(self.newest)
+
+    def count(self, found: footer.Footer) -> None:
+        """Take a delivered file's footer into account."""
+        self.rows += found.rows
+        if found.newest is not None:
+            self.newest = found.newest if self.newest is None else max(self.newest, found.newest)
+
+
+@dataclass
+class Binding:
+    """Everything one session is bound to. `relations` are the datasets' in order, then the gaps'."""
+
+    snapshot: Snapshot
+    as_of: datetime | None
+    datasets: Sequence[Dataset]
+    relations: list[Relation] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.relations = [*(self._rows(dataset) for dataset in self.datasets), self._gaps()]
+        number = 0
+        for relation in self.relations:
+            relation.first = number
+            number = relation.numbers.stop
+
+    @property
+    def files(self) -> int:
+        """How many files the session will hold."""
+        return self.relations[-1].numbers.stop
+
+    def deliver(self, boundary: Boundary, take: Take) -> None:
+        """Open, prove and give every file. Raises SessionRefused, after which nothing may be opened."""
+        with ThreadPoolExecutor(_CUTTERS) as cutters:
+            cutting = deque(
+                (relation, relation.first + place, cutters.submit(boundary.open, cut))
+                for relation in self.relations
+                for place, cut in enumerate(relation.cuts)
+            )
+            try:
+                for relation in self.relations:
+                    _deliver_whole(relation, take)
+                while cutting:
+                    relation, number, promised = cutting[0]
+                    descriptor = promised.result()
+                    cutting.popleft()
+                    _give(relation, number, descriptor, take)
+            finally:
+                for _, _, promised in cutting:
+                    promised.cancel()
+                    promised.add_done_callback(_close_result)
+
+    def _rows(self, dataset: Dataset) -> Relation:
+        choice = choose(self.snapshot.files(dataset.name), self.as_of)
+        schema = _without(dataset.arrow_schema, OBSERVED_AT)
+        order = tuple(dict.fromkeys((dataset.entity, *dataset.revision_order, *dataset.identity)))
+        cut = Cut(
+            table=dataset.name,
+            files=choice.edge,
+            stored=dataset.arrow_schema,
+            schema=schema,
+            order=order,
+            repeated=(dataset.entity, "available_at_source"),
+            until=self._bound if choice.straddles else None,
+            bound=self._bound,
+        )
+        return Relation(
+            name=dataset.name,
+            columns=(*dataset.agent_columns, "content_hash"),
+            stored=dataset.arrow_schema,
+            cuts=(cut,),
+            whole=choice.whole,
+            bound=self._bound,
+        )
+
+    def _gaps(self) -> Relation:
+        # Cut as a whole, months before T's too, so that no run id and no clock of the lake's comes along.
+        choices = [choose(self.snapshot.files(gap_table_name(dataset.name)), self.as_of) for dataset in self.datasets]
+        closed = tuple(file for choice in choices for file in choice.whole)
+        edge = tuple(file for choice in choices for file in choice.edge)
+        until = self._bound if any(choice.straddles for choice in choices) else None
+        return Relation(
+            name="gaps",
+            columns=GAP_COLUMNS,
+            stored=GAP_SCHEMA,
+            cuts=(self._gap_cut(closed, None), self._gap_cut(edge, until)),
+            bound=self._bound,
+        )
+
+    def _gap_cut(self, files: Iterable[DataFile], until: int | None) -> Cut:
+        return Cut(
+            table="gaps",
+            files=tuple(files),
+            stored=GAP_SCHEMA,
+            schema=pa.schema([GAP_SCHEMA.field(name) for name in GAP_COLUMNS]),
+            order=("dataset", AVAILABLE_AT, "gap_type", "locator", "reason"),
+            repeated=("dataset", "gap_type", "reason"),
+            until=until,
+            bound=self._bound,
+        )
+
+    @property
+    def _bound(self) -> int | None:
+        return None if self.as_of is None else micros(self.as_of)
+
+
+def _deliver_whole(relation: Relation, take: Take) -> None:
+    first = relation.first + len(relation.cuts)
+    for number, file in enumerate(relation.whole, start=first):
+        descriptor = open_file(file, relation.name)
+        _give(relation, number, descriptor, take, file)
+
+
+def _give(relation: Relation, number: int, descriptor: int, take: Take, whole: DataFile | None = None) -> None:
+    try:
+        found = footer.read(descriptor)
+        if whole is not None:  # a cut was proven when it was opened
+            footer.prove(found, relation.name, relation.bound, relation.stored, whole.rows)
+        relation.count(found)
+        relation.by_name |= not found.columns.issuperset(relation.columns)
+        take(number, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _close_result(promised: Future[int]) -> None:
+    if not promised.cancelled() and promised.exception() is None:
+        os.close(promised.result())
+
+
+def _without(schema: pa.Schema, name: str) -> pa.Schema:
+    return schema.remove(schema.get_field_index(name))

@@ -1,0 +1,83 @@
+"""The content hash of a result: of its columns' names, types and values, and of nothing else.
+
+The same rows hash alike whatever Arrow's version, batches, padding or the bytes under nulls; so a receipt can be held
+against an answer given years later. Called by result.py.
+"""
+
+import hashlib
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+class _Hash(Protocol):
+    def update(self, data: bytes | memoryview, /) -> None: ...
+
+
+def sha256_of(table: pa.Table) -> str:
+    """Hex SHA-256 of a table's content; the order of rows counts."""
+    digest = hashlib.sha256()
+    digest.update(f"{table.num_columns},{table.num_rows};".encode())
+    for field, column in zip(table.schema, table.columns, strict=True):
+        digest.update(f"{len(field.name.encode())}:{field.name};".encode())
+        _feed(digest, column.combine_chunks())
+    return digest.hexdigest()
+
+
+def _feed(digest: _Hash, values: pa.Array | pa.ChunkedArray) -> None:
+    if isinstance(values, pa.ChunkedArray):
+        values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+    if isinstance(values, pa.ExtensionArray):
+        values = values.storage
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    digest.update(f"{values.type},{len(values)};".encode())
+    digest.update(_plain(values.is_valid().cast(pa.uint8()), 1))
+    _feed_values(digest, values.drop_null())
+
+
+def _feed_values(digest: _Hash, values: pa.Array) -> None:
+    kind = values.type
+    if pa.types.is_null(kind):
+        return
+    if pa.types.is_struct(kind):
+        for part in values.flatten():
+            _feed(digest, part)
+    elif pa.types.is_map(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        offsets = values.offsets.cast(pa.int64())
+        digest.update(_plain(pc.subtract(offsets[1:], offsets[:-1]), 8))
+        first, last = offsets[0].as_py(), offsets[-1].as_py()
+        inner = (values.keys, values.items) if pa.types.is_map(kind) else (values.values,)
+        for part in inner:
+            _feed(digest, part.slice(first, last - first))
+    elif pa.types.is_fixed_size_list(kind):
+        _feed(digest, values.flatten())
+    elif pa.types.is_boolean(kind):
+        digest.update(_plain(values.cast(pa.uint8()), 1))
+    elif _is_text(kind):
+        _feed_texts(digest, values.cast(pa.large_binary()))
+    elif pa.types.is_union(kind):
+        digest.update(repr(values.to_pylist()).encode())
+    else:
+        digest.update(_plain(values, kind.byte_width))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    of_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
+    return of_bytes or pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _feed_texts(digest: _Hash, values: pa.Array) -> None:
+    digest.update(_plain(pc.binary_length(values), 8))
+    _, offsets, data = values.buffers()
+    if len(values) and data is not None:
+        bounds = memoryview(offsets).cast("q")
+        digest.update(memoryview(data)[bounds[values.offset] : bounds[values.offset + len(values)]])
+
+
+def _plain(values: pa.Array, width: int) -> memoryview:
+    data = values.buffers()[1]
+    if data is None or not len(values):
+        return memoryview(b"")
+    return memoryview(data)[values.offset * width : (values.offset + len(values)) * width]

@@ -1,0 +1,163 @@
+"""One locked DuckDB connection: how it is set up, how a caller's SQL runs on it, how results are capped.
+
+Used by the sealed child and by in-process sessions, so that both answer alike. It knows no lake, no process, no pipe.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from pitlake.session.protocol import Caps, Failure
+
+BATCH_ROWS = 32_768
+# Reads only, whatever it reads. Anything else may change the session, so later answers depend on it.
+_STATELESS = frozenset({"SELECT"})
+_FATAL = (duckdb.FatalException, duckdb.InternalException)
+
+
+class OverCap(Exception):
+    """The result would pass a cap. `limit` is rows or bytes."""
+
+    def __init__(self, limit: str) -> None:
+        self.limit = limit
+        super().__init__(limit)
+
+
+def connect(*, threads: int, memory: int) -> duckdb.DuckDBPyConnection:
+    """A private in-memory DuckDB that spills nowhere, loads nothing and remembers nothing."""
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "threads": threads,
+            "async_threads": 2,
+            "memory_limit": f"{memory // 1000}KB",
+            "temp_directory": "",
+            "max_temp_directory_size": "0KB",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "allow_community_extensions": "false",
+            "allow_persistent_secrets": "false",
+            "python_enable_replacements": "false",
+            "enable_external_file_cache": "false",
+            "home_directory": "/nonexistent",
+            "extension_directory": "/nonexistent",
+            "secret_directory": "/nonexistent",
+        },
+    )
+    execute(connection, "SET TimeZone='UTC'", "SET enable_progress_bar=false")
+    return connection
+
+
+def lock(connection: duckdb.DuckDBPyConnection, *, files: Sequence[str], seconds: float) -> None:
+    """Shut DuckDB's own doors: no file but these, no setting changed any more. The second layer, not the wall."""
+    listed = ", ".join(f"'{path}'" for path in files)
+    execute(
+        connection,
+        f"SET allowed_paths=[{listed}]" if files else "",
+        "SET enable_external_access=false",
+        f"SET max_execution_time={max(1, int(seconds * 1000))}",
+        "SET lock_configuration=true",
+    )
+
+
+def execute(connection: duckdb.DuckDBPyConnection, *statements: str) -> None:
+    """Run our own statements."""
+    for statement in filter(None, statements):
+        connection.execute(statement)
+        connection.complete()
+
+
+class Answer:
+    """A running query: its Arrow schema, then its batches, within the caps.
+
+    `stateless` is whether later answers can't depend on it. `rows` and `truncated` are final once the batches are read.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, sql: str, parameters: Any, caps: Caps) -> None:
+        self._caps = caps
+        self.rows, self._bytes, self.truncated = 0, 0, False
+        self.stateless = True
+        # random(), uuid() and samples start alike for every query: the same question gets the same answer.
+        execute(connection, "SELECT setseed(0.5)")
+        statements = connection.extract_statements(sql)
+        if not statements:
+            raise duckdb.ParserException("Parser Error: there is no statement in this text")
+        self.stateless = all(statement.type.name in _STATELESS for statement in statements)
+        for statement in statements[:-1]:
+            connection.execute(statement)
+            connection.complete()
+        relation = connection.sql(statements[-1], params=parameters)
+        self._reader = relation.to_arrow_reader(BATCH_ROWS) if relation is not None else _nothing()
+        self.schema: pa.Schema = self._reader.schema
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows. Raises OverCap at a cap unless truncation was asked for. Closes the query in every case."""
+        try:
+            for batch in self._reader:
+                kept = self._within(batch)
+                if kept.num_rows:
+                    self.rows += kept.num_rows
+                    self._bytes += kept.nbytes
+                    yield kept
+                if self.truncated:
+                    return
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Give the connection free."""
+        with suppress(duckdb.Error):
+            self._reader.close()
+
+    def _within(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        room = self._caps.rows - self.rows
+        if batch.num_rows > room:
+            batch = self._cut(batch, room, "rows")
+        room = self._caps.bytes - self._bytes
+        if batch.nbytes > room:
+            fitting = _rows_within(batch, room)
+            batch = self._cut(batch, fitting, "bytes")
+        return batch
+
+    def _cut(self, batch: pa.RecordBatch, rows: int, limit: str) -> pa.RecordBatch:
+        if not self._caps.truncate:
+            raise OverCap(limit)
+        self.truncated = True
+        return batch.slice(0, rows)
+
+
+def load(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
+    """A caller's own rows as a temporary table."""
+    quoted = '"' + name.replace('"', '""') + '"'
+    connection.register("pitlake_loaded", table)
+    try:
+        execute(connection, f"CREATE OR REPLACE TEMP TABLE {quoted} AS SELECT * FROM pitlake_loaded")
+    finally:
+        connection.unregister("pitlake_loaded")
+
+
+def failure(error: BaseException) -> Failure:
+    """What went wrong, as the parent tells it to the caller."""
+    kind, message = type(error).__name__, str(error)
+    if isinstance(error, OverCap):
+        return Failure("OverCap", message, limit=error.limit)
+    if isinstance(error, (MemoryError, duckdb.OutOfMemoryException, pa.ArrowMemoryError)) or "bad_alloc" in message:
+        return Failure(kind, message, limit="memory")
+    if isinstance(error, duckdb.InterruptException):
+        return Failure(kind, message, limit="seconds" if "maximum execution time" in message else "")
+    return Failure(kind, message, fatal=isinstance(error, _FATAL))
+
+
+def _rows_within(batch: pa.RecordBatch, room: int) -> int:
+    low, high = 0, batch.num_rows
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if batch.slice(0, middle).nbytes <= room else (low, middle - 1)
+    return low
+
+
+def _nothing() -> pa.RecordBatchReader:
+    return pa.RecordBatchReader.from_batches(pa.schema([]), [])

@@ -1,0 +1,96 @@
+"""A session in this very process, for code that is trusted: the same files, views and answers, no seal.
+
+DuckDB reads the proven files through Arrow datasets, so it is given no path at all and may write nowhere: a list of
+allowed paths would allow writing them. What is given up: bounds on memory, a kill for what can't be interrupted, and
+the wall around native code. Used by api.py for isolation="in_process".
+"""
+
+from contextlib import suppress
+
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from pitlake.errors import SessionLost
+from pitlake.session import engine, protocol
+from pitlake.session.binding import Binding, Relation
+from pitlake.session.boundary import Boundary
+from pitlake.session.limits import Limits
+from pitlake.session.process import Failed, Reply
+from pitlake.session.protocol import Caps
+from pitlake.session.statements import Statements
+
+
+class InProcess:
+    """One in-process session. Not for several threads at once, but `interrupt` is."""
+
+    own_root = False
+
+    def __init__(self, binding: Binding, boundary: Boundary, limits: Limits, statements: Statements) -> None:
+        cuts: dict[int, pa.Table] = {}
+        numbers = {number for relation in binding.relations for number in relation.numbers[: len(relation.cuts)]}
+
+        def take(number: int, descriptor: int) -> None:
+            if number in numbers:
+                with open(descriptor, "rb", closefd=False) as file:
+                    file.seek(0)
+                    cuts[number] = pq.ParquetFile(file).read()
+
+        binding.deliver(boundary, take)
+        self._connection = engine.connect(threads=int(limits.threads), memory=limits.address_space // 2)
+        try:
+            for relation in binding.relations:
+                self._connection.register(_name(relation), _rows(relation, cuts))
+            engine.execute(self._connection, *statements(_name))
+            engine.lock(self._connection, files=(), seconds=limits.seconds)
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, sql: str, parameters: object, caps: Caps) -> Reply:
+        """One query. Raises Failed, SessionLost, KeyboardInterrupt."""
+        stateless = False
+        try:
+            answer = engine.Answer(self._connection, sql, protocol.unpack_parameters(parameters), caps)
+            stateless = answer.stateless
+            table = pa.Table.from_batches(list(answer.batches()), answer.schema)
+        except (duckdb.Error, engine.OverCap, pa.ArrowException, MemoryError, RuntimeError, ValueError) as error:
+            raise self._failed(error, stateless) from None
+        return Reply(table, answer.truncated, stateless)
+
+    def load(self, name: str, table: pa.Table) -> None:
+        """The caller's own rows as a temporary table."""
+        try:
+            engine.load(self._connection, name, table)
+        except (duckdb.Error, pa.ArrowException, MemoryError) as error:
+            raise self._failed(error, stateless=False) from None
+
+    def interrupt(self) -> None:
+        """Stop the running query, if there is one. From any thread."""
+        self._connection.interrupt()
+
+    def close(self) -> None:
+        """Let go of everything."""
+        with suppress(duckdb.Error):
+            self._connection.close()
+
+    def _failed(self, error: BaseException, stateless: bool) -> Exception:
+        failure = engine.failure(error)
+        if failure.fatal:
+            self.close()
+            return SessionLost(f"the session is lost: DuckDB failed in itself: {failure.message}; open a new one")
+        return Failed(failure, stateless=stateless)
+
+
+def _name(relation: Relation) -> str:
+    return f"files_of_{relation.name}"
+
+
+def _rows(relation: Relation, cuts: dict[int, pa.Table]) -> ds.Dataset:
+    schema = relation.cuts[0].schema
+    first = pa.concat_tables(cuts[relation.first + place] for place in range(len(relation.cuts)))
+    parts: list[ds.Dataset] = [ds.dataset(first.cast(schema))]
+    if relation.whole:
+        parts.append(ds.dataset([file.path for file in relation.whole], format="parquet", schema=schema))
+    return ds.dataset(parts)

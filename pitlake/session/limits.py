@@ -1,0 +1,44 @@
+"""What a session may use up: rows, bytes, seconds, memory, threads.
+
+The parent holds rows, bytes and seconds against the child, the kernel holds memory (RLIMIT_AS). Set by callers of
+`connect`; read by the parent and, as plain numbers, by the child.
+"""
+
+import os
+from dataclasses import dataclass, fields
+
+from pitlake.errors import BadInput
+
+GIB = 1 << 30
+# What a session takes before any query: libraries, stacks of DuckDB's threads, the allocator's arenas.
+LEAST_MEMORY = GIB
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """Bounds of one session. A query that would pass one is refused with LimitExceeded, never cut silently.
+
+    rows, bytes: of one result (bytes as Arrow). seconds: of one query, wall clock. memory: bytes of address space of
+    the session's process. threads: 1 makes an answer a function of the question alone; with more, DuckDB's order of
+    groups and the last digits of float sums may change from run to run, so receipts cannot be replayed byte for byte.
+    """
+
+    rows: int = 10_000_000
+    bytes: int = 1 * GIB
+    seconds: float = 60.0
+    memory: int = 8 * GIB
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+                raise BadInput(f"limits.{field.name}", f"{value!r} is not a positive number", "give a number above 0")
+        if self.memory < LEAST_MEMORY:
+            raise BadInput("limits.memory", "less than a session needs to start", f"give {LEAST_MEMORY} bytes or more")
+
+    @property
+    def address_space(self) -> int:
+        """`memory`, but never more than three quarters of the machine's."""
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return max(LEAST_MEMORY, min(int(self.memory), machine * 3 // 4))

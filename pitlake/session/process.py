@@ -1,0 +1,234 @@
+"""The parent's side of one sealed process: hand it its files, ask it, bound it, end it.
+
+What comes back is not trusted: capped, validated, and a child that does not keep to the protocol is killed. Used by
+api.py for isolation="process"; the other side is child.py, the files come from binding.py.
+"""
+
+import json
+import os
+import select
+import signal
+import threading
+import time
+import weakref
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import pyarrow as pa
+
+from pitlake.errors import IsolationUnavailable, SessionError, SessionLost
+from pitlake.session import arrival, launcher
+from pitlake.session.binding import Binding, Relation
+from pitlake.session.boundary import Boundary
+from pitlake.session.limits import Limits
+from pitlake.session.protocol import (
+    DATA,
+    END,
+    FILES_PER_FRAME,
+    INTERRUPT,
+    LOAD,
+    OPEN,
+    QUERY,
+    READY,
+    Caps,
+    Channel,
+    Failure,
+    Late,
+    ProtocolError,
+    encode,
+    file_name,
+)
+from pitlake.session.statements import Statements, parquet
+
+OPEN_SECONDS = 60.0
+GRACE_SECONDS = 2.0
+"""How long an interrupted query may take to stop before its process is killed."""
+_KILLED = Failure("Killed", "the query did not stop", limit="seconds", fatal=True)
+_FRAME_BYTES = 1 << 30
+_SHORT = 1 << 16
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answered query. `stateless`: later answers can't depend on it."""
+
+    table: pa.Table
+    truncated: bool
+    stateless: bool
+
+
+class Failed(Exception):
+    """A query that was refused or failed; the session tells the caller."""
+
+    def __init__(self, failure: Failure, *, stateless: bool, reason: str = "") -> None:
+        self.failure, self.stateless, self.reason = failure, stateless, reason
+        super().__init__(failure.message)
+
+
+class SealedProcess:
+    """One session's process. Not for several threads at once, but `interrupt` is."""
+
+    def __init__(self, binding: Binding, boundary: Boundary, limits: Limits, statements: Statements) -> None:
+        self._limits = limits
+        forked = launcher.fork()
+        self._channel = Channel(forked.channel)
+        self.pid, self._pidfd = forked.pid, forked.pidfd
+        self._end = weakref.finalize(self, _end, self._channel, self._pidfd)
+        self._sending, self._order, self._running = threading.Lock(), 0, False
+        try:
+            self.own_root = self._open(binding, boundary, statements)
+        except ProtocolError as problem:
+            self.close()
+            raise SessionLost(f"the session did not open: {problem}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, sql: str, parameters: object, caps: Caps) -> Reply:
+        """One query. Raises Failed, SessionLost, KeyboardInterrupt (the session lives on)."""
+        order = {"sql": sql, "parameters": parameters, **asdict(caps)}
+        told, stream = self._ask(QUERY, order, b"", 2 * caps.bytes + (16 << 20))
+        try:
+            table = arrival.table(pa.py_buffer(stream), caps.rows)
+        except ProtocolError as problem:
+            raise self._lost(str(problem)) from None
+        return Reply(table, bool(told["truncated"]), bool(told["stateless"]))
+
+    def load(self, name: str, table: pa.Table) -> None:
+        """The caller's own rows as a temporary table."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        self._ask(LOAD, {"name": name}, memoryview(sink.getvalue()), _SHORT)
+
+    def interrupt(self) -> None:
+        """Stop the running query, if there is one. From any thread."""
+        if self._running:
+            self._send_interrupt()
+
+    def close(self) -> None:
+        """Kill the process and see it gone."""
+        self._end()
+
+    def _open(self, binding: Binding, boundary: Boundary, statements: Statements) -> bool:
+        deadline = time.monotonic() + OPEN_SECONDS
+        with _Parcel(self._channel, deadline) as parcel:
+            binding.deliver(boundary, parcel.add)
+        order = {
+            "statements": statements(_files),
+            "memory": self._limits.address_space,
+            "threads": int(self._limits.threads),
+            "seconds": self._limits.seconds,
+        }
+        self._channel.send(OPEN, encode(order), deadline)
+        kind, payload = self._channel.receive(_SHORT, deadline)
+        told = json.loads(payload)
+        if kind != READY:
+            if told["error"] == "Unsealable":
+                raise IsolationUnavailable(told["message"])
+            raise SessionError(f"the session did not open: {told['message']}")
+        return bool(told["own_root"])
+
+    def _ask(
+        self, kind: bytes, order: dict[str, Any], body: memoryview | bytes, cap: int
+    ) -> tuple[dict[str, Any], bytes]:
+        self._order += 1
+        head = encode({**order, "id": self._order})
+        deadline = time.monotonic() + self._limits.seconds
+        try:
+            with self._sending:
+                self._channel.send(kind, b"".join((len(head).to_bytes(4, "big"), head, body)), deadline)
+            self._running = True
+            told, stream = self._await(cap, deadline)
+        except (ProtocolError, ValueError) as problem:
+            raise self._lost(str(problem)) from None
+        finally:
+            self._running = False
+        if told.get("fatal"):
+            raise self._lost(f"DuckDB failed in itself: {told['message']}")
+        return told, stream
+
+    def _await(self, cap: int, deadline: float) -> tuple[dict[str, Any], bytes]:
+        reason, parts, received = "", [], 0
+        while True:
+            try:
+                kind, payload = self._channel.receive(_FRAME_BYTES, deadline)
+            except (Late, KeyboardInterrupt) as stopped:
+                if reason:
+                    self.close()
+                    raise Failed(_KILLED, stateless=False) from None
+                reason = "seconds" if isinstance(stopped, Late) else "keyboard"
+                self._send_interrupt()
+                deadline = time.monotonic() + GRACE_SECONDS
+                continue
+            if kind == END:
+                break
+            received += len(payload)
+            if kind != DATA or received > cap:
+                raise ProtocolError("the session sent more than was asked for")
+            parts.append(payload)
+        told = json.loads(payload)
+        if reason == "keyboard":
+            raise KeyboardInterrupt
+        if "error" in told and not told["fatal"]:
+            failure = Failure(told["error"], told["message"], told["limit"])
+            raise Failed(failure, stateless=told["stateless"], reason=reason)
+        return told, b"".join(parts)
+
+    def _send_interrupt(self) -> None:
+        with suppress(ProtocolError), self._sending:
+            self._channel.send(INTERRUPT, encode({"id": self._order}), time.monotonic() + GRACE_SECONDS)
+
+    def _lost(self, problem: str) -> SessionLost:
+        self.close()
+        return SessionLost(f"the session is lost: {problem}; open a new one")
+
+
+def _files(relation: Relation) -> str:
+    return parquet(map(file_name, relation.numbers), by_name=relation.by_name)
+
+
+class _Parcel:
+    """Descriptors on their way to the child, gathered into frames."""
+
+    def __init__(self, channel: Channel, deadline: float) -> None:
+        self._channel, self._deadline = channel, deadline
+        self._numbers: list[int] = []
+        self._descriptors: list[int] = []
+
+    def add(self, number: int, descriptor: int) -> None:
+        """Take a copy of a descriptor along."""
+        self._descriptors.append(os.dup(descriptor))
+        self._numbers.append(number)
+        if len(self._numbers) == FILES_PER_FRAME:
+            self._send()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None and self._numbers:
+                self._send()
+        finally:
+            self._drop()
+
+    def _send(self) -> None:
+        self._channel.send_files(self._descriptors, self._numbers, self._deadline)
+        self._drop()
+
+    def _drop(self) -> None:
+        while self._descriptors:
+            os.close(self._descriptors.pop())
+        self._numbers.clear()
+
+
+def _end(channel: Channel, pidfd: int) -> None:
+    channel.close()
+    with suppress(ProcessLookupError):
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+    gone = select.poll()
+    gone.register(pidfd, select.POLLIN)
+    gone.poll(5000)
+    os.close(pidfd)

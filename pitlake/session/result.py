@@ -1,0 +1,130 @@
+"""What a query gives back: the rows in the caller's favourite form, and the receipt that lets them be asked for again.
+
+Made by the session; holds an Arrow table that was validated when it came in. No connection, no process behind it.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from pitlake.session.digest import sha256_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """Something a session did before, which later answers may depend on: a statement, or rows the caller loaded.
+
+    sql: the text, or "load <name>". parameters: JSON, or the hash of the loaded rows.
+    """
+
+    sql: str
+    parameters: str = "null"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """All that an answer depends on. as_of: ISO-8601 in UTC, None in open mode. parameters: JSON. max_rows, max_bytes:
+    where truncation was asked for. prelude: what the session did before. engine, threads: with more than one thread,
+    answers may differ in order and last digits."""
+
+    as_of: str | None
+    version: int
+    datasets: tuple[str, ...]
+    sql: str
+    parameters: str = "null"
+    max_rows: int | None = None
+    max_bytes: int | None = None
+    prelude: tuple[Step, ...] = ()
+    engine: str
+    threads: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """A question and the hashes of its text and its answer: the same question gives the same answer, for ever."""
+
+    question: Question
+    sql_sha256: str
+    result_sha256: str
+    rows: int
+    truncated: bool
+
+    @property
+    def as_of(self) -> str | None:
+        """The instant asked as of."""
+        return self.question.as_of
+
+    @property
+    def version(self) -> int:
+        """The lake version asked."""
+        return self.question.version
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+class Result:
+    """The rows of one query. `truncated`: a cap the caller asked for cut it short; never set otherwise."""
+
+    def __init__(self, table: pa.Table, question: Question, *, truncated: bool) -> None:
+        self._table = table
+        self._question = question
+        self.truncated = truncated
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, in order."""
+        return list(self._table.column_names)
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def arrow(self) -> pa.Table:
+        """The rows as an Arrow table."""
+        return self._table
+
+    def df(self) -> "pd.DataFrame":
+        """The rows as a pandas DataFrame; instants are timezone-aware."""
+        return self._table.to_pandas()
+
+    def pl(self) -> "pl.DataFrame":
+        """The rows as a polars DataFrame. Needs polars, which `pip install pitlake[polars]` brings."""
+        import polars as pl
+
+        frame = pl.from_arrow(self._table)
+        return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The rows as tuples of Python values."""
+        columns: Sequence[list[Any]] = [column.to_pylist() for column in self._table.columns]
+        return list(zip(*columns, strict=True))
+
+    @cached_property
+    def receipt(self) -> Receipt:
+        """What was asked, of what, and the hash of the answer."""
+        return Receipt(
+            question=self._question,
+            sql_sha256=hashlib.sha256(self._question.sql.encode()).hexdigest(),
+            result_sha256=sha256_of(self._table),
+            rows=len(self),
+            truncated=self.truncated,
+        )
+
+    def __repr__(self) -> str:
+        cut = ", truncated" if self.truncated else ""
+        return f"Result({len(self)} rows × {len(self.columns)} columns{cut}, as_of={self._question.as_of})"
+
+
+def canonical(packed: object) -> str:
+    """Parameters as the receipt keeps them."""
+    return json.dumps(packed, separators=(",", ":"), sort_keys=True)
