@@ -23,6 +23,7 @@ TYPES: dict[str, pa.DataType] = {
     "date": pa.date32(),
     "json": pa.string(),
     "strings": pa.list_(pa.string()),
+    "vector": pa.list_(pa.float32()),
 }
 
 SYSTEM_FIELDS = (

@@ -1,0 +1,201 @@
+"""The query catalogue: one SQL file a query in sql/queries, whose header comment says what it takes and gives.
+
+A header line is `-- key: text`, `-- param NAME TYPE required|optional|= JSON | meaning` or `-- column NAME | meaning`.
+Values are checked and spelled by pitlake.parameters and bound as prepared parameters, never spliced. Nothing here runs
+SQL. Called by the doors; sessions load `session_macros`.
+"""
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from pitlake.errors import BadInput
+from pitlake.parameters import TYPES, spell
+
+SYSTEM_COLUMNS = ("available_at", "available_at_source")
+
+_PARAM = re.compile(
+    r"(?P<name>\w+) (?P<type>\w+) (?:(?P<need>required|optional)|= (?P<default>\S+)) \| (?P<meaning>.+)"
+)
+_READS = re.compile(r"-- reads: (.+)\n")
+_COLUMN = re.compile(r"(?P<name>\w+) \| (?P<meaning>.+)")
+_NOT_CODE = re.compile(r"'(?:[^']|'')*'|--[^\n]*")
+_PLACEHOLDER = re.compile(r"\$([A-Za-z_]\w*)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parameter:
+    """One parameter. `type` is a key of pitlake.parameters.TYPES; `default` is what an absent one becomes."""
+
+    name: str
+    type: str
+    meaning: str
+    required: bool
+    default: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One column of a query's answer."""
+
+    name: str
+    meaning: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Query:
+    """One named query. `columns` are all columns of the answer in order; of `one_of` a caller gives exactly one."""
+
+    name: str
+    summary: str
+    agent: str
+    reads: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    columns: tuple[Field, ...]
+    one_of: tuple[str, ...]
+    sql: str
+
+    def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The values to bind, every parameter present and spelled as SQL takes it. Raises BadInput naming the field."""
+        known = [parameter.name for parameter in self.parameters]
+        for name in values:
+            if name not in known:
+                raise BadInput(name, f"{self.name} takes no such parameter", f"it takes {', '.join(known)}")
+        given = {name for name, value in values.items() if value is not None}
+        if self.one_of and len(given.intersection(self.one_of)) != 1:
+            raise BadInput(
+                " or ".join(self.one_of), f"{self.name} takes exactly one of them", "give one, leave the rest"
+            )
+        return {
+            parameter.name: _bound(parameter, values.get(parameter.name), self.name) for parameter in self.parameters
+        }
+
+
+def all_queries() -> dict[str, Query]:
+    """Every query, by name, in alphabetical order."""
+    return dict(_all_queries())
+
+
+def get(name: str) -> Query:
+    """One query. Raises BadInput naming the queries there are."""
+    try:
+        return _all_queries()[name]
+    except KeyError:
+        raise BadInput("query", f"there is no query {name!r}", f"choose one of {', '.join(_all_queries())}") from None
+
+
+def session_macros(datasets: Collection[str]) -> tuple[str, ...]:
+    """The SQL texts a session runs once the views of these datasets stand, in order.
+
+    They make full-text search, nearest vectors and as-of series; a macro over a dataset the session lacks is left out.
+    """
+    return tuple(text for reads, text in _macros() if reads <= set(datasets))
+
+
+def parse(name: str, text: str) -> Query:
+    """A query from its file's text. Raises ValueError saying what is wrong with the header."""
+    header, sql = _split(text)
+    facts: dict[str, str] = {}
+    parameters: list[Parameter] = []
+    columns = [Field("available_at", "When the row became public; never after the as of.")]
+    columns += [Field("available_at_source", "What dates the row.")]
+    for line in header:
+        kind, _, rest = line.partition(" ")
+        if kind == "param":
+            parameters.append(_parameter(name, rest))
+        elif kind == "column":
+            columns.append(Field(**_match(_COLUMN, rest, name).groupdict()))
+        else:
+            key, colon, value = line.partition(": ")
+            if not colon or key not in ("summary", "agent", "reads", "one of"):
+                raise ValueError(f"sql/queries/{name}.sql: what is {line!r}?")
+            facts[key] = value
+    if missing := {"summary", "agent", "reads"} - facts.keys():
+        raise ValueError(f"sql/queries/{name}.sql: the header lacks {', '.join(sorted(missing))}")
+    query = Query(
+        name=name,
+        summary=facts["summary"],
+        agent=facts["agent"],
+        reads=tuple(facts["reads"].split(", ")),
+        parameters=tuple(parameters),
+        columns=tuple(columns),
+        one_of=tuple(facts["one of"].split(", ")) if "one of" in facts else (),
+        sql=sql,
+    )
+    _check(query)
+    return query
+
+
+@cache
+def _all_queries() -> dict[str, Query]:
+    named = ((path.name.removesuffix(".sql"), path.read_text(encoding="utf-8")) for path in _sql_files("queries"))
+    return {name: parse(name, text) for name, text in named}
+
+
+@cache
+def _macros() -> tuple[tuple[frozenset[str], str], ...]:
+    """What each macro file reads and its text. Fewer datasets first: a macro must stand before another uses it."""
+    texts = (path.read_text(encoding="utf-8") for path in _sql_files("macros"))
+    headed = ((_READS.match(text), text) for text in texts)
+    found = ((frozenset(reads[1].split(", ") if reads else ()), text) for reads, text in headed)
+    return tuple(sorted(found, key=lambda one: len(one[0])))
+
+
+def _sql_files(folder: str) -> list[Traversable]:
+    found = (path for path in files("sql").joinpath(folder).iterdir() if path.name.endswith(".sql"))
+    return sorted(found, key=lambda path: path.name)
+
+
+def _split(text: str) -> tuple[list[str], str]:
+    lines = text.strip().splitlines()
+    end = next((index for index, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    return [line.removeprefix("--").strip() for line in lines[:end]], "\n".join(lines[end:]).strip()
+
+
+def _parameter(query: str, text: str) -> Parameter:
+    found = _match(_PARAM, text, query)
+    default = None if found["default"] is None else json.loads(found["default"])
+    return Parameter(
+        name=found["name"],
+        type=found["type"],
+        meaning=found["meaning"],
+        required=found["need"] == "required",
+        default=default,
+    )
+
+
+def _match(pattern: re.Pattern[str], text: str, query: str) -> re.Match[str]:
+    found = pattern.fullmatch(text)
+    if found is None:
+        raise ValueError(f"sql/queries/{query}.sql: the header line about {text!r} is not of the known form")
+    return found
+
+
+def _check(query: Query) -> None:
+    """Refuse a header that disagrees with itself or with the SQL under it."""
+    from pitlake.datasets import all_datasets
+
+    where = f"sql/queries/{query.name}.sql"
+    names = [parameter.name for parameter in query.parameters]
+    used = set(_PLACEHOLDER.findall(_NOT_CODE.sub("", query.sql)))
+    if used != set(names) or len(names) != len(set(names)):
+        raise ValueError(f"{where}: the SQL uses {sorted(used)}, the header declares {sorted(names)}")
+    if unknown := {parameter.type for parameter in query.parameters} - TYPES.keys():
+        raise ValueError(f"{where}: unknown parameter type {', '.join(sorted(unknown))}")
+    if unknown := set(query.reads) - all_datasets().keys():
+        raise ValueError(f"{where}: reads unknown dataset {', '.join(sorted(unknown))}")
+    if not set(query.one_of) <= set(names):
+        raise ValueError(f"{where}: 'one of' names what is no parameter")
+
+
+def _bound(parameter: Parameter, value: Any, query: str) -> Any:
+    if value is None and parameter.required:
+        raise BadInput(parameter.name, f"{query} needs it", parameter.meaning)
+    if value is None:
+        return parameter.default
+    return spell(parameter.type, parameter.name, value)

@@ -1,0 +1,38 @@
+"""Contract of dataset `embeddings`."""
+
+from pitlake.contract import Column, Dataset
+from pitlake.datasets import _shared as shared
+from pitlake.datasets import news
+from pitlake.datasets.transcripts import PART_GAPS
+
+DATASET = Dataset(
+    name="embeddings",
+    title="Embeddings of articles and of exchanges in calls",
+    summary="The graph's stored vectors, for nearest-neighbour search. Compare only vectors of one length.",
+    availability=(
+        "As the text it embeds, in `news` or `qa_exchanges`. The model that made it was trained later than many of the "
+        "texts, so a vector as of an early instant carries the model's own knowledge of the language since."
+    ),
+    columns=(
+        Column(name="kind", type="string", required=True, meaning="news or qa_exchange."),
+        Column(
+            name="id",
+            type="string",
+            required=True,
+            meaning="`news.id`, or `qa_exchanges.transcript_id`, `_qa__` and `qa_exchanges.sequence`.",
+        ),
+        Column(name="ticker", type="string", meaning="Ticker of the company, as in the text's dataset."),
+        Column(name="vector", type="vector", required=True, meaning="The embedding."),
+    ),
+    key=("kind", "id"),
+    entity="ticker",
+    source_tag="neo4j_created",
+    gap_rules=(
+        news.NO_CREATED,
+        news.BAD_UPDATED,
+        news.NOT_NEWS,
+        news.NO_TEXT,
+        *PART_GAPS,
+        *shared.unreadable("sequence", "vector"),
+    ),
+)

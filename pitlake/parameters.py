@@ -1,0 +1,131 @@
+"""The types of query parameters: what a caller may write, and the one spelling that is bound into the SQL.
+
+A value is a Python object or the text of a command line; either way it leaves here as a text, a number or a list, so
+that it passes a pipe unchanged. Called by pitlake.catalogue; no SQL here.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Any
+
+from pitlake.clock import instant, iso, new_york_day, start_of_new_york_day
+from pitlake.errors import BadInput
+
+LARGEST_INT = 2**31 - 1
+
+
+def spell(type_name: str, field: str, value: Any) -> Any:
+    """A caller's value as it is bound. Raises BadInput naming the field and what to write."""
+    return TYPES[type_name](field, value)
+
+
+def _text(field: str, value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise BadInput(field, "blank or no text", "give some text")
+    if "\x00" in value:
+        raise BadInput(field, "holds a NUL character", "give plain text")
+    return value.strip()
+
+
+def _ticker(field: str, value: Any) -> str:
+    return _text(field, value).upper()
+
+
+def _texts(field: str, value: Any) -> list[str]:
+    if isinstance(value, str):
+        value = json.loads(value) if value.lstrip().startswith("[") and _is_json(value) else value.split(",")
+    if not isinstance(value, list | tuple) or not value:
+        raise BadInput(field, "no list of texts", "give one or more, separated by commas")
+    return [_text(field, item) for item in value]
+
+
+def _int(field: str, value: Any) -> int:
+    if isinstance(value, str):
+        try:
+            value = int(value)
+        except ValueError:
+            raise BadInput(field, "no whole number", "give a number such as 20") from None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_INT:
+        raise BadInput(field, "no whole number above 0", "give a number such as 20")
+    return value
+
+
+def _day_or_none(value: Any) -> date | None:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    if not isinstance(value, str) or len(value) != len("YYYY-MM-DD"):
+        return None
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        return None
+
+
+def _moment(field: str, value: Any) -> str:
+    """An instant; a date means its start in New York."""
+    day = _day_or_none(value)
+    return iso(start_of_new_york_day(day) if day else instant(value, field))
+
+
+def _day(field: str, value: Any) -> str:
+    """A date; an instant means the New York day it falls on."""
+    return (_day_or_none(value) or new_york_day(instant(value, field))).isoformat()
+
+
+def _vector(field: str, value: Any) -> list[float]:
+    if isinstance(value, str) and _is_json(value):
+        value = json.loads(value)
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if not isinstance(value, list | tuple) or not value or not all(_is_finite(number) for number in value):
+        raise BadInput(field, "no list of finite numbers", "give the embedding as a JSON array")
+    if not any(value):
+        raise BadInput(field, "every number is 0, so nothing is near it", "give the embedding of a text")
+    return [float(number) for number in value]
+
+
+def _pairs(field: str, value: Any) -> str:
+    """(ticker, instant) pairs as JSON text, instants in the one spelling."""
+    if isinstance(value, str):
+        if not _is_json(value):
+            raise BadInput(field, "no JSON", PAIRS_FORM)
+        value = json.loads(value)
+    if not isinstance(value, list | tuple) or not value:
+        raise BadInput(field, "no list of pairs", PAIRS_FORM)
+    return json.dumps([_pair(field, pair) for pair in value])
+
+
+def _pair(field: str, pair: Any) -> dict[str, str]:
+    if isinstance(pair, dict) and set(pair) == {"ticker", "at"}:
+        pair = (pair["ticker"], pair["at"])
+    if not isinstance(pair, list | tuple) or len(pair) != 2:
+        raise BadInput(field, "an entry is no pair", PAIRS_FORM)
+    return {"ticker": _ticker(field, pair[0]), "at": iso(instant(pair[1], field))}
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _is_finite(number: Any) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+
+
+PAIRS_FORM = 'give [{"ticker": "NOG", "at": "2024-02-15T16:00:00-05:00"}]'
+
+TYPES: dict[str, Callable[[str, Any], Any]] = {
+    "ticker": _ticker,
+    "text": _text,
+    "texts": _texts,
+    "int": _int,
+    "moment": _moment,
+    "day": _day,
+    "vector": _vector,
+    "pairs": _pairs,
+}

@@ -1,0 +1,35 @@
+-- reads: xbrl_facts
+-- Series to join as of an instant: rows that, when they became public, told of the newest period known.
+--
+-- A plain ASOF join on available_at gives the row published last, which may restate an old period. A row is kept here
+-- when its period is not older than any that was public at that very instant: known then, so it never changes.
+--
+-- Numeric totals; a series is a ticker, concept, unit and length of period. A period that ends after its filing was
+-- made is a forecast or a slip, and would stand as the newest for good: it is left out.
+CREATE MACRO asof_facts(tickers, concepts) AS TABLE
+SELECT *
+FROM (
+    SELECT
+        * REPLACE (coalesce(unit, '') AS unit),
+        CASE WHEN period_type = 'duration'
+            THEN round((datediff('day', period_start, period_end) + 1) / 30.4375)::INTEGER
+        END AS months,
+        coalesce(months, 0) AS span
+    FROM lake.xbrl_facts
+    WHERE
+        ticker IN (SELECT unnest(tickers))
+        AND concept IN (SELECT unnest(concepts))
+        AND is_numeric
+        AND member_count = 0
+        AND period_end <= timezone('America/New_York', available_at)::DATE
+)
+QUALIFY
+    period_end >= max(period_end) OVER (
+        PARTITION BY ticker, concept, unit, span
+        ORDER BY available_at
+        RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    )
+    AND row_number() OVER (
+        PARTITION BY ticker, concept, unit, span, available_at
+        ORDER BY period_end DESC, accession_no DESC, period_start DESC, period_type
+    ) = 1;

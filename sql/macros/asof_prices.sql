@@ -1,0 +1,16 @@
+-- reads: prices
+-- Series to join as of an instant: rows that, when they became public, told of the newest period known.
+--
+-- A plain ASOF join on available_at gives the row published last, which may restate an old period. A row is kept here
+-- when its period is not older than any that was public at that very instant: known then, so it never changes.
+--
+-- Daily bars of symbols; where a symbol stands for several entities, one of them.
+CREATE MACRO asof_prices(symbols) AS TABLE
+SELECT *
+FROM lake.prices
+WHERE symbol IN (SELECT unnest(symbols))
+QUALIFY
+    date >= max(date) OVER (
+        PARTITION BY symbol ORDER BY available_at RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    )
+    AND row_number() OVER (PARTITION BY symbol, available_at ORDER BY date DESC, entity_kind, entity_id) = 1;

@@ -1,0 +1,16 @@
+-- summary: Daily bars of a symbol from a day on, oldest first.
+-- agent: entity
+-- reads: prices
+-- param ticker ticker required | Ticker of a company, or of an industry, sector or index ETF.
+-- param start_date day required | First trading day.
+-- column date | Trading day of the bar.
+-- column open | First price of the regular session.
+-- column high | Highest price.
+-- column low | Lowest price.
+-- column close | Last price.
+-- column volume | Traded shares.
+SELECT available_at, available_at_source, date, open, high, low, close, volume
+FROM prices_of($ticker)
+WHERE date >= $start_date::DATE
+QUALIFY row_number() OVER (PARTITION BY date ORDER BY entity_kind, entity_id) = 1
+ORDER BY date

@@ -1,0 +1,44 @@
+-- summary: For each ticker and instant, the reported values of the newest period that was public at that instant.
+-- agent: helper
+-- reads: xbrl_facts
+-- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.
+-- param concepts texts required | Qualified names, such as us-gaap:Revenues.
+-- param months int optional | Length of the period in months, such as 3 or 12; without it, every length. Instants have none.
+-- column ticker | Ticker of the pair.
+-- column at | Instant of the pair.
+-- column concept_qname | Qualified name.
+-- column unit | Unit, such as iso4217:USD.
+-- column months | Length of the period in months; null for an instant.
+-- column period_start | First day of a duration.
+-- column period_end | Last day of a duration, or the day of an instant, inclusive.
+-- column value | The value, as its newest filing public at that instant states it.
+-- column accessionNo | Accession number of that filing.
+-- column formType | EDGAR form type of that filing.
+WITH
+    events AS MATERIALIZED (FROM asof_pairs($pairs)),
+    known AS MATERIALIZED (
+        FROM asof_facts((SELECT list(ticker) FROM events), $concepts::VARCHAR[])
+        WHERE $months::INTEGER IS NULL OR months IS NULL OR months = $months
+    ),
+    series AS (SELECT DISTINCT ticker, concept, unit, span FROM known)
+SELECT
+    known.available_at,
+    known.available_at_source,
+    events.ticker,
+    events.at,
+    known.concept AS concept_qname,
+    known.unit,
+    known.months,
+    known.period_start,
+    known.period_end,
+    known.value_number AS value,
+    known.accession_no AS "accessionNo",
+    known.form_type AS "formType"
+FROM (FROM events JOIN series USING (ticker)) AS events
+ASOF JOIN known
+    ON known.ticker = events.ticker
+    AND known.concept = events.concept
+    AND known.unit = events.unit
+    AND known.span = events.span
+    AND events.at >= known.available_at
+ORDER BY events.position, known.concept, known.unit, known.span

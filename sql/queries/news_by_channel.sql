@@ -1,0 +1,16 @@
+-- summary: Articles about a company in one editorial channel that appeared from a start on, newest first.
+-- agent: news
+-- reads: news
+-- param ticker ticker required | Ticker of the company.
+-- param start_date moment required | First instant, or first New York day.
+-- param channel text required | Part of a channel's name, such as Earnings; case does not matter.
+-- column id | Article id.
+-- column title | Headline.
+-- column channels | Editorial channels.
+-- column created | When the article first appeared.
+SELECT available_at, available_at_source, id, title, channels, created
+FROM news_of($ticker)
+WHERE
+    created >= $start_date::TIMESTAMPTZ
+    AND len(list_filter(channels, lambda channel: contains(lower(channel), lower($channel)))) > 0
+ORDER BY created DESC, id

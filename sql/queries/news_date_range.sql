@@ -1,0 +1,14 @@
+-- summary: Articles about a company that appeared from a start on, newest first.
+-- agent: news
+-- reads: news
+-- param ticker ticker required | Ticker of the company.
+-- param start_date moment required | First instant, or first New York day.
+-- column id | Article id.
+-- column title | Headline.
+-- column teaser | Short text under the headline.
+-- column channels | Editorial channels.
+-- column created | When the article first appeared.
+SELECT available_at, available_at_source, id, title, teaser, channels, created
+FROM news_of($ticker)
+WHERE created >= $start_date::TIMESTAMPTZ
+ORDER BY created DESC, id

@@ -1,0 +1,89 @@
+-- summary: For each ticker and instant one row: price, reported values and news count that were public at that instant.
+-- agent: helper
+-- reads: prices, xbrl_facts, news
+-- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.
+-- param concepts texts = [] | Qualified names of reported values, such as us-gaap:Revenues.
+-- param months int = 3 | Length in months of the periods of durations; instants are always taken.
+-- param news_days int = 30 | How many days before each instant articles are counted.
+-- column ticker | Ticker of the pair.
+-- column at | Instant of the pair.
+-- column price_date | Trading day of the newest bar.
+-- column close | Its last price.
+-- column facts | JSON object: qualified name to value, of the newest period; unknown concepts are absent.
+-- column news_count | Articles about the ticker that became public in those days.
+WITH
+    events AS MATERIALIZED (FROM asof_pairs($pairs)),
+    known AS MATERIALIZED (
+        FROM asof_facts((SELECT list(ticker) FROM events), $concepts::VARCHAR[])
+        WHERE months IS NULL OR months = $months
+    ),
+    series AS (SELECT DISTINCT ticker, concept, unit, span FROM known),
+    values_by_series AS (
+        SELECT events.position, known.*
+        FROM (FROM events JOIN series USING (ticker)) AS events
+        ASOF JOIN known
+            ON known.ticker = events.ticker
+            AND known.concept = events.concept
+            AND known.unit = events.unit
+            AND known.span = events.span
+            AND events.at >= known.available_at
+        QUALIFY row_number() OVER (
+            PARTITION BY events.position, known.concept
+            ORDER BY known.period_end DESC, known.available_at DESC, known.unit, known.span
+        ) = 1
+    ),
+    facts AS (
+        SELECT
+            position,
+            max(available_at) AS available_at,
+            max(available_at_source) AS available_at_source,
+            to_json(map_from_entries(list({'k': concept, 'v': value_number} ORDER BY concept)))::VARCHAR AS facts
+        FROM values_by_series
+        GROUP BY position
+    ),
+    articles AS MATERIALIZED (FROM asof_news_counts((SELECT list(ticker) FROM events))),
+    counts AS (
+        SELECT
+            events.position,
+            upto.available_at,
+            upto.available_at_source,
+            coalesce(upto.articles, 0) - coalesce(before.articles, 0) AS news_count
+        FROM events
+        ASOF LEFT JOIN articles AS upto ON upto.ticker = events.ticker AND events.at >= upto.available_at
+        ASOF LEFT JOIN articles AS before
+            ON before.ticker = events.ticker AND events.at - to_days($news_days::INTEGER) >= before.available_at
+    ),
+    parts AS (
+        SELECT
+            events.*,
+            bar.date AS price_date,
+            bar.close,
+            coalesce(facts.facts, '{}') AS facts,
+            counts.news_count,
+            greatest(bar.available_at, facts.available_at, counts.available_at) AS newest,
+            bar.available_at AS bar_at,
+            bar.available_at_source AS bar_source,
+            facts.available_at AS facts_at,
+            facts.available_at_source AS facts_source,
+            counts.available_at_source AS news_source
+        FROM events
+        ASOF LEFT JOIN asof_prices((SELECT list(ticker) FROM events)) AS bar
+            ON bar.symbol = events.ticker AND events.at >= bar.available_at
+        LEFT JOIN facts ON facts.position = events.position
+        LEFT JOIN counts ON counts.position = events.position
+    )
+SELECT
+    coalesce(newest, parts.at) AS available_at,
+    CASE newest
+        WHEN bar_at THEN bar_source
+        WHEN facts_at THEN facts_source
+        ELSE coalesce(news_source, 'time_series_timestamp')
+    END AS available_at_source,
+    ticker,
+    parts.at,
+    price_date,
+    close,
+    facts,
+    news_count
+FROM parts
+ORDER BY position

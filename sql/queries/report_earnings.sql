@@ -1,0 +1,16 @@
+-- summary: The 8-K filings of a company with item 2.02 (results of operations), newest first.
+-- agent: report
+-- reads: reports
+-- param ticker ticker required | Ticker of the company.
+-- column accessionNo | EDGAR accession number.
+-- column formType | EDGAR form type.
+-- column items | Items of an 8-K.
+-- column created | EDGAR acceptance.
+SELECT available_at, available_at_source, accession_no AS "accessionNo", form_type AS "formType", items, created
+FROM reports
+WHERE
+    role = 'primary_filer'
+    AND list_contains(tickers, $ticker)
+    AND form_type = '8-K'
+    AND len(list_filter(items, lambda item: contains(item, 'Item 2.02'))) > 0
+ORDER BY created DESC, accession_no

@@ -1,0 +1,35 @@
+-- summary: Exhibits of a company's filings that match a full-text query, best match first.
+-- agent: report
+-- reads: exhibits, reports
+-- param ticker ticker optional | Ticker of the company; without it, every company.
+-- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
+-- param limit int = 20 | How many rows at most.
+-- column accessionNo | EDGAR accession number.
+-- column formType | EDGAR form type.
+-- column exhibit_number | Exhibit number as filed.
+-- column content_preview | The first 500 characters.
+-- column ft_score | BM25 score within the texts searched; compare it only inside one answer.
+WITH
+    filings AS (
+        SELECT accession_no
+        FROM reports
+        WHERE role = 'primary_filer' AND ($ticker::VARCHAR IS NULL OR list_contains(tickers, $ticker))
+    ),
+    corpus AS (
+        SELECT
+            struct_pack(
+                available_at,
+                available_at_source,
+                "accessionNo" := accession_no,
+                "formType" := form_type,
+                exhibit_number,
+                content_preview := left(content, 500)
+            ) AS doc,
+            concat_ws(chr(10), exhibit_number, content) AS text
+        FROM exhibits_of($ticker)
+        WHERE accession_no IN (FROM filings)
+    )
+SELECT unnest(doc), score AS ft_score
+FROM bm25('corpus', $query)
+ORDER BY score DESC, doc.available_at DESC, doc."accessionNo", doc.exhibit_number
+LIMIT $limit

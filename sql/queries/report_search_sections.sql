@@ -1,0 +1,35 @@
+-- summary: Sections of a company's filings that match a full-text query, best match first.
+-- agent: report
+-- reads: report_sections, reports
+-- param ticker ticker optional | Ticker of the company; without it, every company.
+-- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
+-- param limit int = 20 | How many rows at most.
+-- column accessionNo | EDGAR accession number.
+-- column formType | EDGAR form type.
+-- column section_name | Item name, words joined.
+-- column content_preview | The first 500 characters.
+-- column ft_score | BM25 score within the texts searched; compare it only inside one answer.
+WITH
+    filings AS (
+        SELECT accession_no
+        FROM reports
+        WHERE role = 'primary_filer' AND ($ticker::VARCHAR IS NULL OR list_contains(tickers, $ticker))
+    ),
+    corpus AS (
+        SELECT
+            struct_pack(
+                available_at,
+                available_at_source,
+                "accessionNo" := accession_no,
+                "formType" := form_type,
+                section_name,
+                content_preview := left(content, 500)
+            ) AS doc,
+            concat_ws(chr(10), section_name, content) AS text
+        FROM report_sections_of($ticker)
+        WHERE accession_no IN (FROM filings)
+    )
+SELECT unnest(doc), score AS ft_score
+FROM bm25('corpus', $query)
+ORDER BY score DESC, doc.available_at DESC, doc."accessionNo", doc.section_name
+LIMIT $limit

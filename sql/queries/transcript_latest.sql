@@ -1,0 +1,13 @@
+-- summary: The newest earnings call of a company.
+-- agent: transcript
+-- reads: transcripts
+-- param ticker ticker required | Ticker of the company.
+-- column company_name | Company name as the provider spells it.
+-- column conference_datetime | Start of the call.
+-- column fiscal_quarter | Fiscal quarter the call reports on; unreliable upstream.
+-- column fiscal_year | Fiscal year the call reports on; unreliable upstream.
+SELECT available_at, available_at_source, company_name, conference_datetime, fiscal_quarter, fiscal_year
+FROM transcripts
+WHERE ticker = $ticker
+ORDER BY conference_datetime DESC, transcript_id
+LIMIT 1

@@ -1,0 +1,51 @@
+-- summary: The articles and the exchanges of calls nearest in meaning to an embedding or to another text.
+-- agent: vector
+-- reads: news, qa_exchanges, embeddings
+-- param embedding vector optional | The query's embedding, of the model the stored vectors come from.
+-- param seed_id text optional | Id of a stored text to look for the like of; it is not in the answer itself.
+-- param ticker ticker optional | Ticker of the company; without it, every company.
+-- param k int = 5 | How many articles, and how many exchanges, at most.
+-- one of: embedding, seed_id
+-- column result_type | news or qaexchange.
+-- column id | Article id, or call, `_qa__`, and the place in the call.
+-- column title | Headline of an article.
+-- column channels | Editorial channels of an article.
+-- column questioner | Who asked.
+-- column questioner_title | Whom the questioner works for.
+-- column responders | Who answered, joined by commas.
+-- column exchanges | Questions and answers in order, as a JSON array.
+-- column ticker | Ticker of the company.
+-- column conference_datetime | Start of the call.
+-- column vector_score | Cosine similarity: 0.80 or more; 0.70 or more when nothing reaches 0.80.
+SELECT
+    available_at,
+    available_at_source,
+    'news' AS result_type,
+    id,
+    title,
+    channels,
+    NULL AS questioner,
+    NULL AS questioner_title,
+    NULL AS responders,
+    NULL AS exchanges,
+    ticker,
+    NULL AS conference_datetime,
+    vector_score
+FROM nearest_news($embedding, $seed_id, $ticker, $k)
+UNION ALL
+SELECT
+    available_at,
+    available_at_source,
+    'qaexchange',
+    id,
+    NULL,
+    NULL,
+    questioner,
+    questioner_title,
+    responders,
+    exchanges,
+    ticker,
+    conference_datetime,
+    vector_score
+FROM nearest_qa($embedding, $seed_id, $ticker, $k)
+ORDER BY vector_score DESC, result_type, id

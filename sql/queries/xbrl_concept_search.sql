@@ -1,0 +1,45 @@
+-- summary: Concepts a company reports that match a full-text query, each with its newest fact, best match first.
+-- agent: xbrl
+-- reads: xbrl_facts
+-- param ticker ticker required | Ticker of the company.
+-- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
+-- param limit int = 20 | How many rows at most.
+-- column accessionNo | Accession number of the newest filing that states the fact.
+-- column formType | EDGAR form type of that filing.
+-- column concept_qname | Qualified name, such as us-gaap:Revenues.
+-- column concept_label | Label of the concept.
+-- column value | Value as filed; text, so that no digit is lost.
+-- column period_start | First day of a duration.
+-- column period_end | Last day of a duration, or the day of an instant, inclusive.
+-- column period_type | instant, duration or forever.
+-- column ft_score | BM25 score within the company's concepts; compare it only inside one answer.
+WITH
+    newest AS (
+        SELECT *
+        FROM xbrl_facts_of($ticker)
+        QUALIFY row_number() OVER (
+            PARTITION BY concept
+            ORDER BY available_at DESC, accession_no DESC, member_count, period_end DESC, period_start DESC, unit, members
+        ) = 1
+    ),
+    corpus AS (
+        SELECT
+            struct_pack(
+                available_at,
+                available_at_source,
+                "accessionNo" := accession_no,
+                "formType" := form_type,
+                concept_qname := concept,
+                concept_label := label,
+                value,
+                period_start,
+                period_end,
+                period_type
+            ) AS doc,
+            concat_ws(chr(10), label, concept) AS text
+        FROM newest
+    )
+SELECT unnest(doc), score AS ft_score
+FROM bm25('corpus', $query)
+ORDER BY score DESC, doc.concept_qname
+LIMIT $limit

@@ -1,0 +1,31 @@
+-- summary: One numeric total of a company over all periods, each as its newest filing states it, newest filing first.
+-- agent: xbrl
+-- reads: xbrl_facts
+-- param ticker ticker required | Ticker of the company.
+-- param concept_qname text required | Qualified name, such as us-gaap:Revenues.
+-- column accessionNo | Accession number of the newest filing that states the fact.
+-- column formType | EDGAR form type of that filing.
+-- column concept_qname | Qualified name, such as us-gaap:Revenues.
+-- column concept_label | Label of the concept.
+-- column value | Value as filed; text, so that no digit is lost.
+-- column period_start | First day of a duration.
+-- column period_end | Last day of a duration, or the day of an instant, inclusive.
+-- column period_type | instant, duration or forever.
+SELECT
+    available_at,
+    available_at_source,
+    accession_no AS "accessionNo",
+    form_type AS "formType",
+    concept AS concept_qname,
+    label AS concept_label,
+    value,
+    period_start,
+    period_end,
+    period_type
+FROM xbrl_facts_of($ticker)
+WHERE
+    concept = $concept_qname
+    AND form_type IN ('10-K', '10-Q', '10-K/A', '10-Q/A')
+    AND is_numeric
+    AND member_count = 0
+ORDER BY available_at DESC, accession_no DESC, concept, period_end DESC, period_start DESC, period_type, unit

@@ -1,0 +1,59 @@
+-- summary: A concept split by the members of one axis over the newest quarters.
+-- agent: xbrl
+-- reads: xbrl_facts, reports
+-- param ticker ticker required | Ticker of the company.
+-- param concept_qname text required | Qualified name, such as us-gaap:Revenues.
+-- param member_qnames texts required | Qualified names of the members, all of one axis.
+-- param num_quarters int = 4 | How many of the newest periods of report, 4 to 8 as a rule.
+-- column quarter | Period of report.
+-- column member | Qualified name of the member.
+-- column member_label | Its local name without "Member".
+-- column value | Value as filed; text, so that no digit is lost.
+-- column dimensionality | How many members qualify the fact; 1 is the member alone.
+WITH
+    quarters AS (
+        SELECT DISTINCT period_of_report AS quarter
+        FROM reports
+        WHERE
+            role = 'primary_filer'
+            AND list_contains(tickers, $ticker)
+            AND form_type IN ('10-K', '10-Q', '10-K/A', '10-Q/A')
+            AND period_of_report IS NOT NULL
+        ORDER BY quarter DESC
+        LIMIT $num_quarters
+    ),
+    wanted AS (SELECT unnest($member_qnames::VARCHAR[]) AS member),
+    facts AS (
+        SELECT *
+        FROM xbrl_facts_of($ticker)
+        WHERE
+            concept = $concept_qname
+            AND member_count > 0
+            AND is_numeric
+            AND period_type = 'duration'
+            AND datediff('day', period_start, period_end) BETWEEN 58 AND 124
+    )
+SELECT
+    available_at,
+    available_at_source,
+    quarter,
+    member,
+    regexp_replace(split_part(member, ':', 2), 'Member$', '') AS member_label,
+    value,
+    member_count AS dimensionality
+FROM facts
+JOIN quarters ON abs(datediff('day', period_end, quarter)) <= 7
+JOIN wanted ON list_contains(string_split(members, '|'), member)
+QUALIFY row_number() OVER (
+    PARTITION BY quarter, member
+    ORDER BY
+        member_count,
+        available_at DESC,
+        accession_no DESC,
+        CASE decimals WHEN 'INF' THEN 1000 ELSE try_cast(decimals AS INTEGER) END DESC NULLS LAST,
+        members,
+        period_end DESC,
+        period_start DESC,
+        unit
+) = 1
+ORDER BY quarter DESC, member

@@ -1,0 +1,83 @@
+"""A small world in plain DuckDB: the tables, views and macros a session has, over rows the test writes down."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from pitlake import catalogue
+from pitlake.clock import instant
+from pitlake.contract import Dataset
+from pitlake.datasets import all_datasets, get
+from pitlake.session import statements
+
+MISSING = {"string": "", "int": 0, "float": 0.0, "bool": False, "date": "2024-01-02", "vector": [1.0]}
+
+
+class World:
+    """What a session as of an instant has. Rows name the columns that matter; the others are null or plain."""
+
+    def __init__(
+        self, as_of: str, rows: Mapping[str, Iterable[Mapping[str, Any]]], names: Iterable[str] | None = None
+    ) -> None:
+        datasets = {name: get(name) for name in names} if names else all_datasets()
+        self.connection = duckdb.connect(config={"python_enable_replacements": "false"})
+        self.connection.execute("SET TimeZone = 'UTC'; SET threads = 1; CREATE SCHEMA lake")
+        for dataset in datasets.values():
+            self.load(dataset, [row for row in rows.get(dataset.name, ()) if row["available_at"] <= as_of])
+        views = statements.agent_views(datasets.values())
+        for statement in (
+            *statements.clock(instant(as_of)),
+            *map(statements.revisions, datasets.values()),
+            *views.values(),
+            *statements.library(datasets.values()),
+        ):
+            self.connection.execute(statement)
+
+    def load(self, dataset: Dataset, rows: list[Mapping[str, Any]]) -> None:
+        """Make the table of a dataset's stored rows."""
+        columns = (*dataset.agent_columns, "content_hash")
+        schema = pa.schema([dataset.arrow_schema.field(name) for name in columns])
+        self.connection.register("empty", schema.empty_table())
+        self.connection.execute(f"CREATE TABLE lake.{dataset.name} AS FROM empty")
+        for number, row in enumerate(rows):
+            made = {"evidence": f"made:{number}", "content_hash": number.to_bytes(2, "big")}
+            full = plain_row(dataset) | made | dict(row)
+            marks = ", ".join(f"${name}" for name in full)
+            self.connection.execute(f"INSERT INTO lake.{dataset.name} ({', '.join(full)}) VALUES ({marks})", full)
+
+    def run(self, name: str, **values: Any) -> list[dict[str, Any]]:
+        """The rows a catalogue query gives."""
+        query = catalogue.get(name)
+        return self.ask(query.sql, query.bind(values))
+
+    def ask(self, sql: str, values: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """The rows any SQL gives."""
+        answer = self.connection.execute(sql, dict(values) if values else None)
+        names = [column[0] for column in answer.description]
+        return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+
+def plain_row(dataset: Dataset) -> dict[str, Any]:
+    """A row in which only what must be there is there."""
+    row: dict[str, Any] = {"available_at_source": dataset.source_tag}
+    for column in dataset.columns:
+        if column.required:
+            row[column.name] = "2024-01-02T00:00:00Z" if column.type == "instant" else MISSING[column.type]
+    return row
+
+
+@pytest.fixture
+def world():
+    """Builds worlds, as of late 2024 unless said otherwise."""
+    made: list[World] = []
+
+    def build(as_of: str = "2024-12-31T00:00:00Z", datasets: Iterable[str] | None = None, **rows: Any) -> World:
+        made.append(World(as_of, rows, datasets))
+        return made[-1]
+
+    yield build
+    for one in made:
+        one.connection.close()

@@ -1,0 +1,132 @@
+"""The catalogue's files: what their headers promise is what binding and running them gives."""
+
+import pytest
+
+from pitlake import catalogue
+from pitlake.errors import BadInput
+
+HEADER = "-- summary: s\n-- agent: a\n-- reads: news\n"
+
+VALUES = {
+    "ticker": "nog",
+    "start_date": "2024-01-01",
+    "query": "revenue guidance",
+    "channel": "Earnings",
+    "concept_qname": "us-gaap:Revenues",
+    "member_qnames": "a:OneMember,a:OtherMember",
+    "pairs": [("NOG", "2024-05-01T00:00:00Z")],
+    "concepts": ["us-gaap:Revenues"],
+    "embedding": [0.1, 0.2],
+}
+
+
+def some_values(query):
+    return {parameter.name: VALUES[parameter.name] for parameter in query.parameters if parameter.name in VALUES}
+
+
+@pytest.mark.parametrize("name", catalogue.all_queries())
+def test_a_query_gives_exactly_the_columns_it_declares(world, name):
+    query = catalogue.get(name)
+    answer = world().connection.execute(query.sql, query.bind(some_values(query)))
+    assert [column[0] for column in answer.description] == [field.name for field in query.columns]
+
+
+@pytest.mark.parametrize("name", catalogue.all_queries())
+def test_a_query_reads_the_datasets_it_declares_and_no_others(world, name):
+    query = catalogue.get(name)
+    world(datasets=query.reads).connection.execute(query.sql, query.bind(some_values(query)))
+
+
+FACT = "accessionNo formType concept_qname concept_label value period_start period_end period_type"
+
+
+def test_the_columns_are_those_agents_were_promised():
+    promised = {
+        "news_date_range": "id title teaser channels created",
+        "news_by_channel": "id title channels created",
+        "news_full_text": "id title teaser created ft_score",
+        "news_latest": "id title teaser channels created",
+        "report_range": "accessionNo formType items created",
+        "report_earnings": "accessionNo formType items created",
+        "report_search_sections": "accessionNo formType section_name content_preview ft_score",
+        "report_search_exhibits": "accessionNo formType exhibit_number content_preview ft_score",
+        "report_latest": "accessionNo formType items created",
+        "transcript_range": "company_name conference_datetime fiscal_quarter fiscal_year",
+        "transcript_latest": "company_name conference_datetime fiscal_quarter fiscal_year",
+        "transcript_qa_latest": "sequence questioner responders exchanges conference_datetime",
+        "transcript_search_qa": "sequence questioner responders exchanges conference_datetime ft_score",
+        "xbrl_all_metrics": FACT,
+        "xbrl_metric": FACT,
+        "xbrl_concept_search": f"{FACT} ft_score",
+        "xbrl_segments": "quarter member member_label value dimensionality",
+        "entity_price_series": "date open high low close volume",
+        "entity_price_range": "date open high low close volume",
+        "entity_latest_price": "date open high low close volume",
+        "entity_dividends": "date declaration_date cash_amount dividend_type frequency",
+        "entity_splits": "date execution_date split_from split_to",
+        "vector_news": "id title channels ticker vector_score",
+        "vector_qa": "id questioner questioner_title responders exchanges ticker conference_datetime vector_score",
+    }
+    for name, columns in promised.items():
+        given = [field.name for field in catalogue.get(name).columns]
+        assert given == ["available_at", "available_at_source", *columns.split()], name
+
+
+def test_the_promised_rows_at_most_are_the_defaults():
+    limits = {
+        (query.name, parameter.name): parameter.default
+        for query in catalogue.all_queries().values()
+        for parameter in query.parameters
+        if parameter.name in ("limit", "k")
+    }
+    assert limits[("news_latest", "limit")] == 10
+    assert limits[("report_latest", "limit")] == 5
+    assert {value for (name, _), value in limits.items() if name.startswith("vector")} == {5}
+    searches = ("news_full_text", "report_search_sections", "transcript_search_qa", "xbrl_concept_search")
+    assert {limits[(name, "limit")] for name in searches} == {20}
+
+
+def test_an_unknown_query_is_refused_with_the_names_there_are():
+    with pytest.raises(BadInput, match="news_latest"):
+        catalogue.get("news_newest")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "complaint"),
+    [
+        ("news_latest", {}, "ticker: news_latest needs it"),
+        ("news_latest", {"ticker": "A", "pit": "2024-01-01T00:00:00Z"}, "pit: news_latest takes no such parameter"),
+        ("vector_news", {}, "exactly one"),
+        ("vector_news", {"embedding": [1.0], "seed_id": "bzNews_1"}, "exactly one"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused_by_name(name, values, complaint):
+    with pytest.raises(BadInput, match=complaint):
+        catalogue.get(name).bind(values)
+
+
+def test_every_parameter_is_bound_even_when_the_caller_gives_none():
+    assert catalogue.get("news_full_text").bind({"query": "x"}) == {"query": "x", "ticker": None, "limit": 20}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("-- agent: a\n-- reads: news\nSELECT 1", "lacks summary"),
+        (HEADER + "-- parm x text required | m\nSELECT $x", "what is"),
+        (HEADER + "-- param x text maybe | m\nSELECT $x", "not of the known form"),
+        (HEADER + "-- param x number required | m\nSELECT $x", "unknown parameter type"),
+        (HEADER + "-- param x text required | m\nSELECT 1", "header declares"),
+        (HEADER + "SELECT $x", "header declares"),
+        (HEADER.replace("news", "newes") + "SELECT 1", "unknown dataset"),
+        (HEADER + "-- one of: x, y\nSELECT 1", "one of"),
+    ],
+)
+def test_a_header_that_disagrees_with_its_sql_is_refused(text, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        catalogue.parse("made_up", text)
+
+
+def test_a_dollar_inside_a_text_or_a_comment_is_no_parameter():
+    query = catalogue.parse("made_up", HEADER + "SELECT '$x' -- $y\n")
+    assert query.parameters == ()

@@ -1,0 +1,160 @@
+"""Full-text search: BM25 in SQL against a slow reading of the formula, and the query language."""
+
+import math
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+WORDS = st.sampled_from(
+    ["revenue", "guidance", "gross", "margin", "rev", "enue", "2", "02", "ÉTÉ", "été", "naïve", "a"]
+)
+GLUE = st.sampled_from([" ", "  ", "-", ".", "\n", "", "_", "'", "—"])
+TEXTS = st.lists(st.tuples(WORDS, GLUE), max_size=12).map(lambda parts: "".join(map("".join, parts)))
+CLAUSES = st.one_of(WORDS, st.lists(WORDS, min_size=2, max_size=3).map(lambda words: f'"{" ".join(words)}"'))
+QUERIES = st.lists(st.tuples(CLAUSES, st.sampled_from([" ", " AND ", " OR "])), min_size=1, max_size=4).map(
+    lambda parts: "".join(map("".join, parts)).rsplit(" ", 1)[0]
+)
+
+
+def words(text):
+    kept = (mark if unicodedata.category(mark)[0] in "LN" else " " for mark in text.lower())
+    return "".join(kept).split()
+
+
+def clauses(query):
+    """The alternatives of a query, each a list of word sequences that must all stand in a text."""
+    alternatives, joined = [], False
+    for piece in re.findall(r'"[^"]*"|[^\s"]+', query):
+        if piece == "AND":
+            joined = True
+        elif piece != "OR" and words(piece):
+            if joined and alternatives:
+                alternatives[-1].append(words(piece))
+            else:
+                alternatives.append([words(piece)])
+            joined = False
+    return alternatives
+
+
+def holds(text, sequence):
+    have = words(text)
+    return any(have[start : start + len(sequence)] == sequence for start in range(len(have)))
+
+
+def slow_bm25(texts, query):
+    """Document number to score, straight from the formula."""
+    terms = sorted({word for alternative in clauses(query) for sequence in alternative for word in sequence})
+    mean = sum(map(len, texts)) / len(texts)
+    scores = {}
+    for number, text in enumerate(texts):
+        if not any(all(holds(text, sequence) for sequence in alternative) for alternative in clauses(query)):
+            continue
+        score = 0.0
+        for term in terms:
+            having = sum(term in words(other) for other in texts)
+            rarity = math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
+            times = words(text).count(term)
+            score += rarity * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * len(text) / mean))
+        scores[number] = score
+    return scores
+
+
+@pytest.fixture(scope="module")
+def bm25():
+    import duckdb
+
+    from pitlake import catalogue
+
+    connection = duckdb.connect()
+    connection.execute("CREATE MACRO as_of() AS TIMESTAMPTZ '2024-12-31T00:00:00Z'")
+    for macros in catalogue.session_macros(()):
+        connection.execute(macros)
+
+    def score(texts, query):
+        corpus = "WITH corpus AS (SELECT unnest(range(len($texts))) AS doc, unnest($texts) AS text)"
+        found = connection.execute(f"{corpus} FROM bm25('corpus', $query)", {"texts": texts, "query": query})
+        return dict(found.fetchall())
+
+    return score
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts=st.lists(TEXTS, min_size=1, max_size=6), query=QUERIES)
+def test_scores_are_those_of_the_formula(bm25, texts, query):
+    assert bm25(texts, query) == pytest.approx(slow_bm25(texts, query), abs=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts=st.lists(TEXTS, min_size=2, max_size=6, unique=True), query=QUERIES, seed=st.randoms())
+def test_scores_do_not_depend_on_how_rows_lie(bm25, texts, query, seed):
+    shuffled = sorted(texts, key=lambda _: seed.random())
+    by_text = {texts[number]: score for number, score in bm25(texts, query).items()}
+    assert {shuffled[number]: score for number, score in bm25(shuffled, query).items()} == by_text
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("margin", {0, 1, 3}),
+        ("margin guidance", {0, 1, 2, 3}),
+        ("margin AND guidance", {3}),
+        ('"gross margin"', {0, 3}),
+        ('"gross margin" AND guidance', {3}),
+        ("gross OR guidance", {0, 2, 3}),
+        ("GROSS", {0, 3}),
+        ("AND margin", {0, 1, 3}),
+        ("gross-margin", {0, 3}),
+        ("marg", set()),
+        ("& —", set()),
+    ],
+)
+def test_a_query_means_what_its_description_says(bm25, query, found):
+    texts = ["Gross margin rose", "margin of gain", "Guidance cut", "guidance; gross\nmargin"]
+    assert set(bm25(texts, query)) == found
+
+
+def test_a_company_s_articles_come_best_first_and_ties_newest_first(world):
+    def article(number, day, title, **more):
+        return {
+            "id": f"bzNews_{number}",
+            "tickers": ["NOG"],
+            "title": title,
+            "available_at": f"2024-03-{day:02d}T00:00:00Z",
+            **more,
+        }
+
+    found = world(
+        news=[
+            article(1, 1, "oil oil output"),
+            article(2, 2, "oil price notes"),
+            article(3, 3, "oil price notes"),
+            article(4, 4, "gas"),
+            article(5, 5, "oil", tickers=["XOM"]),
+        ]
+    ).run("news_full_text", ticker="NOG", query="oil")
+    assert [row["id"] for row in found] == ["bzNews_1", "bzNews_3", "bzNews_2"]
+
+
+def test_an_article_is_searched_in_its_newest_text(world):
+    row = {"id": "bzNews_1", "tickers": ["NOG"]}
+    news = [
+        row | {"body": "merger talks", "available_at": "2024-03-01T00:00:00Z"},
+        row | {"body": "talks ended", "available_at": "2024-03-05T00:00:00Z"},
+    ]
+    assert world("2024-03-04T00:00:00Z", news=news).run("news_full_text", query="merger")
+    assert not world("2024-03-05T00:00:00Z", news=news).run("news_full_text", query="merger")
+
+
+def test_a_text_that_appears_later_changes_no_score(world):
+    row = {"tickers": ["NOG"], "teaser": "oil"}
+    early = [
+        row | {"id": f"bzNews_{n}", "title": f"oil {n}", "available_at": f"2024-03-0{n}T00:00:00Z"} for n in (1, 2)
+    ]
+    late = [row | {"id": "bzNews_9", "title": "oil oil oil", "available_at": "2024-03-09T00:00:00Z"}]
+    as_of = "2024-03-05T00:00:00Z"
+    assert world(as_of, news=early + late).run("news_full_text", query="oil") == world(as_of, news=early).run(
+        "news_full_text", query="oil"
+    )

@@ -1,0 +1,78 @@
+"""Query parameters: every spelling a caller may use, the one that is bound, and refusals that name the field."""
+
+import json
+from datetime import date, datetime, timezone
+
+import pytest
+
+from pitlake.errors import BadInput
+from pitlake.parameters import spell
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "bound"),
+    [
+        ("ticker", " nog ", "NOG"),
+        ("text", " gross margin ", "gross margin"),
+        ("texts", "a:B, c:D", ["a:B", "c:D"]),
+        ("texts", '["a", "b,c"]', ["a", "b,c"]),
+        ("texts", ("a",), ["a"]),
+        ("int", "20", 20),
+        ("int", 1, 1),
+        ("moment", "2024-07-01", "2024-07-01T04:00:00Z"),
+        ("moment", date(2024, 1, 1), "2024-01-01T05:00:00Z"),
+        ("moment", "2024-02-15T16:00:00-05:00", "2024-02-15T21:00:00Z"),
+        ("moment", datetime(2024, 2, 15, 21, tzinfo=timezone.utc), "2024-02-15T21:00:00Z"),
+        ("day", "2024-02-15", "2024-02-15"),
+        ("day", "2024-02-16T02:00:00Z", "2024-02-15"),
+        ("vector", "[1, 0.5]", [1.0, 0.5]),
+        ("vector", (1, 2), [1.0, 2.0]),
+    ],
+)
+def test_a_value_is_bound_in_one_spelling(kind, given, bound):
+    assert spell(kind, "field", given) == bound
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("ticker", ""),
+        ("ticker", 7),
+        ("text", "a\x00b"),
+        ("texts", ""),
+        ("texts", []),
+        ("texts", [1]),
+        ("int", "many"),
+        ("int", 0),
+        ("int", True),
+        ("int", 2**31),
+        ("int", 1.5),
+        ("moment", "2024-02-30"),
+        ("moment", "2024-02-15T16:00:00"),
+        ("moment", "yesterday"),
+        ("day", "02/15/2024"),
+        ("vector", "[1, NaN]"),
+        ("vector", "[]"),
+        ("vector", [0.0, 0.0]),
+        ("vector", ["1"]),
+        ("vector", [True]),
+        ("pairs", "[]"),
+        ("pairs", "NOG"),
+        ("pairs", [("NOG", "2024-01-01")]),
+        ("pairs", [("NOG",)]),
+        ("pairs", [{"ticker": "NOG"}]),
+    ],
+)
+def test_a_value_that_is_none_of_its_type_is_refused_by_name(kind, given):
+    with pytest.raises(BadInput, match=r"^field: "):
+        spell(kind, "field", given)
+
+
+def test_pairs_become_json_with_instants_in_one_spelling():
+    bound = spell(
+        "pairs", "pairs", [("nog", "2024-02-15T16:00:00-05:00"), {"ticker": "A", "at": "2024-01-01T00:00:00Z"}]
+    )
+    assert json.loads(bound) == [
+        {"ticker": "NOG", "at": "2024-02-15T21:00:00Z"},
+        {"ticker": "A", "at": "2024-01-01T00:00:00Z"},
+    ]
