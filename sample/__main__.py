@@ -1,0 +1,38 @@
+"""`python -m sample [scale]`: load the sample world into the local graph that the environment names.
+
+Which server and directory that is, `resources.graph.open` decides; a server of NEO4J_URI is never written to.
+"""
+
+import sys
+
+from pitlake.errors import BadInput, PitlakeError
+from resources.graph.admin import GraphAdmin
+from resources.graph.open import graph_server
+from sample.load import load_world
+
+
+def main(arguments: list[str]) -> int:
+    """Load the world and print how much was written. Returns the exit code."""
+    try:
+        scale = _scale(arguments)
+        with graph_server() as server, GraphAdmin(server) as admin:
+            loaded = load_world(admin, scale, _show)
+    except PitlakeError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    print(f"{loaded.nodes:,} nodes and {loaded.edges:,} edges")
+    return 0
+
+
+def _scale(arguments: list[str]) -> int:
+    if len(arguments) > 1 or not all(argument.isdecimal() for argument in arguments):
+        raise BadInput("scale", "is one whole number", "type for example: python -m sample 10")
+    return int(arguments[0]) if arguments else 1
+
+
+def _show(done: int, total: int, name: str) -> None:
+    print(f"{done}/{total} {name}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

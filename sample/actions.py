@@ -1,0 +1,144 @@
+"""Dividends and splits: real ratios and dates where they are public knowledge, regular payers modelled on their habits.
+
+A dividend's id omits its amount and ex-date, so several declared on one day collapse into the last one written. Called
+by the world and, for the split ratios, by the prices.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from sample.calendar import FIRST_DAY, LAST_DAY, days, on_or_after
+from sample.companies import Company
+from sample.shapes import Graph, rng
+
+# Ticker -> (execution day, shares before, shares after).
+SPLITS = {
+    "WMT": (date(2024, 2, 26), 1, 3),
+    "NVDA": (date(2024, 6, 10), 1, 10),
+    "CMG": (date(2024, 6, 26), 1, 50),
+    "AVGO": (date(2024, 7, 15), 1, 10),
+    "ORLY": (date(2025, 6, 10), 1, 15),
+}
+
+# Ticker -> amounts a share by calendar year, as declared, and the months of declaration.
+_QUARTERLY = (1, 4, 7, 10)
+PAYERS: dict[str, tuple[tuple[float, float, float], tuple[int, ...]]] = {
+    "AAPL": ((0.24, 0.25, 0.26), (2, 5, 8, 11)),
+    "MSFT": ((0.68, 0.75, 0.83), (3, 6, 9, 12)),
+    "NVDA": ((0.04, 0.04, 0.01), (2, 5, 8, 11)),
+    "GOOGL": ((0.0, 0.2, 0.21), _QUARTERLY),
+    "META": ((0.0, 0.5, 0.525), (2, 5, 9, 12)),
+    "NOG": ((0.37, 0.41, 0.45), (2, 5, 8, 11)),
+    "JPM": ((1.0, 1.15, 1.4), (3, 6, 9, 12)),
+    "XOM": ((0.91, 0.95, 0.99), _QUARTERLY),
+    "KO": ((0.46, 0.485, 0.51), (2, 4, 7, 10)),
+    "JNJ": ((1.19, 1.24, 1.3), (1, 4, 7, 10)),
+    "UNH": ((1.88, 2.1, 2.21), (2, 6, 8, 11)),
+    "CAT": ((1.3, 1.41, 1.51), (1, 4, 6, 10)),
+    "NEE": ((0.4675, 0.515, 0.5665), (2, 5, 7, 10)),
+    "O": ((0.2555, 0.2625, 0.2685), tuple(range(1, 13))),
+    "AVGO": ((4.6, 5.25, 0.59), (3, 6, 9, 12)),
+    "CRM": ((0.0, 0.4, 0.416), (2, 5, 8, 12)),
+    "ADM": ((0.45, 0.5, 0.51), (2, 5, 8, 11)),
+    "M": ((0.1654, 0.1737, 0.1824), (2, 5, 8, 12)),
+    "FCX": ((0.15, 0.15, 0.15), (3, 6, 9, 12)),
+}
+_FREQUENCY = {4: "Quarterly", 12: "Monthly"}
+
+# Walmart declares a year at once: every February, four dividends under one id. (declared, amount, ex-dates)
+WALMART_YEARS = (
+    (date(2023, 2, 21), 0.57, (date(2023, 3, 16), date(2023, 5, 4), date(2023, 8, 10), date(2023, 12, 7))),
+    (date(2024, 2, 20), 0.2075, (date(2024, 3, 14), date(2024, 5, 9), date(2024, 8, 15), date(2024, 12, 12))),
+    (date(2025, 2, 20), 0.235, (date(2025, 3, 21), date(2025, 5, 9), date(2025, 8, 15), date(2025, 12, 12))),
+)
+
+
+@dataclass(frozen=True)
+class Dividend:
+    """One declaration, before it is spelt as a node."""
+
+    ticker: str
+    declared: date
+    ex: date
+    amount: float
+    kind: str = "Regular"
+    frequency: str = "Quarterly"
+    currency: str = "USD"
+
+    @property
+    def id(self) -> str:
+        """The upstream's id, which several dividends declared on one day share."""
+        return f"{self.ticker}_{self.declared}_{self.kind}"
+
+
+def dividends(company: Company) -> Iterator[Dividend]:
+    """What the company declared, in the order the upstream wrote it."""
+    if company.ticker == "WMT":
+        for declared, amount, ex_dates in WALMART_YEARS:
+            yield from (Dividend("WMT", declared, ex, amount) for ex in ex_dates)
+        return
+    amounts, months = PAYERS.get(company.ticker) or _habit(company)
+    random = rng("dividends", company.ticker)
+    for year, amount in zip((2023, 2024, 2025), amounts, strict=True):
+        for month in months:
+            declared = on_or_after(date(year, month, random.randrange(5, 24))).day
+            if amount and declared <= LAST_DAY:
+                ex = on_or_after(declared + timedelta(days=random.randrange(9, 20))).day
+                yield Dividend(company.ticker, declared, ex, amount, frequency=_FREQUENCY[len(months)])
+
+
+def _habit(company: Company) -> tuple[tuple[float, float, float], tuple[int, ...]]:
+    """Companies of our own making: every third pays one percent a quarter, the others nothing."""
+    pays = company.index >= 26 and company.index % 3 == 0
+    amount = round(company.first_price * 0.01, 4) if pays else 0.0
+    return (amount, amount, amount), _QUARTERLY
+
+
+def add_dividend(graph: Graph, dividend: Dividend, cik: str | None, linked: date | None) -> str:
+    """The node and its links: to the company unless `cik` is None, to the date node of `linked` unless None."""
+    graph.merged(
+        "Dividend",
+        dividend.id,
+        ticker=dividend.ticker,
+        declaration_date=dividend.declared,
+        ex_dividend_date=dividend.ex,
+        record_date=dividend.ex,
+        pay_date=dividend.ex + timedelta(days=21),
+        cash_amount=dividend.amount,
+        dividend_type=dividend.kind,
+        frequency=dividend.frequency,
+        currency=dividend.currency,
+    )
+    if cik:
+        graph.edge(("Company", "DECLARED_DIVIDEND", "Dividend"), cik, dividend.id)
+    if linked in days():
+        graph.edge(("Date", "HAS_DIVIDEND", "Dividend"), linked.isoformat(), dividend.id)
+    return dividend.id
+
+
+def add_split(graph: Graph, ticker: str, cik: str, day: date, ratio: tuple[object, object], linked: date | None) -> str:
+    """A split's node and links. `ratio` is (shares before, shares after); an unknown side is None."""
+    before, after = ratio
+    node_id = f"{ticker}_{day}_{before}_{'UNKNOWN' if after is None else after}"
+    graph.merged("Split", node_id, ticker=ticker, execution_date=day, split_from=before, split_to=after)
+    graph.edge(("Company", "DECLARED_SPLIT", "Split"), cik, node_id)
+    if linked in days():
+        graph.edge(("Date", "HAS_SPLIT", "Split"), linked.isoformat(), node_id)
+    return node_id
+
+
+def add_actions(graph: Graph, company: Company) -> None:
+    """The company's dividends and splits as the upstream stores them: of one id, the last dividend written."""
+    kept = {dividend.id: dividend for dividend in dividends(company)}
+    for dividend in kept.values():
+        add_dividend(graph, dividend, company.cik, dividend.declared)
+    if company.ticker in SPLITS:
+        day, before, after = SPLITS[company.ticker]
+        add_split(graph, company.ticker, company.cik, day, (float(before), float(after)), day)
+
+
+def split_factor(ticker: str, day: date) -> float:
+    """By how much a share of that day was worth more than one of today: the unadjusted price over the adjusted."""
+    executed, before, after = SPLITS.get(ticker, (FIRST_DAY, 1, 1))
+    return after / before if day < executed else 1.0

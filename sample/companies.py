@@ -1,0 +1,269 @@
+"""The companies of the sample world and their classification: real tickers and CIKs, rounded or invented figures.
+
+Beyond the real ones, scale adds companies of our own making. The fictional QFH carries the oddities no real company
+should be said to have. Called by every generator that makes something of a company.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sample.shapes import Graph, rng
+
+SECTOR_ETFS = {
+    "Basic Materials": "XLB",
+    "Communication Services": "XLC",
+    "Consumer Cyclical": "XLY",
+    "Consumer Defensive": "XLP",
+    "Energy": "XLE",
+    "Financial Services": "XLF",
+    "Healthcare": "XLV",
+    "Industrials": "XLI",
+    "Real Estate": "XLRE",
+    "Technology": "XLK",
+    "Utilities": "XLU",
+}
+
+# Industry -> (sector, ETF). XRT and IGV stand for two each: only the first of them has bars upstream.
+INDUSTRIES = {
+    "Airlines": ("Industrials", "JETS"),
+    "Asset Management": ("Financial Services", "IAI"),
+    "Auto Parts": ("Consumer Cyclical", "CARZ"),
+    "Banks - Diversified": ("Financial Services", "KBWB"),
+    "Beverages - Non-Alcoholic": ("Consumer Defensive", "PBJ"),
+    "Consumer Electronics": ("Technology", "IYW"),
+    "Copper": ("Basic Materials", "COPX"),
+    "Department Stores": ("Consumer Cyclical", "XRT"),
+    "Discount Stores": ("Consumer Defensive", "XRT"),
+    "Drug Manufacturers - General": ("Healthcare", "PPH"),
+    "Farm & Heavy Construction Machinery": ("Industrials", "PAVE"),
+    "Farm Products": ("Consumer Defensive", "VEGI"),
+    "Healthcare Plans": ("Healthcare", "IHF"),
+    "Internet Content & Information": ("Communication Services", "FDN"),
+    "Internet Retail": ("Consumer Cyclical", "IBUY"),
+    "Oil & Gas E&P": ("Energy", "XOP"),
+    "Oil & Gas Integrated": ("Energy", "IYE"),
+    "REIT - Retail": ("Real Estate", "RTL"),
+    "Restaurants": ("Consumer Cyclical", "EATZ"),
+    "Semiconductors": ("Technology", "SOXX"),
+    "Software - Application": ("Technology", "IGV"),
+    "Software - Infrastructure": ("Technology", "IGV"),
+    "Utilities - Regulated Electric": ("Utilities", "IDU"),
+}
+
+INDEX = "SPY"
+NEVER_PRICED = "PX"
+ODD = "QFH"
+
+REVENUE = "us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax"
+REVENUES = "us-gaap:Revenues"
+LEASES = "us-gaap:OperatingLeaseLeaseIncome"
+REGULATED = "us-gaap:RegulatedAndUnregulatedOperatingRevenue"
+
+
+@dataclass(frozen=True)
+class Company:
+    """One company. Prices are split-adjusted USD, revenue is USD million a quarter, shares and market value absolute.
+
+    `year_end` is (month, rule): "month" for the month's last day, "saturday" or "sunday" for the month's last such
+    day, "nearest" for the Saturday nearest the month's end.
+    """
+
+    ticker: str
+    cik: str
+    name: str
+    exchange: str
+    industry: str
+    first_price: float
+    last_price: float
+    shares: int
+    employees: int | None
+    revenue: float
+    growth: float
+    margin: float
+    year_end: tuple[int, str] = (12, "month")
+    revenue_concept: str = REVENUES
+    reports_after_close: bool = True
+    segments: tuple[str, str] = ("ProductMember", "ServiceMember")
+    known_revenue: tuple[int, ...] = ()
+    index: int = 0
+
+    @property
+    def sector(self) -> str:
+        """Sector with its words apart, as Company.sector holds it."""
+        return INDUSTRIES[self.industry][0]
+
+    @property
+    def bare_cik(self) -> str:
+        """The CIK without leading zeros, as contexts, members and addresses spell it."""
+        return self.cik.lstrip("0")
+
+
+def squashed(name: str) -> str:
+    """A sector's or industry's node id: words joined, first letters upper case (`OilAndGasEAndP`)."""
+    words = name.replace("&", " And ").replace("-", " ").split()
+    return "".join(word[0].upper() + word[1:] for word in words)
+
+
+REAL = (
+    Company("AAPL", "0000320193", "Apple Inc.", "NAS", "Consumer Electronics", 125.07, 205.17, 14_935_826_000, 164_000,
+            94_000, 0.004, 0.24, (9, "saturday"), REVENUE, True, ("ProductMember", "ServiceMember"),
+            (117_154, 94_836, 81_797, 89_498, 119_575, 90_753, 85_777, 94_930, 124_300, 95_359)),
+    Company("MSFT", "0000789019", "Microsoft Corporation", "NAS", "Software - Infrastructure", 239.58, 497.41,
+            7_432_543_000, 228_000, 60_000, 0.035, 0.35, (6, "month"), REVENUE, True,
+            ("ProductMember", "ServiceMember"),
+            (52_747, 52_857, 56_189, 56_517, 62_020, 61_858, 64_727, 65_585, 69_632, 70_066)),
+    Company("NVDA", "0001045810", "NVIDIA Corporation", "NAS", "Semiconductors", 14.315, 157.99, 24_400_000_000,
+            36_000, 20_000, 0.2, 0.5, (1, "sunday"), REVENUES, True, ("ComputeMember", "GraphicsMember"),
+            (6_051, 7_192, 13_507, 18_120, 22_103, 26_044, 30_040, 35_082, 39_331, 44_062)),
+    Company("AMZN", "0001018724", "Amazon.com, Inc.", "NAS", "Internet Retail", 85.82, 219.39, 10_616_350_000,
+            1_556_000, 140_000, 0.025, 0.07, (12, "month"), REVENUE, True, ("ProductMember", "ServiceMember"),
+            (149_204, 127_358, 134_383, 143_083, 169_961, 143_313, 147_977, 158_877, 187_792, 155_667)),
+    Company("GOOGL", "0001652044", "Alphabet Inc.", "NAS", "Internet Content & Information", 89.12, 176.23,
+            12_155_000_000, 183_000, 80_000, 0.03, 0.26, (12, "month"), REVENUES, True,
+            ("AdvertisingMember", "CloudMember"),
+            (76_048, 69_787, 74_604, 76_693, 86_310, 80_539, 84_742, 88_268, 96_469, 90_234)),
+    Company("META", "0001326801", "Meta Platforms, Inc.", "NAS", "Internet Content & Information", 124.74, 738.09,
+            2_521_000_000, 74_067, 36_000, 0.04, 0.34, (12, "month"), REVENUES, True,
+            ("FamilyOfAppsMember", "RealityLabsMember"),
+            (32_165, 28_645, 31_999, 34_146, 40_111, 36_455, 39_071, 40_589, 48_385, 42_314)),
+    Company("WMT", "0000104169", "Walmart Inc.", "NYS", "Discount Stores", 47.89, 97.78, 8_015_000_000, 2_100_000,
+            157_000, 0.012, 0.027, (1, "month"), REVENUES, False, ("DomesticMember", "InternationalMember")),
+    Company("NOG", "0001104485", "Northern Oil and Gas, Inc.", "NYS", "Oil & Gas E&P", 30.11, 28.35, 98_000_000, 49,
+            480, 0.02, 0.26, segments=("OilMember", "NaturalGasMember")),
+    Company("JPM", "0000019617", "JPMorgan Chase & Co.", "NYS", "Banks - Diversified", 135.12, 289.91, 2_779_000_000,
+            317_233, 41_000, 0.015, 0.32, reports_after_close=False,
+            segments=("ConsumerBankingMember", "CommercialBankingMember")),
+    Company("XOM", "0000034088", "Exxon Mobil Corporation", "NYS", "Oil & Gas Integrated", 106.51, 107.80,
+            4_309_000_000, 61_000, 86_000, -0.002, 0.1, reports_after_close=False,
+            segments=("UpstreamMember", "EnergyProductsMember")),
+    Company("KO", "0000021344", "The Coca-Cola Company", "NYS", "Beverages - Non-Alcoholic", 62.95, 70.75,
+            4_304_000_000, 69_700, 11_300, 0.008, 0.23, reports_after_close=False,
+            segments=("ConcentrateOperationsMember", "FinishedProductOperationsMember")),
+    Company("JNJ", "0000200406", "Johnson & Johnson", "NYS", "Drug Manufacturers - General", 178.19, 152.75,
+            2_406_000_000, 138_100, 21_500, 0.006, 0.2, reports_after_close=False,
+            segments=("InnovativeMedicineMember", "MedTechMember")),
+    Company("UNH", "0000731766", "UnitedHealth Group Incorporated", "NYS", "Healthcare Plans", 518.64, 311.97,
+            907_000_000, 400_000, 92_000, 0.02, 0.055, reports_after_close=False,
+            segments=("UnitedHealthcareMember", "OptumMember")),
+    Company("CAT", "0000018230", "Caterpillar Inc.", "NYS", "Farm & Heavy Construction Machinery", 239.37, 388.21,
+            470_000_000, 112_900, 16_000, 0.002, 0.16, reports_after_close=False,
+            segments=("ConstructionIndustriesMember", "ResourceIndustriesMember")),
+    Company("AAL", "0000006201", "American Airlines Group Inc.", "NAS", "Airlines", 12.74, 11.22, 659_000_000, 133_300,
+            13_200, 0.006, 0.015, reports_after_close=False, segments=("PassengerMember", "CargoMember")),
+    Company("NEE", "0000753308", "NextEra Energy, Inc.", "NYS", "Utilities - Regulated Electric", 83.6, 69.42,
+            2_058_000_000, 16_700, 6_400, 0.004, 0.25, revenue_concept=REGULATED, reports_after_close=False,
+            segments=("FplSegmentMember", "NeerSegmentMember")),
+    Company("O", "0000726728", "Realty Income Corporation", "NYS", "REIT - Retail", 63.43, 57.61, 903_000_000, 468,
+            1_180, 0.018, 0.19, revenue_concept=LEASES, segments=("RetailMember", "IndustrialMember")),
+    Company("AVGO", "0001730168", "Broadcom Inc.", "NAS", "Semiconductors", 55.9, 275.65, 4_703_000_000, 37_000,
+            10_800, 0.05, 0.3, (10, "nearest"), REVENUES, True, ("SemiconductorMember", "SoftwareMember")),
+    Company("CRM", "0001108524", "Salesforce, Inc.", "NYS", "Software - Application", 132.59, 272.69, 956_000_000,
+            76_453, 8_700, 0.02, 0.13, (1, "month"), REVENUES, True, ("SubscriptionMember", "ServicesMember")),
+    Company("CMG", "0001058090", "Chipotle Mexican Grill, Inc.", "NYS", "Restaurants", 27.75, 56.15, 1_347_000_000,
+            130_504, 2_600, 0.025, 0.13, segments=("FoodAndBeverageMember", "DeliveryMember")),
+    Company("ADM", "0000007084", "Archer-Daniels-Midland Company", "NYS", "Farm Products", 92.85, 52.78, 480_000_000,
+            44_043, 23_000, -0.005, 0.028, reports_after_close=False,
+            segments=("NutritionMember", "CarbohydrateSolutionsMember")),
+    Company("M", "0000794367", "Macy's, Inc.", "NYS", "Department Stores", 20.65, 11.66, 278_000_000, 94_189, 5_700,
+            -0.004, 0.01, (1, "nearest"), REVENUES, False, ("DigitalMember", "StoresMember")),
+    Company("FCX", "0000831259", "Freeport-McMoRan Inc.", "NYS", "Copper", 38.0, 43.35, 1_436_000_000, 28_500, 5_800,
+            0.01, 0.09, reports_after_close=False, segments=("CopperMember", "GoldMember")),
+    Company("ORLY", "0000898173", "O'Reilly Automotive, Inc.", "NAS", "Auto Parts", 56.0, 90.13, 850_000_000, 93_419,
+            4_000, 0.012, 0.15, segments=("DoItYourselfMember", "ProfessionalMember")),
+    Company(NEVER_PRICED, "0001841968", "P10, Inc.", "NYS", "Asset Management", 10.6, 10.2, 110_000_000, 240, 66,
+            0.02, 0.1, segments=("ManagementFeesMember", "AdvisoryFeesMember")),
+    Company(ODD, "0009900001", "Quillfeather & Daughters Holdings, Inc.", "BATS", "Department Stores", 42.0, 51.5,
+            41_300_000, None, 310, 0.01, 0.06, segments=("QuillsMember", "InkMember")),
+)  # fmt: skip
+
+
+def companies(scale: int = 1) -> Iterator[Company]:
+    """The real companies, then `(scale - 1)` times as many of our own making."""
+    for index, company in enumerate(REAL):
+        yield _with_index(company, index)
+    for index in range(len(REAL), len(REAL) * scale):
+        yield _made_up(index)
+
+
+def by_ticker(ticker: str) -> Company:
+    """One of the companies every scale has."""
+    return next(company for company in companies() if company.ticker == ticker)
+
+
+def _with_index(company: Company, index: int) -> Company:
+    return Company(**{**company.__dict__, "index": index})
+
+
+def _made_up(index: int) -> Company:
+    random = rng("company", index)
+    letters = "".join(chr(ord("A") + (index // 26**place) % 26) for place in (2, 1, 0))
+    price = round(random.uniform(8, 400), 2)
+    return Company(
+        ticker=f"Q{letters}Z",
+        cik=f"{9_910_000 + index:010d}",
+        name=f"Sample {letters.title()} Corporation",
+        exchange=random.choice(("NYS", "NAS")),
+        industry=random.choice(sorted(INDUSTRIES)),
+        first_price=price,
+        last_price=round(price * random.uniform(0.5, 2.2), 2),
+        shares=random.randrange(20, 4_000) * 1_000_000,
+        employees=random.randrange(100, 90_000),
+        revenue=random.randrange(50, 20_000),
+        growth=random.uniform(-0.01, 0.04),
+        margin=random.uniform(0.02, 0.3),
+        reports_after_close=random.random() < 0.6,
+        index=index,
+    )
+
+
+def add_classification(graph: Graph) -> None:
+    """Sectors, industries and the index, and how they hang together."""
+    graph.merged("MarketIndex", INDEX, ticker=INDEX, etf=INDEX, name="S&P 500")
+    for sector, etf in SECTOR_ETFS.items():
+        graph.merged("Sector", squashed(sector), etf=etf, name=squashed(sector))
+        graph.edge(("Sector", "BELONGS_TO", "MarketIndex"), squashed(sector), INDEX)
+    for industry, (sector, etf) in INDUSTRIES.items():
+        graph.merged("Industry", squashed(industry), sector_id=squashed(sector), etf=etf, name=squashed(industry))
+        graph.edge(("Industry", "BELONGS_TO", "Sector"), squashed(industry), squashed(sector))
+
+
+def add_company(graph: Graph, company: Company) -> None:
+    """The company's node and its industry."""
+    month, rule = company.year_end
+    graph.merged(
+        "Company",
+        company.cik,
+        cik=company.cik,
+        ticker=company.ticker,
+        symbol=company.ticker,
+        name=company.name,
+        displayLabel=f"{company.name} ({company.ticker})",
+        exchange=company.exchange,
+        sector=company.sector,
+        industry=company.industry,
+        industry_normalized=squashed(company.industry),
+        sector_etf=SECTOR_ETFS[company.sector],
+        industry_etf=INDUSTRIES[company.industry][1],
+        mkt_cap=int(company.shares * company.last_price),
+        shares_out=company.shares,
+        employees=company.employees,
+        fiscal_year_end_month=month,
+        fiscal_year_end_day={"month": 31 if month in (1, 12) else 30, "saturday": 28, "sunday": 26}.get(rule, 1),
+    )
+    graph.edge(("Company", "BELONGS_TO", "Industry"), company.cik, squashed(company.industry))
+
+
+def add_relations(graph: Graph) -> None:
+    """Neighbours in the list of companies are named together in the news: stored once, without the way back."""
+    listed = list(companies())
+    for source, target in pairwise(listed):
+        graph.edge(
+            ("Company", "RELATED_TO", "Company"),
+            source.cik,
+            target.cik,
+            source_ticker=source.ticker,
+            target_ticker=target.ticker,
+            relationship_type="news_co_occurrence",
+            bidirectional=True,
+        )

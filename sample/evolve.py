@@ -1,0 +1,170 @@
+"""What the upstream does to its graph between two runs: overwritten texts, a colliding dividend, a filing come late.
+
+The first step is the only one. It is applied over Bolt to a loaded world, and states what a second extraction makes of
+it; for the cases it names, these outcomes replace the manifest's. Called by the tests of revisions and by the demo.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+
+from pitlake.errors import BadInput
+from resources.graph.admin import GraphAdmin
+from sample.calendar import at
+from sample.companies import ODD, by_ticker
+from sample.expectations import Expectation, Revision, gap, revised, row
+from sample.filings import add_report, link_filer
+from sample.fiscal import position_of, quarters
+from sample.quirks.dividends import OVERWRITTEN as DIVIDEND
+from sample.quirks.documents import REMERGED
+from sample.quirks.facts import UNFINISHED
+from sample.quirks.stories import EDITED_LATER, OVERWRITTEN
+from sample.schedule import Filing, accession
+from sample.shapes import Graph, as_json, display
+
+STEPS = (1,)
+
+
+@dataclass(frozen=True)
+class Change:
+    """New properties of one node, set over the old ones."""
+
+    label: str
+    node_id: str
+    properties: dict[str, object]
+
+
+def changes() -> tuple[Change, ...]:
+    """What the step overwrites."""
+    colliding = replace(DIVIDEND, ex=date(2025, 8, 18), amount=0.52)
+    return (
+        Change(
+            "News",
+            EDITED_LATER,
+            {
+                "title": "Quillfeather Opens A Fourth Shop",
+                "body": "<p>Another body.</p>",
+                "updated": "2025-06-30T18:00:00-04:00",
+            },
+        ),
+        Change("News", OVERWRITTEN, {"tags": as_json(["Shops"]), "url": "https://www.benzinga.com/news/shops"}),
+        Change(
+            "Report", REMERGED, {"items": as_json(["Item 8.01: Other Events", "Item 9.01: Exhibits"]), "exhibits": "{}"}
+        ),
+        Change(
+            "Dividend",
+            DIVIDEND.id,
+            {
+                "ex_dividend_date": display(colliding.ex),
+                "record_date": display(colliding.ex),
+                "cash_amount": display(colliding.amount),
+            },
+        ),
+        Change("Company", by_ticker(ODD).cik, {"mkt_cap": display(2_500_000_000)}),
+        Change("Report", UNFINISHED.accession, {"xbrl_status": "COMPLETED"}),
+    )
+
+
+def arrivals() -> Graph:
+    """What the step adds: the filing that had been lost."""
+    graph = Graph()
+    add_report(graph, _late_filing(), xbrl_status="QUEUED")
+    link_filer(graph, _late_filing())
+    return graph
+
+
+def _late_filing() -> Filing:
+    company = by_ticker("JPM")
+    quarter = quarters(company)[position_of(company, date(2024, 6, 30))]
+    return Filing(company, "10-Q", at(date(2024, 8, 2), "16:11:44"), quarter, (), (), accession(company, 2024, 900_001))
+
+
+def evolve(admin: GraphAdmin, step: int = 1) -> None:
+    """Take a loaded world from one run to the next. Doing it again changes nothing.
+
+    Raises:
+        BadInput: there is no such step.
+    """
+    if step not in STEPS:
+        raise BadInput("step", f"there is no step {step}", f"choose from {', '.join(map(str, STEPS))}")
+    for change in changes():
+        statement = f"MATCH (n:{change.label} {{id: $id}}) SET n += $properties"
+        admin.write(statement, {"id": change.node_id, "properties": change.properties})
+    late = arrivals()
+    for label, nodes in late.nodes.items():
+        admin.load_nodes(label, "id", nodes.values())
+    for (start, relation, end), edges in late.edges.items():
+        rows = ({"start": source, "end": target, "properties": facts} for source, target, facts in edges)
+        admin.load_edges(relation, (start, "id"), (end, "id"), rows)
+
+
+def expectations() -> Iterator[Expectation]:
+    """What a second extraction makes of it."""
+    yield revised(
+        15,
+        "an edited article is a revision at its update",
+        "news",
+        {"id": EDITED_LATER},
+        Revision({"title": "Quillfeather Opens A Third Shop"}, "2025-03-10T12:05:00Z"),
+        Revision({"title": "Quillfeather Opens A Fourth Shop"}, "2025-06-30T22:00:00Z"),
+    )
+    yield revised(
+        15,
+        "an article overwritten without an update is a revision when observed",
+        "news",
+        {"id": OVERWRITTEN},
+        Revision({"tags": []}, "2025-03-10T12:05:00Z"),
+        Revision({"tags": ["Shops"], "url": "https://www.benzinga.com/news/shops"}, None),
+    )
+    yield revised(
+        16,
+        "a report merged again is a revision when observed",
+        "reports",
+        {"accession_no": REMERGED},
+        Revision({"items": ["Item 8.01: Other Events"]}, "2025-04-01T20:05:10Z"),
+        Revision({"items": ["Item 8.01: Other Events", "Item 9.01: Exhibits"]}, None),
+    )
+    declared = {"ticker": ODD, "declaration_date": DIVIDEND.declared}
+    for amount, ex in ((0.31, date(2025, 5, 19)), (0.52, date(2025, 8, 18))):
+        yield row(
+            24,
+            f"the overwritten dividend stays and the new one comes: {amount}",
+            "dividends",
+            declared | {"ex_dividend_date": ex},
+            {"cash_amount": amount, "dividend_id": DIVIDEND.id},
+            "2025-05-05T20:00:00Z",
+        )
+    yield revised(
+        53,
+        "a changed snapshot is a revision when observed",
+        "companies",
+        {"ticker": ODD},
+        Revision({"mkt_cap": 2_126_950_000.0}, None),
+        Revision({"mkt_cap": 2_500_000_000.0}, None),
+    )
+    late = _late_filing()
+    yield row(
+        35,
+        "a filing come late is dated by its acceptance",
+        "reports",
+        {"accession_no": late.accession},
+        {"ticker": "JPM", "period_of_report": date(2024, 6, 30)},
+        "2024-08-02T20:11:44Z",
+    )
+    yield row(
+        0,
+        "facts of a filing now complete are dated by its acceptance",
+        "xbrl_facts",
+        {"accession_no": UNFINISHED.accession},
+        {"concept": "us-gaap:LandAndBuildings"},
+        "2024-08-21T14:15:00Z",
+    )
+    yield gap(
+        35,
+        "its facts are not there yet",
+        "xbrl_facts",
+        f"neo4j:Report:{late.accession}",
+        "XBRL of the filing is not complete",
+        "2024-08-02T20:11:44Z",
+        no_data=True,
+    )

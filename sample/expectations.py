@@ -1,0 +1,82 @@
+"""What a correct extraction makes of one source record: the vocabulary the manifest is written in.
+
+Values are as the lake hands them out: dates as `date`, instants as aware UTC `datetime`, lists as lists; a JSON column
+is given parsed, to be compared with the parsed column. Instants of availability are text in UTC with `Z`. Called by
+the oddities, which state expectations where they plant, and by the manifest.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["row", "gap", "absent", "revisions"]
+Values = dict[str, object]
+
+ROW: Kind = "row"
+GAP: Kind = "gap"
+ABSENT: Kind = "absent"
+REVISIONS: Kind = "revisions"
+
+
+@dataclass(frozen=True)
+class Revision:
+    """One revision of a key. `available_at` None means: when the lake observed it."""
+
+    values: Values
+    available_at: str | None
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The outcome of one planted case. `quirk` is its number in the source's list of quirks, 0 for a contract's rule.
+
+    row: over the whole lake exactly one row has the columns of `key`; it has these `values`, became available at
+        `available_at` (None: when observed) and, where `locator` is given, cites it as evidence.
+    gap: exactly one gap has this `locator`, type and reason, may be shown from `available_at` on (None: from the
+        observation), and no row cites the locator.
+    absent: no row has the columns of `key`, and no row or gap the `locator`, where given.
+    revisions: the rows with the columns of `key` are exactly `revisions`, in order of availability.
+    """
+
+    quirk: int
+    title: str
+    dataset: str
+    kind: Kind
+    key: Values = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
+    available_at: str | None = None
+    locator: str = ""
+    gap_type: str = ""
+    reason: str = ""
+    revisions: tuple[Revision, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """A short unique name: number, dataset and title."""
+        return f"{self.quirk:02d} {self.dataset}: {self.title}"
+
+
+def row(
+    quirk: int, title: str, dataset: str, key: Values, values: Values, available_at: str | None, locator: str = ""
+) -> Expectation:
+    """Exactly one row."""
+    return Expectation(quirk, title, dataset, ROW, key, values, available_at, locator)
+
+
+def gap(
+    quirk: int, title: str, dataset: str, locator: str, reason: str, available_at: str | None, no_data: bool = False
+) -> Expectation:
+    """A gap, `unverifiable` unless there is nothing there (`no_data`)."""
+    gap_type = "no_data" if no_data else "unverifiable"
+    return Expectation(
+        quirk, title, dataset, GAP, available_at=available_at, locator=locator, gap_type=gap_type, reason=reason
+    )
+
+
+def absent(quirk: int, title: str, dataset: str, key: Values | None = None, locator: str = "") -> Expectation:
+    """Neither row nor gap."""
+    return Expectation(quirk, title, dataset, ABSENT, key or {}, locator=locator)
+
+
+def revised(quirk: int, title: str, dataset: str, key: Values, *revisions: Revision) -> Expectation:
+    """Several rows of one key, oldest first."""
+    return Expectation(quirk, title, dataset, REVISIONS, key, revisions=revisions)

@@ -1,0 +1,202 @@
+"""Reports and what hangs on them: sections, exhibits, statements, whole texts, filer and benchmark edges.
+
+Report nodes keep booleans and JSON text; content nodes pass the merge helper, so their numbers are display text. XBRL
+is made in `xbrl`. Called by the world and, with filings of their own, by the oddities.
+"""
+
+from datetime import timedelta, timezone
+from random import Random
+
+from sample.calendar import market_session
+from sample.companies import Company
+from sample.fiscal import Figures, figures, position_of
+from sample.returns import add_influences, event_returns, schedule_json
+from sample.schedule import ITEMS, Filing
+from sample.shapes import Graph, as_json, iso_new_york, rng
+from sample.texts import prose
+
+FORMS = ("8-K", "10-Q", "10-K", "425", "SCHEDULE 13D", "6-K", "SC TO-I", "SC 14D9")
+_QUARTERS = ("10-Q_Q1", "10-Q_Q2", "10-Q_Q3", "10-Q_Q4")
+_YEARS = ("10-K_FYE-0131", "10-K_FYE-0331", "10-K_FYE-0630", "10-K_FYE-1231")
+
+# The 10-K's two names with a curly apostrophe and the 10-Q's without any are the upstream's.
+SECTIONS_10K = (
+    "Business",
+    "RiskFactors",
+    "UnresolvedStaffComments",
+    "Cybersecurity",
+    "Properties",
+    "LegalProceedings",
+    "MineSafetyDisclosures",
+    "MarketforRegistrant\u2019sCommonEquity,RelatedStockholderMattersandIssuerPurchasesofEquitySecurities",
+    "Management\u2019sDiscussionandAnalysisofFinancialConditionandResultsofOperations",
+    "QuantitativeandQualitativeDisclosuresaboutMarketRisk",
+    "FinancialStatementsandSupplementaryData",
+    "ChangesinandDisagreementswithAccountantsonAccountingandFinancialDisclosure",
+    "ControlsandProcedures",
+    "OtherInformation",
+    "DisclosureRegardingForeignJurisdictionsthatPreventInspections",
+    "Directors,ExecutiveOfficersandCorporateGovernance",
+    "ExecutiveCompensation",
+    "SecurityOwnershipofCertainBeneficialOwnersandManagementandRelatedStockholderMatters",
+    "CertainRelationshipsandRelatedTransactions,andDirectorIndependence",
+    "PrincipalAccountantFeesandServices",
+    "ExhibitsandFinancialStatementSchedules",
+)
+SECTIONS_10Q = (
+    "FinancialStatements",
+    "ManagementsDiscussionandAnalysisofFinancialConditionandResultsofOperations",
+    "QuantitativeandQualitativeDisclosuresAboutMarketRisk",
+    "ControlsandProcedures",
+    "LegalProceedings",
+    "RiskFactors",
+    "UnregisteredSalesofEquitySecuritiesandUseofProceeds",
+    "OtherInformation",
+    "Exhibits",
+)
+SECTIONS_AMENDED = ("ExplanatoryNote", "FinancialStatementsandSupplementaryData", "ControlsandProcedures", "Exhibits")
+
+
+def add_form_tree(graph: Graph) -> None:
+    """The sixteen administrative categories: forms, and the fiscal flavours of 10-Q and 10-K."""
+    for code in (*FORMS, *_QUARTERS, *_YEARS):
+        form = code.split("_", maxsplit=1)[0]
+        graph.merged("AdminReport", code, code=code, category=form, label=code, displayLabel=code.replace("_", " "))
+        if "_" in code:
+            graph.edge(("AdminReport", "HAS_SUB_REPORT", "AdminReport"), form, code)
+
+
+def add_filing(graph: Graph, filing: Filing) -> None:
+    """One filing of a company with everything but its XBRL."""
+    add_report(graph, filing, xbrl_status="COMPLETED" if filing.has_facts else "SKIPPED")
+    link_filer(graph, filing)
+    random = rng("filing", filing.accession)
+    for name in section_names(filing):
+        add_section(graph, filing, name, prose(random, 9 if filing.has_facts else 5))
+    for number in filing.exhibits:
+        add_exhibit(graph, filing, number, _exhibit_text(filing, random))
+    if filing.has_facts and filing.quarter:
+        _add_statements(graph, filing)
+
+
+def section_names(filing: Filing) -> tuple[str, ...]:
+    """The sections a filing of that form has; an 8-K's follow from its items."""
+    if filing.form == "10-K":
+        return SECTIONS_10K
+    if filing.form == "10-Q":
+        return SECTIONS_10Q
+    if filing.form.endswith("/A"):
+        return SECTIONS_AMENDED
+    return tuple(ITEMS[item].replace(" ", "") for item in filing.items)
+
+
+def add_report(graph: Graph, filing: Filing, **overrides: object) -> str:
+    """The Report node. `overrides` replace properties; None leaves one out."""
+    company, files = filing.company, {number: f"{filing.folder}/{number.lower()}.htm" for number in filing.exhibits}
+    properties: dict[str, object] = {
+        "accessionNo": filing.accession,
+        "formType": filing.form,
+        "created": iso_new_york(filing.accepted),
+        "cik": company.cik,
+        "periodOfReport": filing.period.isoformat(),
+        "isAmendment": filing.form.endswith("/A"),
+        "is_xml": filing.has_facts,
+        "items": as_json([f"Item {item}: {ITEMS[item]}" for item in filing.items]) if filing.items else "[]",
+        "entities": as_json([{"companyName": f"{company.name} (Filer)", "cik": company.bare_cik}]),
+        "symbols": as_json([company.ticker]),
+        "exhibits": as_json(files),
+        "exhibit_contents": "{}",
+        "extracted_sections": "{}",
+        "financial_statements": "{}",
+        "returns_schedule": schedule_json(filing.accepted),
+        "market_session": market_session(filing.accepted),
+        "description": f"Form {filing.form} - {company.name}",
+        "linkToHtml": f"{filing.folder}/{filing.accession}-index.htm",
+        "linkToTxt": f"{filing.folder}/{filing.accession}.txt",
+        "linkToFilingDetails": filing.document_url,
+        "primaryDocumentUrl": filing.document_url,
+    }
+    graph.node("Report", filing.accession, **(properties | overrides))
+    return filing.accession
+
+
+def link_filer(graph: Graph, filing: Filing, relation: str = "PRIMARY_FILER", **overrides: object) -> None:
+    """The edge to the company with the returns after the filing, and the edges to its form and its benchmarks."""
+    company, accession = filing.company, filing.accession
+    returns = event_returns(company, accession, filing.accepted)
+    made = (filing.accepted + timedelta(hours=9)).astimezone(timezone.utc).isoformat(timespec="seconds")
+    facts: dict[str, object] = {"symbol": company.ticker, "created_at": made}
+    graph.edge(("Report", relation, "Company"), accession, company.cik, **(facts | returns | overrides))
+    add_influences(graph, "Report", accession, company, made, returns)
+    graph.edge(("Report", "IN_CATEGORY", "AdminReport"), accession, filing.form.split("/", maxsplit=1)[0])
+
+
+def _content(filing: Filing) -> dict[str, object]:
+    return {
+        "form_type": filing.form,
+        "filer_cik": filing.company.cik,
+        "filed_at": iso_new_york(filing.accepted),
+        "filing_id": filing.accession,
+    }
+
+
+def add_section(graph: Graph, filing: Filing, name: str, content: str, linked: bool = True) -> str:
+    """A section; `linked=False` leaves it without its report."""
+    node_id = f"{filing.accession}_{name}"
+    facts = _content(filing) | {"section_name": name, "content": content, "content_length": len(content)}
+    graph.merged("ExtractedSectionContent", node_id, **facts)
+    if linked:
+        graph.edge(("Report", "HAS_SECTION", "ExtractedSectionContent"), filing.accession, node_id)
+    return node_id
+
+
+def add_exhibit(graph: Graph, filing: Filing, number: str, content: str, linked: bool = True) -> str:
+    """An exhibit; its id repeats the prefix that the number already has."""
+    node_id = f"{filing.accession}_EX-{number}"
+    graph.merged("ExhibitContent", node_id, **_content(filing), exhibit_number=number, content=content)
+    if linked:
+        graph.edge(("Report", "HAS_EXHIBIT", "ExhibitContent"), filing.accession, node_id)
+    return node_id
+
+
+def add_statement(graph: Graph, filing: Filing, kind: str, value: object, linked: bool = True) -> str:
+    """A financial statement as JSON in a string."""
+    node_id = f"{filing.accession}_{kind}"
+    facts = _content(filing) | {"statement_type": kind, "value": as_json(value)}
+    graph.merged("FinancialStatementContent", node_id, **facts, period_end=filing.period)
+    if linked:
+        graph.edge(("Report", "HAS_FINANCIAL_STATEMENT", "FinancialStatementContent"), filing.accession, node_id)
+    return node_id
+
+
+def add_whole_text(graph: Graph, filing: Filing, content: str, linked: bool = True) -> str:
+    """The fallback of a filing that could not be parsed: its whole text."""
+    node_id = f"{filing.accession}_text"
+    graph.merged("FilingTextContent", node_id, **(_content(filing) | {"filer_cik": None}), content=content)
+    if linked:
+        graph.edge(("Report", "HAS_FILING_TEXT", "FilingTextContent"), filing.accession, node_id)
+    return node_id
+
+
+def _exhibit_text(filing: Filing, random: Random) -> str:
+    if filing.quarter is None:
+        return prose(random, 6)
+    quarter, stated = filing.quarter, figures(filing.company, position_of(filing.company, filing.quarter.end))
+    return (
+        f"{filing.company.name} reports results for the quarter ended {quarter.end:%B %d, %Y}: revenue of "
+        f"${stated.revenue / 1e6:,.0f} million and diluted earnings of ${stated.eps:.2f} a share. {prose(random, 6)}"
+    )
+
+
+def _add_statements(graph: Graph, filing: Filing) -> None:
+    company: Company = filing.company
+    stated: Figures = figures(company, position_of(company, filing.period))
+    period = {"endDate": filing.period.isoformat()}
+    for kind, lines in {
+        "BalanceSheets": {"Assets": stated.assets, "Liabilities": stated.liabilities},
+        "StatementsOfIncome": {"Revenues": stated.revenue, "NetIncomeLoss": stated.net_income},
+        "StatementsOfCashFlows": {"NetCashProvidedByOperatingActivities": stated.cash_flow},
+        "StatementsOfShareholdersEquity": {"StockholdersEquity": stated.assets - stated.liabilities},
+    }.items():
+        value = {name: [{"value": str(amount), "unitRef": "usd", "period": period}] for name, amount in lines.items()}
+        add_statement(graph, filing, kind, value)

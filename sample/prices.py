@@ -1,0 +1,145 @@
+"""Daily bars as HAS_PRICE edges, and the closes that event returns are made from.
+
+A price path is plain arithmetic over seeded uniform numbers, so it is the same on every machine. Bars are stored on the
+split basis of their load: series change basis at a split, and one stretch was loaded late. Called by the world.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+
+from sample.actions import split_factor
+from sample.calendar import FIRST_DAY, LAST_DAY, before, priced_days, sessions
+from sample.companies import INDEX, INDUSTRIES, NEVER_PRICED, SECTOR_ETFS, Company, companies, squashed
+from sample.shapes import Graph, Properties, blank_new_york, new_york, rng
+
+# Loaded after the split of 2024-06-10, so already on its basis while the days around it are not.
+LOADED_LATE = {"NVDA": (date(2024, 6, 3), date(2024, 6, 6))}
+# On this day the loader stopped half way through the symbols; the day counts as done ever after.
+HALF_LOADED_DAY = date(2024, 8, 19)
+# A ticker missing on one of two consecutive days is dropped for both.
+DROPPED = {"FCX": frozenset({date(2024, 2, 13), date(2024, 2, 14)})}
+
+_PERSISTENCE = 0.97
+_SWING = 0.055
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One day on today's split basis."""
+
+    open: float
+    high: float
+    low: float
+    close: float
+    vwap: float
+    volume: float
+    transactions: float
+
+
+@lru_cache(maxsize=256)
+def bars(symbol: str, first: float, last: float, turnover: float) -> Mapping[date, Bar]:
+    """A path from about `first` to about `last` over every session of the world; turnover is shares a day."""
+    random = rng("bars", symbol)
+    path: dict[date, Bar] = {}
+    trading = [day for day in sorted(sessions()) if FIRST_DAY <= day <= LAST_DAY]
+    swing, close = 0.0, first
+    for step, day in enumerate(trading):
+        swing = _PERSISTENCE * swing + _SWING * (random.random() + random.random() - 1)
+        share = step / (len(trading) - 1)
+        start, close = close, (first + (last - first) * share) * (1 + swing * min(1.0, 20 * share))
+        opening = start + (close - start) * random.random() * 0.4
+        high = max(opening, close) * (1 + 0.012 * random.random())
+        low = min(opening, close) * (1 - 0.012 * random.random())
+        volume = float(int(turnover * (0.6 + 0.8 * random.random())))
+        path[day] = Bar(
+            open=round(opening, 4),
+            high=round(high, 4),
+            low=round(low, 4),
+            close=round(close, 4),
+            vwap=round((high + low + close) / 3, 4),
+            volume=volume,
+            transactions=float(int(volume / 90) + 1),
+        )
+    return path
+
+
+def company_bars(company: Company) -> Mapping[date, Bar]:
+    """The company's path; empty for the one that never had prices."""
+    if company.ticker == NEVER_PRICED:
+        return {}
+    return bars(company.ticker, company.first_price, company.last_price, company.shares * 0.006)
+
+
+def etf_bars(symbol: str) -> Mapping[date, Bar]:
+    """The path of an ETF or of the index."""
+    if symbol == INDEX:
+        return bars(symbol, 380.82, 617.85, 60_000_000)
+    first = 20 + 140 * rng("etf", symbol).random()
+    return bars(symbol, first, first * 1.3, 4_000_000)
+
+
+def change(path: Mapping[date, Bar], start: date, end: date) -> float | None:
+    """Close to close in percent, two decimals; None without bars."""
+    if start not in path or end not in path:
+        return None
+    return round((path[end].close / path[start].close - 1) * 100, 2)
+
+
+def add_company_prices(graph: Graph, company: Company) -> None:
+    """One HAS_PRICE edge a priced day."""
+    _add(graph, "Company", company.cik, company.ticker, company_bars(company))
+
+
+def add_benchmark_prices(graph: Graph) -> None:
+    """Bars of the index, the sectors and, where an ETF stands for several industries, of the first of them."""
+    _add(graph, "MarketIndex", INDEX, INDEX, etf_bars(INDEX))
+    for sector, etf in SECTOR_ETFS.items():
+        _add(graph, "Sector", squashed(sector), etf, etf_bars(etf))
+    carriers = {etf: industry for industry, (_, etf) in reversed(INDUSTRIES.items())}
+    for etf, industry in carriers.items():
+        _add(graph, "Industry", squashed(industry), etf, etf_bars(etf))
+
+
+def _add(graph: Graph, label: str, node_id: str, symbol: str, path: Mapping[date, Bar]) -> None:
+    random = rng("stored bars", symbol)
+    for day in priced_days():
+        if not path or day in DROPPED.get(symbol, ()) or (day == HALF_LOADED_DAY and not _loaded_half_way(symbol)):
+            continue
+        bar = stored(symbol, day, path, fractional=random.random() < 0.05)
+        graph.edge(("Date", "HAS_PRICE", label), day.isoformat(), node_id, **bar)
+
+
+def stored(symbol: str, day: date, path: Mapping[date, Bar], fractional: bool = False) -> Properties:
+    """A bar as the edge keeps it: on the basis of its load, stamped 16:00 whenever the market closed."""
+    bar, factor = path[day], _factor_at_load(symbol, day)
+    previous = before(day).day
+    volume = bar.volume / factor + (0.4375 if fractional else 0.0)
+    return {
+        "open": round(bar.open * factor, 4),
+        "high": round(bar.high * factor, 4),
+        "low": round(bar.low * factor, 4),
+        "close": round(bar.close * factor, 4),
+        "vwap": round(bar.vwap * factor, 4),
+        "volume": round(volume, 4),
+        "transactions": bar.transactions,
+        "daily_return": change(path, previous, day) if previous in path else 0.0,
+        "timestamp": blank_new_york(new_york(day, 16)),
+    }
+
+
+def _factor_at_load(symbol: str, day: date) -> float:
+    first, last = LOADED_LATE.get(symbol, (date.max, date.min))
+    return 1.0 if first <= day <= last else split_factor(symbol, day)
+
+
+@lru_cache(maxsize=1)
+def _first_half() -> frozenset[str]:
+    etfs = {etf for _, etf in INDUSTRIES.values()} | set(SECTOR_ETFS.values()) | {INDEX}
+    symbols = sorted(etfs | {company.ticker for company in companies()})
+    return frozenset(symbols[: len(symbols) // 2])
+
+
+def _loaded_half_way(symbol: str) -> bool:
+    return symbol in _first_half()

@@ -1,0 +1,171 @@
+"""When each company files what: accession numbers, forms and EDGAR acceptance instants.
+
+A filing's facts and texts are made elsewhere from what is listed here. Accession numbers carry a filer agent's prefix
+that EDGAR never gave out, so none of them names a real filing. Called by filings, XBRL, news and the oddities.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+from random import Random
+
+from pitlake.clock import iso
+from sample.calendar import FIRST_DAY, LAST_DAY, at, on_or_after
+from sample.companies import Company
+from sample.fiscal import Quarter, quarters
+from sample.shapes import rng
+
+AGENT_PREFIX = 9_900_000
+
+ITEMS = {
+    "1.01": "Entry into a Material Definitive Agreement",
+    "2.02": "Results of Operations and Financial Condition",
+    "2.03": "Creation of a Direct Financial Obligation or an Obligation under an Off-Balance Sheet Arrangement of a "
+    "Registrant",
+    "5.02": "Departure of Directors or Certain Officers; Election of Directors; Appointment of Certain Officers: "
+    "Compensatory Arrangements of Certain Officers",
+    "5.07": "Submission of Matters to a Vote of Security Holders",
+    "7.01": "Regulation FD Disclosure",
+    "8.01": "Other Events",
+    "9.01": "Financial Statements and Exhibits",
+}
+# What an 8-K is about -> its items and exhibits.
+_OCCASIONS = (
+    (("5.02",), ()),
+    (("7.01", "9.01"), ("EX-99.1",)),
+    (("8.01",), ()),
+    (("1.01", "9.01"), ("EX-10.1",)),
+    (("5.07",), ()),
+    (("2.03",), ()),
+)
+EARNINGS_ITEMS = ("2.02", "9.01")
+
+# Acceptances that the manifest or the demo names: (ticker, form, quarter's end) -> New York day and time.
+_KNOWN = {
+    ("NVDA", "8-K", date(2024, 4, 28)): (date(2024, 5, 22), "16:20:11"),
+    ("NVDA", "10-Q", date(2024, 4, 28)): (date(2024, 5, 29), "16:36:33"),
+    ("M", "10-K", date(2024, 2, 3)): (date(2024, 3, 22), "17:41:08"),
+    ("M", "10-K", date(2025, 2, 1)): (date(2025, 3, 21), "16:52:40"),
+    ("ADM", "10-K", date(2023, 12, 31)): (date(2024, 3, 12), "06:31:19"),
+    ("ADM", "10-K/A", date(2023, 12, 31)): (date(2024, 11, 18), "07:02:19"),
+    ("AAPL", "10-K", date(2023, 9, 30)): (date(2023, 11, 2), "18:08:27"),
+    ("AAPL", "10-K", date(2024, 9, 28)): (date(2024, 11, 1), "06:01:36"),
+    ("MSFT", "10-Q", date(2024, 3, 31)): (date(2024, 4, 25), "20:41:03"),
+}
+# Filed, but lost on the way into the graph: that it is not there proves nothing.
+LOST = frozenset({("JPM", "10-Q", date(2024, 6, 30))})
+_AMENDED = {("ADM", date(2023, 12, 31)): (date(2024, 11, 18), "07:02:19")}
+
+
+@dataclass(frozen=True)
+class Filing:
+    """One filing of a company. `quarter` is the period of a 10-K or 10-Q and of an earnings 8-K."""
+
+    company: Company
+    form: str
+    accepted: datetime
+    quarter: Quarter | None = None
+    items: tuple[str, ...] = ()
+    exhibits: tuple[str, ...] = ()
+    accession: str = ""
+
+    @property
+    def period(self) -> date:
+        """The day its facts end on, or the day of the event it tells of."""
+        return self.quarter.end if self.quarter else self.accepted.date()
+
+    @property
+    def accepted_utc(self) -> str:
+        """The acceptance in UTC with `Z`, as the manifest states instants."""
+        return iso(self.accepted)
+
+    @property
+    def folder(self) -> str:
+        """Where EDGAR would keep it."""
+        return f"https://www.sec.gov/Archives/edgar/data/{self.company.bare_cik}/{self.accession.replace('-', '')}"
+
+    @property
+    def document_url(self) -> str:
+        """Address of the primary document: the XBRL node's id."""
+        return f"{self.folder}/{self.company.ticker.lower()}-{self.period:%Y%m%d}.htm"
+
+    @property
+    def has_facts(self) -> bool:
+        """Whether it is one of the four forms that carry XBRL."""
+        return self.form.startswith("10-")
+
+
+@lru_cache(maxsize=512)
+def filings(company: Company) -> tuple[Filing, ...]:
+    """What the company filed in the world's span, oldest first, numbered in that order."""
+    drafts = [*_periodic(company), *_occasional(company)]
+    drafts = [f for f in drafts if FIRST_DAY <= f.accepted.date() <= LAST_DAY and _key(f) not in LOST]
+    drafts.sort(key=lambda filing: (filing.accepted, filing.form))
+    random, numbers, numbered = rng("accessions", company.ticker), dict[int, int](), []
+    for filing in drafts:
+        year = filing.accepted.year
+        numbers[year] = numbers.get(year, 10) + random.randrange(1, 4)
+        numbered.append(replace(filing, accession=accession(company, year, numbers[year])))
+    return tuple(numbered)
+
+
+def accession(company: Company, year: int, number: int) -> str:
+    """An accession number under the company's own, never issued, agent prefix."""
+    return f"{AGENT_PREFIX + company.index:010d}-{year % 100:02d}-{number:06d}"
+
+
+def find(company: Company, form: str, end: date) -> Filing:
+    """The company's filing of that form for the quarter that ended on that day."""
+    return next(f for f in filings(company) if _key(f) == (company.ticker, form, end))
+
+
+def _key(filing: Filing) -> tuple[str, str, date] | None:
+    return (filing.company.ticker, filing.form, filing.quarter.end) if filing.quarter else None
+
+
+def _periodic(company: Company) -> Iterator[Filing]:
+    random = rng("filing lags", company.ticker)
+    release_lag = random.randrange(19, 34)
+    for quarter in quarters(company):
+        form = "10-K" if quarter.number == 4 else "10-Q"
+        lag = random.randrange(8, 25) if form == "10-K" else random.randrange(0, 6)
+        released = on_or_after(min(quarter.end + timedelta(days=release_lag), LAST_DAY)).day
+        filed = on_or_after(min(released + timedelta(days=lag), LAST_DAY)).day
+        release_time = _clock(random, "16:0", "16:3") if company.reports_after_close else _clock(random, "6:3", "8:4")
+        filing_time = _clock(random, "16:3", "18:5") if company.reports_after_close else _clock(random, "8:5", "17:5")
+        if quarter.end + timedelta(days=release_lag) <= LAST_DAY:
+            yield Filing(
+                company,
+                "8-K",
+                _known(company, "8-K", quarter, at(released, release_time)),
+                quarter,
+                EARNINGS_ITEMS,
+                ("EX-99.1",),
+            )
+        if quarter.end + timedelta(days=release_lag + lag) <= LAST_DAY:
+            yield Filing(company, form, _known(company, form, quarter, at(filed, filing_time)), quarter)
+        if (company.ticker, quarter.end) in _AMENDED:
+            yield Filing(company, f"{form}/A", at(*_AMENDED[company.ticker, quarter.end]), quarter)
+
+
+def _known(company: Company, form: str, quarter: Quarter, modelled: datetime) -> datetime:
+    known = _KNOWN.get((company.ticker, form, quarter.end))
+    return at(*known) if known else modelled
+
+
+def _clock(random: Random, first: str, last: str) -> str:
+    """A time of day between two, given to ten minutes (`16:0` is 16:00)."""
+    low, high = (int(hour) * 60 + int(tens) * 10 for hour, tens in (text.split(":") for text in (first, last)))
+    minute = random.randrange(low, high + 1)
+    return f"{minute // 60}:{minute % 60:02d}:{random.randrange(60):02d}"
+
+
+def _occasional(company: Company) -> Iterator[Filing]:
+    """Four other 8-Ks a year, some of them after 17:30, when EDGAR dates a filing to the next business day."""
+    random = rng("occasions", company.ticker)
+    for year in (2023, 2024, 2025):
+        for _ in range(4):
+            items, exhibits = random.choice(_OCCASIONS)
+            day = on_or_after(date(year, 1, 1) + timedelta(days=random.randrange(3, 360))).day
+            yield Filing(company, "8-K", at(day, _clock(random, "6:1", "21:4")), None, items, exhibits)

@@ -1,0 +1,118 @@
+"""Nodes, edges and the upstream's way of spelling values: what every generator of the sample world writes with.
+
+Most upstream nodes pass a merge helper that turns numbers and booleans into display text; reports, news and edges do
+not. Nothing here knows what the nodes mean. Called by the generators in this package.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from hashlib import sha256
+from random import Random
+
+from pitlake.clock import NEW_YORK, iso
+
+SEED = "pitlake"
+
+Properties = dict[str, object]
+EdgeKind = tuple[str, str, str]
+
+
+def display(value: object) -> object:
+    """A value as the upstream's merge helper stores it: `1,234`, three decimals, `1`/`0`, `null`; lists as they are."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.3f}".rstrip("0").rstrip(".")
+    if isinstance(value, date):
+        return value.isoformat()
+    return value
+
+
+def iso_new_york(moment: datetime) -> str:
+    """The spelling of reports, news and calls: `2023-01-04T13:48:33-05:00`."""
+    return moment.astimezone(NEW_YORK).isoformat(timespec="seconds")
+
+
+def blank_new_york(moment: datetime) -> str:
+    """The spelling of dates and bars: `2023-01-04 16:00:00-0500`."""
+    return moment.astimezone(NEW_YORK).strftime("%Y-%m-%d %H:%M:%S%z")
+
+
+def new_york(day: date, hour: int, minute: int = 0, second: int = 0) -> datetime:
+    """A New York wall-clock moment."""
+    return datetime(day.year, day.month, day.day, hour, minute, second, tzinfo=NEW_YORK)
+
+
+def utc(text: str) -> str:
+    """New York (or any offset's) ISO text in the spelling the manifest states instants in: UTC with `Z`."""
+    return iso(datetime.fromisoformat(text))
+
+
+def as_json(value: object) -> str:
+    """JSON in a string, as the upstream writes it: default separators, escapes for what is not ASCII."""
+    return json.dumps(value)
+
+
+def rng(*names: object) -> Random:
+    """A generator of its own for each purpose, so that one part of the world never shifts another."""
+    return Random(":".join(map(str, (SEED, *names))))
+
+
+def digits(length: int, *names: object) -> str:
+    """Stable digits in place of the upstream's ids that nobody can reproduce."""
+    return str(int(sha256(":".join(map(str, names)).encode()).hexdigest(), 16))[:length]
+
+
+@dataclass
+class Graph:
+    """A part of the world: nodes by label and id, edges by (start label, type, end label).
+
+    `known` holds the ids of nodes that several parts share; the parts of one world are built over one set.
+    """
+
+    known: set[tuple[str, str]] = field(default_factory=set)
+    nodes: dict[str, dict[str, Properties]] = field(default_factory=lambda: defaultdict(dict))
+    edges: dict[EdgeKind, list[tuple[str, str, Properties]]] = field(default_factory=lambda: defaultdict(list))
+
+    def node(self, label: str, node_id: str, /, **properties: object) -> str:
+        """Adds a node with its properties as they are; absent (None) ones are left out. Returns the id."""
+        if node_id in self.nodes[label]:
+            raise ValueError(f"the sample world makes {label} {node_id} twice")
+        self.nodes[label][node_id] = {"id": node_id} | {k: v for k, v in properties.items() if v is not None}
+        return node_id
+
+    def merged(self, label: str, node_id: str, /, **properties: object) -> str:
+        """Adds a node as the upstream's merge helper would: every value as display text."""
+        return self.node(label, node_id, **{name: display(value) for name, value in properties.items()})
+
+    def shared(self, label: str, node_id: str, /, **properties: object) -> str:
+        """`merged`, unless an earlier part of this world has made the node."""
+        if (label, node_id) not in self.known:
+            self.known.add((label, node_id))
+            self.merged(label, node_id, **properties)
+        return node_id
+
+    def edge(self, kind: EdgeKind, start: str, end: str, /, **properties: object) -> None:
+        """Adds an edge; absent (None) properties are left out."""
+        self.edges[kind].append((start, end, {k: v for k, v in properties.items() if v is not None}))
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many nodes and edges it holds."""
+        return sum(map(len, self.nodes.values())), sum(map(len, self.edges.values()))
+
+    def records(self) -> Iterator[str]:
+        """One line of text a node and an edge, in the order they are written: what a digest is taken over."""
+        for label, nodes in self.nodes.items():
+            for properties in nodes.values():
+                yield f"{label}{properties!r}"
+        for kind, edges in self.edges.items():
+            for edge in edges:
+                yield f"{kind}{edge!r}"

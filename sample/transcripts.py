@@ -1,0 +1,157 @@
+"""Earnings calls: the call, its prepared remarks and its question-and-answer exchanges.
+
+People are invented; titles and firms are generic. The id of a call is its ticker and New York minute. Called by the
+world and, with calls of their own, by the oddities.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from random import Random
+
+from sample.companies import Company
+from sample.fiscal import Quarter, figures, position_of
+from sample.returns import add_influences, event_returns
+from sample.schedule import EARNINGS_ITEMS, Filing, filings
+from sample.shapes import Graph, as_json, iso_new_york, rng
+from sample.texts import embedding, prose
+
+EMBEDDED = frozenset({"AAPL", "NVDA", "WMT"})
+
+_EXECUTIVES = (("Ada Merriweather", "Chief Executive Officer"), ("Jonas Okafor", "Chief Financial Officer"))
+_ANALYSTS = (
+    ("Priya Lindqvist", "Analyst, Harbor Street Research"),
+    ("Tom\u00e1s Brandt", "Analyst, Northlight Securities"),
+    ("Wen O'Hara", "Analyst, Fallow & Pike"),
+    ("Unknown", None),
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call. `node_id` is given where the upstream named it otherwise than by ticker and minute."""
+
+    company: Company
+    start: datetime
+    fiscal_year: int
+    fiscal_quarter: int
+    node_id: str = ""
+
+    @property
+    def key(self) -> str:
+        """SYMBOL_YYYY-MM-DDTHH.MM in New York time: the one id that names one call."""
+        return f"{self.company.ticker}_{self.start:%Y-%m-%dT%H.%M}"
+
+    @property
+    def id(self) -> str:
+        """The id of its node."""
+        return self.node_id or self.key
+
+
+def calls(company: Company) -> list[Call]:
+    """A call for every earnings release: an hour later, or at 8:30 after one before the open."""
+    return [_call(filing, filing.quarter) for filing in filings(company) if _is_release(filing) and filing.quarter]
+
+
+def _is_release(filing: Filing) -> bool:
+    return filing.items == EARNINGS_ITEMS
+
+
+def _call(filing: Filing, quarter: Quarter) -> Call:
+    start = filing.accepted.replace(minute=0, second=0) + timedelta(hours=1)
+    if filing.accepted.hour < 9:
+        start = filing.accepted.replace(hour=max(filing.accepted.hour + 1, 8), minute=30, second=0)
+    return Call(filing.company, start, quarter.fiscal_year, quarter.number)
+
+
+def add_calls(graph: Graph, company: Company) -> None:
+    """Every call of the company, whole."""
+    for call in calls(company):
+        random = rng("call", call.key)
+        add_call(graph, call)
+        add_remarks(graph, call, opening(call, random))
+        for sequence in range(random.randrange(4, 8)):
+            add_exchange(graph, call, sequence, exchange(random))
+
+
+def add_call(graph: Graph, call: Call, **overrides: object) -> str:
+    """The Transcript node and its edges, without parts."""
+    start, company = iso_new_york(call.start), call.company
+    people = dict(_EXECUTIVES) | {name: title for name, title in _ANALYSTS if title}
+    properties: dict[str, object] = {
+        "symbol": company.ticker,
+        "company_name": company.name,
+        "formType": f"TRANSCRIPT_Q{call.fiscal_quarter}",
+        "conference_datetime": start,
+        "fiscal_year": call.fiscal_year,
+        "fiscal_quarter": call.fiscal_quarter,
+        "calendar_year": call.start.year,
+        "calendar_quarter": (call.start.month + 2) // 3,
+        "speakers": as_json(people),
+        "created": start,
+        "updated": iso_new_york(call.start + timedelta(minutes=95)),
+    }
+    graph.merged("Transcript", call.id, **(properties | overrides))
+    graph.edge(("Company", "HAS_TRANSCRIPT", "Transcript"), company.cik, call.id)
+    add_influences(graph, "Transcript", call.id, company, start, event_returns(company, call.key, call.start))
+    return call.id
+
+
+def add_remarks(graph: Graph, call: Call, statements: list[str], linked: bool = True) -> str:
+    """The prepared remarks: a JSON array of statements."""
+    node_id = graph.merged("PreparedRemark", f"{call.id}_pr", content=as_json(statements))
+    if linked:
+        graph.edge(("Transcript", "HAS_PREPARED_REMARKS", "PreparedRemark"), call.id, node_id)
+    return node_id
+
+
+def add_exchange(
+    graph: Graph, call: Call, sequence: int, parts: list[dict[str, str]], linked: bool = True, **overrides: object
+) -> str:
+    """One exchange; `parts` alternate question and answer. It is chained to the one before."""
+    node_id = f"{call.id}_qa__{sequence}"
+    asker = next(part["speaker"] for part in parts if part["role"] == "question")
+    answering = [part["speaker"] for part in parts if part["role"] == "answer"]
+    properties: dict[str, object] = {
+        "transcript_id": call.id,
+        "sequence": sequence,
+        "questioner": asker,
+        "responders": ", ".join(answering),
+        "responder_title": ", ".join(dict(_EXECUTIVES).get(name, "Management") for name in answering),
+        "exchanges": as_json(parts),
+    }
+    title = dict(_ANALYSTS).get(asker)
+    if title:
+        properties["questioner_title"] = title
+    if call.company.ticker in EMBEDDED:
+        properties["embedding"] = embedding(" ".join(part["text"] for part in parts))
+    graph.merged("QAExchange", node_id, **(properties | overrides))
+    if linked:
+        graph.edge(("Transcript", "HAS_QA_EXCHANGE", "QAExchange"), call.id, node_id)
+    if linked and sequence:
+        graph.edge(("QAExchange", "NEXT_EXCHANGE", "QAExchange"), f"{call.id}_qa__{sequence - 1}", node_id)
+    return node_id
+
+
+def opening(call: Call, random: Random) -> list[str]:
+    """What management reads out: figures of the quarter, then prose."""
+    lines = [f"{_EXECUTIVES[0][0]}: Good day, and welcome to the call of {call.company.name}."]
+    quarter_end = _reported_quarter(call)
+    if quarter_end:
+        stated = figures(call.company, position_of(call.company, quarter_end))
+        lines.append(f"{_EXECUTIVES[1][0]}: Revenue for the quarter was ${stated.revenue / 1e6:,.0f} million.")
+    return [*lines, f"{_EXECUTIVES[1][0]}: {prose(random, 4)}"]
+
+
+def _reported_quarter(call: Call) -> date | None:
+    wanted = (call.fiscal_year, call.fiscal_quarter)
+    quarters = (filing.quarter for filing in filings(call.company) if filing.quarter)
+    return next((q.end for q in quarters if (q.fiscal_year, q.number) == wanted), None)
+
+
+def exchange(random: Random) -> list[dict[str, str]]:
+    """A question and one or two answers."""
+    asker = random.choice(_ANALYSTS)[0]
+    parts = [{"role": "question", "speaker": asker, "text": f"Could you say more? {prose(random, 1)}"}]
+    for name, _ in random.sample(_EXECUTIVES, random.randrange(1, 3)):
+        parts.append({"role": "answer", "speaker": name, "text": prose(random, 2)})
+    return parts

@@ -1,0 +1,80 @@
+"""The whole world, part by part: shared nodes first, then one part a company, then the oddities.
+
+Every part is small enough to hold in memory at any scale, and refers only to nodes of its own or of earlier parts. The
+same scale gives the same world on every machine. Called by `load`, the benchmarks and the tests.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+from sample.actions import add_actions
+from sample.calendar import add_calendar
+from sample.companies import Company, add_classification, add_company, add_relations, companies
+from sample.filings import add_filing, add_form_tree
+from sample.news import add_news
+from sample.prices import add_benchmark_prices, add_company_prices
+from sample.quirks import plant_all
+from sample.schedule import filings
+from sample.shapes import Graph
+from sample.statements import add_facts
+from sample.transcripts import add_calls
+from sample.xbrl import add_units
+
+SCALES = (1, 10, 100)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the world, to be written nodes first."""
+
+    name: str
+    graph: Graph
+
+
+def parts(scale: int = 1) -> Iterator[Part]:
+    """The world at a scale: ×1 is the real companies, ×10 adds nine of our own making for each, and so on."""
+    known: set[tuple[str, str]] = set()
+    yield Part("calendar, classification and benchmarks", _shared(Graph(known)))
+    for company in companies(scale):
+        yield Part(company.ticker, _company(Graph(known), company))
+    last = Graph(known)
+    add_relations(last)
+    plant_all(last)
+    yield Part("oddities", last)
+
+
+def part_count(scale: int = 1) -> int:
+    """How many parts there will be."""
+    return 2 + sum(1 for _ in companies(scale))
+
+
+def digest(scale: int = 1) -> str:
+    """SHA-256 over every node and edge in the order they are written."""
+    total = sha256()
+    for part in parts(scale):
+        for record in part.graph.records():
+            total.update(record.encode())
+    return total.hexdigest()
+
+
+def _shared(graph: Graph) -> Graph:
+    add_classification(graph)
+    add_calendar(graph)
+    add_benchmark_prices(graph)
+    add_form_tree(graph)
+    add_units(graph)
+    return graph
+
+
+def _company(graph: Graph, company: Company) -> Graph:
+    add_company(graph, company)
+    add_company_prices(graph, company)
+    add_actions(graph, company)
+    for filing in filings(company):
+        add_filing(graph, filing)
+        if filing.has_facts:
+            add_facts(graph, filing)
+    add_calls(graph, company)
+    add_news(graph, company)
+    return graph
