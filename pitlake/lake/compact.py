@@ -1,0 +1,105 @@
+"""Compaction: the many landing files of a closed month become one, sorted by (entity, available_at).
+
+Rows are never merged, dropped or changed: the new file is read back and its rows proven equal to the old ones' before
+anything becomes visible. Old files stay on disk for older versions until vacuum. Called by the lake.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pitlake.contract import Dataset, gap_table_name
+from pitlake.errors import BadInput, PastChanged
+from pitlake.lake.delta import DeltaTables, table_key, table_schema
+from pitlake.lake.files import NewFile, month_of_file, sorted_by, write_file
+from pitlake.lake.log import Entry, LakeLog
+from pitlake.lake.manifest import DataFile
+from pitlake.lake.parallel import each
+from pitlake.lake.publish import RETRY
+from pitlake.lake.query import calculator, columns, reading
+from pitlake.lake.repeats import as_micros
+from pitlake.lake.store import Store
+
+MONTH_LENGTH = len("YYYY-MM")
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What a compaction did. `version` shows the merged files: a new one only if `changed`."""
+
+    dataset: str
+    version: int
+    changed: bool
+    files_before: int
+    files_after: int
+    rows: int
+
+
+class Compactor:
+    """Compacts tables of one lake."""
+
+    def __init__(self, store: Store, log: LakeLog, tables: DeltaTables) -> None:
+        self._store, self._log, self._tables = store, log, tables
+
+    def compact(self, dataset: Dataset, before: str | None = None) -> Compacted:
+        """Merge each closed month with several files. Raises PastChanged rather than show other rows."""
+        if before is not None and not (len(before) == MONTH_LENGTH and before[4] == "-"):
+            raise BadInput("before", "not a month", 'give it as "YYYY-MM"')
+        return RETRY.copy()(self._compact_once, dataset, before)
+
+    def _compact_once(self, dataset: Dataset, before: str | None) -> Compacted:
+        base = self._log.head()
+        pins: dict[str, int] = {}
+        merged: list[DataFile] = []
+        made: list[NewFile] = []
+        for table in (dataset.name, gap_table_name(dataset.name)):
+            months = self._mergeable(table, base, before)
+            if not months:
+                continue
+            old = [file for files in months.values() for file in files]
+            new = each(partial(self._merge, dataset, table), months.items())
+            pins[table] = self._tables.commit(
+                table, table_schema(dataset, table), base.tables.get(table), new, old, note="compact"
+            )
+            merged, made = merged + old, made + new
+        entry = base
+        if pins:
+            counts = {"files_before": len(merged), "files_after": len(made)}
+            entry = self._log.append(base, pins, operation="compact", run_id="", dataset=dataset.name, counts=counts)
+        return Compacted(
+            dataset.name, entry.version, bool(pins), len(merged), len(made), sum(file.rows for file in made)
+        )
+
+    def _mergeable(self, table: str, base: Entry, before: str | None) -> dict[str, list[DataFile]]:
+        months: dict[str, list[DataFile]] = defaultdict(list)
+        prefix = f"{self._store.path(table_key(table))}/"
+        for file in self._tables.state(table, base.tables.get(table)).files:
+            months[month_of_file(file.path.removeprefix(prefix))].append(file)
+        cut = before or max(months, default="")
+        return {month: files for month, files in sorted(months.items()) if month < cut and len(files) > 1}
+
+    def _merge(self, dataset: Dataset, table: str, month: tuple[str, list[DataFile]]) -> NewFile:
+        name, files = month
+        schema = table_schema(dataset, table)
+        rows = pa.concat_tables([pq.read_table(file.path, schema=schema, partitioning=None) for file in files])
+        order = sorted_by(
+            rows[dataset.entity if table == dataset.name else "partition"], as_micros(rows["available_at"])
+        )
+        new = write_file(self._store, table_key(table), name, rows.take(pa.array(order)))
+        path = str(self._store.path(f"{table_key(table)}/{new.name}"))
+        if self._digest(schema, [DataFile(path, new.rows, new.size, new.lo, new.hi)]) != self._digest(schema, files):
+            raise PastChanged(
+                f"{table}: the merged file of {name} does not hold the rows of its parts; nothing was published"
+            )
+        return new
+
+    @staticmethod
+    def _digest(schema: pa.Schema, files: list[DataFile]) -> tuple[int, ...]:
+        """A digest of the multiset of rows over every column: count, sum and xor of row hashes."""
+        with calculator() as sql:
+            hashes = f"SELECT hash({columns(schema.names)}) AS row FROM {reading(files)}"
+            found = sql.sql(f"SELECT count(*), sum(row::HUGEINT), bit_xor(row) FROM ({hashes})").fetchall()
+        return tuple(found[0])

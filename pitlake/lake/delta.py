@@ -1,0 +1,191 @@
+"""The Delta tables below the lake: what files a Delta version holds, and committing one as a compare-and-swap.
+
+A Delta version becomes visible only when the lake log pins it; pins are given to these functions, never looked up.
+Called by publish, compaction, vacuum and the lake's snapshots.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Schema
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction
+
+from pitlake import clock
+from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
+from pitlake.errors import LakeConflict, LakeError, PastChanged
+from pitlake.lake.files import MONTH_COLUMN, NewFile, ceil_millis, floor_millis, month_of_file
+from pitlake.lake.manifest import DataFile, TableState
+from pitlake.lake.store import Store
+
+EMPTY = TableState()
+MOST_STATES = 512
+CONFIGURATION: dict[str, str | None] = {
+    "delta.logRetentionDuration": "interval 36500 days",
+    "delta.deletedFileRetentionDuration": "interval 36500 days",
+    "delta.enableExpiredLogCleanup": "false",
+    "delta.checkpointInterval": "20",
+}
+
+
+def table_key(table: str) -> str:
+    """Where a lake table lies below the root: gap tables beside row tables, so that no dataset name can meet them."""
+    return table if table.startswith("gaps/") else f"tables/{table}"
+
+
+def table_schema(dataset: Dataset, table: str) -> pa.Schema:
+    """What the Parquet files of a table hold."""
+    return GAP_SCHEMA if table == gap_table_name(dataset.name) else dataset.arrow_schema
+
+
+class DeltaTables:
+    """The Delta tables of one lake. States are cached: what a Delta version holds never changes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._states: dict[tuple[str, int], TableState] = {}
+
+    def state(self, table: str, version: int | None) -> TableState:
+        """The files of one Delta version of a table; none for a table that is not pinned."""
+        if version is None:
+            return EMPTY
+        known = self._states.get((table, version))
+        if known is None:
+            if len(self._states) >= MOST_STATES:
+                self._states.clear()
+            known = self._states[table, version] = self._load(table, version)
+        return known
+
+    def latest(self, table: str) -> int | None:
+        """The newest Delta version of a table, pinned or not; None when there is no such table."""
+        opened = self._open(table)
+        return None if opened is None else opened.version()
+
+    def commit(
+        self,
+        table: str,
+        schema: pa.Schema,
+        base: int | None,
+        added: Sequence[NewFile],
+        removed: Sequence[DataFile] = (),
+        note: str = "",
+    ) -> int:
+        """Commit on top of the pinned version `base` and return the new Delta version, made visible by nobody yet.
+
+        Versions after `base` that no entry pins (crashed or overtaken writers) are undone in the same commit.
+        Raises LakeConflict when another writer commits first, PastChanged when the result is not what it must be.
+        """
+        delta = self._open(table) or self._create(table, schema)
+        latest = delta.version()
+        if Schema.from_arrow(_stored(schema)) != delta.schema():
+            raise LakeError(f"table {table} was written with other columns than its contract has now")
+        pinned = self._by_name(table, base)
+        live = pinned if latest == base else self._by_name(table, latest)
+        gone = {self._name(table, file.path) for file in removed}
+        undone = [file for name, file in live.items() if name not in pinned or name in gone]
+        restored = [file for name, file in pinned.items() if name not in live and name not in gone]
+        same_rows = len(undone) == len(gone) and not restored and bool(gone)
+        actions = [
+            *(_add(file.name, file, same_rows) for file in added),
+            *(_add(self._name(table, file.path), file, same_rows) for file in restored),
+            *(_remove(self._name(table, file.path), file.size, same_rows) for file in undone),
+        ]
+        self._swap(delta, table, schema, actions, note)
+        self._prove(table, latest + 1, pinned, added, gone)
+        return latest + 1
+
+    def _swap(self, delta: DeltaTable, table: str, schema: pa.Schema, actions: list[Any], note: str) -> None:
+        properties = CommitProperties(custom_metadata={"note": note}, max_commit_retries=0)
+        try:
+            delta.create_write_transaction(
+                actions, "append", Schema.from_arrow(_stored(schema)), [MONTH_COLUMN], commit_properties=properties
+            )
+        except CommitFailedError:
+            raise LakeConflict(f"another writer committed to {table} first; nothing was published, run again") from None
+        log = self._store.path(f"{table_key(table)}/_delta_log")
+        self._store.sync(log / f"{delta.version() + 1:020d}.json", log)
+
+    def _prove(
+        self, table: str, version: int, pinned: dict[str, DataFile], added: Sequence[NewFile], gone: set[str]
+    ) -> None:
+        now = {name: (file.rows, file.size) for name, file in self._by_name(table, version).items()}
+        due = {name: (file.rows, file.size) for name, file in pinned.items() if name not in gone}
+        due |= {file.name: (file.rows, file.size) for file in added}
+        if now != due:
+            raise PastChanged(
+                f"Delta version {version} of {table} does not hold the files it must; nothing was published"
+            )
+
+    def _open(self, table: str, version: int | None = None) -> DeltaTable | None:
+        try:
+            return DeltaTable(str(self._store.path(table_key(table))), version=version)
+        except TableNotFoundError:
+            return None
+
+    def _create(self, table: str, schema: pa.Schema) -> DeltaTable:
+        path = self._store.path(table_key(table))
+        path.mkdir(parents=True, exist_ok=True)
+        try:
+            return DeltaTable.create(
+                str(path), Schema.from_arrow(_stored(schema)), partition_by=[MONTH_COLUMN], configuration=CONFIGURATION
+            )
+        except DeltaError:
+            opened = self._open(table)
+            if opened is None:
+                raise
+            return opened
+
+    def _load(self, table: str, version: int) -> TableState:
+        opened = self._open(table, version)
+        if opened is None:
+            raise LakeError(f"Delta version {version} of {table} is missing; restore the lake from a copy")
+        actions = pa.table(opened.get_add_actions(flatten=True))
+        if not actions.num_rows:
+            return EMPTY
+        names = ("path", "num_records", "size_bytes", "min.available_at", "max.available_at")
+        root = self._store.path(table_key(table))
+        facts = zip(*(actions[name].to_pylist() for name in names), strict=True)
+        return TableState(tuple(sorted((_data_file(str(root), *fact) for fact in facts), key=lambda file: file.path)))
+
+    def _by_name(self, table: str, version: int | None) -> dict[str, DataFile]:
+        return {self._name(table, file.path): file for file in self.state(table, version).files}
+
+    def _name(self, table: str, path: str) -> str:
+        return path.removeprefix(f"{self._store.path(table_key(table))}/")
+
+
+def _data_file(root: str, name: str, rows: int, size: int, lo: datetime | None, hi: datetime | None) -> DataFile:
+    if lo is None or hi is None:
+        raise LakeError(f"{name} has no bounds of available_at in its Delta log; it was not written by pitlake")
+    return DataFile(f"{root}/{name}", rows, size, lo.astimezone(timezone.utc), hi.astimezone(timezone.utc))
+
+
+def _stored(schema: pa.Schema) -> pa.Schema:
+    return schema.append(pa.field(MONTH_COLUMN, pa.string()))
+
+
+def _add(name: str, file: NewFile | DataFile, same_rows: bool) -> AddAction:
+    stats = {
+        "numRecords": file.rows,
+        "minValues": {clock.AVAILABLE_AT: _millis(floor_millis(file.lo))},
+        "maxValues": {clock.AVAILABLE_AT: _millis(ceil_millis(file.hi))},
+        "nullCount": {clock.AVAILABLE_AT: 0},
+    }
+    partition = {MONTH_COLUMN: month_of_file(name)}
+    return AddAction(name, file.size, partition, _now_millis(), data_change=not same_rows, stats=json.dumps(stats))
+
+
+def _remove(name: str, size: int, same_rows: bool) -> RemoveAction:
+    partition: dict[str, str | None] = {MONTH_COLUMN: month_of_file(name)}
+    return RemoveAction(name, not same_rows, _now_millis(), size, partition)
+
+
+def _now_millis() -> int:
+    return clock.micros(clock.now()) // 1000
+
+
+def _millis(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

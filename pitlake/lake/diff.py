@@ -1,0 +1,158 @@
+"""What of a stage is new: each staged row and gap against all that one lake version holds of the same record.
+
+This is the one place that decides when a content became available. Nothing is written here; called by publish.
+
+A row whose identity the lake has never seen keeps its staged available_at. A row seen before is compared with the
+newest revision the lake had as of the observation: the same content is unchanged, other content is a new revision,
+available at the source's date of the change (the contract's revised_at) where that is later, else when observed.
+In a source-dated history (revised_at = "available_at") each instant of an identity is a statement of its own: it is
+unchanged when the lake has that very statement, and only other content under the same instant is dated by observation.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pitlake import clock
+from pitlake.contract import Dataset
+from pitlake.lake.manifest import TableState
+from pitlake.lake.query import calculator, columns, quoted, reading
+from pitlake.lake.repeats import Positions, as_micros, as_numbers
+from pitlake.lake.stage import Staged
+
+HISTORY = "available_at"
+NEVER = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """Staged rows to publish: their positions (ascending), their available_at in microseconds, and which of them are
+    revisions dated otherwise than staged.
+    """
+
+    positions: Positions
+    available: Positions
+    revised: npt.NDArray[np.bool_]
+
+
+class Verdict:
+    """Per staged row: whether the lake knows it, when it became available (microseconds), and whether that was judged
+    here. At first nothing is known and every row is dated as staged, but for records seen twice in the stage.
+    """
+
+    def __init__(self, staged: Staged) -> None:
+        self.known = np.zeros(staged.rows.num_rows, bool)
+        self.known[staged.repeats.again] = True
+        self.available = staged.available.copy()
+        self.revised = np.zeros(staged.rows.num_rows, bool)
+
+    def new_rows(self) -> NewRows:
+        """What is left to publish."""
+        positions = np.flatnonzero(~self.known)
+        return NewRows(positions, self.available[positions], self.revised[positions])
+
+
+def new_rows(staged: Staged, state: TableState, observed_at: datetime) -> NewRows:
+    """The staged rows the lake version `state` doesn't have yet."""
+    verdict = Verdict(staged)
+    if state.files and staged.rows.num_rows:
+        judge = _against_history if staged.dataset.revised_at == HISTORY else _against_newest
+        judge(staged, state, observed_at, verdict)
+    return verdict.new_rows()
+
+
+def new_gaps(staged: Staged, state: TableState) -> Positions:
+    """Positions of the staged gaps the lake version doesn't have: a gap is its type, reason and locator."""
+    if not staged.gaps.num_rows:
+        return np.empty(0, np.int64)
+    key = ("gap_type", "reason", "locator")
+    gaps = staged.gaps.select(key).append_column("position", pa.array(np.arange(staged.gaps.num_rows)))
+    known = f"WHERE NOT EXISTS (FROM {reading(state.files)} k WHERE {_same(key, key, 's', 'k')})" if state.files else ""
+    with calculator(staged=gaps) as sql:
+        first = f"SELECT min(position) AS position FROM staged s {known} GROUP BY {columns(key)} ORDER BY position"
+        return as_numbers(sql.sql(first).to_arrow_table()["position"])
+
+
+def _against_newest(
+    staged: Staged,
+    state: TableState,
+    observed_at: datetime,
+    verdict: Verdict,
+) -> None:
+    dataset = staged.dataset
+    order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in dataset.revision_order)
+    query = f"""
+        SELECT s._position AS position, e.available_at <= $observed AS seen, e.available_at AS newest,
+            e.content_hash = s._hash AS same,
+            bool_or(same AND e.available_at = $observed) OVER (PARTITION BY s._position) AS stated
+        FROM staged s JOIN {reading(state.files)} e ON {_same_identity(dataset)}
+        QUALIFY row_number() OVER (PARTITION BY s._position ORDER BY seen DESC, {order}) = 1"""
+    found = _ask(query, staged, dataset.identity, observed_at)
+    position, seen, same, stated = (found[name].to_numpy() for name in ("position", "seen", "same", "stated"))
+    unchanged = (seen & same) | stated
+    verdict.known[position[unchanged]] = True
+    at, observed = position[~unchanged], clock.micros(observed_at)
+    newest = np.where(seen, as_micros(found["newest"]), NEVER)[~unchanged]
+    dated = _revised_at(staged)[at]
+    proven = (dated > newest) & (dated <= observed)
+    verdict.available[at] = np.where(proven, np.maximum(dated, verdict.available[at]), observed)
+    verdict.revised[at] = True
+
+
+def _against_history(
+    staged: Staged,
+    state: TableState,
+    observed_at: datetime,
+    verdict: Verdict,
+) -> None:
+    dataset = staged.dataset
+    query = f"""
+        SELECT s._position AS position,
+            bool_or(e.available_at = s.available_at) AS dated,
+            bool_or(e.content_hash = s._hash AND (e.available_at = s.available_at
+                OR (e.available_at > s.available_at AND e.available_at = e.observed_at))) AS stated
+        FROM staged s JOIN {reading(state.files)} e ON {_same_identity(dataset)}
+        GROUP BY s._position"""
+    found = _ask(query, staged, (*dataset.identity, "available_at"), observed_at)
+    position, dated, stated = (found[name].to_numpy() for name in ("position", "dated", "stated"))
+    verdict.known[position[dated & stated]] = True
+    changed = np.sort(position[dated & ~stated])
+    hashes = pc.dictionary_encode(staged.content_hash.take(pa.array(changed))).combine_chunks().indices.to_numpy()
+    _, first = np.unique(hashes, return_index=True)
+    verdict.known[np.delete(changed, first)] = True
+    verdict.available[changed] = clock.micros(observed_at)
+    verdict.revised[changed] = True
+
+
+def _ask(query: str, staged: Staged, names: Iterable[str], observed_at: datetime) -> dict[str, pa.ChunkedArray]:
+    table = staged.rows.select(list(names)).append_column("_hash", staged.content_hash)
+    table = table.append_column("_position", pa.array(np.arange(table.num_rows)))
+    with calculator(staged=table) as sql:
+        parameters = {"observed": observed_at} if "$observed" in query else {}
+        found = sql.sql(query, params=parameters).to_arrow_table()
+    return dict(zip(found.column_names, found.columns, strict=True))
+
+
+def _revised_at(staged: Staged) -> Positions:
+    """The source's own date of the content, in microseconds; NEVER where it states none."""
+    if not staged.dataset.revised_at:
+        return np.full(staged.rows.num_rows, NEVER)
+    return as_micros(staged.rows[staged.dataset.revised_at], null=NEVER)
+
+
+def _same_identity(dataset: Dataset) -> str:
+    required = [name for name in dataset.identity if not dataset.arrow_schema.field(name).nullable]
+    return _same(dataset.identity, required, "s", "e")
+
+
+def _same(names: Iterable[str], never_null: Iterable[str], left: str, right: str) -> str:
+    plain = frozenset(never_null)
+    return " AND ".join(
+        f"{left}.{quoted(name)} {'=' if name in plain else 'IS NOT DISTINCT FROM'} {right}.{quoted(name)}"
+        for name in names
+    )

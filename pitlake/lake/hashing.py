@@ -1,0 +1,130 @@
+"""content_hash: 16 bytes of SHA-256 over one unambiguous encoding of a row's business columns, a column at a time.
+
+The encoding is ours alone, so no library's way of printing a value can change a hash. Tests pin it with golden values
+and a slow plain-Python twin. Which columns are hashed is the contract's business; called by publish and audit.
+
+Encoding of a row, columns in contract order: first a head of fixed width, then the texts one after another.
+In the head a text or list has 4 bytes (length in bytes, -1 when null), any other value 9 (1 and 8 bytes of value, or
+0 and zeros when null). Values are little-endian: integers and booleans as such, instants in microseconds and dates in
+days since 1970, floats as IEEE 754 with -0.0 as 0.0 and one NaN. A list is its elements, each a length and a text or,
+where they are numbers, a value as in the head.
+"""
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pitlake.lake.parallel import in_blocks
+
+HASH_BYTES = 16
+# Above this mean length hashlib beats DuckDB: its per-row cost is paid back by the processor's SHA instructions.
+LONG_ROW_BYTES = 1_000
+
+_LENGTH = np.dtype("<i4")
+_VALUE = np.dtype([("present", "u1"), ("value", "<i8")])
+_NO_BYTES = pa.scalar(b"", pa.large_binary())
+_local = threading.local()
+
+
+def content_hashes(table: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
+    """The 16-byte hash of every row over `columns`, in row order."""
+    content = table.select(list(columns))
+    chunks = in_blocks(_hash_block, content)
+    return pa.chunked_array(chunks, pa.binary())
+
+
+def _hash_block(block: pa.Table, _: int) -> pa.Array:
+    encoded = encode_rows(block)
+    if encoded.nbytes > LONG_ROW_BYTES * len(encoded):
+        return _hash_long(encoded)
+    connection = getattr(_local, "connection", None)
+    if connection is None:
+        connection = _local.connection = duckdb.connect(":memory:", config={"threads": 1})
+    connection.register("block", pa.table({"row": encoded}))
+    digests = connection.sql(f"SELECT unhex(left(sha256(row), {2 * HASH_BYTES})) AS hash FROM block").to_arrow_table()
+    connection.unregister("block")
+    return digests["hash"].combine_chunks()
+
+
+def _hash_long(encoded: pa.LargeBinaryArray) -> pa.Array:
+    _, offsets, data = encoded.buffers()
+    stops = np.frombuffer(offsets, "<i8", len(encoded) + 1, encoded.offset * 8).tolist()
+    content, sha256 = memoryview(data), hashlib.sha256
+    digests = [sha256(content[start:stop]).digest()[:HASH_BYTES] for start, stop in pairwise(stops)]
+    return pa.array(digests, pa.binary())
+
+
+def encode_rows(table: pa.Table) -> pa.LargeBinaryArray:
+    """The encoding of every row of a table that holds exactly the columns to be hashed, in order."""
+    columns = [column.combine_chunks() for column in table.columns]
+    texts = [(_list_bytes(c) if pa.types.is_list(c.type) else c) if _has_length(c.type) else None for c in columns]
+    layout = np.dtype([(str(i), _VALUE if text is None else _LENGTH) for i, text in enumerate(texts)])
+    head = np.zeros(table.num_rows, layout)
+    for index, (column, text) in enumerate(zip(columns, texts, strict=True)):
+        if text is None:
+            head[str(index)] = _values(column)
+        else:
+            head[str(index)] = pc.binary_length(text).fill_null(-1).to_numpy(zero_copy_only=False)
+    parts = [_fixed_width(head), *(_without_nulls(text) for text in texts if text is not None)]
+    return pc.binary_join_element_wise(*parts, _NO_BYTES)
+
+
+def _has_length(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_list(kind))
+
+
+def _values(column: pa.Array) -> npt.NDArray[Any]:
+    values = np.zeros(len(column), _VALUE)
+    values["present"] = column.is_valid().to_numpy(zero_copy_only=False)
+    values["value"] = _as_int64(column)
+    return values
+
+
+def _as_int64(column: pa.Array) -> npt.NDArray[np.int64]:
+    kind = column.type
+    if pa.types.is_floating(kind):
+        column = column.cast(pa.float64())
+        floats: npt.NDArray[np.float64] = column.fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0  # folds -0.0
+        floats[np.isnan(floats)] = np.nan
+        return floats.view("<i8")
+    if pa.types.is_date32(kind):
+        column = column.cast(pa.int32())
+    integers: npt.NDArray[np.int64] = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    return integers
+
+
+def _list_bytes(column: pa.ListArray) -> pa.LargeBinaryArray:
+    elements = column.flatten()
+    encoded = _text_elements(elements) if pa.types.is_string(elements.type) else _fixed_width(_values(elements))
+    counts = pc.list_value_length(column)
+    stops = np.concatenate([[0], np.cumsum(counts.fill_null(0).to_numpy(zero_copy_only=False))])
+    starts = np.frombuffer(encoded.buffers()[1], "<i8", len(encoded) + 1, encoded.offset * 8)
+    joined = pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(column), [None, pa.py_buffer(starts[stops]), encoded.buffers()[2]]
+    )
+    return pc.if_else(column.is_valid(), joined, pa.scalar(None, pa.large_binary()))
+
+
+def _text_elements(elements: pa.Array) -> pa.LargeBinaryArray:
+    lengths = pc.binary_length(elements).fill_null(-1).to_numpy(zero_copy_only=False)
+    return pc.binary_join_element_wise(_fixed_width(lengths.astype(_LENGTH)), _without_nulls(elements), _NO_BYTES)
+
+
+def _without_nulls(text: pa.Array) -> pa.LargeBinaryArray:
+    binary = text.cast(pa.large_binary())
+    return binary.fill_null(_NO_BYTES) if binary.null_count else binary
+
+
+def _fixed_width(head: npt.NDArray[Any]) -> pa.LargeBinaryArray:
+    offsets = np.arange(0, (len(head) + 1) * head.itemsize, head.itemsize, dtype="<i8")
+    return pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(head), [None, pa.py_buffer(offsets), pa.py_buffer(head.view("u1"))]
+    )

@@ -1,0 +1,120 @@
+"""The lake's door for Python: open a root, stage and publish, look at versions, take snapshots, compact, vacuum.
+
+Everything is done by the modules beside this one; here they are only put together. Called by the resources, the
+command line, sessions and tests.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from pitlake import datasets
+from pitlake.contract import Dataset
+from pitlake.errors import VersionVacuumed
+from pitlake.lake.compact import Compacted, Compactor
+from pitlake.lake.delta import DeltaTables
+from pitlake.lake.log import Entry, LakeLog
+from pitlake.lake.manifest import Snapshot, TableState
+from pitlake.lake.publish import Published, Publisher
+from pitlake.lake.stage import Stage, remove_stale
+from pitlake.lake.store import Store, resolve_root
+from pitlake.lake.vacuum import DEFAULT_KEEP, GRACE, Vacuumed, vacuum
+
+
+class Lake:
+    """One lake. Opening it touches nothing; the first stage makes it.
+
+    root: a directory or file:// URL; default $PITLAKE_LAKE, else ./.pitlake/lake.
+    """
+
+    def __init__(self, root: str | Path | None = None) -> None:
+        self._store = Store(resolve_root(root))
+        self._log = LakeLog(self._store)
+        self._tables = DeltaTables(self._store)
+
+    @property
+    def root(self) -> Path:
+        """The lake's directory."""
+        return self._store.root
+
+    def start(self) -> None:
+        """Make the lake, with no tables in it, unless it is there."""
+        self._log.start()
+
+    def head(self) -> int:
+        """The newest version. Raises LakeNotFound when there is no lake at the root."""
+        return self._log.head().version
+
+    def entry(self, version: int | None = None) -> Entry:
+        """What the log says of a version (default: the newest). Raises LakeNotFound."""
+        return self._log.entry(version)
+
+    def versions(self) -> Iterator[Entry]:
+        """Every version's log entry, newest first."""
+        return self._log.entries()
+
+    def snapshot(self, version: int | None = None) -> Snapshot:
+        """The files of one version (default: the newest); each table is looked up when first asked for.
+
+        Raises LakeNotFound for a version there never was, VersionVacuumed for one whose files were removed.
+        """
+        entry = self._log.entry(version)
+        pinned = PinnedTables(self._tables, entry.tables)
+        if self._log.is_vacuumed(entry.version):
+            missing = {table: _missing(state) for table, state in pinned.items()}
+            if any(missing.values()):
+                raise VersionVacuumed(entry.version, {table: count for table, count in missing.items() if count})
+        return Snapshot(entry.version, pinned)
+
+    def stage(self, dataset: Dataset | str, run_id: str) -> Stage:
+        """A place for one run's rows and gaps of one dataset; use as a context manager. Makes the lake if need be."""
+        self._log.start()
+        remove_stale(self._store)
+        return Stage(self._store, datasets.get(dataset) if isinstance(dataset, str) else dataset, run_id)
+
+    def publish(self, stage: Stage, observed_at: datetime | None = None) -> Published:
+        """Audit a stage and publish it as one new version. See `Publisher.publish` for what is raised."""
+        return Publisher(self._store, self._log, self._tables).publish(stage.load(), observed_at)
+
+    def compact(self, dataset: Dataset | str, before: str | None = None) -> Compacted:
+        """Merge the files of a dataset's closed months, its gaps' too, into one a month, as one new version.
+
+        `before`: the first New York month ("YYYY-MM") to leave alone; default the newest one with rows.
+        """
+        contract = datasets.get(dataset) if isinstance(dataset, str) else dataset
+        return Compactor(self._store, self._log, self._tables).compact(contract, before)
+
+    def vacuum(
+        self,
+        keep: timedelta = DEFAULT_KEEP,
+        keep_versions: Collection[int] = (),
+        *,
+        grace: timedelta = GRACE,
+        dry_run: bool = True,
+    ) -> Vacuumed:
+        """Remove files no kept version needs. A dry run, the default, only says which. See `pitlake.lake.vacuum`."""
+        return vacuum(
+            self._store, self._log, self._tables, keep=keep, keep_versions=keep_versions, grace=grace, dry_run=dry_run
+        )
+
+
+class PinnedTables(Mapping[str, TableState]):
+    """The tables a log entry pins; a table's files are looked up when first asked for, so few tables open fast."""
+
+    def __init__(self, tables: DeltaTables, pins: Mapping[str, int]) -> None:
+        self._tables, self._pins = tables, pins
+
+    def __getitem__(self, table: str) -> TableState:
+        return self._tables.state(table, self._pins[table])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._pins)
+
+    def __len__(self) -> int:
+        return len(self._pins)
+
+
+def _missing(state: TableState) -> str:
+    """How many files of a table are gone, as "n of m"; empty when none is."""
+    gone = sum(not Path(file.path).exists() for file in state.files)
+    return f"{gone} of {len(state.files)}" if gone else ""

@@ -1,0 +1,148 @@
+"""The lake's own log: one small file per lake version, written only if absent. It alone makes a commit visible.
+
+An entry pins one Delta version per table, so many tables move in one atomic step; a Delta commit that no entry pins is
+invisible. What the pinned versions hold is not known here. Called by the lake and by everything that commits.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+
+from pitlake import clock
+from pitlake.errors import LakeConflict, LakeError, LakeNotFound
+from pitlake.lake.store import Store
+
+LOG = "_lake/log"
+VACUUMED = "_lake/vacuumed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One lake version. `tables` maps every table there is to its Delta version; `counts` is what the commit did."""
+
+    version: int
+    parent: int
+    committed_at: datetime
+    run_id: str
+    operation: str
+    dataset: str
+    tables: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> bytes:
+        """The entry as the log keeps it."""
+        return json.dumps({**asdict(self), "committed_at": clock.iso(self.committed_at)}, indent=1).encode()
+
+    @classmethod
+    def from_json(cls, content: bytes) -> "Entry":
+        """The entry that the log kept. Raises LakeError when the file is not one."""
+        try:
+            fields = json.loads(content)
+            return cls(**{**fields, "committed_at": clock.instant(fields["committed_at"], "committed_at")})
+        except (ValueError, TypeError, KeyError):
+            raise LakeError("a log entry of the lake is damaged; restore the file from a copy of the lake") from None
+
+
+class LakeLog:
+    """The versions of one lake, numbered from 0 without holes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._seen = 0
+
+    def head(self) -> Entry:
+        """The newest entry. Raises LakeNotFound when there is no lake at the root."""
+        if not self._exists(self._seen):
+            self._seen = 0
+            if not self._exists(0):
+                raise LakeNotFound(f"there is no lake at {self._store.root}; name another root or publish to this one")
+        self._seen = self._newest(self._seen)
+        return self._read(self._seen)
+
+    def entry(self, version: int | None = None) -> Entry:
+        """The entry of a version (default: the newest). Raises LakeNotFound naming the newest version there is."""
+        head = self.head()
+        if version is None or version == head.version:
+            return head
+        if not 0 <= version < head.version:
+            raise LakeNotFound(f"the lake has no version {version}; the newest is {head.version}")
+        return self._read(version)
+
+    def entries(self) -> Iterator[Entry]:
+        """Every entry, newest first."""
+        for version in range(self.head().version, -1, -1):
+            yield self._read(version)
+
+    def start(self) -> None:
+        """Make the lake if there is none: version 0, with no tables. Says nothing when it is already there."""
+        first = Entry(version=0, parent=-1, committed_at=clock.now(), run_id="", operation="init", dataset="")
+        if not self._exists(0):
+            self._store.put_new(_key(0), first.to_json())
+
+    def append(
+        self,
+        base: Entry,
+        tables: Mapping[str, int],
+        *,
+        operation: str,
+        run_id: str,
+        dataset: str,
+        counts: Mapping[str, int],
+    ) -> Entry:
+        """Make Delta versions visible. `base` is the entry they were built on.
+
+        Another writer may have moved the log meanwhile: as long as it moved none of `tables` the entry is put on top.
+        Raises LakeConflict when it did.
+        """
+        while True:
+            head = self.head()
+            moved = [name for name in tables if head.tables.get(name) != base.tables.get(name)]
+            if moved:
+                raise LakeConflict(f"another writer moved {', '.join(moved)}; nothing was published, run again")
+            entry = Entry(
+                version=head.version + 1,
+                parent=head.version,
+                committed_at=clock.now(),
+                run_id=run_id,
+                operation=operation,
+                dataset=dataset,
+                tables={**head.tables, **tables},
+                counts=counts,
+            )
+            if self._store.put_new(_key(entry.version), entry.to_json()):
+                self._seen = entry.version
+                return entry
+
+    def mark_vacuumed(self, version: int) -> None:
+        """Note, before any file goes, that a version is about to lose some."""
+        self._store.put_new(_mark(version), clock.iso(clock.now()).encode())
+
+    def is_vacuumed(self, version: int) -> bool:
+        """Whether a vacuum may have taken files of a version."""
+        return self._store.exists(_mark(version))
+
+    def _exists(self, version: int) -> bool:
+        return self._store.exists(_key(version))
+
+    def _read(self, version: int) -> Entry:
+        return Entry.from_json(self._store.read(_key(version)))
+
+    def _newest(self, known: int) -> int:
+        """The last version at or after a known one: double the stride until past the end, then halve the gap."""
+        stride = 1
+        while self._exists(known + stride):
+            known, stride = known + stride, stride * 2
+        while stride > 1:
+            stride //= 2
+            if self._exists(known + stride):
+                known += stride
+        return known
+
+
+def _key(version: int) -> str:
+    return f"{LOG}/{version:020d}.json"
+
+
+def _mark(version: int) -> str:
+    return f"{VACUUMED}/{version:020d}.json"

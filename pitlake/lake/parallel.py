@@ -1,0 +1,41 @@
+"""Work cut into pieces for the processor's cores: Arrow, DuckDB and hashlib let go of Python's lock while they work.
+
+Nothing here knows what the pieces are. Called by hashing, audit and publish.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import pyarrow as pa
+
+MOST_WORKERS = 8
+BLOCK_ROWS = 65_536
+BLOCK_BYTES = 32 << 20
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+
+
+def workers() -> int:
+    """How many threads are worth starting here."""
+    return min(MOST_WORKERS, os.cpu_count() or 1)
+
+
+def each(work: Callable[[Piece], Result], pieces: Iterable[Piece]) -> list[Result]:
+    """`work` done on every piece, results in the order of the pieces; the first error is raised."""
+    todo = list(pieces)
+    if len(todo) < 2 or workers() == 1:
+        return [work(piece) for piece in todo]
+    with ThreadPoolExecutor(min(workers(), len(todo))) as pool:
+        return list(pool.map(work, todo))
+
+
+def in_blocks(work: Callable[[pa.Table, int], Result], table: pa.Table) -> list[Result]:
+    """`work` done on slices of a table that fit the caches, in row order, each in one piece and with its first row."""
+    if not table.num_rows:
+        return []
+    row_bytes = max(1, table.nbytes // table.num_rows)
+    size = max(1, min(BLOCK_ROWS, BLOCK_BYTES // row_bytes))
+    return each(lambda start: work(table.slice(start, size).combine_chunks(), start), range(0, table.num_rows, size))

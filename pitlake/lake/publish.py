@@ -1,0 +1,256 @@
+"""Publishing: an audited stage becomes one new lake version, or nothing at all.
+
+The order is what makes it safe: audit, difference, files forced to disk, Delta commits, proof, and last the log entry
+that alone is visible. A crash before it leaves the old version; a re-run finds out what is missing.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from pitlake import clock
+from pitlake.contract import GAP_SCHEMA, INSTANT, gap_table_name
+from pitlake.errors import BadInput, LakeConflict, PastChanged
+from pitlake.lake.audit import CheckResult, audit, enforce, freshness, past_never_changes
+from pitlake.lake.delta import DeltaTables, table_key
+from pitlake.lake.diff import NewRows, new_gaps, new_rows
+from pitlake.lake.files import NewFile, sorted_by, write_file
+from pitlake.lake.log import Entry, LakeLog
+from pitlake.lake.parallel import each
+from pitlake.lake.repeats import Positions
+from pitlake.lake.stage import Staged
+from pitlake.lake.store import Store
+
+ATTEMPTS = 20
+RETRY = Retrying(
+    retry=retry_if_exception_type(LakeConflict),
+    stop=stop_after_attempt(ATTEMPTS),
+    wait=wait_random_exponential(multiplier=0.02, max=1.0),
+    reraise=True,
+)
+
+
+@dataclass(frozen=True)
+class DayCount:
+    """What became of a partition's source records: extracted = published + unchanged + gaps."""
+
+    extracted: int
+    published: int
+    unchanged: int
+    gaps: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """What a publish did. `version` is the lake version that shows it: a new one only if `changed`.
+
+    `delta_version` is the row table's, None while the dataset has no row. `revisions` counts published rows dated
+    otherwise than staged, `gaps` the staged gaps by type and `new_gaps` those the lake did not know, `bytes` and
+    `files` what was written.
+    """
+
+    dataset: str
+    run_id: str
+    version: int
+    changed: bool
+    delta_version: int | None
+    per_day: Mapping[str, DayCount]
+    revisions: int
+    gaps: Mapping[str, int]
+    new_gaps: int
+    bytes: int
+    files: int
+    checks: tuple[CheckResult, ...]
+
+    @property
+    def total(self) -> DayCount:
+        """The counts of all partitions together."""
+        days = self.per_day.values()
+        return DayCount(*(sum(getattr(day, name) for day in days) for name in DayCount.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one lake version lacks of a stage."""
+
+    base: Entry
+    rows: NewRows
+    gaps: Positions
+
+
+class Publisher:
+    """Publishes stages into one lake."""
+
+    def __init__(self, store: Store, log: LakeLog, tables: DeltaTables) -> None:
+        self._store, self._log, self._tables = store, log, tables
+
+    def publish(self, staged: Staged, observed_at: datetime | None = None) -> Published:
+        """Audit and publish. `observed_at` (default: now) must not lie before the last record was read.
+
+        Raises GateRefused or CheckFailed when a blocking check fails, LakeConflict when other writers won too often,
+        BadInput for an observation in the future; nothing is published then.
+        """
+        observed_at = _observation(observed_at)
+        results = audit(staged, observed_at)
+        enforce(staged.dataset, results)
+        return RETRY.copy()(self._publish_once, staged, observed_at, results)
+
+    def _publish_once(self, staged: Staged, observed_at: datetime, results: tuple[CheckResult, ...]) -> Published:
+        plan = self._plan(staged, observed_at)
+        pins, files = self._commit(staged, plan, observed_at)
+        entry, unharmed = plan.base, self._past_never_changes(staged, plan.base, {**plan.base.tables, **pins})
+        revisions = int(plan.rows.revised.sum())
+        if pins:
+            counts = {"published": len(plan.rows.positions), "revisions": revisions, "gaps": len(plan.gaps)}
+            entry = self._log.append(
+                entry, pins, operation="publish", run_id=staged.run_id, dataset=staged.dataset.name, counts=counts
+            )
+        state = self._tables.state(staged.dataset.name, entry.tables.get(staged.dataset.name))
+        newest = max((file.hi for file in state.files), default=None)
+        return Published(
+            dataset=staged.dataset.name,
+            run_id=staged.run_id,
+            version=entry.version,
+            changed=bool(pins),
+            delta_version=entry.tables.get(staged.dataset.name),
+            per_day=_per_day(staged, plan.rows),
+            revisions=revisions,
+            gaps=dict(Counter(staged.gaps["gap_type"].to_pylist())),
+            new_gaps=len(plan.gaps),
+            bytes=sum(file.size for file in files),
+            files=len(files),
+            checks=(*results, unharmed, freshness(staged.dataset, newest, observed_at)),
+        )
+
+    def _plan(self, staged: Staged, observed_at: datetime) -> Plan:
+        base = self._log.head()
+        rows, gaps = staged.dataset.name, gap_table_name(staged.dataset.name)
+        return Plan(
+            base,
+            new_rows(staged, self._tables.state(rows, base.tables.get(rows)), observed_at),
+            new_gaps(staged, self._tables.state(gaps, base.tables.get(gaps))),
+        )
+
+    def _commit(self, staged: Staged, plan: Plan, observed_at: datetime) -> tuple[dict[str, int], list[NewFile]]:
+        dataset = staged.dataset
+        pins: dict[str, int] = {}
+        written: list[NewFile] = []
+        for table, schema, months in (
+            (dataset.name, dataset.arrow_schema, months_of_rows(staged, plan.rows, observed_at)),
+            (gap_table_name(dataset.name), GAP_SCHEMA, months_of_gaps(staged, plan.gaps, observed_at)),
+        ):
+            if months:
+                files = each(partial(_write_month, self._store, table), months)
+                pins[table] = self._tables.commit(table, schema, plan.base.tables.get(table), files, note=staged.run_id)
+                written += files
+        return pins, written
+
+    def _past_never_changes(self, staged: Staged, base: Entry, pins: Mapping[str, int]) -> CheckResult:
+        names = (staged.dataset.name, gap_table_name(staged.dataset.name))
+        states = [(self._tables.state(n, base.tables.get(n)), self._tables.state(n, pins.get(n))) for n in names]
+        result = past_never_changes(states)
+        if not result.passed:
+            raise PastChanged(
+                f"{staged.dataset.name}: files of lake version {base.version} would go; nothing was published"
+            )
+        return result
+
+
+Month = tuple[str, Callable[[], pa.Table]]
+
+
+def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list[Month]:
+    """The rows to publish as one table a month, built when called: stored schema, by (entity, available_at)."""
+
+    def build(chosen: Positions) -> pa.Table:
+        positions, available = rows.positions[chosen], rows.available[chosen]
+        start, count = int(positions[0]), int(positions[-1] - positions[0]) + 1
+        part, inside = staged.rows.slice(start, count), pa.array(positions - start)
+        entity = part[staged.dataset.entity]
+        order = sorted_by(entity if count == len(positions) else entity.take(inside), available)
+        taken = part.take(inside.take(pa.array(order)))
+        columns = dict(zip(taken.column_names, taken.columns, strict=True))
+        columns[clock.AVAILABLE_AT] = _instants(available[order])
+        columns[clock.OBSERVED_AT] = _instants(np.full(len(order), clock.micros(observed_at)))
+        columns["content_hash"] = staged.content_hash.slice(start, count).take(inside.take(pa.array(order)))
+        schema = staged.dataset.arrow_schema
+        return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+    return [(month, partial(build, chosen)) for month, chosen in _by_month(rows.available)]
+
+
+def months_of_gaps(staged: Staged, positions: Positions, observed_at: datetime) -> list[Month]:
+    """The gaps to publish as one table a month, built when called; undated ones may be shown when observed."""
+    if not len(positions):
+        return []
+    gaps = staged.gaps.take(pa.array(positions))
+    observed = clock.micros(observed_at)
+    available = gaps[clock.AVAILABLE_AT].cast(pa.int64()).fill_null(observed).to_numpy()
+    partitions = pa.array(staged.partitions, pa.string()).take(pa.array(staged.gap_partition[positions]))
+
+    def build(chosen: Positions) -> pa.Table:
+        found = gaps.take(pa.array(chosen))
+        columns = {
+            "dataset": pa.repeat(staged.dataset.name, len(chosen)),
+            "partition": partitions.take(pa.array(chosen)),
+            "run_id": pa.repeat(staged.run_id, len(chosen)),
+            clock.AVAILABLE_AT: _instants(available[chosen]),
+            clock.OBSERVED_AT: _instants(np.full(len(chosen), observed)),
+            **{name: found[name] for name in ("gap_type", "reason", "locator")},
+        }
+        table = pa.Table.from_arrays([columns[name] for name in GAP_SCHEMA.names], schema=GAP_SCHEMA)
+        return table.take(pa.array(sorted_by(table["partition"], available[chosen])))
+
+    return [(month, partial(build, chosen)) for month, chosen in _by_month(available)]
+
+
+def _write_month(store: Store, table: str, month: Month) -> NewFile:
+    name, build = month
+    return write_file(store, table_key(table), name, build())
+
+
+def _by_month(available: Positions) -> Iterator[tuple[str, Positions]]:
+    """New York months in order, each with the positions whose instant falls in it."""
+    if not len(available):
+        return
+    first, last = (clock.new_york_day(clock.from_micros(int(edge))) for edge in (available.min(), available.max()))
+    months = [
+        date(number // 12, number % 12 + 1, 1)
+        for number in range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
+    ]
+    starts = np.array([clock.micros(clock.start_of_new_york_day(month)) for month in months])
+    index = np.searchsorted(starts, available, side="right") - 1
+    for place, month in enumerate(months):
+        chosen = np.flatnonzero(index == place)
+        if len(chosen):
+            yield f"{month.year:04d}-{month.month:02d}", chosen
+
+
+def _per_day(staged: Staged, rows: NewRows) -> dict[str, DayCount]:
+    staged_rows = staged.per_partition(staged.row_partition)
+    published = staged.per_partition(staged.row_partition[rows.positions])
+    gaps = staged.per_partition(staged.gap_partition)
+    return {
+        name: DayCount(staged.extracted[name], published[name], staged_rows[name] - published[name], gaps[name])
+        for name in staged.partitions
+    }
+
+
+def _observation(observed_at: datetime | None) -> datetime:
+    now = clock.now()
+    if observed_at is None:
+        return now
+    moment = clock.instant(observed_at, "observed_at")
+    if moment > now:
+        raise BadInput("observed_at", "lies in the future", "give the instant the records were read")
+    return moment
+
+
+def _instants(micros: Positions) -> pa.Array:
+    return pa.array(micros).cast(INSTANT)

@@ -1,0 +1,242 @@
+"""The stage: where a run's rows and gaps wait, by partition day, until they are audited and published or thrown away.
+
+Nothing staged is ever read by readers. A stage belongs to one process: a lock the system lets go when the process
+dies tells a stage in use from one a crash left behind. What staged rows must be is judged in audit.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+
+from pitlake import clock
+from pitlake.contract import INSTANT, Dataset
+from pitlake.errors import BadInput, CheckFailed, GateRefused
+from pitlake.gate.columnar import judge
+from pitlake.lake.hashing import content_hashes
+from pitlake.lake.repeats import Positions, Repeats, as_micros, find_repeats
+from pitlake.lake.store import Store
+
+STAGING = "_staging"
+UNDATED = "undated"
+LOCK = "owner"
+# A stage gets its lock before its final name, so a nameless one this old lost its owner in between.
+NAMELESS_GRACE_SECONDS = 86_400
+
+_RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_ADDED_AT_PUBLISH = ("observed_at", "content_hash")
+
+GAP_STAGED_SCHEMA = pa.schema(
+    [pa.field(name, pa.string()) for name in ("gap_type", "reason", "locator")] + [pa.field("available_at", INSTANT)]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A source record that can't become a row. `locator` is its evidence; `available_at` None means when observed."""
+
+    gap_type: str
+    reason: str
+    locator: str
+    available_at: datetime | None = None
+
+    def as_row(self) -> dict[str, object]:
+        """The gap as a row of GAP_STAGED_SCHEMA. Raises BadInstant when available_at has no time zone."""
+        shown = None if self.available_at is None else clock.instant(self.available_at, "available_at of a gap")
+        return {"gap_type": self.gap_type, "reason": self.reason, "locator": self.locator, "available_at": shown}
+
+
+def staged_schema(dataset: Dataset) -> pa.Schema:
+    """What a staged table must hold: the business columns, then available_at, available_at_source and evidence.
+
+    Every field may be null here; the audit says which nulls are refused.
+    """
+    return pa.schema(
+        [pa.field(field.name, field.type) for field in dataset.arrow_schema if field.name not in _ADDED_AT_PUBLISH]
+    )
+
+
+@dataclass(frozen=True)
+class Staged:
+    """All that one run staged for one dataset.
+
+    `rows` and `gaps` are in partition order; `row_partition` and `gap_partition` index `partitions` (New York days as
+    YYYY-MM-DD, or "undated"). `extracted` counts the source records met per partition.
+    """
+
+    dataset: Dataset
+    run_id: str
+    partitions: tuple[str, ...]
+    rows: pa.Table
+    row_partition: Positions
+    gaps: pa.Table
+    gap_partition: Positions
+    extracted: dict[str, int]
+
+    @cached_property
+    def content_hash(self) -> pa.ChunkedArray:
+        """The content hash of every staged row."""
+        return content_hashes(self.rows, self.dataset.content_columns)
+
+    @cached_property
+    def repeats(self) -> Repeats:
+        """Which staged rows tell of one record twice."""
+        return find_repeats(self.dataset, self.rows, self.content_hash)
+
+    @cached_property
+    def available(self) -> Positions:
+        """available_at of every staged row, in microseconds; null is 0."""
+        return as_micros(self.rows[clock.AVAILABLE_AT])
+
+    def per_partition(self, index: Positions) -> dict[str, int]:
+        """How many of the given partition indexes fall on each partition."""
+        return dict(zip(self.partitions, np.bincount(index, minlength=len(self.partitions)).tolist(), strict=True))
+
+
+class Stage:
+    """One run's stage for one dataset; a context manager that removes it at the end, whatever happened."""
+
+    def __init__(self, store: Store, dataset: Dataset, run_id: str) -> None:
+        if not _RUN_ID.fullmatch(run_id):
+            raise BadInput(
+                "run_id", "not a name a folder can have", "use letters, digits, dots, dashes and underscores"
+            )
+        self.dataset, self.run_id = dataset, run_id
+        self._files: list[tuple[str, str, Path]] = []
+        self._extracted: dict[str, int] = {}
+        self._folder, self._lock = _claim(store.path(f"{STAGING}/{run_id}"), dataset.name)
+
+    def add(self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[Gap] = (), *, extracted: int) -> None:
+        """Stage what was extracted for a New York day (None: records without any date, or an unpartitioned dataset).
+
+        May be called many times a day. `extracted` counts the source records met, independently of what they became.
+        Raises GateRefused or CheckFailed when the columns are not those of the contract.
+        """
+        if day is None and self.dataset.partitioned and rows is not None and rows.num_rows:
+            raise BadInput("day", f"rows of {self.dataset.name} belong to a New York day", "give the partition's date")
+        partition = UNDATED if day is None else day.isoformat()
+        self._extracted[partition] = self._extracted.get(partition, 0) + extracted
+        if rows is not None and rows.num_rows:
+            self._write(partition, "rows", self._typed(rows))
+        listed = [gap.as_row() for gap in gaps]
+        if listed:
+            self._write(partition, "gaps", pa.Table.from_pylist(listed, GAP_STAGED_SCHEMA))
+
+    def load(self) -> Staged:
+        """Everything staged so far, mapped from disk, in partition order."""
+        partitions = tuple(sorted(self._extracted))
+        rows, row_partition = self._read("rows", partitions, staged_schema(self.dataset))
+        gaps, gap_partition = self._read("gaps", partitions, GAP_STAGED_SCHEMA)
+        return Staged(
+            self.dataset, self.run_id, partitions, rows, row_partition, gaps, gap_partition, dict(self._extracted)
+        )
+
+    def close(self) -> None:
+        """Throw the stage away."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        with suppress(OSError):
+            self._folder.parent.rmdir()
+        os.close(self._lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _typed(self, rows: pa.Table) -> pa.Table:
+        due = staged_schema(self.dataset)
+        if [(field.name, field.type) for field in rows.schema] == [(field.name, field.type) for field in due]:
+            return pa.Table.from_arrays(rows.columns, schema=due)
+        violations = judge(rows, None, self.dataset.json_columns)
+        if violations:
+            raise GateRefused(self.dataset.name, violations.codes)
+        wrong = sorted({f"{f.name} {f.type}" for f in rows.schema} ^ {f"{f.name} {f.type}" for f in due})
+        raise CheckFailed(self.dataset.name, "schema", {"columns": ", ".join(wrong) or "in another order"})
+
+    def _write(self, partition: str, kind: str, table: pa.Table) -> None:
+        path = self._folder / f"{partition}.{len(self._files):06d}.{kind}.arrow"
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        self._files.append((kind, partition, path))
+
+    def _read(self, kind: str, partitions: tuple[str, ...], schema: pa.Schema) -> tuple[pa.Table, Positions]:
+        tables, index = [schema.empty_table()], [np.empty(0, np.int64)]
+        for partition, path in sorted((partition, path) for wanted, partition, path in self._files if wanted == kind):
+            tables.append(pa.ipc.open_file(pa.memory_map(str(path))).read_all())
+            index.append(np.full(tables[-1].num_rows, partitions.index(partition)))
+        return pa.concat_tables(tables), np.concatenate(index)
+
+
+def remove_stale(store: Store) -> list[str]:
+    """Remove the stages of dead processes; returns what was removed, as keys."""
+    removed = []
+    for folder in _stages(store.path(STAGING)):
+        handle = _lock_if_free(folder)
+        if handle is None:
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
+        removed.append(store.key(folder))
+        with suppress(OSError):
+            folder.parent.rmdir()
+    return removed
+
+
+def _claim(parent: Path, name: str) -> tuple[Path, int]:
+    """A new folder with this process's lock in it. It appears under its final name only once it is locked."""
+    while True:
+        parent.mkdir(parents=True, exist_ok=True)
+        try:
+            nameless = Path(tempfile.mkdtemp(prefix=".", dir=parent))
+            break
+        except FileNotFoundError:
+            continue
+    handle = os.open(nameless / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.write(handle, f"{os.getpid()}\n".encode())
+    final = parent / f"{name}.{nameless.name.removeprefix('.')}"
+    nameless.rename(final)
+    return final, handle
+
+
+def _stages(staging: Path) -> Iterator[Path]:
+    for run in staging.iterdir() if staging.is_dir() else ():
+        with suppress(FileNotFoundError, NotADirectoryError):
+            yield from list(run.iterdir())
+
+
+def _lock_if_free(folder: Path) -> int | None:
+    if folder.name.startswith("."):
+        with suppress(FileNotFoundError):
+            if time.time() - folder.stat().st_mtime > NAMELESS_GRACE_SECONDS:
+                return os.open(folder, os.O_RDONLY)
+        return None
+    try:
+        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        # Every stage has its lock before its name: without one it is half removed already.
+        with suppress(FileNotFoundError):
+            return os.open(folder, os.O_RDONLY)
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    return handle

@@ -1,0 +1,106 @@
+"""Every file access of the lake goes through here: where things lie, and how a small file is written once and for all.
+
+The root is a directory today. Small files (log entries, marks) are objects of the kept `obstore` library, so that an
+object store can take the directory's place here alone. What the files mean is not known in this module.
+"""
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+from uuid import uuid4
+
+import obstore
+from obstore.exceptions import AlreadyExistsError
+from obstore.store import LocalStore
+
+from pitlake.errors import BadInput
+
+DEFAULT_ROOT = Path(".pitlake") / "lake"
+ROOT_VARIABLE = "PITLAKE_LAKE"
+SCRATCH = "_lake/scratch"
+
+
+class StoredFile(NamedTuple):
+    """One file below the root. `modified` is seconds since the epoch, `size` bytes."""
+
+    key: str
+    size: int
+    modified: float
+
+
+def resolve_root(root: str | Path | None) -> Path:
+    """The lake's directory: the argument, else $PITLAKE_LAKE, else ./.pitlake/lake. Raises BadInput for other URLs."""
+    chosen = root or os.environ.get(ROOT_VARIABLE) or DEFAULT_ROOT
+    if isinstance(chosen, str) and "://" in chosen:
+        url = urlsplit(chosen)
+        if url.scheme != "file" or url.netloc not in ("", "localhost"):
+            raise BadInput("lake", f"{url.scheme}:// roots are not supported", "give a directory or a file:// URL")
+        chosen = unquote(url.path)
+    return Path(chosen).expanduser().absolute()
+
+
+class Store:
+    """The files below one root. Keys are relative, with forward slashes."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @cached_property
+    def _objects(self) -> LocalStore:
+        return LocalStore(self.root, mkdir=True)
+
+    def path(self, key: str) -> Path:
+        """Where a key lies on this machine."""
+        return self.root / key
+
+    def key(self, path: str | Path) -> str:
+        """The key of an absolute path below the root."""
+        return Path(path).relative_to(self.root).as_posix()
+
+    def exists(self, key: str) -> bool:
+        """Whether there is such a file or directory."""
+        return self.path(key).exists()
+
+    def read(self, key: str) -> bytes:
+        """The bytes of a small file. Raises FileNotFoundError."""
+        return bytes(obstore.get(self._objects, key).bytes())
+
+    def put_new(self, key: str, content: bytes) -> bool:
+        """Write a small file unless it is there already; says whether it was written. Atomic and durable."""
+        scratch = f"{SCRATCH}/{uuid4().hex}"
+        obstore.put(self._objects, scratch, content)
+        self.sync(self.path(scratch))
+        try:
+            obstore.rename(self._objects, scratch, key, overwrite=False)
+        except AlreadyExistsError:
+            obstore.delete(self._objects, scratch)
+            return False
+        self.sync(self.path(key).parent)
+        return True
+
+    def sync(self, *paths: Path) -> None:
+        """Force files or directories to the disk, so that nothing later on the disk refers to what is not there."""
+        for path in paths:
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def walk(self, folder: str) -> Iterator[StoredFile]:
+        """Every file below a folder, in no order; none when the folder is missing."""
+        for parent, _, names in os.walk(self.path(folder)):
+            for name in names:
+                path = Path(parent) / name
+                try:
+                    facts = path.stat()
+                except FileNotFoundError:
+                    continue
+                yield StoredFile(self.key(path), facts.st_size, facts.st_mtime)
+
+    def delete(self, key: str) -> None:
+        """Remove a file; removing one that is gone is no error."""
+        self.path(key).unlink(missing_ok=True)

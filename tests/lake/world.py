@@ -1,0 +1,189 @@
+"""A toy world for the lake's tests: one small dataset in three kinds of dating, and a slow plain-Python twin of the lake.
+
+The twin is the oracle: it keeps rows in a list and decides by loops what the lake decides in bulk.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pitlake import clock
+from pitlake.contract import Column, Dataset, gap_table_name
+from pitlake.lake import Lake
+from pitlake.lake.publish import Published
+from pitlake.lake.stage import Gap, staged_schema
+
+TOY = Dataset(
+    name="toys",
+    title="Toys",
+    summary="A toy dataset.",
+    availability="When the toy maker says.",
+    columns=(
+        Column(name="key", type="string", required=True, meaning="Toy id."),
+        Column(name="maker", type="string", meaning="Who makes it."),
+        Column(name="text", type="string", meaning="What is told of it."),
+        Column(name="revised", type="instant", meaning="When the text was last changed."),
+    ),
+    key=("key",),
+    entity="maker",
+    source_tag="neo4j_created",
+)
+WHEN_OBSERVED = TOY
+BY_COLUMN = replace(TOY, revised_at="revised")
+HISTORY = replace(TOY, revised_at="available_at")
+KINDS = {"observed": WHEN_OBSERVED, "column": BY_COLUMN, "history": HISTORY}
+
+
+class Toy(NamedTuple):
+    """One source record."""
+
+    key: str
+    text: str | None
+    available_at: datetime
+    revised: datetime | None = None
+
+    @property
+    def day(self) -> date:
+        return clock.new_york_day(self.available_at)
+
+    @property
+    def content(self) -> tuple:
+        return (self.key, self.text, self.revised)
+
+
+class Row(NamedTuple):
+    """One row of the lake, as the oracle keeps it."""
+
+    key: str
+    text: str | None
+    revised: datetime | None
+    available_at: datetime
+    observed_at: datetime
+
+
+def utc(text: str) -> datetime:
+    return clock.instant(text)
+
+
+def table(toys: Iterable[Toy], dataset: Dataset = TOY) -> pa.Table:
+    rows = [
+        {
+            "key": toy.key,
+            "maker": f"maker of {toy.key[-1:]}",
+            "text": toy.text,
+            "revised": toy.revised,
+            "available_at": toy.available_at,
+            "available_at_source": "neo4j_created",
+            "evidence": f"Toy:{toy.key}",
+        }
+        for toy in toys
+    ]
+    return pa.Table.from_pylist(rows, staged_schema(dataset))
+
+
+def by_day(toys: Iterable[Toy]) -> dict[date, list[Toy]]:
+    days: dict[date, list[Toy]] = {}
+    for toy in toys:
+        days.setdefault(toy.day, []).append(toy)
+    return days
+
+
+def publish(
+    lake: Lake,
+    toys: Iterable[Toy],
+    observed_at: datetime,
+    gaps: Mapping[date | None, list[Gap]] | None = None,
+    dataset: Dataset = TOY,
+) -> Published:
+    """One run: every toy staged for its own day, then published."""
+    gaps, days = dict(gaps or {}), by_day(toys)
+    with lake.stage(dataset, "run") as stage:
+        for day in [*days, *(day for day in gaps if day not in days)]:
+            told, missing = days.get(day, []), gaps.get(day, [])
+            stage.add(day, table(told, dataset), missing, extracted=len(told) + len(missing))
+        return lake.publish(stage, observed_at)
+
+
+def rows(lake: Lake, version: int | None = None, dataset: Dataset = TOY) -> list[Row]:
+    """Every row one version shows, sorted."""
+    found = [row for file in lake.snapshot(version).files(dataset.name) for row in _read(file.path)]
+    return ordered(Row(*(row[name] for name in Row._fields)) for row in found)
+
+
+def gaps(lake: Lake, version: int | None = None) -> list[dict]:
+    """Every gap one version shows."""
+    return [row for file in lake.snapshot(version).files(gap_table_name(TOY.name)) for row in _read(file.path)]
+
+
+def _read(path: str) -> list[dict]:
+    return pq.read_table(path, partitioning=None).to_pylist()
+
+
+def ordered(found: Iterable[Row]) -> list[Row]:
+    return sorted(found, key=lambda row: tuple(str(value) for value in row))
+
+
+def answers(found: Iterable[Row], as_of: datetime) -> dict[str, Row]:
+    """Per key the newest row with available_at <= as_of."""
+    newest: dict[str, Row] = {}
+    for row in found:
+        if row.available_at <= as_of and (row.key not in newest or newest[row.key].available_at < row.available_at):
+            newest[row.key] = row
+    return newest
+
+
+@dataclass
+class Oracle:
+    """The lake, slowly: one list of rows, one record at a time."""
+
+    kind: str
+    rows: list[Row] = field(default_factory=list)
+
+    def publish(self, toys: Iterable[Toy], observed_at: datetime) -> tuple[int, int]:
+        """Take a run's records; returns how many were published and how many were unchanged."""
+        before = list(self.rows)
+        published = unchanged = 0
+        for toy in toys:
+            available_at = self._available(toy, [row for row in before if row.key == toy.key], observed_at)
+            row = None if available_at is None else Row(*toy.content, available_at, observed_at)
+            if row is None or row in self.rows:
+                unchanged += 1
+            else:
+                self.rows.append(row)
+                published += 1
+        return published, unchanged
+
+    def _available(self, toy: Toy, known: list[Row], observed_at: datetime) -> datetime | None:
+        return self._in_history(toy, known, observed_at) if self.kind == "history" else self._now(toy, known, observed_at)
+
+    def _in_history(self, toy: Toy, known: list[Row], observed_at: datetime) -> datetime | None:
+        told = [row for row in known if row.available_at == toy.available_at]
+        corrections = [row for row in known if toy.available_at < row.available_at == row.observed_at]
+        if not told:
+            return toy.available_at
+        if any(row[:3] == toy.content for row in told + corrections):
+            return None
+        return observed_at
+
+    def _now(self, toy: Toy, known: list[Row], observed_at: datetime) -> datetime | None:
+        if not known:
+            return toy.available_at
+        seen = [row for row in known if row.available_at <= observed_at]
+        at_once = [row for row in known if row.available_at == observed_at]
+        newest = max(seen, key=lambda row: row.available_at, default=None)
+        if (newest and newest[:3] == toy.content) or any(row[:3] == toy.content for row in at_once):
+            return None
+        dated = toy.revised if self.kind == "column" else None
+        if dated and dated <= observed_at and (newest is None or dated > newest.available_at):
+            return max(dated, toy.available_at)
+        return observed_at
+
+
+def data_files(lake: Lake) -> set[Path]:
+    """Every Parquet file of rows or gaps on disk."""
+    return {path for path in lake.root.rglob("*.parquet") if "_delta_log" not in path.parts}
