@@ -4,7 +4,6 @@ import random
 from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,36 +13,26 @@ from assets.reading import spans
 from assets.runs import attempt_partitions, run_partitions
 from pitlake.errors import BadInput, CheckFailed, GateRefused
 from pitlake.lake.lake import Lake
+from tests.toys import OBSERVED, TOY, between, seen, stored
 
-OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
 MARCH = datetime(2024, 3, 8, tzinfo=timezone.utc)
 
 
-def stored(lake, table="notes"):
-    files = lake.snapshot().files(table)
-    return [row for file in files for row in pq.read_table(file.path, partitioning=None).to_pylist()]
-
-
-def seen(lake, table="notes"):
-    hidden = ("observed_at", "run_id")
-    return sorted(sorted((k, str(v)) for k, v in row.items() if k not in hidden) for row in stored(lake, table))
-
-
 @pytest.fixture
-def publish(lake, toy, toy_extractor):
+def publish(lake, toy):
     def run(days, **changes):
         arguments = {"run_id": "r", "observed_at": OBSERVED} | changes
-        return run_partitions(arguments.pop("extractor", toy_extractor), days, toy, lake, **arguments)
+        return run_partitions(arguments.pop("extractor", TOY), days, toy, lake, **arguments)
 
     return run
 
 
-def test_every_record_is_a_row_or_a_gap_of_its_own_day(publish, toy, days, lake):
+def test_every_record_is_a_row_or_a_gap_of_its_own_day(publish, toy, lake):
     toy.write("a", "2024-03-10T01:30:00-05:00")
     toy.write("b", "2024-03-11T00:30:00+00:00")
     toy.write("c", "2024-03-10 noon")
     toy.write("d", "")
-    published = publish(days("2024-03-09", "2024-03-11"))
+    published = publish(between("2024-03-09", "2024-03-11"))
     counts = {day: (count.extracted, count.published, count.gaps) for day, count in published.per_day.items()}
     assert counts == {"2024-03-09": (0, 0, 0), "2024-03-10": (3, 2, 1), "2024-03-11": (0, 0, 0), "undated": (1, 0, 1)}
     assert {gap["locator"]: gap["partition"] for gap in stored(lake, "gaps/notes")} == {
@@ -52,17 +41,20 @@ def test_every_record_is_a_row_or_a_gap_of_its_own_day(publish, toy, days, lake)
     }
 
 
-def test_a_second_run_publishes_nothing(publish, toy, days):
+def test_a_second_run_publishes_nothing(publish, toy):
     for hour in range(20):
         toy.write(f"n{hour}", f"2024-03-10T{hour:02}:00:00-05:00")
     toy.write("lost", None)
-    first, second = publish(days("2024-03-09", "2024-03-11")), publish(days("2024-03-09", "2024-03-11"), run_id="s")
+    first, second = (
+        publish(between("2024-03-09", "2024-03-11")),
+        publish(between("2024-03-09", "2024-03-11"), run_id="s"),
+    )
     assert (first.changed, second.changed, second.version) == (True, False, first.version)
     assert second.per_day["2024-03-10"].unchanged == 20
 
 
-def test_windows_are_widened_by_a_day_and_streamed_in_chunks(publish, toy, toy_extractor, days):
-    publish(days("2024-01-01", "2024-01-03"), extractor=replace(toy_extractor, chunk_days=2))
+def test_windows_are_widened_by_a_day_and_streamed_in_chunks(publish, toy):
+    publish(between("2024-01-01", "2024-01-03"), extractor=replace(TOY, chunk_days=2))
     assert toy.asked == [("2023-12-31", "2024-01-04"), ("2024-01-02", "2024-01-05")]
 
 
@@ -72,42 +64,42 @@ def test_windows_are_widened_by_a_day_and_streamed_in_chunks(publish, toy, toy_e
     offset=st.integers(-12, 14),
     seed=st.randoms(use_true_random=False),
 )
-def test_partitions_in_any_order_equal_all_at_once(tmp_path_factory, toy, toy_extractor, days, seconds, offset, seed):
+def test_partitions_in_any_order_equal_all_at_once(tmp_path_factory, toy, seconds, offset, seed):
     toy.notes.clear()
     zone = timezone(timedelta(hours=offset))
     for number, second in enumerate(seconds):
         toy.write(f"n{number}", (MARCH + timedelta(seconds=second)).astimezone(zone).isoformat())
-    wanted = days("2024-03-06", "2024-03-15")
+    wanted = between("2024-03-06", "2024-03-15")
     root = tmp_path_factory.mktemp("lakes")
     whole, parts = Lake(root / "whole"), Lake(root / "parts")
-    run_partitions(toy_extractor, wanted, toy, whole, run_id="w", observed_at=OBSERVED)
+    run_partitions(TOY, wanted, toy, whole, run_id="w", observed_at=OBSERVED)
     for day in seed.sample(wanted, len(wanted)):
-        run_partitions(toy_extractor, [day], toy, parts, run_id=f"p{day}", observed_at=OBSERVED)
+        run_partitions(TOY, [day], toy, parts, run_id=f"p{day}", observed_at=OBSERVED)
     assert seen(parts) == seen(whole)
     assert len(stored(whole)) == len(seconds)
 
 
-def test_a_changed_record_is_a_revision_when_observed(publish, toy, days, lake):
+def test_a_changed_record_is_a_revision_when_observed(publish, toy, lake):
     toy.write("a", "2024-03-10T12:00:00-04:00", '{"v":1}')
-    publish(days("2024-03-10", "2024-03-10"))
+    publish(between("2024-03-10", "2024-03-10"))
     toy.write("a", "2024-03-10T12:00:00-04:00", '{"v":2}')
     later = OBSERVED + timedelta(hours=1)
-    assert publish(days("2024-03-10", "2024-03-10"), run_id="s", observed_at=later).revisions == 1
+    assert publish(between("2024-03-10", "2024-03-10"), run_id="s", observed_at=later).revisions == 1
     assert sorted((row["said"], row["available_at"]) for row in stored(lake))[1] == ('{"v":2}', later)
 
 
-def test_what_lies_in_the_future_is_a_gap(publish, toy, days, lake):
+def test_what_lies_in_the_future_is_a_gap(publish, toy, lake):
     toy.write("a", "2026-01-02T12:00:00-04:00")
-    publish(days("2026-01-02", "2026-01-02"))
+    publish(between("2026-01-02", "2026-01-02"))
     assert [(gap["gap_type"], gap["available_at"]) for gap in stored(lake, "gaps/notes")] == [
         ("pit_excluded", OBSERVED)
     ]
 
 
-def test_by_the_wall_clock_nothing_is_dated_before_it_was_read(publish, toy, days, lake):
+def test_by_the_wall_clock_nothing_is_dated_before_it_was_read(publish, toy, lake):
     before = datetime.now(timezone.utc)
     toy.write("a", "2024-03-10T12:00:00-04:00")
-    publish(days("2024-03-10", "2024-03-10"), observed_at=None)
+    publish(between("2024-03-10", "2024-03-10"), observed_at=None)
     assert stored(lake)[0]["observed_at"] >= before
 
 
@@ -123,65 +115,66 @@ def refused(error, publish, lake, days, **changes):
     return caught.value
 
 
-def test_a_source_that_answers_what_was_not_asked_publishes_nothing(publish, toy, lake, days):
+def test_a_source_that_answers_what_was_not_asked_publishes_nothing(publish, toy, lake):
     toy.obeys = False
     toy.write("a", "2024-03-10T12:00:00-04:00")
     toy.write("z", "2025-06-10T12:00:00-04:00")
-    fault = refused(CheckFailed, publish, lake, days("2024-03-10", "2024-03-10"))
+    fault = refused(CheckFailed, publish, lake, between("2024-03-10", "2024-03-10"))
     assert (fault.check, fault.facts, fault.examples) == ("partition_window", {"outside": 1}, ("toy:z",))
 
 
-def test_an_extractor_that_files_under_another_day_publishes_nothing(publish, toy, toy_extractor, lake, days):
+def test_an_extractor_that_files_under_another_day_publishes_nothing(publish, toy, lake):
     toy.write("a", "2024-03-10T12:00:00-04:00")
 
     def late(record, run):
-        place = toy_extractor.locate(record, run)
+        place = TOY.locate(record, run)
         return Place(place.evidence, place.available_at + timedelta(days=3), place.day)
 
-    fault = refused(CheckFailed, publish, lake, days("2024-03-10", "2024-03-10"),
-                    extractor=replace(toy_extractor, locate=late))  # fmt: skip
+    fault = refused(CheckFailed, publish, lake, between("2024-03-10", "2024-03-10"),
+                    extractor=replace(TOY, locate=late))  # fmt: skip
     assert fault.check == "partition_window"
 
 
-def test_a_forbidden_key_deep_inside_publishes_nothing(publish, toy, lake, days):
+def test_a_forbidden_key_deep_inside_publishes_nothing(publish, toy, lake):
     toy.write("good", "2024-03-10T12:00:00-04:00")
     toy.write("bad", "2024-03-10T12:00:00-04:00", '{"a":[{"b":"{\\"Daily_Stock\\":1}"}]}')
-    fault = refused(GateRefused, publish, lake, days("2024-03-10", "2024-03-10"))
+    fault = refused(GateRefused, publish, lake, between("2024-03-10", "2024-03-10"))
     assert (fault.codes, fault.examples) == ({"PIT_FORBIDDEN_FIELD": 1}, ("toy:bad",))
 
 
-def test_a_naive_timestamp_publishes_nothing(publish, toy, toy_extractor, lake, days):
+def test_a_naive_timestamp_publishes_nothing(publish, toy, lake):
     toy.write("a", "2024-03-10T12:00:00-04:00")
 
     def naive(record, _run):
         return Place("toy:a", datetime(2024, 3, 10, 12), date(2024, 3, 10))  # noqa: DTZ001
 
-    fault = refused(GateRefused, publish, lake, days("2024-03-10", "2024-03-10"),
-                    extractor=replace(toy_extractor, locate=naive))  # fmt: skip
+    fault = refused(GateRefused, publish, lake, between("2024-03-10", "2024-03-10"),
+                    extractor=replace(TOY, locate=naive))  # fmt: skip
     assert fault.codes == {"PIT_MISSING_TZ": 1}
 
 
-def test_two_contents_of_one_identity_publish_nothing(publish, toy, toy_extractor, lake, days):
+def test_two_contents_of_one_identity_publish_nothing(publish, toy, lake):
     toy.write("a", "2024-03-10T12:00:00-04:00", "1")
     toy.write("b", "2024-03-10T13:00:00-04:00", "2")
-    same = replace(toy_extractor, values=lambda record: {"id": "same", "said": record["said"]})
+    same = replace(TOY, values=lambda record: {"id": "same", "said": record["said"]})
     assert (
-        refused(CheckFailed, publish, lake, days("2024-03-10", "2024-03-10"), extractor=same).check == "identity_unique"
+        refused(CheckFailed, publish, lake, between("2024-03-10", "2024-03-10"), extractor=same).check
+        == "identity_unique"
     )
 
 
-def test_a_report_of_a_refusal_shows_every_check(toy, toy_extractor, lake, days):
+def test_a_report_of_a_refusal_shows_every_check(toy, lake):
     toy.write("bad", "2024-03-10T12:00:00-04:00", '{"daily_return":1}')
-    report = attempt_partitions(toy_extractor, days("2024-03-10", "2024-03-10"), toy, lake, run_id="r")
+    report = attempt_partitions(TOY, between("2024-03-10", "2024-03-10"), toy, lake, run_id="r")
     assert isinstance(report.outcome, GateRefused)
     assert {check.name: check.passed for check in report.checks} == {"gate": False, "required": True}
 
 
-def test_a_contest_keeps_one_record_and_counts_every_other(publish, toy, toy_extractor, lake, days):
+def test_a_contest_keeps_one_record_and_counts_every_other(publish, toy, lake):
     for note, said in (("a1", '"x"'), ("a2", '"x"'), ("a3", '"y"'), ("b1", '"z"')):
         toy.write(note, "2024-03-10T12:00:00-04:00", said)
     contested = replace(
-        toy_extractor,
+        TOY,
         values=lambda record: {"id": record["id"][0], "said": record["said"]},
         contest=Contest(
             group=("id",),
@@ -190,23 +183,23 @@ def test_a_contest_keeps_one_record_and_counts_every_other(publish, toy, toy_ext
             reason="undated",
         ),
     )
-    count = publish(days("2024-03-10", "2024-03-10"), extractor=contested).per_day["2024-03-10"]
+    count = publish(between("2024-03-10", "2024-03-10"), extractor=contested).per_day["2024-03-10"]
     assert (count.extracted, count.published, count.unchanged, count.gaps) == (4, 2, 1, 1)
     assert sorted(row["evidence"] for row in stored(lake)) == ["toy:a2", "toy:b1"]
 
 
-def test_memory_is_bounded_by_handing_over_early(publish, toy, toy_extractor, lake, days):
+def test_memory_is_bounded_by_handing_over_early(publish, toy, lake):
     for number in range(500):
         toy.write(f"n{number:03}", f"2024-03-1{number % 3}T12:00:{number % 60:02}-04:00")
-    published = publish(days("2024-03-10", "2024-03-12"))
+    published = publish(between("2024-03-10", "2024-03-12"))
     assert sum(count.published for count in published.per_day.values()) == len(stored(lake)) == 500
 
 
-def test_a_snapshot_is_dated_when_it_was_read(publish, toy, toy_extractor, lake):
+def test_a_snapshot_is_dated_when_it_was_read(publish, toy, lake):
     toy.write("a", "2024-03-10T12:00:00-04:00")
     extractor = replace(
-        toy_extractor,
-        dataset=replace(toy_extractor.dataset, partitioned=False),
+        TOY,
+        dataset=replace(TOY.dataset, partitioned=False),
         windows=("sweep",),
         sweeps=(),
         locate=lambda record, run: dated("toy:a", run.observed_at),

@@ -1,0 +1,159 @@
+"""The one factory that makes a Dagster asset of an extractor: write, audit and publish inside, then show what happened.
+
+Publishing is guarded by the kernel, not by Dagster: a failed blocking check has published nothing when it is shown.
+Called by `pipelines.definitions`.
+"""
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date, datetime
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+
+from assets.extraction import Extractor
+from assets.runs import Refusal, RunReport, attempt_partitions
+from checks.audit import check_results, check_specs
+from pitlake import clock
+from pitlake.contract import Dataset
+from pitlake.lake.publish import Published
+from resources.graph.resource import GraphResource
+from resources.lake import LakeResource
+from resources.settings import ExtractionSettings
+
+SOURCE = dg.AssetSpec(
+    "source_graph",
+    description="The upstream's graph, read over Bolt. It is loaded by others; nothing here writes to it.",
+    group_name="sources",
+    kinds={"neo4j"},
+)
+POOL = "source_graph"
+CELL_CHARACTERS = 80
+
+
+def graph_asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinition:
+    """The asset of one dataset of the graph, named as the dataset, by New York day unless it is a snapshot."""
+    with warnings.catch_warnings(action="ignore", category=dg.BetaWarning):  # backfill_policy, for years
+        return _asset(extractor, partitions)
+
+
+def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinition:
+    dataset = extractor.dataset
+
+    @dg.asset(
+        name=dataset.name,
+        description=description(dataset),
+        group_name=dataset.group,
+        owners=[f"team:{dataset.owner}"],
+        kinds={"neo4j", "deltalake"},
+        tags={"lane": str(dataset.lane), "mode": "open" if dataset.open_only else "as_of"},
+        metadata={"dagster/column_schema": column_schema(dataset)},
+        partitions_def=partitions if dataset.partitioned else None,
+        backfill_policy=dg.BackfillPolicy.single_run() if dataset.partitioned else None,
+        check_specs=check_specs(dataset),
+        deps=[SOURCE.key],
+        pool=POOL,
+    )
+    def materialise(
+        context: dg.AssetExecutionContext, graph: GraphResource, lake: LakeResource, settings: ExtractionSettings
+    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+        days = [date.fromisoformat(key) for key in context.partition_keys] if dataset.partitioned else []
+        with graph.connect() as door:
+            report = attempt_partitions(
+                extractor,
+                days,
+                door,
+                lake.open(),
+                run_id=context.run.run_id,
+                publication_lag=settings.publication_lag(),
+            )
+        yield from shown(context, dataset, report)
+
+    return materialise
+
+
+def shown(
+    context: dg.AssetExecutionContext, dataset: Dataset, report: RunReport
+) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    """The report as Dagster events: a materialisation with its checks, or the checks and a failure."""
+    checks = list(check_results(dataset, report.checks))
+    if isinstance(report.outcome, Refusal):
+        yield from checks
+        raise dg.Failure(str(report.outcome), metadata=refusal_metadata(report.outcome), allow_retries=False)
+    if dataset.partitioned:
+        for day, count in report.outcome.per_day.items():
+            if day in context.partition_keys:
+                rows = {"dagster/partition_row_count": count.published + count.unchanged}
+                context.add_asset_metadata(rows | vars(count), partition_key=day)
+    yield dg.MaterializeResult(metadata=run_metadata(report, report.outcome), check_results=checks)
+
+
+def refusal_metadata(refusal: Refusal) -> dict[str, dg.MetadataValue]:
+    """Where to look first: locators of source records, never their values."""
+    return {"examples": dg.MetadataValue.md("\n".join(f"- `{example}`" for example in refusal.examples) or "none")}
+
+
+def run_metadata(report: RunReport, published: Published) -> dict[str, Any]:
+    """What a person wants to see of a run that published."""
+    total = published.total
+    gaps = [
+        dg.TableRecord({"type": kind, "reason": reason, "count": count})
+        for (kind, reason), count in Counter(report.gaps).most_common()
+    ]
+    gap_schema = dg.TableSchema([dg.TableColumn("type"), dg.TableColumn("reason"), dg.TableColumn("count", "int")])
+    return {
+        **{f"run {name}": count for name, count in vars(total).items()},
+        "run revisions": published.revisions,
+        "run new gaps": published.new_gaps,
+        "gaps by reason": dg.MetadataValue.table(gaps, gap_schema),
+        "lake version": published.version,
+        "new version": published.changed,
+        "bytes": published.bytes,
+        "files": published.files,
+        "preview": dg.MetadataValue.md(preview(report.preview)),
+        "evidence": dg.MetadataValue.md("\n".join(f"- `{one}`" for one in report.preview["evidence"].to_pylist())),
+    }
+
+
+def description(dataset: Dataset) -> str:
+    """The contract as the asset's page shows it."""
+    return f"{dataset.summary}\n\n**Available:** {dataset.availability}\n\n**Key:** {', '.join(dataset.key)}"
+
+
+def column_schema(dataset: Dataset) -> dg.TableSchema:
+    """The columns agents see, from the contract."""
+    system = {"available_at": "instant", "available_at_source": "string", "evidence": "string"}
+    known = {column.name: column for column in dataset.columns}
+    return dg.TableSchema(
+        [
+            dg.TableColumn(
+                name,
+                known[name].type if name in known else system[name],
+                known[name].meaning if name in known else None,
+                constraints=dg.TableColumnConstraints(nullable=name in known and not known[name].required),
+            )
+            for name in dataset.agent_columns
+        ]
+    )
+
+
+def preview(rows: pa.Table) -> str:
+    """The first staged rows as a Markdown table, long texts cut."""
+    if not rows.num_rows:
+        return "none"
+    names = rows.column_names
+    lines = [_line(names), _line(["---"] * len(names))]
+    lines += [_line([_cell(row[name]) for name in names]) for row in rows.to_pylist()]
+    return "\n".join(lines)
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(value: object) -> str:
+    text = clock.iso(value) if isinstance(value, datetime) else "" if value is None else str(value)
+    cut = text if len(text) <= CELL_CHARACTERS else f"{text[:CELL_CHARACTERS]}…"
+    return cut.replace("|", "\\|").replace("\n", " ")

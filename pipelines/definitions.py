@@ -1,0 +1,36 @@
+"""The one place where Definitions are made: assets, jobs, schedules and the resources they run with.
+
+`build_definitions` takes other resources, so that tests and benchmarks run the same assets against their own graph and
+lake. Loaded by `dg dev`, `dagster definitions validate` and the command line.
+"""
+
+from collections.abc import Mapping
+
+import dagster as dg
+
+from assets.factory import SOURCE, graph_asset
+from assets.graph import all_extractors
+from pipelines.jobs import graph_days, graph_snapshots
+from pipelines.partitions import DAYS
+from pipelines.schedules import evening, evening_snapshots
+from resources.graph.resource import GraphResource
+from resources.lake import LakeResource
+from resources.settings import ExtractionSettings
+
+
+def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.Definitions:
+    """Everything there is. `resources` replaces single resources by name: graph, lake, settings."""
+    standard: dict[str, object] = {"graph": GraphResource(), "lake": LakeResource(), "settings": ExtractionSettings()}
+    return dg.Definitions(
+        assets=[SOURCE, *(graph_asset(extractor, DAYS) for extractor in all_extractors().values())],
+        jobs=[graph_days, graph_snapshots],
+        schedules=[evening, evening_snapshots],
+        resources=standard | dict(resources or {}),
+        executor=dg.in_process_executor,
+    )
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """The definitions with the standard resources."""
+    return build_definitions()

@@ -1,0 +1,8 @@
+"""How the lake's work is cut: New York calendar days, the unit that is independent of every other."""
+
+import dagster as dg
+
+FIRST_DAY = "2023-01-01"
+
+# Every calendar day, since news and filings keep no trading hours; today is a partition too, for runs after the close.
+DAYS = dg.DailyPartitionsDefinition(start_date=FIRST_DAY, timezone="America/New_York", end_offset=1)

@@ -1,0 +1,48 @@
+"""What the tests of the wiring share: the toy asset materialised by Dagster itself, into a lake of its own."""
+
+import dagster as dg
+import pytest
+
+from assets.factory import graph_asset
+from pipelines.partitions import DAYS
+from pitlake.lake.lake import Lake
+from resources.lake import LakeResource
+from resources.settings import ExtractionSettings
+from tests.toys import TOY, ToyGraph, ToyResource
+
+
+@pytest.fixture
+def toy() -> ToyGraph:
+    ToyResource.toy = ToyGraph()
+    return ToyResource.toy
+
+
+@pytest.fixture
+def lake(tmp_path) -> Lake:
+    return Lake(tmp_path / "lake")
+
+
+@pytest.fixture
+def instance():
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield instance
+
+
+@pytest.fixture
+def materialise(toy, lake, instance):
+    """Materialise the toy asset for a range of days."""
+
+    def run(first: str, last: str, extractor=TOY, lag: int | None = None) -> dg.ExecuteInProcessResult:
+        return dg.materialize(
+            [graph_asset(extractor, DAYS)],
+            instance=instance,
+            resources={
+                "graph": ToyResource(),
+                "lake": LakeResource(root=str(lake.root)),
+                "settings": ExtractionSettings(publication_lag_minutes=lag),
+            },
+            tags={"dagster/asset_partition_range_start": first, "dagster/asset_partition_range_end": last},
+            raise_on_error=False,
+        )
+
+    return run

@@ -1,0 +1,110 @@
+"""One asset as Dagster runs it: what is materialised and shown, and that a refusal leaves no trace in the lake."""
+
+from dataclasses import replace
+from datetime import datetime
+
+import dagster as dg
+import pytest
+
+from assets.extraction import Place
+from checks.audit import BLOCKING
+from tests.toys import NOTES, TOY, between, stored
+
+
+def evaluations(result):
+    return {found.check_name: found for found in result.get_asset_check_evaluations()}
+
+
+def materialised(instance):
+    return instance.get_materialized_partitions(dg.AssetKey("notes"))
+
+
+def test_a_range_is_one_commit_and_every_day_is_materialised(materialise, toy, lake, instance):
+    toy.write("a", "2024-03-10T12:00:00-04:00")
+    toy.write("b", "2024-03-12T12:00:00-04:00")
+    toy.write("c", "")
+    assert materialise("2024-03-10", "2024-03-12").success
+    assert (lake.head(), len(stored(lake))) == (1, 2)
+    assert materialised(instance) == {day.isoformat() for day in between("2024-03-10", "2024-03-12")}
+
+
+def test_what_a_person_wants_to_see_is_shown(materialise, toy):
+    toy.write("a", "2024-03-10T12:00:00-04:00", '{"said":"x|y"}')
+    toy.write("c", "")
+    result = materialise("2024-03-10", "2024-03-10")
+    shown = result.asset_materializations_for_node("notes")[0].metadata
+    numbers = {
+        name: shown[name].value for name in ("run extracted", "run published", "run gaps", "lake version", "gaps")
+    }
+    assert numbers == {"run extracted": 2, "run published": 1, "run gaps": 1, "lake version": 1, "gaps": 0}
+    assert "x\\|y" in shown["preview"].value
+    assert shown["evidence"].value == "- `toy:a`"
+    assert [record.data["reason"] for record in shown["gaps by reason"].records] == ["undated"]
+
+
+def test_each_day_shows_its_own_counts(materialise, toy, instance):
+    toy.write("a", "2024-03-10T12:00:00-04:00")
+    materialise("2024-03-10", "2024-03-11")
+    records = instance.fetch_materializations(dg.AssetKey("notes"), limit=10).records
+    counts = {one.partition_key: one.asset_materialization.metadata["published"].value for one in records}
+    assert counts == {"2024-03-10": 1, "2024-03-11": 0}
+
+
+def test_every_check_is_evaluated_and_passes(materialise, toy):
+    toy.write("a", "2024-03-10T12:00:00-04:00")
+    found = evaluations(materialise("2024-03-10", "2024-03-10"))
+    assert set(found) == {*BLOCKING, "freshness"}
+    assert all(one.passed for one in found.values())
+
+
+def naive(record, _run):
+    return Place("toy:bad", datetime(2024, 3, 10, 12), datetime(2024, 3, 10).date())  # noqa: DTZ001
+
+
+@pytest.mark.parametrize(
+    ("lie", "check", "code"),
+    [
+        ({"said": '{"a":[{"Session_Macro":1}]}'}, "gate", "PIT_FORBIDDEN_FIELD"),
+        ({"locate": naive}, "gate", "PIT_MISSING_TZ"),
+        ({"at": "2024-06-10T12:00:00-04:00"}, "partition_window", "outside"),
+    ],
+    ids=["forbidden key deep inside", "naive timestamp", "row dated after its partition"],
+)
+def test_a_source_that_lies_publishes_and_materialises_nothing(materialise, toy, lake, instance, lie, check, code):
+    toy.obeys = False
+    toy.write("good", "2024-03-10T12:00:00-04:00")
+    toy.write("bad", lie.get("at", "2024-03-10T12:00:00-04:00"), lie.get("said", "{}"))
+    extractor = replace(TOY, locate=lie["locate"]) if "locate" in lie else TOY
+    result = materialise("2024-03-10", "2024-03-10", extractor)
+    assert not result.success
+    assert (lake.head(), materialised(instance)) == (0, set())
+    failed = evaluations(result)[check]
+    assert not failed.passed
+    assert code in failed.metadata
+    assert "locate" in lie or "toy:bad" in failed.metadata["examples"].value
+
+
+def test_the_failure_names_code_and_place_but_no_value(materialise, toy):
+    toy.write("bad", "2024-03-10T12:00:00-04:00", '{"daily_return":"canary"}')
+    event = materialise("2024-03-10", "2024-03-10").failure_data_for_node("notes")
+    assert "PIT_FORBIDDEN_FIELD × 1" in str(event.user_failure_data.description)
+    assert "canary" not in str(event)
+
+
+def test_a_run_after_a_refusal_converges(materialise, toy, lake):
+    toy.write("bad", "2024-03-10T12:00:00-04:00", '{"daily_return":1}')
+    assert not materialise("2024-03-10", "2024-03-10").success
+    toy.write("bad", "2024-03-10T12:00:00-04:00", '{"fine":1}')
+    assert materialise("2024-03-10", "2024-03-10").success
+    assert [row["said"] for row in stored(lake)] == ['{"fine":1}']
+
+
+def test_an_unusable_lag_is_refused_before_anything_is_read(materialise, toy, lake):
+    assert not materialise("2024-03-10", "2024-03-10", lag=2000).success
+    assert toy.asked == []
+
+
+def test_outcomes_have_no_preview(materialise, toy):
+    toy.write("a", "2024-03-10T12:00:00-04:00", '{"x":1}')
+    result = materialise("2024-03-10", "2024-03-10", replace(TOY, dataset=replace(NOTES, open_only=True)))
+    assert result.asset_materializations_for_node("notes")[0].metadata["preview"].value == "none"

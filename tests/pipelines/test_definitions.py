@@ -1,0 +1,68 @@
+"""The wiring as a whole: it loads, every dataset has its asset, and what an asset says comes from its contract."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+import pytest
+
+from pipelines.definitions import build_definitions
+from pipelines.partitions import DAYS, FIRST_DAY
+from pipelines.schedules import evening
+from pitlake.datasets import all_datasets
+
+DATASETS = [name for name, dataset in all_datasets().items() if dataset.group == "graph"]
+
+
+@pytest.fixture(scope="module")
+def definitions():
+    return build_definitions()
+
+
+@pytest.fixture(scope="module")
+def specs(definitions):
+    return {spec.key.to_user_string(): spec for spec in definitions.resolve_all_asset_specs()}
+
+
+def test_the_definitions_are_loadable(definitions):
+    dg.Definitions.validate_loadable(definitions)
+
+
+def test_every_dataset_of_the_graph_has_its_asset(specs):
+    assert set(specs) == {"source_graph", *DATASETS}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_an_asset_says_what_its_contract_says(specs, name):
+    spec, dataset = specs[name], all_datasets()[name]
+    schema = spec.metadata["dagster/column_schema"]
+    assert tuple(column.name for column in schema.columns) == dataset.agent_columns
+    assert (spec.group_name, spec.owners, spec.kinds) == ("graph", [f"team:{dataset.owner}"], {"neo4j", "deltalake"})
+    assert (spec.partitions_def == DAYS) is dataset.partitioned
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_an_asset_runs_a_range_as_one_run(definitions, name):
+    asset = definitions.resolve_asset_graph().get(dg.AssetKey(name))
+    if all_datasets()[name].partitioned:
+        assert asset.backfill_policy == dg.BackfillPolicy.single_run()
+
+
+def test_partitions_are_new_york_days_up_to_today():
+    now = datetime(2024, 7, 4, 23, 30, tzinfo=ZoneInfo("America/New_York"))
+    keys = DAYS.get_partition_keys(current_time=now)
+    assert (keys[0], keys[-1]) == (FIRST_DAY, "2024-07-04")
+    assert all(dataset.first_day.isoformat() >= FIRST_DAY for dataset in all_datasets().values())
+
+
+def test_the_evening_covers_the_last_week():
+    moment = datetime(2024, 7, 4, 18, 30, tzinfo=ZoneInfo("America/New_York"))
+    with dg.build_schedule_context(scheduled_execution_time=moment) as context:
+        (request,) = evening(context)
+    assert request.tags["dagster/asset_partition_range_start"] == "2024-06-28"
+    assert request.tags["dagster/asset_partition_range_end"] == "2024-07-04"
+
+
+def test_standard_resources_can_be_replaced():
+    replaced = build_definitions(resources={"lake": dg.ResourceDefinition.mock_resource()})
+    assert set(replaced.resources) == {"graph", "lake", "settings"}

@@ -1,0 +1,106 @@
+"""A toy source with a dataset of its own, for tests of what is generic: extraction, checks, the Dagster wiring.
+
+The toy graph answers window queries as a graph would, by comparing texts; what it is asked is remembered.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta, timezone
+from typing import ClassVar
+
+import neo4j
+import pyarrow.parquet as pq
+
+from assets.extraction import Extractor, Place, dated
+from assets.graph import texts
+from pitlake.contract import Column, Dataset, GapRule
+from resources.graph.resource import GraphResource
+
+OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
+UNDATED = GapRule(type="unverifiable", reason="undated", when="at is no instant")
+FUTURE = GapRule(type="pit_excluded", reason="not public yet", when="at lies after the observation")
+NOTES = Dataset(
+    name="notes",
+    title="Notes",
+    summary="A toy.",
+    availability="at",
+    columns=(
+        Column(name="id", type="string", required=True, meaning="Id."),
+        Column(name="said", type="json", meaning="What was said."),
+    ),
+    key=("id",),
+    entity="id",
+    source_tag="neo4j_created",
+    gap_rules=(UNDATED, FUTURE),
+)
+
+
+@dataclass
+class ToyGraph:
+    """Notes by id; "window" and "sweep" are its two queries. `asked` remembers the windows."""
+
+    notes: dict[str, dict[str, object]] = field(default_factory=dict)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    obeys: bool = True
+
+    def write(self, note: str, at: object, said: object = "{}") -> None:
+        self.notes[note] = {"id": note, "at": at, "said": said}
+
+    def stream(self, cypher: str, params: dict[str, str], *, fetch_size: int) -> Iterator[list[neo4j.Record]]:
+        if cypher == "window":
+            self.asked.append((params["lo"], params["hi"]))
+        found = [note for note in self.notes.values() if not self.obeys or self._matches(cypher, note["at"], params)]
+        for start in range(0, len(found), fetch_size):
+            yield [neo4j.Record(note) for note in found[start : start + fetch_size]]
+
+    def _matches(self, cypher: str, at: object, params: dict[str, str]) -> bool:
+        if cypher == "sweep":
+            return not (isinstance(at, str) and texts.leading_day(at))
+        return isinstance(at, str) and params["lo"] <= at < params["hi"]
+
+
+def locate(record, _run):
+    evidence = f"toy:{record['id']}"
+    at = texts.readable(texts.instant, record["at"])
+    if at is None:
+        return Place(evidence, day=texts.leading_day(record["at"]), reason=UNDATED.reason)
+    return dated(evidence, at)
+
+
+TOY = Extractor(
+    dataset=NOTES,
+    windows=("window",),
+    sweeps=("sweep",),
+    locate=locate,
+    values=lambda record: {"id": record["id"], "said": record["said"]},
+    batch=7,
+)
+
+
+class ToyResource(GraphResource):
+    """The resource whose graph is the toy."""
+
+    toy: ClassVar[ToyGraph] = ToyGraph()
+
+    @contextlib.contextmanager
+    def connect(self) -> Iterator[ToyGraph]:
+        yield self.toy
+
+
+def between(first: str, last: str) -> list[date]:
+    """The days from first to last."""
+    start, end = date.fromisoformat(first), date.fromisoformat(last)
+    return [start + timedelta(days=offset) for offset in range((end - start).days + 1)]
+
+
+def stored(lake, table="notes", version=None):
+    """Every row of a table as a dict, as it lies in the files of one version."""
+    files = lake.snapshot(version).files(table)
+    return [row for file in files for row in pq.read_table(file.path, partitioning=None).to_pylist()]
+
+
+def seen(lake, table="notes"):
+    """The rows without what says when and by whom they were read, in one order: what must not depend on the way."""
+    hidden = ("observed_at", "run_id")
+    return sorted(sorted((k, str(v)) for k, v in row.items() if k not in hidden) for row in stored(lake, table))
