@@ -46,6 +46,11 @@ def micros(moment: datetime) -> int:
     return (moment - EPOCH) // timedelta(microseconds=1)
 
 
+def from_micros(count: int) -> datetime:
+    """The aware UTC datetime so many microseconds after the Unix epoch."""
+    return EPOCH + timedelta(microseconds=count)
+
+
 def new_york_day(moment: datetime) -> date:
     """The New York calendar day an instant falls on."""
     return moment.astimezone(NEW_YORK).date()

@@ -9,6 +9,7 @@ PitlakeError                    anything pitlake refuses or fails at
 ├── CheckFailed                 a blocking check failed; nothing was published
 ├── LakeError                   the lake itself
 │   ├── LakeNotFound            no lake at that root, or no such version
+│   │   └── VersionVacuumed     that version was there, but a vacuum removed files it needs
 │   ├── LakeConflict            other writers won too often; nothing was published
 │   └── PastChanged             a publish would alter or remove a row an earlier version showed
 ├── SessionError                the as-of session
@@ -67,19 +68,19 @@ class RecordRefused(PitlakeError):
 
 
 class GateRefused(PitlakeError):
-    """A staged table holds rows the gate refuses. `codes` counts them by gate code."""
+    """A staged table holds rows the gate refuses. `codes` counts them by gate code, `examples` locates source records."""
 
-    def __init__(self, dataset: str, codes: dict[str, int]) -> None:
-        self.dataset, self.codes = dataset, codes
+    def __init__(self, dataset: str, codes: dict[str, int], examples: tuple[str, ...] = ()) -> None:
+        self.dataset, self.codes, self.examples = dataset, codes, examples
         listed = ", ".join(f"{code} × {count}" for code, count in sorted(codes.items()))
         super().__init__(f"{dataset}: the gate refused staged rows ({listed}); nothing was published")
 
 
 class CheckFailed(PitlakeError):
-    """A blocking check failed. `check` is its name, `facts` what it measured."""
+    """A blocking check failed. `check` is its name, `facts` what it measured, `examples` locate source records."""
 
-    def __init__(self, dataset: str, check: str, facts: dict[str, object]) -> None:
-        self.dataset, self.check, self.facts = dataset, check, facts
+    def __init__(self, dataset: str, check: str, facts: dict[str, object], examples: tuple[str, ...] = ()) -> None:
+        self.dataset, self.check, self.facts, self.examples = dataset, check, facts, examples
         shown = ", ".join(f"{name}={value}" for name, value in facts.items())
         super().__init__(f"{dataset}: check {check} failed ({shown}); nothing was published")
 
@@ -90,6 +91,15 @@ class LakeError(PitlakeError):
 
 class LakeNotFound(LakeError):
     """No lake at that root, or no such version."""
+
+
+class VersionVacuumed(LakeNotFound):
+    """A vacuum removed files this version needs. `missing` says how many files of which table are gone."""
+
+    def __init__(self, version: int, missing: dict[str, str]) -> None:
+        self.version, self.missing = version, missing
+        listed = ", ".join(f"{table}: {count} files" for table, count in sorted(missing.items()))
+        super().__init__(f"lake version {version} was vacuumed and can't be read any more (missing {listed})")
 
 
 class LakeConflict(LakeError):
