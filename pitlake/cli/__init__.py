@@ -1,10 +1,9 @@
 """The command line, `pitlake …`: data goes to stdout and nothing else does; what is said to a person goes to stderr.
 
-Each command lives in a module of its own name and is imported when it is called, so that the start is quick. Commands
-raise the errors of `pitlake.errors`; this module alone turns them into one line and an exit code. No command logic here.
+Each command lives in a module of its own name, imported when it is called, so that the start is quick. Commands raise
+the errors of `pitlake.errors`; this module alone turns them into one line and an exit code. No command logic here.
 """
 
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -56,7 +55,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code. The boundary: every error becomes one line on stderr here."""
     try:
         code = cli.main(args=None if arguments is None else list(arguments), prog_name="pitlake", standalone_mode=False)
-        sys.stdout.flush()
     except PitlakeError as error:
         return _complain(str(error), error.exit_code)
     except click.UsageError as error:
@@ -65,9 +63,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _complain(error.format_message(), FAILED)
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return READER_GONE
     except OSError as error:
         return _complain(f"{error.filename or 'input/output'}: {error.strerror or error}", FAILED)
     return code if isinstance(code, int) else 0

@@ -21,6 +21,13 @@ lake_option = click.option(
 version_option = click.option("--version", type=int, metavar="N", help="The lake version [default: the newest].")
 as_of_option = click.option("--as-of", metavar="T", help="The instant to ask as of, such as 2024-02-15T16:00:00-05:00.")
 open_option = click.option("--open", "open_mode", is_flag=True, help="Ask without an instant: outcomes included.")
+isolation_option = click.option(
+    "--isolation",
+    type=click.Choice(("process", "in_process")),
+    default="process",
+    show_default=True,
+    help="in_process gives up the seal; for your own SQL where this system cannot seal a process.",
+)
 output_option = click.option(
     "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file instead of stdout."
 )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pitlake.cli import READER_GONE
 from pitlake.clock import iso
 from pitlake.errors import BadInput
 
@@ -28,10 +29,16 @@ ROWS_IN_TABLE = 200
 CELL_WIDTH = 80
 
 
-def write(table: "pa.Table", form: str, target: Path | None) -> None:
-    """Write an Arrow table as `form` (table, json, csv or parquet) to a file, or to stdout when target is None."""
+def check_target(form: str, target: Path | None) -> None:
+    """Refuse a target that cannot take what will be written, before any work is done."""
     if form == "parquet" and target is None and sys.stdout.isatty():
         raise BadInput("--format", "parquet is no text for a terminal", "add --output FILE or pipe it somewhere")
+    if target is not None and not target.parent.is_dir():
+        raise BadInput("--output", f"there is no directory {str(target.parent)!r}", "make it first")
+
+
+def write(table: "pa.Table", form: str, target: Path | None) -> None:
+    """Write an Arrow table as `form` (table, json, csv or parquet) to a file, or to stdout when target is None."""
     deliver(WRITERS[form](table), target)
     if form == "table" and table.num_rows > ROWS_IN_TABLE:
         say(f"shown: {ROWS_IN_TABLE} of {table.num_rows} rows; --format csv or json writes them all")
@@ -41,8 +48,11 @@ def deliver(content: bytes, target: Path | None) -> None:
     """Put finished bytes on stdout, or into a file that appears whole or not at all."""
     if target is None:
         sys.stdout.flush()
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+        try:
+            with open(sys.stdout.fileno(), "wb", closefd=False) as whole:  # unbuffered, stdout itself may write less
+                whole.write(content)
+        except BrokenPipeError:
+            raise click.exceptions.Exit(READER_GONE) from None
         return
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:

@@ -1,0 +1,107 @@
+"""`pitlake doctor`: whether this machine can do what pitlake promises, and what to do where it cannot.
+
+Each check gives a verdict and one sentence, and the command fails when a required one does. Nothing here repairs
+anything, opens a connection or prints a secret.
+"""
+
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.resources import files
+from importlib.util import find_spec
+
+import click
+
+from pitlake.cli import FAILED, render
+from pitlake.cli.options import format_option, lake_option
+
+LIBRARIES = ("duckdb", "pyarrow", "deltalake", "dagster", "neo4j")
+OLDEST, NEWEST = (3, 11), (3, 13)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found. A failed check that is not `required` is worth knowing, no more."""
+
+    name: str
+    passed: bool
+    says: str
+    required: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """ok, failed, or note."""
+        return "ok" if self.passed else "failed" if self.required else "note"
+
+
+@click.command("doctor")
+@lake_option
+@format_option(("table", "json"))
+def command(lake: str | None, form: str) -> int:
+    """Check this machine, the installation and the lake."""
+    findings = [python(), libraries(), views(), sealed_sessions(), lake_there(lake), graph()]
+    if form == "json":
+        facts = [{"check": found.name, "verdict": found.verdict, "says": found.says} for found in findings]
+        render.deliver(render.to_json(facts), None)
+    else:
+        rows = [(found.name, found.verdict, found.says) for found in findings]
+        render.deliver(render.grid(("check", "verdict", "says"), rows), None)
+    return FAILED if any(found.verdict == "failed" for found in findings) else 0
+
+
+def python() -> Finding:
+    """A Python that pitlake is tested on."""
+    says = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    return Finding("python", OLDEST <= sys.version_info[:2] <= NEWEST, says)
+
+
+def libraries() -> Finding:
+    """The libraries that read and write the lake."""
+    missing = [name for name in LIBRARIES if find_spec(name) is None]
+    if missing:
+        return Finding("libraries", passed=False, says=f"not installed: {', '.join(missing)}; install pitlake again")
+    return Finding("libraries", passed=True, says=", ".join(f"{name} {metadata.version(name)}" for name in LIBRARIES))
+
+
+def views() -> Finding:
+    """One SQL view a dataset, shipped with the package."""
+    from pitlake.datasets import all_datasets
+
+    folder = files("sql") / "views"
+    missing = [name for name in all_datasets() if not (folder / f"{name}.sql").is_file()]
+    says = f"missing: {', '.join(missing)}; install pitlake again" if missing else f"{len(all_datasets())} datasets"
+    return Finding("views", not missing, says)
+
+
+def sealed_sessions() -> Finding:
+    """What an as-of session needs of the system to be sealed."""
+    from pitlake.session.sandbox import lacking
+
+    problem = lacking()
+    advice = '; trusted code may ask for isolation="in_process" by name'
+    return Finding("sealed sessions", not problem, problem + advice if problem else "the kernel can seal a session")
+
+
+def lake_there(root: str | None) -> Finding:
+    """The lake at the root this command line would use."""
+    from pitlake.errors import LakeNotFound
+    from pitlake.lake.lake import Lake
+
+    lake = Lake(root)
+    try:
+        entry = lake.entry()
+    except LakeNotFound:
+        return Finding("lake", passed=False, says=f"none at {lake.root} yet; `make demo` builds one", required=False)
+    return Finding("lake", passed=True, says=f"{lake.root}, version {entry.version}, {len(entry.tables)} tables")
+
+
+def graph() -> Finding:
+    """Which source graph a run would read."""
+    if os.environ.get("NEO4J_URI"):
+        return Finding("graph", passed=True, says="the server of NEO4J_URI")
+    if find_spec("arcadedb_embedded") is not None:
+        return Finding("graph", passed=True, says="the embedded server, as NEO4J_URI is not set")
+    says = "none: set NEO4J_URI, or install pitlake[embedded-graph]"
+    return Finding("graph", passed=False, says=says, required=False)

@@ -1,0 +1,35 @@
+"""`pitlake gaps`: what could not become a row, as far as that was public at an instant."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pitlake.cli import render
+from pitlake.cli.options import format_option, output_option
+from pitlake.cli.sessions import opened, session_options
+from pitlake.datasets import get
+
+COUNTED = """
+SELECT dataset, gap_type, reason, count(*) AS gaps FROM gaps WHERE $dataset IS NULL OR dataset = $dataset
+GROUP BY ALL ORDER BY ALL
+"""
+LISTED = """
+SELECT dataset, gap_type, reason, locator, available_at FROM gaps WHERE $dataset IS NULL OR dataset = $dataset
+ORDER BY ALL
+"""
+
+
+@click.command("gaps")
+@session_options
+@click.option("--dataset", metavar="NAME", help="Of this dataset alone.")
+@click.option("--each", is_flag=True, help="One row a gap, with what it is about, instead of counts by reason.")
+@format_option(("table", "json", "csv", "parquet"))
+@output_option
+def command(dataset: str | None, each: bool, form: str, output: Path | None, **asked: Any) -> None:
+    """Count what could not become a row, and why."""
+    if dataset:
+        get(dataset)
+    render.check_target(form, output)
+    with opened(**asked) as session:
+        render.write(session.sql(LISTED if each else COUNTED, {"dataset": dataset}).arrow(), form, output)

@@ -1,0 +1,57 @@
+"""How commands open a session: the shared options as one decorator, and progress while it opens. No SQL lives here.
+
+Called by the commands that ask the lake.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pitlake.cli.options import (
+    Decorated,
+    as_of_option,
+    door,
+    isolation_option,
+    lake_option,
+    open_option,
+    version_option,
+)
+
+if TYPE_CHECKING:
+    from pitlake.session import Session
+
+
+def session_options(command: Decorated) -> Decorated:
+    """The options every command that opens a session has."""
+    for option in (isolation_option, lake_option, version_option, open_option, as_of_option):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def opened(
+    as_of: str | None, open_mode: bool, version: int | None, lake: str | None, isolation: Any, datasets: Any = None
+) -> Iterator["Session"]:
+    """A session at the door the options name, closed afterwards; a person at a terminal sees that it is opening."""
+    asked = door(as_of, open_mode)
+    with working("opening the session"):
+        from pitlake.session import connect
+
+        session = connect(
+            asked, version=version, lake=lake, isolation=isolation, datasets=datasets or None, open_mode=open_mode
+        )
+    with session:
+        yield session
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A spinner on stderr for as long as the block lasts, where stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield

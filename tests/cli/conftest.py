@@ -1,0 +1,95 @@
+"""A small published lake, and two ways to give a command line: in this process and as a process of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from pitlake import cli
+from pitlake.clock import new_york_day
+from pitlake.datasets import get
+from pitlake.lake import Lake
+from pitlake.lake.stage import Gap, staged_schema
+
+ROOT = Path(__file__).resolve().parents[2]
+CREATED = datetime(2024, 2, 14, 21, 30, tzinfo=timezone.utc)
+BEFORE, BETWEEN, AFTER = "2024-02-14T16:00:00-05:00", "2024-02-14T20:00:00-05:00", "2024-02-16T09:00:00-05:00"
+
+
+def article(number: int, title: str, created: datetime, updated: datetime | None = None) -> dict:
+    return {
+        "id": f"bzNews_{number}",
+        "ticker": "NOG",
+        "tickers": ["NOG"],
+        "title": title,
+        "channels": ["Earnings"],
+        "created": created,
+        "updated": updated,
+        "available_at": updated or created,
+        "available_at_source": "neo4j_created",
+        "evidence": f"neo4j:News:bzNews_{number}",
+    }
+
+
+def publish(lake: Lake, run_id: str, articles: list[dict], gaps: tuple[Gap, ...] = ()) -> None:
+    news = get("news")
+    by_day: dict = {}
+    for row in articles:
+        by_day.setdefault(new_york_day(row["available_at"]), []).append(row)
+    with lake.stage(news, run_id) as stage:
+        for day, rows in by_day.items():
+            stage.add(day, pa.Table.from_pylist(rows, schema=staged_schema(news)), extracted=len(rows))
+        stage.add(None, gaps=gaps, extracted=len(gaps))
+        lake.publish(stage)
+
+
+@pytest.fixture(scope="session")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two articles; the first was rewritten a day later. One record without a date."""
+    lake = Lake(tmp_path_factory.mktemp("cli") / "lake")
+    late = CREATED + timedelta(days=1)
+    lost = Gap("unverifiable", "created is missing or unreadable", "neo4j:News:bzNews_9", CREATED)
+    publish(lake, "first", [article(1, "Draft [red]headline", CREATED), article(2, "Other", CREATED)], (lost,))
+    publish(lake, "second", [article(1, "Final headline", CREATED, late)])
+    return lake.root
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command line gave back."""
+
+    code: int
+    out: str
+    err: str
+
+
+Pitlake = Callable[..., Said]
+
+
+@pytest.fixture
+def pitlake(lake: Path, capfdbinary: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Pitlake:
+    """Run a command line in this process, on the small lake."""
+    monkeypatch.setenv("PITLAKE_LAKE", str(lake))
+
+    def run(*arguments: str) -> Said:
+        capfdbinary.readouterr()
+        code = cli.run(arguments)
+        said = capfdbinary.readouterr()
+        return Said(code, said.out.decode(), said.err.decode())
+
+    return run
+
+
+def process(*arguments: str, lake: Path, **settings: object) -> subprocess.Popen:
+    """A command line as a process of its own, on a lake."""
+    return subprocess.Popen(
+        [sys.executable, "-c", "from pitlake.cli import main; main()", *arguments],
+        env=os.environ | {"PITLAKE_LAKE": str(lake), "PYTHONPATH": str(ROOT)},
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | settings,
+    )

@@ -1,0 +1,79 @@
+"""The commands beside `query`: catalogue, dictionary, versions, gaps, doctor."""
+
+import json
+
+import pytest
+
+from pitlake import __version__, cli
+from pitlake.datasets import all_datasets
+from tests.cli.conftest import AFTER, BEFORE
+
+
+def test_datasets_lists_every_contract(pitlake):
+    said = pitlake("datasets")
+    assert [line.split()[0] for line in said.out.splitlines()[2:]] == list(all_datasets())
+    listed = json.loads(pitlake("datasets", "--format", "json").out)
+    assert [facts["name"] for facts in listed] == list(all_datasets())
+
+
+@pytest.mark.parametrize("name", all_datasets())
+def test_describe_names_the_columns_of_the_view(pitlake, name):
+    described = json.loads(pitlake("describe", name, "--format", "json").out)
+    door = ("--open",) if described["open_only"] else ("--as-of", AFTER)
+    header = pitlake("query", *door, "--dataset", name, "--format", "csv", f"SELECT * FROM {name} LIMIT 0").out
+    assert [column["name"] for column in described["columns"]] == header.strip().split(",")
+    assert all(column["meaning"] for column in described["columns"])
+
+
+def test_versions_are_listed_newest_first(pitlake):
+    listed = json.loads(pitlake("versions", "--format", "json").out)
+    assert [entry["version"] for entry in listed] == [2, 1, 0]
+    assert [entry["run_id"] for entry in listed] == ["second", "first", ""]
+    assert len(json.loads(pitlake("versions", "--limit", "1", "--format", "json").out)) == 1
+
+
+def test_gaps_are_counted_by_reason(pitlake):
+    said = pitlake("gaps", "--as-of", AFTER, "--format", "csv")
+    assert said.out.splitlines()[1:] == ["news,unverifiable,created is missing or unreadable,1"]
+
+
+def test_each_gap_says_what_it_is_about(pitlake):
+    [gap] = json.loads(pitlake("gaps", "--as-of", AFTER, "--each", "--dataset", "news", "--format", "json").out)
+    assert (gap["locator"], gap["available_at"]) == ("neo4j:News:bzNews_9", "2024-02-14T21:30:00Z")
+
+
+def test_gaps_tell_nothing_of_the_future(pitlake):
+    assert pitlake("gaps", "--as-of", BEFORE, "--format", "csv").out == "dataset,gap_type,reason,gaps\n"
+
+
+def test_doctor_finds_this_machine_fit(pitlake, lake):
+    said = pitlake("doctor", "--format", "json")
+    verdicts = {found["check"]: found["verdict"] for found in json.loads(said.out)}
+    assert said.code == 0, said.out
+    assert verdicts["lake"] == "ok"
+
+
+def test_doctor_never_prints_a_secret(pitlake, monkeypatch):
+    monkeypatch.setenv("NEO4J_URI", "bolt://graph.example:7687")
+    monkeypatch.setenv("NEO4J_PASSWORD", "hunter2")
+    said = pitlake("doctor")
+    assert "hunter2" not in said.out + said.err
+    assert "NEO4J_URI" in said.out
+
+
+def test_doctor_fails_where_a_session_cannot_be_sealed(pitlake, monkeypatch):
+    monkeypatch.setattr("pitlake.session.sandbox.lacking", lambda: "the kernel has no Landlock")
+    said = pitlake("doctor")
+    assert said.code == 1
+    assert "in_process" in said.out
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_every_command_explains_itself(pitlake, command):
+    said = pitlake(command, "--help")
+    assert said.code == 0
+    assert said.out.startswith(f"Usage: pitlake {command}")
+
+
+def test_the_version_is_the_packages(pitlake):
+    assert pitlake("--version").out.strip().endswith(__version__)

@@ -1,0 +1,63 @@
+"""The command line as a process: pipes, signals, start-up."""
+
+import json
+import signal
+import subprocess
+import sys
+
+from pitlake.cli import INTERRUPTED, READER_GONE
+from tests.cli.conftest import AFTER, ROOT, process
+
+
+def test_sql_can_come_through_a_pipe(lake):
+    with process("query", "--as-of", AFTER, "--format", "json", "-", lake=lake, stdin=subprocess.PIPE) as running:
+        out, _ = running.communicate("SELECT 41 + 1 AS answer", timeout=60)
+    assert (running.returncode, json.loads(out)) == (0, [{"answer": 42}])
+
+
+def test_parquet_goes_through_a_pipe_byte_for_byte(lake, tmp_path):
+    asked = ("query", "--as-of", AFTER, "--format", "parquet", "SELECT id, title FROM news ORDER BY id")
+    with process(*asked, lake=lake, text=False) as running:
+        piped, _ = running.communicate(timeout=60)
+    with process(*asked, "-o", str(tmp_path / "file"), lake=lake) as running:
+        running.communicate(timeout=60)
+    assert piped[:4] == piped[-4:] == b"PAR1"
+    assert (tmp_path / "file").read_bytes() == piped
+
+
+def test_a_reader_that_leaves_early_is_no_traceback(lake):
+    asked = ("query", "--as-of", AFTER, "--format", "csv", "SELECT * FROM range(1000000)")
+    with process(*asked, lake=lake) as running:
+        assert running.stdout.readline() == "range\n"
+        running.stdout.close()
+        complaint = running.stderr.read()
+        assert (running.wait(60), complaint) == (READER_GONE, "")
+
+
+def test_an_interrupt_stops_a_query_and_leaves_nothing(lake):
+    endless = "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE hash(a.range, b.range) = 1"
+    with process(
+        "query", "--as-of", AFTER, endless, lake=lake, start_new_session=True, bufsize=0, text=False
+    ) as running:
+        children = wait_for_children(running.pid)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, out, err.strip()) == (INTERRUPTED, b"", b"pitlake: interrupted")
+    assert not any(child.is_running() and child.status() != "zombie" for child in children)
+
+
+def wait_for_children(pid):
+    import psutil
+
+    parent = psutil.Process(pid)
+    while not (busy := [child for child in parent.children(recursive=True) if child.cpu_times().user > 0.5]):
+        assert parent.is_running()
+    return busy
+
+
+def test_help_starts_without_the_heavy_libraries():
+    code = (
+        "import sys, pitlake.cli; print(sorted({'duckdb', 'pandas', 'pyarrow', 'dagster', 'rich'} & set(sys.modules)))"
+    )
+    listed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert listed.strip() == "[]"

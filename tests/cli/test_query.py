@@ -1,0 +1,139 @@
+"""`pitlake query`: what comes out, in every form, and what is refused."""
+
+import csv
+import io
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.conftest import AFTER, BEFORE, BETWEEN
+
+TITLES = "SELECT title FROM news ORDER BY id"
+
+
+def titles(pitlake, *arguments):
+    said = pitlake("query", *arguments, "--format", "json", TITLES)
+    assert said.code == 0, said.err
+    return [row["title"] for row in json.loads(said.out)]
+
+
+def test_an_answer_holds_what_was_public_then(pitlake):
+    assert titles(pitlake, "--as-of", BEFORE) == []
+    assert titles(pitlake, "--as-of", BETWEEN) == ["Draft [red]headline", "Other"]
+    assert titles(pitlake, "--as-of", AFTER) == ["Final headline", "Other"]
+
+
+def test_the_instant_itself_is_included(pitlake):
+    assert len(titles(pitlake, "--as-of", "2024-02-14T16:30:00-05:00")) == 2
+    assert titles(pitlake, "--as-of", "2024-02-14T16:29:59.999999-05:00") == []
+
+
+def test_an_older_lake_version_stays_what_it_was(pitlake):
+    assert titles(pitlake, "--as-of", AFTER, "--version", "1") == ["Draft [red]headline", "Other"]
+
+
+def test_open_mode_is_asked_for_by_name(pitlake):
+    assert titles(pitlake, "--open") == ["Final headline", "Other"]
+
+
+def test_a_table_shows_texts_as_they_are(pitlake):
+    said = pitlake("query", "--as-of", BETWEEN, TITLES)
+    assert said.out.splitlines()[0].strip() == "title"
+    assert "Draft [red]headline" in said.out
+    assert said.err.startswith("as of 2024-02-15T01:00:00Z, lake version 2, 2 rows")
+
+
+def test_a_table_cannot_steer_the_terminal(pitlake):
+    said = pitlake("query", "--as-of", AFTER, "SELECT chr(27) || '[2J' || chr(10) AS evil")
+    assert "\\x1b[2J\\n" in said.out
+    assert "\x1b" not in said.out
+
+
+def test_a_long_table_says_that_it_is_cut(pitlake):
+    said = pitlake("query", "--as-of", AFTER, "SELECT * FROM range(250)")
+    assert "shown: 200 of 250 rows" in said.err
+
+
+def test_csv_keeps_instants_lists_and_nulls(pitlake):
+    said = pitlake(
+        "query", "--as-of", AFTER, "--format", "csv", "SELECT created, tickers, NULL AS n, true AS b FROM news LIMIT 1"
+    )
+    assert list(csv.reader(io.StringIO(said.out))) == [
+        ["created", "tickers", "n", "b"],
+        ["2024-02-14T21:30:00Z", '["NOG"]', "", "true"],
+    ]
+
+
+def test_json_is_strict(pitlake):
+    sql = (
+        "SELECT 'nan'::DOUBLE nan, 12345678901234567890::HUGEINT big, 1.5::DECIMAL(9,2) money, DATE '2024-02-14' AS day"
+    )
+    said = pitlake("query", "--as-of", AFTER, "--format", "json", sql)
+    assert json.loads(said.out) == [{"nan": None, "big": 12345678901234567890, "money": 1.5, "day": "2024-02-14"}]
+
+
+def test_json_refuses_two_columns_of_one_name(pitlake):
+    said = pitlake("query", "--as-of", AFTER, "--format", "json", 'SELECT 1 AS a, 2 AS "a"')
+    assert (said.code, said.out) == (2, "")
+
+
+@pytest.mark.parametrize("form", ["parquet", "json", "csv", "table"])
+def test_a_file_is_written_whole_and_stdout_stays_empty(pitlake, tmp_path, form):
+    target = tmp_path / "answer"
+    said = pitlake("query", "--as-of", AFTER, "--format", form, "--output", str(target), TITLES)
+    assert (said.code, said.out) == (0, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["answer"]
+    if form == "parquet":
+        assert pq.read_table(target)["title"].to_pylist() == ["Final headline", "Other"]
+
+
+def test_a_failed_query_leaves_an_earlier_file_alone(pitlake, tmp_path):
+    target = tmp_path / "answer"
+    target.write_text("earlier")
+    assert pitlake("query", "--as-of", AFTER, "-o", str(target), "SELECT nothing FROM news").code == 2
+    assert target.read_text() == "earlier"
+
+
+REFUSED = {
+    "no instant": (["query", "SELECT 1"], ["--as-of", "--open"]),
+    "both doors": (["query", "--as-of", AFTER, "--open", "SELECT 1"], ["--as-of", "--open"]),
+    "a day": (["query", "--as-of", "2024-02-14", "SELECT 1"], ["--as-of", "date_only", "2024-02-15T16:00:00-05:00"]),
+    "no offset": (["query", "--as-of", "2024-02-14T00:00:00", "SELECT 1"], ["--as-of", "naive"]),
+    "no such day": (["query", "--as-of", "2024-02-30T00:00:00Z", "SELECT 1"], ["--as-of", "impossible"]),
+    "no SQL": (["query", "--as-of", AFTER, " "], ["SQL"]),
+    "broken SQL": (["query", "--as-of", AFTER, "SELEC 1"], ["syntax"]),
+    "unknown form": (["query", "--as-of", AFTER, "--format", "xml", "SELECT 1"], ["--format", "envelope"]),
+    "unknown dataset": (["query", "--as-of", AFTER, "--dataset", "nws", "SELECT 1"], ["nws", "news"]),
+    "outcomes as of": (["query", "--as-of", AFTER, "SELECT * FROM event_returns"], ["event_returns", "--open"]),
+    "no such directory": (["query", "--as-of", AFTER, "-o", "/nowhere/at/all", "SELECT 1"], ["--output", "/nowhere"]),
+    "unknown option": (["query", "--asof", AFTER, "SELECT 1"], ["--asof", "--help"]),
+    "unknown command": (["qury"], ["qury", "--help"]),
+    "dataset to describe": (["describe", "nws"], ["nws", "news"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "named"), REFUSED.values(), ids=REFUSED)
+def test_bad_input_gets_one_line_that_names_the_fault(pitlake, arguments, named):
+    said = pitlake(*arguments)
+    assert said.code == 2
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 1
+    assert said.err.startswith("pitlake: ")
+    assert all(word in said.err for word in named), said.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("query", "--as-of", AFTER, "--lake", "/nowhere", "SELECT 1"),
+        ("query", "--as-of", AFTER, "--version", "99", "SELECT 1"),
+        ("query", "--as-of", AFTER, "--version", "-1", "SELECT 1"),
+        ("versions", "--lake", "/nowhere"),
+    ],
+    ids=["no lake", "no version", "negative version", "no versions"],
+)
+def test_what_is_not_there_is_a_failure(pitlake, arguments):
+    said = pitlake(*arguments)
+    assert (said.code, said.out) == (1, "")
+    assert len(said.err.splitlines()) == 1
