@@ -40,15 +40,16 @@ _BEFORE_YEAR, _LEAP, _BEFORE_MONTH, _MONTH_LENGTH = _calendar()
 
 
 def stamp_faults(array: pa.TimestampArray, cutoff: int | None) -> tuple[Mask | None, Mask | None]:
-    """Of timestamps with a zone: which are no instant of the lake (range, precision), which are after the cut-off.
+    """Of timestamps: which are no instant of the lake (range, precision), which are after the cut-off.
 
     Nulls may be marked either way. `cutoff` is in microseconds. Compared in the column's own unit, so exactly.
+    The precision of timestamps without a zone is not judged: the rules refuse them for the zone first.
     """
     unit = array.type.unit
     values = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array)]
     if unit == "ns":
         whole = values // 1000
-        return whole * 1000 != values, None if cutoff is None else whole > cutoff
+        return whole * 1000 != values if array.type.tz else None, None if cutoff is None else whole > cutoff
     scale = 10**6 // PER_SECOND[unit]
     first, last = FIRST // scale, LAST // scale
     outside = values.min() < first or values.max() > last

@@ -1,0 +1,402 @@
+"""The gate over Arrow tables: every code in every type a column may have, and the shapes Arrow can take."""
+
+import sys
+from datetime import date, datetime, timedelta, timezone
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pitlake.clock import micros
+from pitlake.errors import BadInstant
+from pitlake.gate import hidden, rules
+from pitlake.gate.columnar import SHOWN_ROWS, judge
+
+CUTOFF = datetime(2024, 2, 15, 21, tzinfo=timezone.utc)
+JUST_AFTER = CUTOFF + timedelta(microseconds=1)
+UTC_MICROS = pa.timestamp("us", "UTC")
+FORBIDDEN = "PIT_FORBIDDEN_FIELD"
+
+
+def rows(count=1, /, **columns):
+    """A sound table, with columns added or put in place of its own; None takes one away."""
+    sound = {
+        "available_at": pa.array([CUTOFF] * count, UTC_MICROS),
+        "available_at_source": pa.array(["edgar_accepted"] * count),
+    }
+    return pa.table({name: column for name, column in (sound | columns).items() if column is not None})
+
+
+def codes(table, cutoff=CUTOFF, **options):
+    """The code of each row, None where it is clean."""
+    found = judge(table, cutoff, **options)
+    assert sum(found.codes.values()) == len(found.rows) <= SHOWN_ROWS
+    assert bool(found) == bool(found.rows)
+    by_row = {row: code for row, code, _ in found.rows}
+    return [by_row.get(row) for row in range(table.num_rows)]
+
+
+def stamps(*values, unit="us", zone="UTC"):
+    return pa.array(values, pa.timestamp(unit, zone))
+
+
+def texts_of(kind):
+    """Builds a column of texts in one of the ways Arrow stores them."""
+    if kind == "dictionary":
+        return lambda values: pa.array(values, pa.string()).dictionary_encode()
+    if kind == "run ends":
+        return lambda values: pa.RunEndEncodedArray.from_arrays(
+            range(1, len(values) + 1), pa.array(values, pa.string())
+        )
+    if kind == "json":
+        return lambda values: pa.array(values, pa.json_())
+    return lambda values: pa.array(values, kind)
+
+
+TEXT_KINDS = (pa.string(), pa.large_string(), pa.string_view(), "dictionary", "run ends", "json")
+BINARY_KINDS = (pa.binary(), pa.large_binary(), pa.binary_view())
+as_text = pytest.mark.parametrize("build", [texts_of(kind) for kind in TEXT_KINDS], ids=map(str, TEXT_KINDS))
+
+
+def test_a_clean_table_is_falsy():
+    found = judge(rows(3), CUTOFF)
+    assert not found
+    assert (found.codes, found.rows) == ({}, [])
+
+
+def test_an_empty_table_is_clean():
+    assert not judge(rows(3)[:0], CUTOFF)
+    assert not judge(pa.table({}), CUTOFF)
+    assert not judge(pa.table({"daily_stock": pa.array([], pa.string())}), CUTOFF)
+
+
+@pytest.mark.parametrize("cutoff", [datetime.fromisoformat("2024-01-01"), "2024-01-01"])
+def test_a_cut_off_that_is_no_instant_is_refused_even_over_an_empty_table(cutoff):
+    with pytest.raises(BadInstant):
+        judge(pa.table({}), cutoff)
+
+
+@pytest.mark.parametrize(
+    ("column", "code"),
+    [
+        (None, "PIT_MISSING_AVAILABLE_AT"),
+        (pa.nulls(1), "PIT_MISSING_AVAILABLE_AT"),
+        (stamps(None), "PIT_MISSING_AVAILABLE_AT"),
+        (stamps(None, zone=None), "PIT_MISSING_AVAILABLE_AT"),
+        (pa.array([5]), "PIT_MISSING_AVAILABLE_AT"),
+        (pa.array([{"a": 1}]), "PIT_MISSING_AVAILABLE_AT"),
+        (pa.array([b"2024-02-15T16:00:00Z"]), "PIT_MISSING_AVAILABLE_AT"),
+        (pa.array([None], pa.date32()), "PIT_MISSING_AVAILABLE_AT"),
+        (pa.array([date(2024, 1, 1)], pa.date32()), "PIT_INVALID_AVAILABLE_AT_FORMAT"),
+        (pa.array([date(2024, 1, 1)], pa.date64()), "PIT_INVALID_AVAILABLE_AT_FORMAT"),
+        (stamps(1, unit="ns"), "PIT_INVALID_AVAILABLE_AT_FORMAT"),
+        (stamps(2**62), "PIT_INVALID_AVAILABLE_AT_FORMAT"),
+        (stamps(-(2**62), unit="s"), "PIT_INVALID_AVAILABLE_AT_FORMAT"),
+        (stamps(1, unit="ns", zone=None), "PIT_MISSING_TZ"),
+        (stamps(0, zone=None), "PIT_MISSING_TZ"),
+        (stamps(0, zone=""), "PIT_MISSING_TZ"),
+        (stamps(JUST_AFTER), "PIT_VIOLATION_GT_CUTOFF"),
+        (stamps(0, zone="Not/AZone"), None),
+    ],
+    ids=str,
+)
+def test_a_column_of_any_type_gets_the_code_of_its_fault(column, code):
+    assert codes(rows(available_at=column)) == [code]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_the_cut_off_itself_passes_in_every_unit_and_the_next_tick_does_not(unit):
+    tick = {"s": 10**6, "ms": 10**3, "us": 1, "ns": 1}[unit]
+    per_micro = 1000 if unit == "ns" else 1
+    at = micros(CUTOFF) // tick * per_micro
+    step = per_micro
+    table = rows(3, available_at=stamps(at - step, at, at + step, unit=unit))
+    assert codes(table) == [None, None, "PIT_VIOLATION_GT_CUTOFF"]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms"])
+def test_a_cut_off_between_two_ticks_is_compared_exactly(unit):
+    second = CUTOFF.timestamp()
+    at = int(second) * (1000 if unit == "ms" else 1)
+    table = rows(2, available_at=stamps(at, at + 1, unit=unit))
+    assert codes(table, CUTOFF + timedelta(microseconds=1)) == [None, "PIT_VIOLATION_GT_CUTOFF"]
+    assert codes(table, CUTOFF - timedelta(microseconds=1)) == ["PIT_VIOLATION_GT_CUTOFF"] * 2
+
+
+@pytest.mark.parametrize("cutoff", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_cut_offs_at_the_edges_of_time_overflow_nothing(unit, cutoff):
+    table = rows(1, available_at=stamps(0, unit=unit))
+    assert codes(table, rules.parse_instant(cutoff)) == [None if cutoff > "2" else "PIT_VIOLATION_GT_CUTOFF"]
+
+
+def test_the_first_and_last_instants_pass_and_their_neighbours_do_not():
+    first, last = (
+        micros(rules.parse_instant(text)) for text in ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z")
+    )
+    table = rows(4, available_at=stamps(first - 1, first, last, last + 1))
+    assert codes(table, None) == ["PIT_INVALID_AVAILABLE_AT_FORMAT", None, None, "PIT_INVALID_AVAILABLE_AT_FORMAT"]
+
+
+TEXTS = {
+    "2024-02-15T16:00:00-05:00": None,
+    "2024-02-15T21:00:00Z": None,
+    "2024-02-15T21:00:00.000000Z": None,
+    "2024-02-15T21:00:00.0Z": None,
+    "2024-02-15T21:00:00.000000000+00:00": None,
+    "2024-02-16T20:59:00+23:59": None,
+    "2024-02-15T21:00:00.1+00:00": "PIT_VIOLATION_GT_CUTOFF",
+    "2024-02-15T21:00:00.000001Z": "PIT_VIOLATION_GT_CUTOFF",
+    "2024-02-15T16:00:00.000001-05:00": "PIT_VIOLATION_GT_CUTOFF",
+    "9999-12-31T23:59:59Z": "PIT_VIOLATION_GT_CUTOFF",
+    "0001-01-01T00:00:00Z": None,
+    "0001-01-01T00:00:00+00:01": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    "9999-12-31T23:59:59-00:01": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    "0000-12-31T23:59:59-00:01": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    "2024-02-29T00:00:00+14:00": "PIT_VIOLATION_GT_CUTOFF",
+    "2023-02-29T00:00:00Z": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    "1900-02-29T00:00:00Z": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    "2000-02-29T00:00:00Z": None,
+    "2024-02-15T21:00:00.0000001Z": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    "2024-02-15T21:00:00": "PIT_MISSING_TZ",
+    "2024-02-15T21:00:00.123456": "PIT_MISSING_TZ",
+    "2024-02-15": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    "2024-02-15T21:00:00z": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    "2024-02-15T21:00:0ZZ": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    "2024-02-15T21:00:00 00:00": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    "2024-02-15T21:00:00+00-00": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    "2024-02-15T21:00:00.-05:00": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    "２024-02-15T21:00:00": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    " ": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    "": "PIT_MISSING_AVAILABLE_AT",
+    None: "PIT_MISSING_AVAILABLE_AT",
+}
+
+
+@as_text
+def test_texts_of_instants_get_their_codes_however_they_are_stored(build):
+    assert codes(rows(len(TEXTS), available_at=build(list(TEXTS)))) == list(TEXTS.values())
+
+
+def test_a_broken_text_says_nothing_about_its_neighbours():
+    sound = "2024-02-15T16:00:00-05:00"
+    for position in range(len(sound)):
+        for wrong in "X9:":
+            changed = sound[:position] + wrong + sound[position + 1 :]
+            verdict = rules.check_item({"available_at": changed, "available_at_source": "edgar_accepted"}, CUTOFF)
+            table = rows(3, available_at=pa.array([sound, changed, sound]))
+            assert codes(table) == [None, verdict and verdict.code, None]
+
+
+NO_SOURCES = ("cross_reference", "EDGAR_ACCEPTED", " edgar_accepted", "", None)
+SOURCES = dict.fromkeys(rules.SOURCES) | dict.fromkeys(NO_SOURCES, "PIT_INVALID_AVAILABLE_AT_SOURCE")
+
+
+@as_text
+def test_source_tags_get_their_codes_however_they_are_stored(build):
+    assert codes(rows(len(SOURCES), available_at_source=build(list(SOURCES)))) == list(SOURCES.values())
+
+
+@pytest.mark.parametrize("column", [None, pa.nulls(1), pa.array([1]), pa.array([b"edgar_accepted"]), pa.array([["x"]])])
+def test_a_source_that_is_no_text_is_no_source(column):
+    assert codes(rows(available_at_source=column)) == ["PIT_INVALID_AVAILABLE_AT_SOURCE"]
+
+
+def test_the_first_failing_rule_of_a_row_decides_its_code():
+    table = rows(
+        5,
+        available_at=pa.array([None, "2024-02-15T10:00:00", "2024-02-16T00:00:00Z", "2024-02-16T00:00:00Z", None]),
+        available_at_source=pa.array([None, None, None, "edgar_accepted", None]),
+        note=pa.array([None, None, None, None, '{"daily_stock": 1}']),
+    )
+    expected = ["PIT_MISSING_AVAILABLE_AT", "PIT_MISSING_TZ", "PIT_INVALID_AVAILABLE_AT_SOURCE"]
+    assert codes(table) == [*expected, "PIT_VIOLATION_GT_CUTOFF", FORBIDDEN]
+
+
+@pytest.mark.parametrize("name", ["daily_stock", "HOURLY_Sector", "session_macro ", "dаily_return"])
+def test_a_forbidden_column_refuses_every_row_nulls_too(name):
+    assert codes(rows(2, **{name: pa.nulls(2)})) == [FORBIDDEN] * 2
+
+
+@pytest.mark.parametrize("name", ["available_at", "available_at_source"])
+def test_a_clock_column_named_twice_is_none(name):
+    table = rows()
+    twice = table.append_column(name, table[name])
+    assert codes(twice) == ["PIT_MISSING_AVAILABLE_AT" if name == "available_at" else "PIT_INVALID_AVAILABLE_AT_SOURCE"]
+
+
+def test_neither_of_two_columns_of_one_name_hides_the_other():
+    plain, json = pa.array(["x"]), pa.array(['{"daily_stock": 1}'])
+    for first, second in ((plain, json), (json, plain)):
+        assert codes(rows(note=first).append_column("note", second)) == [FORBIDDEN]
+
+
+KEYED = [{"daily_stock": 1}, {}, None, {"a": 1}]
+MAP = pa.map_(pa.string(), pa.int64())
+INNER = pa.struct([("Daily_Stock", pa.int64())])
+
+
+@pytest.mark.parametrize(
+    ("column", "bad"),
+    [
+        (pa.array([{"x": {"Daily_Stock": 1}}, {"x": None}, None], pa.struct([("x", INNER)])), [0]),
+        (pa.array([[{"Daily_Stock": None}], [], None, [None]], pa.list_(INNER)), [0]),
+        (pa.array([[{"Daily_Stock": None}], [], None], pa.large_list(INNER)), [0]),
+        (pa.array([[{"Daily_Stock": None}], [], None], pa.list_view(INNER)), [0]),
+        (pa.array([[{"Daily_Stock": 1}, None], [None, None], None, [None, {}]], pa.list_(INNER, 2)), [0, 3]),
+        (pa.array([[("daily_stock", 1)], [], None, [("a", 1)]], MAP), [0]),
+        (pa.array([[("a", 1), ("a", 2), ("DAILY_STOCK", 1)], [("b", 1)]], MAP), [0]),
+        (pa.array([[("a", [("daily_stock", 1)])], []], pa.map_(pa.string(), MAP)), [0]),
+        (pa.array([[(b"daily_stock", 1)], []], pa.map_(pa.binary(), pa.int64())), [0]),
+        (pa.array([[(1, "daily_stock")], [(2, '{"daily_stock": 1}')]], pa.map_(pa.int64(), pa.string())), [1]),
+        (pa.array([["x", '["a", {"daily_stock": 1}]'], ["y"], None], pa.list_(pa.string())), [0]),
+        (pa.array([{"a": '{"daily_stock": 1}'}, {"a": "x"}, None]), [0]),
+        (pa.array([[["x"]], [['{"daily_stock": 1}']]]), [1]),
+        (pa.array([[["x"]], [[b'{"daily_stock": 1}']]]), [1]),
+        (pa.array([b'{"daily_stock": 1}', b"x" * 18], pa.binary(18)), [0]),
+        (
+            pa.UnionArray.from_sparse(
+                pa.array([0, 1, 0], pa.int8()), [pa.array(["x"] * 3), pa.array([{"daily_stock": 1}] * 3)]
+            ),
+            [1],
+        ),
+        (pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array(["{}", '{"daily_stock": 1}'])]), [1]),
+        (pa.StructArray.from_arrays([pa.array(["x"]), pa.array(['{"daily_stock": 1}'])], ["a", "a"]), [0]),
+        (pa.DictionaryArray.from_arrays(pa.array([1, None, 0]), pa.array(["x", '{"daily_stock": 1}'])), [0]),
+        (pa.array([(1, 2, 3)], pa.month_day_nano_interval()), []),
+        (pa.array([[1.0, 2.0]], pa.list_(pa.float32(), 2)), []),
+    ],
+    ids=lambda value: str(value.type) if isinstance(value, pa.Array) else None,
+)
+def test_a_forbidden_key_inside_a_value_refuses_the_rows_that_have_it(column, bad):
+    expected = [FORBIDDEN if row in bad else None for row in range(len(column))]
+    assert codes(rows(len(column), nested=column)) == expected
+    doubled = pa.concat_arrays([column, column]) if not pa.types.is_union(column.type) else None
+    if doubled is not None:
+        assert codes(rows(len(column), nested=doubled[len(column) :])) == expected
+    assert codes(rows(len(column) - 1, nested=column[1:])) == expected[1:]
+
+
+JSON = {
+    '{"daily_stock": 1}': FORBIDDEN,
+    '  \n{"DAILY_Stock": 1}': FORBIDDEN,
+    '\ufeff{"daily_stock": 1}': FORBIDDEN,
+    '\u3000{"daily_stock": 1}': FORBIDDEN,
+    '{"daily\\u005fstock": 1}': FORBIDDEN,
+    '{"\\uff44aily_stock": 1}': FORBIDDEN,
+    '{"se\\u00dfion_stock": 1}': FORBIDDEN,
+    '{"seßion_stock": 1}': FORBIDDEN,
+    '{"㍲ily_stock": 1}': FORBIDDEN,
+    '{"daily_\\ufb06ock": 1}': FORBIDDEN,
+    '"{\\"daily_\\u005cu0073tock\\": 1}"': FORBIDDEN,
+    '{"dai\\n\\u200bly_stock": 1}': FORBIDDEN,
+    '{"dai\\nly_stock": 1}': FORBIDDEN,
+    '{"daily_stock": ' + "9" * 5000 + "}": FORBIDDEN,
+    "{'daily_stock': 1}": FORBIDDEN,
+    '{"a": 1}{"daily\\_stock": 1}': FORBIDDEN,
+    "[" * 10_000 + "]" * 10_000: FORBIDDEN,
+    '{"a":' * 10_000: FORBIDDEN,
+    '{"ok": "daily_stock", "\\u2019": [1, 2]}': None,
+    "[" + "{}," * 500 + "{}]": None,
+    '["daily_stock"]': None,
+    "daily_stock": None,
+    "日本語のニュース": None,
+    "": None,
+    None: None,
+}
+
+
+@as_text
+@pytest.mark.parametrize("hint", [(), ("note",)], ids=["unhinted", "hinted"])
+def test_json_in_texts_is_looked_through_however_they_are_stored(build, hint):
+    table = rows(len(JSON), note=build(list(JSON)))
+    assert codes(table, json_columns=hint) == list(JSON.values())
+
+
+@pytest.mark.parametrize("kind", BINARY_KINDS, ids=str)
+def test_json_in_bytes_is_looked_through(kind):
+    column = pa.array([text and text.encode() for text in JSON], kind)
+    assert codes(rows(len(JSON), note=column)) == list(JSON.values())
+
+
+def test_text_that_is_no_utf8_is_judged_like_any_other():
+    broken = pa.array(
+        [b'\xff{"daily_stock": 1}', b'{"\xff": 1, "daily_stock": 2}', b"\xff\xfe", b'"\xed\xa0\x80']
+    ).view(pa.string())
+    assert codes(rows(4, note=broken)) == [None, FORBIDDEN, None, None]
+    assert codes(rows(4, available_at=broken)) == [
+        "PIT_INVALID_AVAILABLE_AT_FORMAT",
+        FORBIDDEN,
+        *["PIT_INVALID_AVAILABLE_AT_FORMAT"] * 2,
+    ]
+
+
+def test_a_type_nested_beyond_sight_is_refused():
+    kind = pa.int64()
+    value = 1
+    for _ in range(rules.MAX_DEPTH + 5):
+        kind, value = pa.list_(kind), [value]
+    deep = pa.array([value, None], kind)
+    assert codes(rows(2, deep=deep)) == [FORBIDDEN, None]
+
+
+def test_json_at_the_bottom_of_a_deep_type_is_found():
+    kind, value = pa.string(), '{"daily_stock": 1}'
+    for _ in range(60):
+        kind, value = pa.list_(kind), [value]
+    assert codes(rows(2, deep=pa.array([value, []], kind))) == [FORBIDDEN, None]
+
+
+def test_chunks_and_slices_keep_their_row_numbers():
+    clean, bad = rows(3, note=pa.array(["a", "b", "c"])), rows(2, note=pa.array(["x", '{"daily_stock": 1}']))
+    table = pa.concat_tables([clean, bad, clean[1:], bad])
+    assert [row for row, code in enumerate(codes(table)) if code] == [4, 8]
+    assert [row for row, code in enumerate(codes(table[3:8])) if code] == [1]
+
+
+def test_every_bad_row_is_counted_and_the_first_are_named():
+    count = 300_000
+    values = np.full(count, micros(CUTOFF))
+    values[::2] += 1
+    found = judge(rows(count, available_at=pa.array(values).cast(UTC_MICROS)), CUTOFF)
+    assert found.codes == {"PIT_VIOLATION_GT_CUTOFF": count // 2}
+    assert [row for row, _, _ in found.rows] == list(range(0, 2 * SHOWN_ROWS, 2))
+
+
+def test_details_name_places_and_never_values():
+    table = rows(2, note=pa.array(["canary", '{"canary 7": {"daily_stock": "canary"}}']))
+    ((row, code, detail),) = judge(table, CUTOFF).rows
+    assert (row, code) == (1, FORBIDDEN)
+    assert detail.startswith("row 1 ")
+    assert detail.endswith(" $.note.*.*.daily_stock")
+
+
+def test_every_code_about_rows_can_come_out():
+    about_rows = set(rules.CODES) - {
+        "PIT_PARSE_ERROR", "PIT_INVALID_PIT", "PIT_INVALID_JSON", "PIT_MISSING_ENVELOPE", "PIT_INVALID_ITEM_TYPE",
+    }  # fmt: skip
+    table = rows(
+        6,
+        available_at=pa.array(
+            [None, "x", "2024-01-01T00:00:00", *["2024-01-01T00:00:00Z"] * 2, "2025-01-01T00:00:00Z"]
+        ),
+        available_at_source=pa.array([*["edgar_accepted"] * 3, "x", *["edgar_accepted"] * 2]),
+        note=pa.array([*[None] * 4, '{"daily_stock": 1}', None]),
+    )
+    assert set(codes(table)) == about_rows
+
+
+def test_no_character_folds_to_more_letters_than_its_bytes_can_stand_for():
+    """What makes the loose spelling a superset: in bulk, each byte beyond ASCII may be one letter, an escape four."""
+    for number in range(0x80, sys.maxunicode + 1):
+        character = chr(number)
+        folded = rules._folded(character)
+        if any(folded in key for key in rules.FORBIDDEN_KEYS):
+            stands_for = min(len(character.encode("utf-8", "surrogatepass")), len(hidden._WIDENED.encode()))
+            assert len(folded) <= stands_for
+
+
+def test_every_character_unseen_may_lead_a_suspect():
+    for low, high in rules.UNSEEN:
+        for number in range(low, high + 1):
+            assert hidden._LEADING[chr(number).encode("utf-8", "surrogatepass")[0]]
