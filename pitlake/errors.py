@@ -19,6 +19,10 @@ PitlakeError                    anything pitlake refuses or fails at
 │   ├── QueryInterrupted        the caller stopped the query
 │   ├── LimitExceeded           a query would pass a limit of rows, bytes, seconds or memory
 │   └── SessionLost             the session's process is gone, or it was closed
+├── ReceiptError                a kept receipt
+│   ├── ReceiptDamaged          a receipt's file is not one, or was changed
+│   ├── ReplayImpossible        what the question needs is not there; the message says what
+│   └── ReplayDiffers           the question was asked again and the answer is another one
 └── GraphError                  the source graph
     ├── GraphUnavailable        not reachable, or gone in the middle of a stream: resume from the window it names
     ├── GraphLoginFailed        the server refused the credentials
@@ -161,6 +165,30 @@ _UNITS = {"rows": "rows", "bytes": "bytes of result", "seconds": "seconds", "mem
 
 class SessionLost(SessionError):
     """The session's process is gone, or it was closed. Other sessions are not affected; open a new one."""
+
+
+class ReceiptError(PitlakeError):
+    """A kept receipt can't be read or replayed."""
+
+
+class ReceiptDamaged(ReceiptError):
+    """A receipt's file is not one, or was changed after it was written."""
+
+
+class ReplayImpossible(ReceiptError):
+    """What the question needs is not there. The message says exactly what."""
+
+    def __init__(self, missing: str) -> None:
+        self.missing = missing
+        super().__init__(f"the receipt can't be replayed: {missing}")
+
+
+class ReplayDiffers(ReceiptError):
+    """The answer is another one. `result_sha256` is the new answer's, `reason` the likeliest cause."""
+
+    def __init__(self, result_sha256: str, reason: str) -> None:
+        self.result_sha256, self.reason = result_sha256, reason
+        super().__init__(f"the answer is not the one the receipt tells of (now sha256 {result_sha256}): {reason}")
 
 
 class GraphError(PitlakeError):

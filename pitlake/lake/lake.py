@@ -10,9 +10,10 @@ from pathlib import Path
 
 from pitlake import datasets
 from pitlake.contract import Dataset
-from pitlake.errors import VersionVacuumed
+from pitlake.errors import LakeNotFound, VersionVacuumed
 from pitlake.lake.compact import Compacted, Compactor
 from pitlake.lake.delta import DeltaTables
+from pitlake.lake.kept import kept_versions, receipt_id, receipt_key
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.manifest import Snapshot, TableState
 from pitlake.lake.publish import Published, Publisher
@@ -92,10 +93,30 @@ class Lake:
         grace: timedelta = GRACE,
         dry_run: bool = True,
     ) -> Vacuumed:
-        """Remove files no kept version needs. A dry run, the default, only says which. See `pitlake.lake.vacuum`."""
+        """Remove files no kept version needs; versions that kept receipts need are always kept.
+
+        A dry run, the default, only says which. Raises ReceiptDamaged. See `pitlake.lake.vacuum`.
+        """
+        keep_versions = kept_versions(self._store).union(keep_versions)
         return vacuum(
             self._store, self._log, self._tables, keep=keep, keep_versions=keep_versions, grace=grace, dry_run=dry_run
         )
+
+    def keep_receipt(self, content: bytes, version: int) -> str:
+        """Keep a receipt's bytes, and with them the version it needs; returns its id. See `pitlake.receipts`.
+
+        Raises LakeNotFound, VersionVacuumed: a receipt whose version is gone is not kept.
+        """
+        name = receipt_id(content)
+        self._log.entry(version)
+        written = self._store.put_new(receipt_key(name), content)
+        try:
+            self.snapshot(version)  # looked at once a vacuum would see the receipt, so that neither misses the other
+        except LakeNotFound:
+            if written:
+                self._store.delete(receipt_key(name))
+            raise
+        return name
 
 
 class PinnedTables(Mapping[str, TableState]):

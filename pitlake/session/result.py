@@ -15,8 +15,12 @@ import pyarrow as pa
 from pitlake.session.digest import sha256_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     import polars as pl
+
+    from pitlake.lake.lake import Lake
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +76,10 @@ class Receipt:
         """Plain data for JSON."""
         return asdict(self)
 
+    def to_json(self) -> bytes:
+        """The receipt as it is kept."""
+        return json.dumps(self.to_dict(), sort_keys=True, indent=1).encode()
+
 
 class Result:
     """The rows of one query. `truncated`: a cap the caller asked for cut it short; never set otherwise."""
@@ -119,6 +127,16 @@ class Result:
             rows=len(self),
             truncated=self.truncated,
         )
+
+    def keep(self, lake: "str | Path | Lake | None" = None) -> str:
+        """Keep the receipt in the lake it came from (default: as in `connect`); returns its id, for pitlake.receipts.
+
+        A vacuum then leaves the version it needs. Raises LakeNotFound, VersionVacuumed.
+        """
+        from pitlake.lake.lake import Lake
+
+        opened = lake if isinstance(lake, Lake) else Lake(lake)
+        return opened.keep_receipt(self.receipt.to_json(), self.receipt.version)
 
     def __repr__(self) -> str:
         cut = ", truncated" if self.truncated else ""

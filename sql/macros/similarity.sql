@@ -12,7 +12,7 @@ CREATE MACRO search_vector(embedding, seed) AS
 
 -- Cosine similarity; null between vectors of different lengths, which come from different models.
 CREATE MACRO search_similarity(one, other) AS
-    CASE WHEN len(one) = len(other) THEN round(list_cosine_similarity(one, other), 6) END;
+    CASE WHEN len(one) = len(other) THEN round(list_cosine_similarity(one, other)::DOUBLE, 6) END;
 
 -- Whether a score counts, given the best one: 0.80 or more, and only when nothing reaches that, 0.70 or more.
 CREATE MACRO search_near(score, best) AS

@@ -1,0 +1,154 @@
+"""One small published lake for every door: two companies' news, bars, facts, filings and calls over a spring."""
+
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pitlake.clock import new_york_day
+from pitlake.datasets import get
+from pitlake.lake import Lake
+from pitlake.lake.stage import Gap, staged_schema
+
+AS_OF = "2024-05-01T00:00:00Z"
+START = datetime(2024, 1, 2, 15, tzinfo=timezone.utc)
+HEADLINES = ("oil output rose", "gross margin fell", "guidance raised", "dividend declared", "new credit line")
+CONCEPT = "us-gaap:Revenues"
+
+
+def news() -> Iterator[dict[str, Any]]:
+    for number in range(150):
+        at = START + timedelta(days=number)
+        ticker = ("NOG", "XOM")[number % 2]
+        yield {
+            "id": f"bzNews_{number}",
+            "ticker": ticker,
+            "tickers": [ticker],
+            "title": HEADLINES[number % len(HEADLINES)],
+            "body": f"Text {number} about {HEADLINES[number % len(HEADLINES)]}.",
+            "channels": ["Earnings", "News"],
+            "created": at,
+            "available_at": at,
+            "evidence": f"neo4j:News:bzNews_{number}",
+        }
+
+
+def embeddings() -> Iterator[dict[str, Any]]:
+    for number, article in enumerate(news()):
+        vector = [1.0 if place == number % len(HEADLINES) else 0.01 * number for place in range(len(HEADLINES))]
+        kept = {name: article[name] for name in ("id", "ticker", "available_at", "evidence")}
+        yield {"kind": "news", "vector": vector, **kept}
+
+
+def prices() -> Iterator[dict[str, Any]]:
+    for number in range(150):
+        day = date(2024, 1, 2) + timedelta(days=number)
+        if day.weekday() < 5:
+            for cik, ticker in (("0000000001", "NOG"), ("0000000002", "XOM")):
+                yield {
+                    "entity_kind": "company",
+                    "entity_id": cik,
+                    "symbol": ticker,
+                    "date": day,
+                    **dict.fromkeys(("open", "high", "low", "close", "vwap"), 10.0 + number),
+                    "volume": 1000.0,
+                    "available_at": datetime(day.year, day.month, day.day, 21, tzinfo=timezone.utc),
+                    "evidence": f"neo4j:HAS_PRICE:{day}:{ticker}",
+                }
+
+
+def filings(dataset: str, **more: Any) -> Iterator[dict[str, Any]]:
+    for number, day in enumerate((date(2024, 2, 20), date(2024, 5, 20))):
+        accepted = datetime(day.year, day.month, day.day, 22, tzinfo=timezone.utc)
+        yield {
+            "accession_no": f"0000000001-24-00000{number}",
+            "form_type": "10-Q",
+            "cik": "0000000001",
+            "ticker": "NOG",
+            "available_at": accepted,
+            "evidence": f"neo4j:{dataset}:{number}",
+        } | {name: value(number, accepted) if callable(value) else value for name, value in more.items()}
+
+
+def facts() -> Iterator[dict[str, Any]]:
+    return filings(
+        "Fact",
+        concept=CONCEPT,
+        label="Revenues",
+        value=lambda number, _: str(100 + number),
+        value_number=lambda number, _: 100.0 + number,
+        unit="iso4217:USD",
+        period_type="duration",
+        period_start=lambda number, _: (date(2023, 10, 1), date(2024, 1, 1))[number],
+        period_end=lambda number, _: (date(2023, 12, 31), date(2024, 3, 31))[number],
+        is_numeric=True,
+        is_nil=False,
+        dimensions="",
+        members="",
+        member_count=0,
+    )
+
+
+def reports() -> Iterator[dict[str, Any]]:
+    return filings(
+        "Report",
+        role="primary_filer",
+        tickers=["NOG"],
+        items=["Item 2.02: Results"],
+        created=lambda _, accepted: accepted,
+    )
+
+
+def sections() -> Iterator[dict[str, Any]]:
+    return filings("Section", section_name="RiskFactors", content=lambda n, _: f"Prices of oil may fall {n}. " * 40)
+
+
+def publish(lake: Lake, name: str, rows: Iterable[dict[str, Any]], run_id: str, gaps: tuple[Gap, ...] = ()) -> None:
+    """One run's publish of one dataset."""
+    dataset = get(name)
+    by_day: dict[date, list[dict[str, Any]]] = {}
+    for row in rows:
+        tagged = {"available_at_source": dataset.source_tag} | row
+        by_day.setdefault(new_york_day(row["available_at"]), []).append(tagged)
+    with lake.stage(dataset, run_id) as stage:
+        for day, listed in by_day.items():
+            table = pa.Table.from_pylist(listed, schema=staged_schema(dataset))
+            stage.add(day, table, extracted=len(listed))
+        stage.add(None, gaps=gaps, extracted=len(gaps))
+        lake.publish(stage)
+
+
+LOST = (
+    Gap("unverifiable", "created is missing or unreadable", "neo4j:News:bzNews_900", START),
+    Gap("unverifiable", "created is missing or unreadable", "neo4j:News:bzNews_901", START + timedelta(days=140)),
+)
+
+
+def small(root: Path) -> Lake:
+    """A lake with news alone."""
+    lake = Lake(root)
+    publish(lake, "news", news(), "news", LOST)
+    return lake
+
+
+def build(root: Path) -> Lake:
+    """The lake, published dataset by dataset."""
+    lake = small(root)
+    for name, rows in (
+        ("embeddings", embeddings()),
+        ("prices", prices()),
+        ("xbrl_facts", facts()),
+        ("reports", reports()),
+        ("report_sections", sections()),
+    ):
+        publish(lake, name, rows, name)
+    return lake
+
+
+@pytest.fixture(scope="session")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The lake's root; tests that publish or vacuum make their own."""
+    return build(tmp_path_factory.mktemp("doors") / "lake").root

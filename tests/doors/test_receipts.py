@@ -1,0 +1,181 @@
+"""Kept receipts: the same bytes again after whatever happened to the lake, or an error that says what is missing."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pyarrow as pa
+import pytest
+
+import pitlake
+from pitlake import receipts
+from pitlake.errors import BadInput, LakeNotFound, ReceiptDamaged, ReplayDiffers, ReplayImpossible, VersionVacuumed
+from pitlake.lake import Lake
+from tests.doors.conftest import AS_OF, news, publish, small
+
+SQL = "SELECT id, title FROM news WHERE available_at >= $since::TIMESTAMPTZ ORDER BY id"
+NOW = timedelta(0)
+
+
+@pytest.fixture
+def own_lake(tmp_path):
+    return small(tmp_path / "lake")
+
+
+def ask(lake, sql=SQL, params=None, as_of=AS_OF, **more):
+    with pitlake.connect(as_of, lake=lake, **more) as session:
+        return session.sql(sql, params if params is not None or sql != SQL else {"since": "2024-04-01T00:00:00Z"})
+
+
+def revise(lake, run_id="revision"):
+    changed = [row | {"title": "changed", "updated": row["created"] + timedelta(hours=2)} for row in news()]
+    publish(lake, "news", [row | {"available_at": row["updated"]} for row in changed], run_id)
+
+
+def test_a_kept_receipt_gives_the_same_bytes_after_the_lake_moved_on(own_lake):
+    result = ask(own_lake)
+    name = result.keep(own_lake)
+    revise(own_lake)
+    assert ask(own_lake).arrow() != result.arrow()
+    assert receipts.replay(receipts.find(name, own_lake.root), own_lake).arrow() == result.arrow()
+
+
+def test_a_receipt_is_found_by_id_prefix_or_file(own_lake):
+    result = ask(own_lake)
+    name = result.keep(own_lake)
+    root = own_lake.root
+    file = next((root / "_lake" / "receipts").glob("*.json"))
+    assert receipts.kept(root) == {name: result.receipt}
+    assert receipts.find(name[:6], root) == receipts.find(str(file), root) == result.receipt
+
+
+def test_keeping_a_receipt_twice_keeps_it_once(own_lake):
+    assert ask(own_lake).keep(own_lake) == ask(own_lake).keep(own_lake)
+    assert len(receipts.kept(own_lake.root)) == 1
+
+
+@pytest.mark.parametrize("reference", ["", "ab", "0123456789", "/nowhere/receipt.json"])
+def test_a_reference_to_no_receipt_is_refused(own_lake, reference):
+    ask(own_lake).keep(own_lake)
+    with pytest.raises(BadInput, match="RECEIPT"):
+        receipts.find(reference, own_lake.root)
+
+
+def test_a_vacuum_leaves_what_a_kept_receipt_needs(own_lake):
+    name = ask(own_lake).keep(own_lake)
+    revise(own_lake)
+    own_lake.compact("news", before="2030-01")
+    own_lake.vacuum(NOW, grace=NOW, dry_run=False)
+    receipts.replay(receipts.find(name, own_lake.root), own_lake)
+
+
+def test_without_a_kept_receipt_the_replay_says_what_is_missing(own_lake):
+    receipt = ask(own_lake).receipt
+    revise(own_lake)
+    own_lake.compact("news", before="2030-01")
+    own_lake.vacuum(NOW, grace=NOW, dry_run=False)
+    with pytest.raises(VersionVacuumed, match="news"):
+        receipts.replay(receipt, own_lake)
+
+
+def test_a_receipt_whose_version_is_gone_is_not_kept(own_lake):
+    result = ask(own_lake)
+    revise(own_lake)
+    own_lake.compact("news", before="2030-01")
+    own_lake.vacuum(NOW, grace=NOW, dry_run=False)
+    with pytest.raises(VersionVacuumed):
+        result.keep(own_lake)
+    assert receipts.kept(own_lake.root) == {}
+
+
+def test_a_receipt_of_a_version_the_lake_never_had_is_not_kept(own_lake, tmp_path):
+    other = Lake(tmp_path / "other")
+    other.start()
+    with pytest.raises(LakeNotFound):
+        ask(own_lake).keep(other)
+
+
+def test_forgetting_a_receipt_frees_its_version(own_lake):
+    name = ask(own_lake).keep(own_lake)
+    assert receipts.forget(name, own_lake.root) == name
+    assert receipts.kept(own_lake.root) == {}
+
+
+def test_a_lake_with_a_damaged_receipt_is_not_vacuumed(own_lake):
+    ask(own_lake).keep(own_lake)
+    file = next((own_lake.root / "_lake" / "receipts").glob("*.json"))
+    file.write_text("{}")
+    with pytest.raises(ReceiptDamaged):
+        own_lake.vacuum(NOW, grace=NOW, dry_run=False)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda told: told.pop("rows"),
+        lambda told: told["question"].update(sql="SELECT 1"),
+        lambda told: told["question"].update(more=1),
+        lambda told: told.update(question=None),
+    ],
+    ids=["a field gone", "other SQL", "a field more", "no question"],
+)
+def test_a_receipt_that_was_changed_is_refused(own_lake, damage):
+    ask(own_lake).keep(own_lake)
+    file = next((own_lake.root / "_lake" / "receipts").glob("*.json"))
+    told = json.loads(file.read_text())
+    damage(told)
+    file.write_text(json.dumps(told))
+    with pytest.raises(ReceiptDamaged):
+        receipts.find(str(file))
+
+
+def test_another_answer_is_told_apart_by_its_hash(lake):
+    receipt = replace(ask(lake).receipt, result_sha256="0" * 64)
+    with pytest.raises(ReplayDiffers, match="sha256"):
+        receipts.replay(receipt, lake)
+
+
+def test_another_engine_is_named_as_the_cause(lake):
+    receipt = ask(lake).receipt
+    older = replace(receipt, question=replace(receipt.question, engine="duckdb 1.0.0"), result_sha256="0" * 64)
+    with pytest.raises(ReplayDiffers, match=r"duckdb 1\.0\.0"):
+        receipts.replay(older, lake)
+
+
+def test_a_dataset_this_installation_lacks_is_named(lake):
+    receipt = ask(lake).receipt
+    strange = replace(receipt, question=replace(receipt.question, datasets=("sunspots",)))
+    with pytest.raises(ReplayImpossible, match="sunspots"):
+        receipts.replay(strange, lake)
+
+
+def test_what_a_session_did_before_is_done_again(lake):
+    with pitlake.connect(AS_OF, lake=lake) as session:
+        session.sql("CREATE TEMP TABLE mine AS SELECT id FROM news WHERE id < 'bzNews_2'")
+        with pytest.raises(pitlake.PitlakeError):
+            session.sql("INSERT INTO mine SELECT no_such_column FROM news")
+        result = session.sql("SELECT count(*) AS n FROM mine")
+    assert receipts.replay(result.receipt, lake).arrow() == result.arrow()
+
+
+def test_rows_a_session_loaded_must_be_given_again(lake):
+    mine = pa.table({"id": ["bzNews_2", "bzNews_4"]})
+    with pitlake.connect(AS_OF, lake=lake) as session:
+        session.load("mine", mine)
+        result = session.sql("SELECT title FROM news JOIN mine USING (id) ORDER BY id")
+    with pytest.raises(ReplayImpossible, match="'mine'"):
+        receipts.replay(result.receipt, lake)
+    with pytest.raises(ReplayImpossible, match="not those"):
+        receipts.replay(result.receipt, lake, loaded={"mine": mine.slice(1)})
+    assert receipts.replay(result.receipt, lake, loaded={"mine": mine}).arrow() == result.arrow()
+
+
+def test_an_open_mode_question_replays_in_open_mode(lake):
+    result = ask(lake, "SELECT count(*) AS n FROM event_returns", as_of=None, open_mode=True)
+    assert receipts.replay(result.receipt, lake).arrow() == result.arrow()
+
+
+def test_a_truncated_answer_replays_truncated(lake):
+    with pitlake.connect(AS_OF, lake=lake) as session:
+        result = session.sql("SELECT id FROM news ORDER BY id", max_rows=3)
+    assert receipts.replay(result.receipt, lake).truncated
