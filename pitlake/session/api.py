@@ -4,7 +4,6 @@ Checks what the caller gives, finds the lake version, and turns what can go wron
 bound is binding.py's, how they are sealed process.py's. Called by pitlake.connect, the command line and the MCP server.
 """
 
-import os
 import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from datetime import datetime
 from functools import cache, partial
 from importlib.metadata import version as version_of
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
@@ -30,10 +29,14 @@ from pitlake.session.protocol import Caps, pack_parameters
 from pitlake.session.result import Question, Result, Step, canonical
 
 if TYPE_CHECKING:
-    from pitlake.lake import Lake
+    import pandas as pd
+    import polars as pl
+
+    from pitlake.lake.lake import Lake
+
+    Rows: TypeAlias = pa.Table | pd.DataFrame | pl.DataFrame | list[dict[str, Any]]
 
 Isolation = Literal["process", "in_process"]
-Rows = "pa.Table | pd.DataFrame | pl.DataFrame | list[dict[str, Any]]"
 _RESERVED = frozenset({"gaps", "lake_info"})
 
 
@@ -126,7 +129,7 @@ class Session:
         reply = self._run(query, packed, caps)
         return Result(reply.table, question, truncated=reply.truncated)
 
-    def load(self, name: str, rows: Rows) -> None:
+    def load(self, name: str, rows: "Rows") -> None:
         """Your own rows as a temporary table, to join with. rows: Arrow, pandas, polars or a list of dicts.
 
         Raises BadInput, LimitExceeded, SessionLost.
@@ -194,7 +197,7 @@ class Session:
 
     def _caps(self, max_rows: int | None, max_bytes: int | None) -> Caps:
         for field, value in (("max_rows", max_rows), ("max_bytes", max_bytes)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+            if value is not None and value < 0:
                 raise BadInput(field, f"{value!r} is no count", "give a whole number, 0 or more")
         rows, size = int(self.limits.rows), int(self.limits.bytes)
         return Caps(
@@ -239,9 +242,9 @@ def connect(
     Raises BadInput, BadInstant, LakeNotFound, SessionRefused, IsolationUnavailable.
     """
     asked = _asked(as_of, open_mode=open_mode)
-    from pitlake.lake import Lake
+    from pitlake.lake.lake import Lake
 
-    opened = lake if isinstance(lake, Lake) else Lake(lake or os.environ.get("PITLAKE_LAKE") or Path(".pitlake/lake"))
+    opened = lake if isinstance(lake, Lake) else Lake(lake)
     return open_session(
         opened.snapshot(version),
         asked,
@@ -289,7 +292,7 @@ def _asked(as_of: str | datetime | None, *, open_mode: bool) -> datetime | None:
 
 
 def _packed(query: object, params: object) -> object:
-    if not isinstance(query, str) or "\0" in query:
+    if not isinstance(query, str):
         raise BadInput("query", "is no SQL text", "give a string")
     if params is not None and not isinstance(params, (list, tuple, dict)):
         raise BadInput("params", f"is a {type(params).__name__}", "give a list for ?, a dict for $name")

@@ -1,8 +1,8 @@
-"""One session's process, from the fork to its end: take the files, be sealed, connect, answer.
+"""One session's process, from the fork to its end: take the files, be sealed, open them, answer.
 
-It holds nothing but the files and statements its parent sent. Started by the zygote; speaks protocol.py; the seal is
-sandbox.py, the SQL engine.py. Its only thread reads the socket; a second, started after the seal, runs the queries, so
-that a query can be interrupted.
+It holds nothing but the files and statements its parent sent, and its own copy of the zygote's blank DuckDB. Started by
+the zygote; speaks protocol.py; the seal is sandbox.py, the SQL engine.py. Its only thread reads the socket; a second,
+started after the seal, runs the queries, so that a query can be interrupted.
 """
 
 import json
@@ -18,22 +18,20 @@ from pitlake.session import engine, protocol, sandbox
 from pitlake.session.protocol import ACK, DATA, END, FILES, FIRST_FILE, INTERRUPT, LOAD, OPEN, READY, ChildEnd
 
 _CHUNK = 1 << 18
-# DuckDB stops rather than runs without a control group it can see; only without an own root can it see one.
-_READABLE_WITHOUT_OWN_ROOT = ("/proc/self/cgroup", "/sys/fs/cgroup")
 
 
-def serve(descriptor: int, separated: bool) -> None:
+def serve(descriptor: int, connection: duckdb.DuckDBPyConnection, separated: bool) -> None:
     """Live one session on this socket. `separated`: the zygote has its own namespaces, so a root can be made."""
     end = ChildEnd(descriptor)
     try:
-        connection = _open(end, separated)
+        _open(end, connection, separated)
     except (sandbox.Unsealable, protocol.ProtocolError, OSError, duckdb.Error) as problem:
         end.send(END, protocol.encode({"error": type(problem).__name__, "message": str(problem)}))
         return
     Server(end, connection).run()
 
 
-def _open(end: ChildEnd, separated: bool) -> duckdb.DuckDBPyConnection:
+def _open(end: ChildEnd, connection: duckdb.DuckDBPyConnection, separated: bool) -> None:
     files = 0
     while True:
         kind, payload = end.receive()
@@ -44,12 +42,11 @@ def _open(end: ChildEnd, separated: bool) -> duckdb.DuckDBPyConnection:
         files += _take_files(end, json.loads(payload))
     order = json.loads(payload)
     seal = _seal(order["memory"], files, separated)
-    connection = engine.connect(threads=order["threads"], memory=order["memory"] // 2)
+    engine.allot(connection, threads=order["threads"], memory=order["memory"] // 2)
     engine.execute(connection, *order["statements"])
     names = [protocol.file_name(index) for index in range(files)]
     engine.lock(connection, files=names, seconds=order["seconds"])
     end.send(READY, protocol.encode(seal))
-    return connection
 
 
 def _take_files(end: ChildEnd, indexes: list[int]) -> int:
@@ -64,7 +61,7 @@ def _seal(memory: int, files: int, separated: bool) -> dict[str, bool]:
     own_root = separated and sandbox.own_root()
     sandbox.drop_capabilities()
     sandbox.limit(memory, files)
-    sandbox.read_only_these(files, () if own_root else _READABLE_WITHOUT_OWN_ROOT)
+    sandbox.read_only_these(files)
     sandbox.allow_only_calls()
     return {"own_root": own_root}
 

@@ -64,8 +64,9 @@ def _feed_values(digest: _Hash, values: pa.Array) -> None:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    of_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
-    return of_bytes or pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    is_a = pa.types
+    tests = (is_a.is_binary, is_a.is_large_binary, is_a.is_binary_view)
+    return any(test(kind) for test in (*tests, is_a.is_string, is_a.is_large_string, is_a.is_string_view))
 
 
 def _feed_texts(digest: _Hash, values: pa.Array) -> None:

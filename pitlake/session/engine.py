@@ -10,9 +10,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from pitlake.session import statements
 from pitlake.session.protocol import Caps, Failure
 
 BATCH_ROWS = 32_768
+_READERS = 2  # threads that only fetch what a scan will want next
 # Reads only, whatever it reads. Anything else may change the session, so later answers depend on it.
 _STATELESS = frozenset({"SELECT"})
 _FATAL = (duckdb.FatalException, duckdb.InternalException)
@@ -26,14 +28,13 @@ class OverCap(Exception):
         super().__init__(limit)
 
 
-def connect(*, threads: int, memory: int) -> duckdb.DuckDBPyConnection:
-    """A private in-memory DuckDB that spills nowhere, loads nothing and remembers nothing."""
+def connect() -> duckdb.DuckDBPyConnection:
+    """A private in-memory DuckDB that spills nowhere, loads nothing, remembers nothing and has no thread of its own."""
     connection = duckdb.connect(
         ":memory:",
         config={
-            "threads": threads,
-            "async_threads": 2,
-            "memory_limit": f"{memory // 1000}KB",
+            "threads": 1,
+            "async_threads": 0,
             "temp_directory": "",
             "max_temp_directory_size": "0KB",
             "autoinstall_known_extensions": "false",
@@ -47,8 +48,18 @@ def connect(*, threads: int, memory: int) -> duckdb.DuckDBPyConnection:
             "secret_directory": "/nonexistent",
         },
     )
-    execute(connection, "SET TimeZone='UTC'", "SET enable_progress_bar=false")
+    execute(connection, "SET TimeZone='UTC'", "SET enable_progress_bar=false", *statements.prepared())
     return connection
+
+
+def allot(connection: duckdb.DuckDBPyConnection, *, threads: int, memory: int) -> None:
+    """What this session may use: threads, and bytes of memory."""
+    execute(
+        connection,
+        f"SET memory_limit='{memory // 1000}KB'",
+        f"SET threads={threads}",
+        f"SET async_threads={_READERS}",
+    )
 
 
 def lock(connection: duckdb.DuckDBPyConnection, *, files: Sequence[str], seconds: float) -> None:
@@ -63,10 +74,10 @@ def lock(connection: duckdb.DuckDBPyConnection, *, files: Sequence[str], seconds
     )
 
 
-def execute(connection: duckdb.DuckDBPyConnection, *statements: str) -> None:
+def execute(connection: duckdb.DuckDBPyConnection, *texts: str) -> None:
     """Run our own statements."""
-    for statement in filter(None, statements):
-        connection.execute(statement)
+    for text in filter(None, texts):
+        connection.execute(text)
         connection.complete()
 
 
@@ -82,15 +93,14 @@ class Answer:
         self.stateless = True
         # random(), uuid() and samples start alike for every query: the same question gets the same answer.
         execute(connection, "SELECT setseed(0.5)")
-        statements = connection.extract_statements(sql)
-        if not statements:
+        script = connection.extract_statements(sql)
+        if not script:
             raise duckdb.ParserException("Parser Error: there is no statement in this text")
-        self.stateless = all(statement.type.name in _STATELESS for statement in statements)
-        for statement in statements[:-1]:
+        self.stateless = all(statement.type.name in _STATELESS for statement in script)
+        for statement in script[:-1]:
             connection.execute(statement)
             connection.complete()
-        relation = connection.sql(statements[-1], params=parameters)
-        self._reader = relation.to_arrow_reader(BATCH_ROWS) if relation is not None else _nothing()
+        self._reader = connection.sql(script[-1], params=parameters).to_arrow_reader(BATCH_ROWS)
         self.schema: pa.Schema = self._reader.schema
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -157,7 +167,3 @@ def _rows_within(batch: pa.RecordBatch, room: int) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if batch.slice(0, middle).nbytes <= room else (low, middle - 1)
     return low
-
-
-def _nothing() -> pa.RecordBatchReader:
-    return pa.RecordBatchReader.from_batches(pa.schema([]), [])

@@ -22,19 +22,26 @@ Statements = Callable[[Callable[["Relation"], str]], list[str]]
 STORED = "lake"
 """The schema of the views over stored rows: every revision up to T, with `content_hash`, which makes orders total."""
 
+_NAIVE = "(as_of() AT TIME ZONE 'UTC')"
 # Every spelling of "now" DuckDB 2 looks up by name, bound to T. What can't be bound is refused in hints.py.
-_INSTANTS = (
-    "now",
-    "get_current_timestamp",
-    "transaction_timestamp",
-    "statement_timestamp",
-    "clock_timestamp",
-    "current_timestamp",
-)
-_NAIVE = ("localtimestamp", "current_localtimestamp")
-_DAYS = ("today", "current_date")
-_TIMES = ("current_time", "get_current_time")
-_NAIVE_TIMES = ("localtime", "current_localtime")
+_CLOCK = {
+    "now": "as_of()",
+    "current_timestamp": "as_of()",
+    "get_current_timestamp": "as_of()",
+    "transaction_timestamp": "as_of()",
+    "statement_timestamp": "as_of()",
+    "clock_timestamp": "as_of()",
+    "localtimestamp": _NAIVE,
+    "current_localtimestamp": _NAIVE,
+    "today": f"{_NAIVE}::DATE",
+    "current_date": f"{_NAIVE}::DATE",
+    "current_time": f"{_NAIVE}::TIME::TIMETZ",
+    "get_current_time": f"{_NAIVE}::TIME::TIMETZ",
+    "localtime": f"{_NAIVE}::TIME",
+    "current_localtime": f"{_NAIVE}::TIME",
+    "uuidv7": "error('uuidv7() reads the machine''s clock; use uuid()')",
+}
+_AGE = f"CREATE MACRO age(x) AS system.main.age(date_trunc('day', {_NAIVE}), x), (x, y) AS system.main.age(x, y)"
 
 
 def identifier(name: str) -> str:
@@ -52,22 +59,22 @@ def instant(moment: datetime | None) -> str:
     return "NULL::TIMESTAMPTZ" if moment is None else f"TIMESTAMPTZ {literal(iso(moment))}"
 
 
+def prepared() -> list[str]:
+    """What every session starts with: the spellings of now, and the macros that read no dataset."""
+    return [
+        f"CREATE SCHEMA {STORED}",
+        f"CREATE MACRO as_of() AS {instant(None)}",
+        *(f"CREATE MACRO {identifier(name)}() AS {value}" for name, value in _CLOCK.items()),
+        _AGE,
+        *session_macros(()),
+    ]
+
+
 def clock(as_of: datetime | None) -> list[str]:
-    """`as_of()`, and with an as_of every spelling of now, which answers T in UTC."""
-    bound = {"as_of": instant(as_of)}
-    if as_of is not None:
-        naive = f"{instant(as_of)} AT TIME ZONE 'UTC'"
-        bound |= dict.fromkeys(_INSTANTS, instant(as_of))
-        bound |= dict.fromkeys(_NAIVE, naive)
-        bound |= dict.fromkeys(_DAYS, f"({naive})::DATE")
-        bound |= dict.fromkeys(_TIMES, f"({naive})::TIME::TIMETZ")
-        bound |= dict.fromkeys(_NAIVE_TIMES, f"({naive})::TIME")
-    macros = [f"CREATE MACRO {identifier(name)}() AS {value}" for name, value in bound.items()]
-    if as_of is not None:
-        day = f"date_trunc('day', {bound['localtimestamp']})"
-        macros.append(f"CREATE MACRO age(x) AS system.main.age({day}, x), (x, y) AS system.main.age(x, y)")
-        macros.append("CREATE MACRO uuidv7() AS error('uuidv7() reads the machine''s clock; use uuid()')")
-    return macros
+    """`as_of()` answers T, and so does every spelling of now; in open mode they are the machine's again."""
+    if as_of is None:
+        return [f"DROP MACRO {identifier(name)}" for name in (*_CLOCK, "age")]
+    return [f"CREATE OR REPLACE MACRO as_of() AS {instant(as_of)}"]
 
 
 def stored_rows(name: str, columns: Sequence[str], source: str) -> str:
@@ -122,17 +129,17 @@ def agent_views(datasets: Iterable[Dataset]) -> dict[str, str]:
     return texts
 
 
-def library(datasets: Iterable[Dataset]) -> tuple[str, ...]:
-    """The texts of sql/macros that these datasets suffice for."""
-    return session_macros({dataset.name for dataset in datasets})
+def library(datasets: Iterable[Dataset]) -> list[str]:
+    """The texts of sql/macros that read datasets, as far as these suffice."""
+    general = session_macros(())
+    return [text for text in session_macros({dataset.name for dataset in datasets}) if text not in general]
 
 
 def opening(binding: "Binding", views: Mapping[str, str], source: Callable[["Relation"], str]) -> list[str]:
-    """Every statement of a delivered session, in the order they depend on each other."""
+    """The statements of a delivered session after the prepared ones, in the order they depend on each other."""
     rows, gap_rows = binding.relations[:-1], binding.relations[-1]
     bound = [(relation.name, relation.watermark, relation.rows) for relation in rows]
     return [
-        f"CREATE SCHEMA {STORED}",
         *clock(binding.as_of),
         *(stored_rows(relation.name, relation.columns, source(relation)) for relation in rows),
         *(revisions(dataset) for dataset in binding.datasets),

@@ -1,8 +1,9 @@
-"""The warm process sessions are forked from: DuckDB and Arrow imported, no connection, no lake, no caller's data.
+"""The warm process sessions are forked from: libraries loaded and a blank DuckDB ready, no lake, no caller's data.
 
-It never sees what a session is about: it takes a socket from its parent, forks, and hands back the child's pid and
-pidfd; everything else goes over that socket. It ends when its parent's end closes, and its children end with it.
-Started by launcher.py as an interpreter of its own.
+A fork gives every session its own copy of that DuckDB, which is sound because neither it nor this process has a second
+thread, and spares the session most of its opening time. The zygote never sees what a session is about: it takes a
+socket from its parent, forks, and hands back the child's pid and pidfd; all else goes over that socket. It ends when
+its parent's end closes, and its children end with it. Started by launcher.py as an interpreter of its own.
 """
 
 import gc
@@ -21,9 +22,12 @@ def main(descriptor: int) -> None:
     """Serve forks on this socket until the other side closes it."""
     # DuckDB and Arrow use these to hand data to Python, which never happens here; without them the start is shorter.
     sys.modules["numpy"] = sys.modules["pandas"] = None  # type: ignore[assignment]
-    from pitlake.session import child, sandbox
+    from pitlake.session import child, engine, sandbox
 
     sandbox.load_libraries()
+    connection = engine.connect()
+    if len(os.listdir("/proc/self/task")) != 1:  # noqa: PTH208  nothing else of pathlib is loaded here
+        sys.exit("a second thread: forks would not be copies")
     os.environ.clear()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps children; the parent holds their pidfds
     _be_killed_first()
@@ -38,7 +42,7 @@ def main(descriptor: int) -> None:
             if pid == 0:
                 _leave_zygote(zygote, channel)
                 try:
-                    child.serve(channel, separated)
+                    child.serve(channel, connection, separated)
                 finally:
                     os._exit(0)
             os.close(channel)
