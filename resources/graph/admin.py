@@ -1,0 +1,173 @@
+"""Making and filling a graph we own: constraints, loading, wiping. For the sample world and the tests; never for
+assets.
+
+It refuses every server whose admin login we do not hold, which is every one a user points NEO4J_URI at. The few
+places where ArcadeDB and Neo4j differ in making things are here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
+
+import neo4j
+import requests
+
+from pitlake.errors import BadInput
+from resources.graph.faults import translated
+from resources.graph.server import GraphServer
+
+_BATCH_ROWS = 5000
+_BATCH_CHARACTERS = 8_000_000
+_HTTP_SECONDS = 30
+
+Row = Mapping[str, object]
+
+
+class GraphAdmin:
+    """A single writer over one database of a server we own.
+
+    Raises:
+        BadInput: the server is not ours.
+    """
+
+    def __init__(self, server: GraphServer) -> None:
+        if server.admin_auth is None:
+            raise BadInput("server", "is not ours to write to", "load into the embedded or the local server")
+        self.server = server
+        self._address = server.uri.rpartition("//")[2]
+        self._driver = neo4j.GraphDatabase.driver(server.uri, auth=server.admin_auth, notifications_min_severity="OFF")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._driver.close()
+
+    def create_schema(self, keys: Mapping[str, str], indexes: Iterable[tuple[str, str]] = ()) -> None:
+        """Make every label's key unique and index further (label, property) pairs. Before any data; again is
+        harmless.
+
+        ArcadeDB declares a property by the values it finds when an index comes late, and silently cuts later values
+        to that type (1.5 becomes 1), so a late constraint is refused on every server alike.
+
+        Args:
+            keys: label -> the property that identifies its nodes.
+            indexes: pairs to index for look-ups and windows.
+
+        Raises:
+            BadInput: a label has nodes and lacks its constraint.
+        """
+        there = self._indexed()
+        wanted = [(label, key, True) for label, key in keys.items()]
+        wanted += [(label, name, False) for label, name in indexes]
+        for label, name, unique in wanted:
+            if (label, name) in there:
+                continue
+            if self.write(f"MATCH (n:{_name(label)}) RETURN 1 AS one LIMIT 1"):
+                raise BadInput(
+                    "schema", f"{label} has nodes but no index on {name}", "wipe the graph and load it again"
+                )
+            target = f"FOR (n:{_name(label)})"
+            title = _name(f"{label}_{name}".lower())
+            if unique:
+                self.write(f"CREATE CONSTRAINT {title} IF NOT EXISTS {target} REQUIRE n.{_name(name)} IS UNIQUE")
+            else:
+                self.write(f"CREATE INDEX {title} IF NOT EXISTS {target} ON (n.{_name(name)})")
+
+    def load_nodes(self, label: str, key: str, rows: Iterable[Row]) -> int:
+        """Merge nodes by `key` and set their properties; null leaves a property absent. Returns the rows written."""
+        statement = f"UNWIND $rows AS row MERGE (n:{_name(label)} {{{_name(key)}: row.{_name(key)}}}) SET n += row"
+        return self._load(statement, rows)
+
+    def load_edges(self, kind: str, start: tuple[str, str], end: tuple[str, str], rows: Iterable[Row]) -> int:
+        """Merge one edge of `kind` a row, between nodes that exist.
+
+        Args:
+            kind: the relationship type.
+            start, end: (label, key property) of the two sides.
+            rows: mappings with `start` and `end` (the keys' values) and, if wanted, `properties` (a mapping).
+
+        Returns:
+            The rows given; a row whose nodes do not both exist writes nothing.
+        """
+        statement = (
+            f"UNWIND $rows AS row MATCH (a:{_name(start[0])} {{{_name(start[1])}: row.start}}) "
+            f"MATCH (b:{_name(end[0])} {{{_name(end[1])}: row.end}}) "
+            f"MERGE (a)-[r:{_name(kind)}]->(b) SET r += coalesce(row.properties, {{}})"
+        )
+        return self._load(statement, rows)
+
+    def write(self, cypher: str, params: Row | None = None) -> list[dict[str, Any]]:
+        """Run one statement in a transaction of its own and return its rows.
+
+        Never by auto-commit: ArcadeDB then commits row by row, which is slow and not atomic.
+        """
+
+        def work(transaction: neo4j.ManagedTransaction) -> list[dict[str, Any]]:
+            return transaction.run(cypher, dict(params or {})).data()
+
+        with translated(self._address), self._driver.session(database=self.server.database) as session:
+            return session.execute_write(work)
+
+    def wipe(self) -> None:
+        """Make the database as new: no nodes, edges, constraints or indexes."""
+        if self.server.kind == "arcadedb":
+            self.drop_database()
+            self.create_database()
+            return
+        while self.write("MATCH (n) WITH n LIMIT 10000 DETACH DELETE n RETURN count(*) AS n")[0]["n"]:
+            pass
+        for entry in self.write("SHOW CONSTRAINTS YIELD name"):
+            self.write(f"DROP CONSTRAINT {_name(str(entry['name']))}")
+        for entry in self.write("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP' RETURN name"):
+            self.write(f"DROP INDEX {_name(str(entry['name']))}")
+
+    def create_database(self) -> None:
+        """Make this database on an ArcadeDB server; Neo4j Community has just the one."""
+        self._command(f"create database {self.server.database}")
+
+    def drop_database(self) -> None:
+        """Remove this database and everything in it from an ArcadeDB server."""
+        self._command(f"drop database {self.server.database}")
+
+    def _load(self, statement: str, rows: Iterable[Row]) -> int:
+        count = 0
+        for batch in _batched(rows):
+            self.write(statement, {"rows": batch})
+            count += len(batch)
+        return count
+
+    def _indexed(self) -> set[tuple[str, str]]:
+        entries = self.write("SHOW INDEXES YIELD labelsOrTypes, properties")
+        single = [entry for entry in entries if entry["labelsOrTypes"] and entry["properties"]]
+        return {(entry["labelsOrTypes"][0], entry["properties"][0]) for entry in single}
+
+    def _command(self, command: str) -> None:
+        if not self.server.admin_url:
+            raise BadInput("server", "has one database only", "use wipe")
+        with translated(self._address):
+            answer = requests.post(
+                f"{self.server.admin_url}/api/v1/server",
+                json={"command": command},
+                auth=self.server.admin_auth,
+                timeout=_HTTP_SECONDS,
+            )
+            answer.raise_for_status()
+
+
+def _name(identifier: str) -> str:
+    """An identifier quoted for Cypher."""
+    return "`" + identifier.replace("`", "``") + "`"
+
+
+def _batched(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Rows in lists bounded by count and, since a filing's text has megabytes, by size."""
+    batch: list[Row] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += sum(len(value) for value in row.values() if isinstance(value, str))
+        if len(batch) >= _BATCH_ROWS or size >= _BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

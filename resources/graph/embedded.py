@@ -1,0 +1,143 @@
+"""The graph server that needs nothing installed: ArcadeDB's Bolt endpoint, from the package arcadedb-embedded, on the
+loopback.
+
+It is the default where no NEO4J_URI is set: demo, tests, a laptop. It speaks Bolt 5.4 and Cypher but is not Neo4j;
+where the two differ, admin.py and guard.py say how. Who uses it is counted in lease.py: the same root is one shared
+server.
+"""
+
+import base64
+import contextlib
+import hashlib
+import importlib.util
+import json
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from pitlake.errors import BadInput
+from resources.graph.lease import Launch, Lease, lease
+from resources.graph.server import GraphServer, free_port, wait_for_answer
+
+DATABASE = "neo4j"
+COMMAND_TIMEOUT_MS = 600_000
+_HASH_ROUNDS = 4096  # the passwords are 32 random bytes that live as long as the server
+_JVM_OPTIONS = (
+    "--add-modules=jdk.incubator.vector",
+    "--enable-native-access=ALL-UNNAMED",
+    "--add-opens=java.base/java.util.concurrent.atomic=ALL-UNNAMED",
+    "--add-opens=java.base/java.nio.channels.spi=ALL-UNNAMED",
+    "--add-opens=java.base/java.lang=ALL-UNNAMED",
+    "-Djava.awt.headless=true",
+)
+
+
+@contextlib.contextmanager
+def embedded_graph(root: Path | str, *, heap: str = "1g") -> Iterator[GraphServer]:
+    """A running server over the data in `root` (made if missing), for as long as the block lasts.
+
+    Processes that name the same root share one server; the last to leave stops it, also when it is killed. The
+    passwords are new at each start and never on a command line; the data stays and can be opened again.
+
+    Raises:
+        BadInput: arcadedb-embedded is not installed.
+        GraphUnavailable: the server did not come up.
+    """
+    home = Path(root).resolve()
+
+    def launch() -> Launch:
+        return _launch(home, heap)
+
+    def ready(held: Lease) -> None:
+        server = _server(held.info)
+        wait_for_answer(server.uri, server.admin_auth, DATABASE, held, home / "server.log")
+
+    with lease(home / "control", launch, ready) as held:
+        yield _server(held.info)
+
+
+def _server(info: dict[str, str]) -> GraphServer:
+    return GraphServer(
+        uri=f"bolt://127.0.0.1:{info['bolt_port']}",
+        database=DATABASE,
+        reader_auth=("reader", info["reader_password"]),
+        admin_auth=("root", info["root_password"]),
+        kind="arcadedb",
+        admin_url=f"http://127.0.0.1:{info['http_port']}",
+    )
+
+
+def _launch(home: Path, heap: str) -> Launch:
+    package = _package()
+    home.chmod(0o700)
+    info = {
+        "bolt_port": str(free_port()),
+        "http_port": str(free_port()),
+        "root_password": secrets.token_urlsafe(32),
+        "reader_password": secrets.token_urlsafe(32),
+    }
+    _write_access(home / "config", info)
+    settings = {
+        "server.rootPath": home,
+        "server.mode": "production",
+        "server.httpIncomingHost": "127.0.0.1",
+        "server.httpIncomingPort": info["http_port"],
+        "server.plugins": "Bolt:com.arcadedb.bolt.BoltProtocolPlugin",
+        "server.defaultDatabases": f"{DATABASE}[]",
+        "bolt.host": "127.0.0.1",
+        "bolt.port": info["bolt_port"],
+        "bolt.defaultDatabase": DATABASE,
+        # Aware datetimes come back aware.
+        "dateTimeImplementation": "java.time.ZonedDateTime",
+        # The server ignores the driver's own query timeout.
+        "command.timeout": COMMAND_TIMEOUT_MS,
+    }
+    command = [
+        str(package / "jre" / "bin" / "java"),
+        f"-Xmx{heap}",
+        *_JVM_OPTIONS,
+        *(f"-Darcadedb.{name}={value}" for name, value in settings.items()),
+        "-cp",
+        str(package / "jars" / "*"),
+        "com.arcadedb.server.ArcadeDBServer",
+    ]
+    return Launch(command, cwd=home, log=home / "server.log", info=info)
+
+
+def _package() -> Path:
+    spec = importlib.util.find_spec("arcadedb_embedded")
+    if spec is None or spec.origin is None:
+        problem = "none is set and the embedded graph server is not installed"
+        raise BadInput("NEO4J_URI", problem, "pip install 'pitlake[embedded-graph]', or set NEO4J_URI")
+    return Path(spec.origin).parent
+
+
+def _write_access(config: Path, info: dict[str, str]) -> None:
+    """Two users, one of whom can read and nothing else; written before the server starts and reads them."""
+    config.mkdir(exist_ok=True)
+    everything = ["createRecord", "readRecord", "updateRecord", "deleteRecord"]
+    groups = {
+        "admin": _group(["updateSecurity", "updateSchema", "updateDatabaseSettings"], everything),
+        "reader": _group([], ["readRecord"]),
+        "*": _group([], []),
+    }
+    users = [
+        {"name": "root", "password": _hashed(info["root_password"]), "databases": {"*": ["admin"]}},
+        {"name": "reader", "password": _hashed(info["reader_password"]), "databases": {"*": ["reader"]}},
+    ]
+    databases = {"version": 2, "databases": {"*": {"groups": groups}}}
+    (config / "server-groups.json").write_text(json.dumps(databases))
+    accounts = config / "server-users.jsonl"
+    accounts.touch(mode=0o600)
+    accounts.write_text("".join(json.dumps(user) + "\n" for user in users))
+
+
+def _group(rights: list[str], on_records: list[str]) -> dict[str, object]:
+    return {"access": rights, "types": {"*": {"access": on_records}}, "resultSetLimit": -1, "readTimeout": -1}
+
+
+def _hashed(password: str) -> str:
+    """A password as ArcadeDB keeps it; the salt is used as the text it is written as."""
+    salt = base64.b64encode(secrets.token_bytes(32)).decode()
+    digest = hashlib.pbkdf2_hmac("sha256", password.encode(), salt.encode(), _HASH_ROUNDS, 32)
+    return f"PBKDF2WithHmacSHA256${_HASH_ROUNDS}${salt}${base64.b64encode(digest).decode()}"

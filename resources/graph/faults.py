@@ -1,0 +1,66 @@
+"""Turns what the driver raises into the error tree: the one place that knows the driver's classes and the servers'
+status codes.
+
+Messages carry the address, the status code and the server's sentence; never credentials, parameters or values.
+"""
+
+import contextlib
+from collections.abc import Iterator
+
+from neo4j.exceptions import (
+    AuthError,
+    ConfigurationError,
+    ConnectionAcquisitionTimeoutError,
+    DriverError,
+    Forbidden,
+    ForbiddenOnReadOnlyDatabase,
+    Neo4jError,
+    ResultFailedError,
+    ServiceUnavailable,
+    SessionExpired,
+)
+
+from pitlake.errors import GraphError, GraphLoginFailed, GraphQueryFailed, GraphRefused, GraphUnavailable
+
+ACCESS_MODE = "Neo.ClientError.Statement.AccessMode"
+_GONE = (ServiceUnavailable, SessionExpired, ConnectionAcquisitionTimeoutError, OSError)
+_SENTENCE = 300
+
+
+def refuses_writing(error: BaseException) -> bool:
+    """Whether this is a server saying that this door may not write (rather than failing at the statement for another
+    reason)."""
+    return isinstance(error, (Forbidden, ForbiddenOnReadOnlyDatabase)) or getattr(error, "code", "") == ACCESS_MODE
+
+
+@contextlib.contextmanager
+def translated(address: str) -> Iterator[None]:
+    """Raise the driver's errors as ours."""
+    try:
+        yield
+    except ResultFailedError as error:
+        raise _ours(error.__cause__ or error, address) from error
+    except (DriverError, Neo4jError, OSError) as error:
+        raise _ours(error, address) from error
+
+
+def _ours(error: BaseException, address: str) -> GraphError:
+    if refuses_writing(error):
+        code = str(getattr(error, "code", ""))
+        return GraphRefused(f"the graph at {address} refused the statement: {code}: {_sentence(error)}", code)
+    if isinstance(error, AuthError):
+        return GraphLoginFailed(f"the graph at {address} refused the login; check NEO4J_USERNAME and NEO4J_PASSWORD")
+    if isinstance(error, _GONE):
+        return GraphUnavailable(f"the graph at {address} is not reachable ({type(error).__name__})", "is it running?")
+    if isinstance(error, Neo4jError):
+        if error.is_retryable():
+            return GraphUnavailable(f"the graph at {address} cannot answer now ({error.code})", "try again")
+        return GraphQueryFailed(error.code or type(error).__name__, _sentence(error))
+    if isinstance(error, ConfigurationError):
+        return GraphUnavailable(f"cannot talk to {address}: {_sentence(error)}", "check NEO4J_URI")
+    return GraphQueryFailed(type(error).__name__, _sentence(error))
+
+
+def _sentence(error: BaseException) -> str:
+    text = str(getattr(error, "message", None) or error)
+    return " ".join(text.split())[:_SENTENCE]

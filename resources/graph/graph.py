@@ -1,0 +1,239 @@
+"""The one way to read the source graph: proven read-only, streamed, with typed errors. Used by extractors and by
+nothing that writes.
+
+It knows no label and no dataset, and opens no server: what it is pointed at comes from open.py, tests or the caller.
+Loading sample graphs is admin.py.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Self, TypeVar
+from urllib.parse import urlsplit
+
+import neo4j
+import pyarrow as pa
+import tenacity
+from neo4j.exceptions import DriverError, Neo4jError
+
+from pitlake.errors import GraphRefused, GraphUnavailable
+from resources.graph.columns import BatchBuilder, arrow_schema
+from resources.graph.faults import translated
+from resources.graph.guard import prove_read_only
+from resources.graph.server import Auth
+
+Window = TypeVar("Window", bound=Mapping[str, object])
+
+FETCH_SIZE = 5000
+BATCH_ROWS = 8192
+BATCH_BYTES = 64 * 2**20
+# Few Python objects live at a time: the garbage collector finds little to walk and the caches hold the rest.
+_CHUNK_ROWS = 512
+_CHUNK_BYTES = 8 * 2**20
+_FIRST_CHUNK_ROWS = 16
+
+
+class Graph:
+    """A door for reading one database over Bolt. Once you hold one, the server has been seen to refuse a write
+    through it.
+
+    Args:
+        uri: a bolt or neo4j address, without credentials in it.
+        auth: user and password, or None for a server without logins.
+        database: named in every session; never the server's default.
+        retry_seconds: for how long a query that has handed out nothing is tried again when the server cannot answer.
+
+    Raises:
+        GraphUnavailable, GraphLoginFailed: no server, or no entry.
+        GraphNotReadOnly: the server would not refuse a write through this door.
+    """
+
+    def __init__(self, uri: str, auth: Auth, database: str = "neo4j", *, retry_seconds: float = 10.0) -> None:
+        self.address = urlsplit(uri).netloc.rpartition("@")[2]
+        self.database = database
+        self._retry_seconds = retry_seconds
+        with translated(self.address):
+            self._driver = neo4j.GraphDatabase.driver(
+                uri, auth=auth, user_agent="pitlake", connection_timeout=15, notifications_min_severity="OFF"
+            )
+        try:
+            self._patiently(self._prove)
+        except BaseException:
+            self._driver.close()
+            raise
+
+    def __repr__(self) -> str:
+        return f"Graph({self.address}, database={self.database!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._driver.close()
+
+    def stream(
+        self, cypher: str, params: Mapping[str, object] | None = None, *, fetch_size: int = FETCH_SIZE
+    ) -> Iterator[list[neo4j.Record]]:
+        """Yield the rows of a query in short lists, as the driver's records; `fetch_size` is what one pull asks for.
+
+        Raises:
+            GraphUnavailable: the server went away; what was yielded before is not a whole answer.
+            GraphRefused, GraphQueryFailed: see `read`.
+        """
+        with translated(self.address):
+            cursor = self._patiently(self._open, cypher, params, fetch_size)
+            with cursor:
+                while records := cursor.take(_CHUNK_ROWS):
+                    yield records
+                cursor.finish()
+
+    def stream_batches(
+        self,
+        cypher: str,
+        params: Mapping[str, object] | None = None,
+        *,
+        schema: pa.Schema | None = None,
+        batch_rows: int = BATCH_ROWS,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a query as record batches, in the query's order, holding one batch in memory at a time.
+
+        A batch ends at `batch_rows` rows or about 64 MB. `schema` declares the columns (see BatchBuilder); a result
+        without rows yields nothing.
+
+        Raises:
+            GraphUnavailable: the server went away; what was yielded before is not a whole answer.
+            GraphValueMismatch: a value does not fit its declared column.
+            GraphRefused, GraphQueryFailed: see `read`.
+        """
+        with translated(self.address):
+            cursor = self._patiently(self._open, cypher, params, FETCH_SIZE)
+            with cursor:
+                yield from _batches(cursor, BatchBuilder(cursor.keys, schema), batch_rows)
+                cursor.finish()
+
+    def read(
+        self, cypher: str, params: Mapping[str, object] | None = None, *, schema: pa.Schema | None = None
+    ) -> pa.Table:
+        """The whole answer of a query as a table; retried as a whole when the server cannot answer.
+
+        Raises:
+            GraphUnavailable: the server did not answer within `retry_seconds`.
+            GraphRefused: the statement writes, or the login may not run it.
+            GraphQueryFailed: the server failed at it: syntax, an unknown name, its own limits.
+            GraphValueMismatch: a value does not fit its declared column.
+            BadInput: the schema's names are not the query's.
+        """
+        return self._patiently(self._read, cypher, params, schema)
+
+    def stream_windows(
+        self,
+        cypher: str,
+        windows: Iterable[Window],
+        params: Mapping[str, object] | None = None,
+        *,
+        schema: pa.Schema | None = None,
+    ) -> Iterator[tuple[Window, pa.Table]]:
+        """Run one query once a window and yield each window with its whole answer: what was yielded is complete, what
+        was not is not.
+
+        A window is a mapping of query parameters, such as {"start": …, "end": …}, and is retried as a whole. To
+        resume after GraphUnavailable, begin again at the error's `window`.
+
+        Raises:
+            GraphUnavailable: with `window`, the first one that is not complete.
+            The others: see `read`.
+        """
+        for window in windows:
+            try:
+                table = self.read(cypher, {**(params or {}), **window}, schema=schema)
+            except GraphUnavailable as error:
+                raise GraphUnavailable(error.problem, "resume from the window it names", window) from error
+            yield window, table
+
+    def _prove(self) -> None:
+        with translated(self.address):
+            prove_read_only(self._driver, self.database, self.address)
+
+    def _read(self, cypher: str, params: Mapping[str, object] | None, schema: pa.Schema | None) -> pa.Table:
+        with translated(self.address), self._open(cypher, params, FETCH_SIZE) as cursor:
+            batches = list(_batches(cursor, BatchBuilder(cursor.keys, schema), BATCH_ROWS))
+            cursor.finish()
+            if not batches:
+                return arrow_schema(cursor.keys, schema).empty_table()
+            tables = [pa.Table.from_batches([batch]) for batch in batches]
+            return pa.concat_tables(tables, promote_options="none" if schema is not None else "permissive")
+
+    def _open(self, cypher: str, params: Mapping[str, object] | None, fetch_size: int) -> "_Cursor":
+        with translated(self.address):
+            session = self._driver.session(
+                database=self.database, default_access_mode=neo4j.READ_ACCESS, fetch_size=fetch_size
+            )
+            return _Cursor(session, cypher, dict(params or {}))
+
+    @property
+    def _patiently(self) -> tenacity.Retrying:
+        return tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(GraphUnavailable),
+            stop=tenacity.stop_after_delay(self._retry_seconds),
+            wait=tenacity.wait_exponential_jitter(initial=0.1, max=3.0, jitter=0.1),
+            reraise=True,
+        )
+
+
+class _Cursor:
+    """One running query: a READ transaction that is always rolled back, and the records it still owes."""
+
+    def __init__(self, session: neo4j.Session, cypher: str, params: dict[str, object]) -> None:
+        self._session = session
+        try:
+            self._transaction = session.begin_transaction()
+            self._result = self._transaction.run(cypher, params)
+            self._result.peek()  # the last moment at which trying again is safe
+        except BaseException:
+            session.close()
+            raise
+        self._records = iter(self._result)
+        self.keys = self._result.keys()
+
+    def take(self, rows: int) -> list[neo4j.Record]:
+        """Up to that many further records; an empty list at the end."""
+        return list(islice(self._records, rows))
+
+    def take_values(self, rows: int) -> list[object]:
+        """The values of up to that many further records, row after row in one list; no record outlives its turn.
+
+        A Record's own iterator is Python code; the tuple it is underneath iterates in C.
+        """
+        return list(chain.from_iterable(map(tuple.__iter__, islice(self._records, rows))))
+
+    def finish(self) -> None:
+        """Refuse an answer that came from a statement that writes: what it showed may be its own doing."""
+        summary = self._result.consume()
+        counters = summary.counters
+        if summary.query_type in {"w", "rw"} or counters.contains_updates or counters.contains_system_updates:
+            raise GraphRefused("the statement writes; this door only reads, and nothing of it was kept")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            self._transaction.close()
+            self._session.close()
+        except (DriverError, Neo4jError, OSError):
+            if kind is None:
+                raise
+
+
+def _batches(cursor: _Cursor, builder: BatchBuilder, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    rows = _FIRST_CHUNK_ROWS
+    while values := cursor.take_values(min(rows, batch_rows - builder.rows)):
+        width = builder.append(values) * len(cursor.keys) / len(values)
+        rows = max(1, min(_CHUNK_ROWS, int(_CHUNK_BYTES / max(width, 1))))
+        if builder.rows >= batch_rows or builder.nbytes >= BATCH_BYTES:
+            yield builder.take()
+    if builder.rows:
+        yield builder.take()

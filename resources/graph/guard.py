@@ -1,0 +1,53 @@
+"""The proof that a door for reading cannot write, asked of the server itself before the first read.
+
+Reads are guarded in four ways: the transaction says READ (Neo4j enforces it, ArcadeDB ignores it), the login is a
+reader's (ArcadeDB and Neo4j Enterprise enforce it, Neo4j Community has no such thing), nothing is ever committed, and
+a result that reports an update is refused. The first two are the server's; at least one must hold, and which one is
+not assumed but tried.
+"""
+
+import neo4j
+from neo4j.exceptions import DriverError, Neo4jError
+
+from pitlake.errors import GraphNotReadOnly
+from resources.graph.faults import refuses_writing
+
+_ANY_NODE = "MATCH (n) RETURN labels(n) AS labels LIMIT 1"
+
+
+def prove_read_only(driver: neo4j.Driver, database: str, address: str) -> None:
+    """Try to create a node in a READ transaction that is rolled back whatever happens, and want to be refused.
+
+    The node takes a label that is already in use, so that even a server which lets it pass (and forgets it at the
+    rollback) gains no new name. Only an empty ArcadeDB opened with an all-powerful login keeps a trace: an empty,
+    nameless vertex type.
+
+    Raises: GraphNotReadOnly: the server let the statement pass, or failed at it for another reason than its being a
+        write. neo4j's own errors: the server could not be asked.
+    """
+    with driver.session(database=database, default_access_mode=neo4j.READ_ACCESS) as session:
+        with session.begin_transaction() as transaction:
+            node = transaction.run(_ANY_NODE).single()
+        labels = node["labels"] if node is not None else []
+        try:
+            with session.begin_transaction() as transaction:
+                transaction.run(_create(labels)).consume()
+        except (DriverError, Neo4jError) as error:
+            if refuses_writing(error):
+                return
+            if isinstance(error, DriverError) or error.is_retryable():
+                raise
+            code = error.code
+        else:
+            code = "it was accepted and rolled back"
+    raise GraphNotReadOnly(
+        f"the graph at {address} did not refuse a write in a READ transaction ({code}); "
+        "give a login that may only read, or a server that enforces READ transactions"
+    )
+
+
+def _create(labels: list[str]) -> str:
+    if not labels:
+        return "CREATE (n)"
+    quoted = labels[0].replace("`", "``")
+    return f"CREATE (n:`{quoted}`)"

@@ -1,0 +1,185 @@
+"""A lease on a local server process: the first user starts it, later ones share it, the last one to leave stops it.
+
+Sharing goes by directory: whoever names the same control directory gets the same running server, from any process of
+the same user. What runs and when it counts as ready is the caller's (embedded.py, neo4j_local.py); supervisor.py is
+the other end.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from pitlake.errors import GraphUnavailable
+from resources.graph.supervisor import OWNER_LOCK, SOCKET
+
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
+_GRACE_SECONDS = 20.0
+_held: "weakref.WeakSet[Lease]" = weakref.WeakSet()
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How to start a server. `info` (addresses, credentials) reaches every user over the control socket, never a
+    file."""
+
+    command: list[str]
+    cwd: Path
+    log: Path
+    info: dict[str, str]
+
+
+class Lease:
+    """One user's hold on a running server, until `close`. `info` is what its launcher published."""
+
+    def __init__(self, line: socket.socket, info: dict[str, str]) -> None:
+        self.info = info
+        self._line = line
+        _held.add(self)
+
+    def alive(self) -> bool:
+        """False once the server has ended."""
+        try:
+            return self._line.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """Let go. If this was the last user, return only when the server has stopped and its files are free."""
+        _held.discard(self)
+        with contextlib.suppress(OSError):
+            self._line.shutdown(socket.SHUT_WR)
+            self._line.settimeout(_GRACE_SECONDS + 5)
+            while self._line.recv(4096):
+                pass
+        self._line.close()
+
+    def forget(self) -> None:
+        """Drop this process's copy without letting go: for a forked child, which is no user of its own."""
+        self._line.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def lease(control: Path, launch: Callable[[], Launch], ready: Callable[[Lease], None]) -> Lease:
+    """Attach to the server of `control`, or start one and wait until `ready` returns.
+
+    Args:
+        control: a directory for the locks and the socket, made if missing, readable by its owner alone.
+        launch: called only when no server runs; prepares files and says what to run.
+        ready: waits for the server it is given a lease on; raises when it will not come up.
+
+    Raises:
+        GraphUnavailable: another server holds the directory and does not answer, or `ready` gave up.
+    """
+    control.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _locked(control / "start.lock"):
+        if (running := _attach(control)) is not None:
+            return running
+        _wait_until_free(control / OWNER_LOCK)
+        started = _spawn(control, launch())
+        try:
+            ready(started)
+        except BaseException:
+            started.close()
+            raise
+        return started
+
+
+def _spawn(control: Path, launch: Launch) -> Lease:
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-I", "-S", str(_SUPERVISOR)]
+    with theirs, launch.log.with_suffix(".supervisor.log").open("wb") as log:
+        supervisor = subprocess.Popen(command, stdin=theirs.fileno(), stdout=log, stderr=log, start_new_session=True)
+    _reap(supervisor)
+    spec = {
+        "control": str(control.resolve()),
+        "command": launch.command,
+        "cwd": str(launch.cwd),
+        "log": str(launch.log.resolve()),
+        "info": launch.info,
+        "grace": _GRACE_SECONDS,
+    }
+    ours.sendall(json.dumps(spec).encode() + b"\n")
+    return Lease(ours, launch.info)
+
+
+def _attach(control: Path) -> Lease | None:
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with _short_path(control) as directory:
+            line.connect(f"{directory}/{SOCKET}")
+        answer = line.makefile("rb").readline()
+    except OSError:
+        answer = b""
+    if not answer:  # nobody there, or a server that is just stopping
+        line.close()
+        return None
+    return Lease(line, json.loads(answer))
+
+
+@contextlib.contextmanager
+def _short_path(directory: Path) -> Iterator[str]:
+    """A spelling of the directory that fits a socket address (108 bytes), where the system has one."""
+    if not sys.platform.startswith("linux"):
+        yield str(directory)
+        return
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{handle}"
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _wait_until_free(path: Path) -> None:
+    """Wait until the last server over this directory is really gone."""
+    deadline = time.monotonic() + _GRACE_SECONDS + 10
+    with path.open("wb") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    problem = f"a server over {path.parent} runs but does not answer"
+                    raise GraphUnavailable(problem, "end it, or name another directory") from None
+                time.sleep(0.05)
+            else:
+                return
+
+
+def _reap(supervisor: "subprocess.Popen[bytes]") -> None:
+    """Collect the supervisor when it ends, whenever that is, so that it leaves no zombie and no warning."""
+    threading.Thread(target=supervisor.wait, name="graph-server-reaper", daemon=True).start()
+
+
+def _forget_in_child() -> None:
+    """A forked child is no user: it drops its copies, or the server would live as long as the child does."""
+    for held in list(_held):
+        held.forget()
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)

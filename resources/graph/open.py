@@ -1,0 +1,89 @@
+"""Three ways to a server, one code path: the one of NEO4J_URI, the embedded default, or a local Neo4j. Settings come
+from here.
+
+NEO4J_URI (with NEO4J_USERNAME, NEO4J_PASSWORD, NEO4J_DATABASE) wins. Without it PITLAKE_GRAPH names the local server
+to run ("embedded" or "neo4j") and PITLAKE_GRAPH_ROOT the directory of its data. Called by resource.py, the sample
+world and the command line.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit
+
+from pitlake.errors import BadInput
+from resources.graph.embedded import embedded_graph
+from resources.graph.graph import Graph
+from resources.graph.neo4j_local import local_neo4j
+from resources.graph.server import GraphServer
+
+SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+_LOCAL = {"embedded": embedded_graph, "neo4j": local_neo4j}
+_DEFAULT_ROOT = Path(".pitlake") / "graph"
+
+
+@dataclass(frozen=True)
+class GraphSettings:
+    """Where the graph is. Blank means: not said.
+
+    Raises:
+        BadInput: an address that is none or carries credentials, half a login, an unknown local server.
+    """
+
+    uri: str = ""
+    username: str = ""
+    password: str = field(default="", repr=False)
+    database: str = ""
+    local: str = "embedded"
+    root: Path = _DEFAULT_ROOT
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.uri)
+        if "@" in parts.netloc:
+            raise BadInput("NEO4J_URI", "carries credentials", "put them into NEO4J_USERNAME and NEO4J_PASSWORD")
+        if self.uri and (parts.scheme not in SCHEMES or not parts.netloc):
+            raise BadInput("NEO4J_URI", "is no graph address", "write for example bolt://host:7687 or neo4j+s://host")
+        if self.uri and bool(self.username) != bool(self.password):
+            raise BadInput("NEO4J_USERNAME", "user and password come together", "set both, or neither")
+        if self.local not in _LOCAL:
+            raise BadInput("PITLAKE_GRAPH", f"{self.local!r} is no local server", f"choose from {', '.join(_LOCAL)}")
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
+        """The settings of the environment."""
+        return cls(
+            uri=environ.get("NEO4J_URI", ""),
+            username=environ.get("NEO4J_USERNAME", ""),
+            password=environ.get("NEO4J_PASSWORD", ""),
+            database=environ.get("NEO4J_DATABASE", ""),
+            local=environ.get("PITLAKE_GRAPH", "") or "embedded",
+            root=Path(environ.get("PITLAKE_GRAPH_ROOT", "") or _DEFAULT_ROOT),
+        )
+
+
+@contextlib.contextmanager
+def graph_server(settings: GraphSettings | None = None) -> Iterator[GraphServer]:
+    """The server the settings name, running for as long as the block lasts. Only a local one comes with an admin's
+    login.
+
+    Raises:
+        BadInput: the local server cannot run here.
+        GraphUnavailable: it did not come up.
+    """
+    chosen = settings or GraphSettings.from_env()
+    if chosen.uri:
+        login = (chosen.username, chosen.password) if chosen.username else None
+        yield GraphServer(chosen.uri, chosen.database or "neo4j", reader_auth=login)
+        return
+    with _LOCAL[chosen.local](chosen.root / chosen.local) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def open_graph(settings: GraphSettings | None = None) -> Iterator[Graph]:
+    """A door for reading the graph the settings name (see Graph for what is raised)."""
+    with graph_server(settings) as server, Graph(server.uri, server.reader_auth, server.database) as graph:
+        yield graph

@@ -1,0 +1,70 @@
+"""The graph as a Dagster resource. Assets take it and call `connect`; everything it does is in open.py and graph.py.
+
+A blank field means: take it from the environment when the run starts (see open.py). Within a run the connection, and
+with it a local server, is made at first use and kept to the end.
+"""
+
+import contextlib
+import dataclasses
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+from pydantic import Field, PrivateAttr
+
+from resources.graph.graph import Graph
+from resources.graph.open import GraphSettings, open_graph
+
+
+class GraphResource(dg.ConfigurableResource[None]):
+    """The source graph, read-only. Give the password as `EnvVar` or leave it blank: then it comes from
+    NEO4J_PASSWORD."""
+
+    uri: str = Field(default="", description="Bolt address without credentials; blank: NEO4J_URI, else a local server.")
+    username: str = Field(default="", description="Blank: NEO4J_USERNAME.")
+    password: str = Field(default="", description="Blank: NEO4J_PASSWORD.", repr=False)
+    database: str = Field(default="", description="Blank: NEO4J_DATABASE, else neo4j.")
+    local: str = Field(default="", description="Server to run where no address is known: embedded or neo4j.")
+    root: str = Field(default="", description="Directory of the local server's data.")
+
+    _run: contextlib.ExitStack | None = PrivateAttr(default=None)
+    _graph: Graph | None = PrivateAttr(default=None)
+    _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        """Begin a run: what `connect` opens from now on is kept until its end."""
+        self._run = contextlib.ExitStack()
+
+    def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
+        """End a run."""
+        kept, self._run, self._graph = self._run, None, None
+        if kept is not None:
+            kept.close()
+
+    @contextlib.contextmanager
+    def connect(self) -> Iterator[Graph]:
+        """A door for reading, shared within a run, its own outside of one (see Graph for what is raised)."""
+        if self._run is None:
+            with open_graph(self.settings()) as graph:
+                yield graph
+            return
+        with self._lock:
+            if self._graph is None:
+                self._graph = self._run.enter_context(open_graph(self.settings()))
+        yield self._graph
+
+    def settings(self) -> GraphSettings:
+        """This configuration over the environment's.
+
+        Raises:
+            BadInput: see GraphSettings.
+        """
+        said: dict[str, object] = {
+            name: getattr(self, name)
+            for name in ("uri", "username", "password", "database", "local")
+            if getattr(self, name)
+        }
+        if self.root:
+            said["root"] = Path(self.root)
+        return dataclasses.replace(GraphSettings.from_env(), **said)  # type: ignore[arg-type]

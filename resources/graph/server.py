@@ -1,0 +1,87 @@
+"""What a graph server is to the rest: an address, a database, a reader's login and, where we own the server, an
+admin's.
+
+Also the pieces both local launchers need: a free port, the wait until a server answers, the tail of its log. Who
+starts what is in embedded.py and neo4j_local.py.
+"""
+
+import logging
+import socket
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, Self
+
+import neo4j
+from neo4j.exceptions import AuthError, DriverError, Neo4jError
+
+from pitlake.errors import GraphLoginFailed, GraphUnavailable
+from resources.graph.lease import Lease
+
+Auth = tuple[str, str] | None
+
+START_SECONDS = 90.0
+
+
+@dataclass(frozen=True)
+class GraphServer:
+    """A server to read from. `admin_auth` is None for every server we do not own: nothing here writes to those.
+
+    `admin_url` is the HTTP address of an ArcadeDB server, where databases are made and dropped; empty for Neo4j.
+    """
+
+    uri: str
+    database: str = "neo4j"
+    reader_auth: Auth = field(default=None, repr=False)
+    admin_auth: Auth = field(default=None, repr=False)
+    kind: Literal["neo4j", "arcadedb"] = "neo4j"
+    admin_url: str = ""
+
+    def with_database(self, database: str) -> Self:
+        """The same server, another database."""
+        return replace(self, database=database)
+
+
+def free_port() -> int:
+    """A TCP port of the loopback that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_for_answer(uri: str, auth: Auth, database: str, lease: Lease, log: Path) -> None:
+    """Return once the server answers a query of this login; a quiet loop, since servers open the port before they are
+    ready.
+
+    Raises:
+        GraphLoginFailed: the server answers and knows no such login.
+        GraphUnavailable: the server ended, or did not answer within START_SECONDS. Names its log.
+    """
+    deadline = time.monotonic() + START_SECONDS
+    with _quiet_driver_log(), neo4j.GraphDatabase.driver(uri, auth=auth, connection_timeout=5) as driver:
+        while True:
+            try:
+                with driver.session(database=database) as session:
+                    session.run("RETURN 1").consume()
+                return  # noqa: TRY300  nothing follows
+            except AuthError as error:
+                raise GraphLoginFailed(f"the local graph server knows no such login; see {log}") from error
+            except (DriverError, Neo4jError, OSError) as error:
+                if not lease.alive():
+                    raise GraphUnavailable("the local graph server ended while it started", f"see {log}") from error
+                if time.monotonic() > deadline:
+                    raise GraphUnavailable(f"no answer after {START_SECONDS:.0f} s", f"see {log}") from error
+            time.sleep(0.1)
+
+
+class _quiet_driver_log:  # noqa: N801  used as a with-statement's verb
+    """The driver logs each refused connection of the wait as an error; they are expected."""
+
+    def __enter__(self) -> None:
+        self._log = logging.getLogger("neo4j")
+        self._level = self._log.level
+        self._log.setLevel(logging.CRITICAL)
+
+    def __exit__(self, *_: object) -> None:
+        self._log.setLevel(self._level)

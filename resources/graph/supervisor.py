@@ -1,0 +1,135 @@
+"""Keeps one server process alive exactly as long as somebody uses it. A program of its own, standard library only.
+
+Started by resources.graph.lease, which hands it one line of JSON on a socket that is its standard input. Every user
+of the server is a connected socket; the kernel closes it whatever way the user ends, kill -9 included. When the last
+one is gone the server is stopped. The server in turn cannot outlive this program. It never reads what the server says
+and knows no graph.
+"""
+
+import ctypes
+import fcntl
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+SOCKET, OWNER_LOCK = "control.sock", "owner.lock"
+_PR_SET_PDEATHSIG = 1
+
+
+def _die_with(parent: int) -> Callable[[], None] | None:
+    """What a child runs before exec so that the kernel kills it with its parent (Linux; elsewhere only orderly ends
+    count)."""
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+
+    def bind() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return bind
+
+
+class Supervisor:
+    """One server and its users. `run` returns when the server has ended and everything is let go."""
+
+    def __init__(self, first_user: socket.socket) -> None:
+        self.spec = json.loads(first_user.makefile("rb").readline())
+        os.chdir(self.spec["control"])
+        self.owner = os.open(OWNER_LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(self.owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        Path(SOCKET).unlink(missing_ok=True)
+        self.door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.door.bind(SOCKET)
+        Path(SOCKET).chmod(0o600)
+        self.door.listen(64)
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.door, selectors.EVENT_READ)
+        self.users = {first_user}
+        self.selector.register(first_user, selectors.EVENT_READ)
+        self.server = self._start()
+        self.ended = self._watch()
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        with Path(self.spec["log"]).open("wb") as log:
+            return subprocess.Popen(
+                self.spec["command"],
+                cwd=self.spec["cwd"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                pass_fds=(self.owner,),  # the lock is free only when the server itself is gone
+                preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509  no thread runs yet
+            )
+
+    def _watch(self) -> socket.socket:
+        """Turn the server's end and a SIGTERM into a readable socket."""
+        ended, tell = socket.socketpair()
+
+        def wait() -> None:
+            self.server.wait()
+            tell.close()
+
+        threading.Thread(target=wait, daemon=True).start()
+        signal.signal(signal.SIGTERM, lambda *_: self.server.terminate())
+        self.selector.register(ended, selectors.EVENT_READ)
+        return ended
+
+    def run(self) -> None:
+        """Serve until the last user left or the server ended."""
+        while self.users:
+            for key, _ in self.selector.select():
+                ready = key.fileobj
+                if ready is self.ended:
+                    self._close()
+                    return
+                if ready is self.door:
+                    self._welcome()
+                elif ready in self.users and not self._still_there(ready):
+                    if len(self.users) == 1:  # the last user waits for our end of the line: close it after the server
+                        self._close()
+                        return
+                    self._part(ready)
+
+    def _welcome(self) -> None:
+        user, _ = self.door.accept()
+        user.sendall(json.dumps(self.spec["info"]).encode() + b"\n")
+        self.users.add(user)
+        self.selector.register(user, selectors.EVENT_READ)
+
+    def _still_there(self, user: socket.socket) -> bool:
+        try:
+            return bool(user.recv(64))
+        except OSError:
+            return False
+
+    def _part(self, user: socket.socket) -> None:
+        self.selector.unregister(user)
+        self.users.discard(user)
+        user.close()
+
+    def _close(self) -> None:
+        """Shut the door first, so that whoever comes now starts a server of their own after this one is gone."""
+        self.door.close()
+        Path(SOCKET).unlink(missing_ok=True)
+        if self.server.poll() is None:
+            self.server.terminate()
+            try:
+                self.server.wait(self.spec["grace"])
+            except subprocess.TimeoutExpired:
+                self.server.kill()
+                self.server.wait()
+        for user in self.users:
+            user.close()
+
+
+if __name__ == "__main__":
+    Supervisor(socket.socket(fileno=0)).run()
