@@ -4,7 +4,7 @@
 aware UTC datetimes in microseconds. Business dates are other columns. Nothing here reads the exchange calendar.
 """
 
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 from pitlake.errors import BadInstant
@@ -17,58 +17,76 @@ NEW_YORK = ZoneInfo("America/New_York")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
+_MICROSECOND = timedelta(microseconds=1)
+
+
 def instant(text: str | datetime, field: str = "as_of") -> datetime:
-    """An aware UTC datetime from strict ISO-8601 text or an aware datetime. Raises BadInstant naming the fault."""
+    """A plain aware UTC datetime from strict ISO-8601 text or an aware datetime. Raises BadInstant naming the fault."""
     if isinstance(text, datetime):
-        if text.tzinfo is None or text.utcoffset() is None:
-            raise BadInstant(field, "naive", "the datetime has no time zone")
-        return _in_range(text, field)
+        return _utc(text, field)
     try:
         return parse_strict(text)
     except InstantFault as fault:
         raise BadInstant(field, fault.fault, fault.detail) from None
 
 
-def _in_range(moment: datetime, field: str) -> datetime:
+def _utc(moment: datetime, field: str = "instant") -> datetime:
+    if moment.tzinfo is None or moment.utcoffset() is None:
+        raise BadInstant(field, "naive", "the datetime has no time zone")
+    if getattr(moment, "nanosecond", 0):
+        raise BadInstant(field, "too_precise", "the lake's instants are microseconds")
+    utc = _moved(moment, timezone.utc, field)
+    if type(utc) is datetime:
+        return utc
+    # Subclasses (pandas has one) compare and print by rules of their own.
+    return datetime(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond, timezone.utc)
+
+
+def _moved(moment: datetime, zone: tzinfo, field: str = "instant") -> datetime:
     try:
-        return moment.astimezone(timezone.utc)
-    except OverflowError:
-        raise BadInstant(field, "out_of_range", "outside the years 1 to 9999 in UTC") from None
+        return moment.astimezone(zone)
+    except (OverflowError, ValueError):
+        raise BadInstant(field, "out_of_range", "outside the years 1 to 9999") from None
 
 
 def iso(moment: datetime) -> str:
-    """The one spelling pitlake writes: UTC, microseconds only when there are any, `Z`."""
-    return moment.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
+    """The one spelling pitlake writes: UTC, microseconds only when there are any, `Z`. Raises BadInstant."""
+    return _utc(moment).isoformat().replace("+00:00", "Z")
 
 
 def micros(moment: datetime) -> int:
-    """Microseconds since the Unix epoch."""
-    return (moment - EPOCH) // timedelta(microseconds=1)
+    """Microseconds since the Unix epoch. Raises BadInstant."""
+    return (_utc(moment) - EPOCH) // _MICROSECOND
 
 
 def from_micros(count: int) -> datetime:
-    """The aware UTC datetime so many microseconds after the Unix epoch."""
-    return EPOCH + timedelta(microseconds=count)
+    """The aware UTC datetime so many microseconds after the Unix epoch. Raises BadInstant."""
+    try:
+        return EPOCH + timedelta(microseconds=count)
+    except OverflowError:
+        raise BadInstant("instant", "out_of_range", "outside the years 1 to 9999") from None
 
 
 def new_york_day(moment: datetime) -> date:
-    """The New York calendar day an instant falls on."""
-    return moment.astimezone(NEW_YORK).date()
+    """The New York calendar day an instant falls on. Raises BadInstant."""
+    return _moved(_utc(moment), NEW_YORK).date()
 
 
 def new_york_month(moment: datetime) -> str:
-    """The New York month ("YYYY-MM") an instant falls in: the lake's partition."""
+    """The New York month ("YYYY-MM") an instant falls in: the lake's partition. Raises BadInstant."""
     day = new_york_day(moment)
     return f"{day.year:04d}-{day.month:02d}"
 
 
 def start_of_new_york_day(day: date) -> datetime:
     """00:00 New York of a day, in UTC."""
-    return datetime.combine(day, time(), NEW_YORK).astimezone(timezone.utc)
+    return _moved(datetime.combine(day, time(), NEW_YORK), timezone.utc)
 
 
 def end_of_new_york_day(day: date) -> datetime:
-    """00:00 New York of the next day, in UTC: when a date-only publication date counts as public."""
+    """00:00 New York of the next day, in UTC: when a date-only publication date counts as public. Raises BadInstant."""
+    if day == date.max:
+        raise BadInstant("day", "out_of_range", "outside the years 1 to 9999")
     return start_of_new_york_day(day + timedelta(days=1))
 
 
