@@ -6,6 +6,7 @@ PitlakeError                    anything pitlake refuses or fails at
 ├── Unreadable                  a source text is not what its field promises
 ├── RecordRefused               a source record can't become a row; extraction makes a gap of it
 ├── GateRefused                 a staged table holds rows the gate refuses; nothing was published
+├── EnvelopeRefused             an answer would break a rule of the gate; nothing was handed out
 ├── CheckFailed                 a blocking check failed; nothing was published
 ├── LakeError                   the lake itself
 │   ├── LakeNotFound            no lake at that root, or no such version
@@ -40,6 +41,17 @@ class PitlakeError(Exception):
 
     exit_code = 1
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # The default calls the class with the message alone; worker processes hand errors over by pickle.
+        return _unpickled, (type(self), self.args, self.__dict__)
+
+
+def _unpickled(kind: type[PitlakeError], args: tuple[object, ...], fields: dict[str, object]) -> PitlakeError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(fields)
+    return error
+
 
 class BadInput(PitlakeError):
     """The caller's mistake. `field` names what was wrong, `next_step` what to type instead."""
@@ -72,12 +84,20 @@ class RecordRefused(PitlakeError):
 
 
 class GateRefused(PitlakeError):
-    """A staged table holds rows the gate refuses. `codes` counts them by gate code, `examples` locates source records."""
+    """A staged table holds rows the gate refuses. `codes` counts them by code, `examples` locate source records."""
 
     def __init__(self, dataset: str, codes: dict[str, int], examples: tuple[str, ...] = ()) -> None:
         self.dataset, self.codes, self.examples = dataset, codes, examples
         listed = ", ".join(f"{code} × {count}" for code, count in sorted(codes.items()))
         super().__init__(f"{dataset}: the gate refused staged rows ({listed}); nothing was published")
+
+
+class EnvelopeRefused(PitlakeError):
+    """An answer would break a rule of the gate. `code` is the gate's, `detail` names places, never values."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        self.code, self.detail = code, detail
+        super().__init__(f"{code}: {detail}; nothing was handed out")
 
 
 class CheckFailed(PitlakeError):

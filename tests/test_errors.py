@@ -1,0 +1,54 @@
+"""The error tree: its docstring is the tree, and errors survive the way from a worker process."""
+
+import copy
+import inspect
+import pickle
+import re
+
+import pytest
+
+from pitlake import errors
+
+TREE = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.PitlakeError)]
+
+
+def drawn():
+    """(class, class above it) for each line of the tree drawn in the docstring."""
+    above = []
+    for line in errors.__doc__.splitlines():
+        branch = re.match(r"((?:[│├└─ ]{4})*)([A-Z]\w+)  +\S", line)
+        if branch:
+            depth = len(branch[1]) // 4
+            above[depth:] = [branch[2]]
+            yield branch[2], above[depth - 1] if depth else "Exception"
+
+
+def test_the_docstring_draws_the_tree_as_it_is():
+    assert dict(drawn()) == {kind.__name__: kind.__base__.__name__ for kind in TREE}
+
+
+def made(kind):
+    """An error of that class, with something of the right shape for each of its parameters."""
+    samples = {"dict": {"a": 1}, "tuple": ("a",), "float": 1.0, "int": 1}
+    if kind is errors.LimitExceeded:
+        return kind("rows", 10, "ask for less")
+    parameters = list(inspect.signature(kind).parameters.values()) if "__init__" in vars(kind) else []
+    wanted = [parameter for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    shapes = [getattr(parameter.annotation, "__name__", "str") for parameter in wanted]
+    return kind(*(samples.get(shape, "text") for shape in shapes)) if wanted else kind("text")
+
+
+@pytest.mark.parametrize("kind", TREE, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("way", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy], ids=["pickle", "copy"])
+def test_an_error_keeps_its_class_message_and_fields_on_the_way(kind, way):
+    error = made(kind)
+    arrived = way(error)
+    assert type(arrived) is kind
+    assert str(arrived) == str(error)
+    assert vars(arrived) == vars(error)
+
+
+def test_bad_input_is_one_line_with_the_field_and_the_next_step():
+    error = errors.BadInput("as_of", "no such month", "type 2024-02-15T16:00:00-05:00")
+    assert str(error) == "as_of: no such month; type 2024-02-15T16:00:00-05:00"
+    assert (error.exit_code, errors.LakeNotFound.exit_code) == (2, 1)
