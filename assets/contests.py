@@ -6,7 +6,6 @@ Called by `assets.runs` once per day for datasets whose extractor names a contes
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import duckdb
 import pyarrow as pa
 
 CONTENDER, RANK, SECOND_RANK = "_contender", "_rank", "_second_rank"
@@ -22,16 +21,14 @@ class Settled(NamedTuple):
 
 def contested_rows(table: pa.Table, group: Sequence[str]) -> list[int]:
     """Indexes of the rows whose group has more than one contender, ascending. Nulls in a group are equal."""
-    columns = [*group, CONTENDER]
-    numbered = table.select(columns).append_column("_index", pa.array(range(table.num_rows), pa.int64()))
-    partition = ", ".join(f'"{name}"' for name in group)
-    with duckdb.connect() as connection:
-        connection.register("numbered", numbered)
-        found = connection.sql(
-            f"SELECT _index FROM numbered WINDOW w AS (PARTITION BY {partition}) "
-            f"QUALIFY min({CONTENDER}) OVER w <> max({CONTENDER}) OVER w ORDER BY _index"
-        ).fetchall()
-    return [index for (index,) in found]
+    groups = list(zip(*(table[name].to_pylist() for name in group), strict=True))
+    first: dict[tuple[Any, ...], str] = {}
+    contested = {
+        key
+        for key, contender in zip(groups, table[CONTENDER].to_pylist(), strict=True)
+        if first.setdefault(key, contender) != contender
+    }
+    return [index for index, key in enumerate(groups) if key in contested] if contested else []
 
 
 def settle(rows: Iterable[tuple[int, dict[str, Any]]], group: Sequence[str], identity: Sequence[str]) -> Settled:

@@ -7,7 +7,7 @@ asset. A dataset's module (assets/graph/<dataset>.py) fills in one `Extractor`.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 from pitlake.clock import new_york_day
@@ -154,7 +154,10 @@ class Extractor:
 
 def dated(evidence: str, moment: datetime) -> Place:
     """The place of a record whose availability is proven."""
-    return Place(evidence, moment, new_york_day(moment))
+    return Place(evidence, moment, _day_of(moment))
+
+
+_day_of = lru_cache(maxsize=16_384)(new_york_day)
 
 
 def parsed(record: Record, parsers: Mapping[str, Parser]) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def part_extractor(
 ) -> Extractor:
     """The extractor of a label that hangs on a Transcript by `relation`."""
     tail = f"MATCH (t)-[:{relation}]->(p:{label})\nRETURN p.id AS node, {fields},{CALL_FIELDS}"
-    orphans = f"MATCH (p:{label})\nWHERE NOT EXISTS {{ (:Transcript)-[:{relation}]->(p) }}\nRETURN p.id AS node"
+    orphans = f"MATCH (p:{label})\nWHERE NOT EXISTS {{ (p)<-[:{relation}]-(:Transcript) }}\nRETURN p.id AS node"
 
     def locate(record: Record, run: RunFacts) -> Place:
         return place_call(record, run, f"neo4j:{label}:{record['node']}")
@@ -89,4 +89,5 @@ def part_extractor(
         values=values,
         contest=RICHER_CALL,
         trail=LONGEST_LAG_DAYS,
+        chunk_days=93,
     )

@@ -92,7 +92,7 @@ def content_extractor(
     name: the column that tells one content of a filing from another.
     """
     tail = f"MATCH (r)-[:{relation}]->(s:{label})\nRETURN s.id AS node, {fields},{FILING_FIELDS}"
-    orphans = f"MATCH (s:{label})\nWHERE NOT EXISTS {{ (:Report)-[:{relation}]->(s) }}\nRETURN s.id AS node"
+    orphans = f"MATCH (s:{label})\nWHERE NOT EXISTS {{ (s)<-[:{relation}]-(:Report) }}\nRETURN s.id AS node"
 
     def locate(record: Record, _run: RunFacts) -> Place:
         return place_filing(record, f"neo4j:{label}:{record['node']}")

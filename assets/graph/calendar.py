@@ -84,4 +84,6 @@ def foreseeable(day: date, following: date | None) -> date | None:
     return following
 
 
-EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values)
+EXTRACTOR = Extractor(
+    dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, chunk_days=366
+)

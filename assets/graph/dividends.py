@@ -12,7 +12,7 @@ FIELDS = """
 RETURN v.id AS dividend_id, v.ticker AS ticker, v.declaration_date AS declaration_date,
        v.dividend_type AS dividend_type, v.ex_dividend_date AS ex_dividend_date, v.record_date AS record_date,
        v.pay_date AS pay_date, v.cash_amount AS cash_amount, v.currency AS currency, v.frequency AS frequency,
-       [(d:Date)-[:HAS_DIVIDEND]->(v) | [d.date, d.market_close_current_day]] AS date_nodes
+       [(v)<-[:HAS_DIVIDEND]-(d:Date) | [d.date, d.market_close_current_day]] AS date_nodes
 """
 
 WINDOW = f"MATCH (v:Dividend)\nWHERE v.declaration_date >= $lo AND v.declaration_date < $hi{FIELDS}"
@@ -51,4 +51,6 @@ def values(record: Record) -> dict[str, Any]:
     return parsed(record, PARSERS) | {"cash_amount": amount, "dividend_type": kind}
 
 
-EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0)
+EXTRACTOR = Extractor(
+    dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0, chunk_days=366
+)

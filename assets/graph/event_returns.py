@@ -40,11 +40,13 @@ SWEEPS = tuple(_query(kind, "NOT coalesce({moment} =~ $dated, false)") for kind 
 
 def split(record: Record) -> Iterator[Record]:
     """One source record per return the edge carries."""
+    schedule = texts.readable(texts.mapping, record["schedule"]) or {}
     for horizon in HORIZONS:
         for benchmark in BENCHMARKS:
             value = record["edge"].get(f"{horizon}_{benchmark}")
             if value is not None:
-                yield {**record, "horizon": horizon, "benchmark": benchmark, "value": value}
+                window = {"horizon": horizon, "window_end": schedule.get(horizon)}
+                yield {**record, **window, "benchmark": benchmark, "value": value}
 
 
 def locate(record: Record, _run: RunFacts) -> Place:
@@ -53,8 +55,7 @@ def locate(record: Record, _run: RunFacts) -> Place:
     evidence = f"neo4j:{record['event_label']}:{record['event_id']}/{edge}"
     day = texts.leading_day(record["happened_at"])
     happened = texts.readable(texts.instant, record["happened_at"])
-    schedule = texts.readable(texts.mapping, record["schedule"]) or {}
-    window_end = texts.readable(texts.instant, schedule.get(record["horizon"]))
+    window_end = texts.readable(texts.instant, record["window_end"])
     if record["event_kind"] == "news" and not NEWS_ID.fullmatch(str(record["event_id"])):
         return Place(evidence, day=day, reason=contract.NOT_NEWS.reason)
     if happened is None:
@@ -84,7 +85,7 @@ def values(record: Record) -> dict[str, Any]:
         "horizon": record["horizon"],
         "benchmark": record["benchmark"],
         "percent": percent,
-        "window_end": texts.instant(texts.mapping(record["schedule"])[record["horizon"]]),
+        "window_end": texts.instant(record["window_end"]),
     }
 
 

@@ -67,4 +67,6 @@ def values(record: Record) -> dict[str, Any]:
     return named | parsed(record, PARSERS)
 
 
-EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values)
+EXTRACTOR = Extractor(
+    dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, chunk_days=93
+)

@@ -11,7 +11,7 @@ from pitlake.errors import RecordRefused
 FIELDS = """
 RETURN v.id AS node, v.ticker AS ticker, v.execution_date AS execution_date,
        v.split_from AS split_from, v.split_to AS split_to,
-       [(d:Date)-[:HAS_SPLIT]->(v) | [d.date, d.market_close_current_day]] AS date_nodes
+       [(v)<-[:HAS_SPLIT]-(d:Date) | [d.date, d.market_close_current_day]] AS date_nodes
 """
 
 WINDOW = f"MATCH (v:Split)\nWHERE v.execution_date >= $lo AND v.execution_date < $hi{FIELDS}"
@@ -40,4 +40,6 @@ def values(record: Record) -> dict[str, Any]:
     return named | {"split_from": shares_before, "split_to": shares_after}
 
 
-EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0)
+EXTRACTOR = Extractor(
+    dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0, chunk_days=366
+)

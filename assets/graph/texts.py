@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from pitlake.clock import new_york_day
@@ -24,6 +25,7 @@ _ABSENT_WORDS = frozenset({"", "null", "nan", "none"})
 _FLAGS = {"1": True, "0": False, "true": True, "false": False}
 _EASTMOST, _WESTMOST = timedelta(hours=14), timedelta(hours=-12)
 _CIK_DIGITS = 10
+TEXTS_REMEMBERED = 16_384
 
 
 def is_absent(value: Any) -> bool:
@@ -108,9 +110,12 @@ def instant(value: Any) -> datetime | None:
     without offset and an offset used nowhere on Earth are unreadable; the last would also escape the query windows,
     which are widened by one day.
     """
-    if is_absent(value):
-        return None
-    spelled = _BARE_OFFSET.sub(r"\1:\2", _BLANK_SEPARATED.sub(r"\1T", str(value).strip()))
+    return None if is_absent(value) else _instant(str(value).strip())
+
+
+@lru_cache(maxsize=TEXTS_REMEMBERED)  # the facts of a filing and the bars of a day all state the same instant
+def _instant(text: str) -> datetime:
+    spelled = _BARE_OFFSET.sub(r"\1:\2", _BLANK_SEPARATED.sub(r"\1T", text))
     try:
         found = parse_instant(spelled)
     except InstantFault as fault:
@@ -123,9 +128,11 @@ def instant(value: Any) -> datetime | None:
 
 def day(value: Any) -> date | None:
     """A calendar day `2024-01-04`; None when absent."""
-    if is_absent(value):
-        return None
-    spelled = str(value).strip()
+    return None if is_absent(value) else _day(str(value).strip())
+
+
+@lru_cache(maxsize=TEXTS_REMEMBERED)
+def _day(spelled: str) -> date:
     if not _DAY.fullmatch(spelled):
         raise Unreadable("no day")
     try:
