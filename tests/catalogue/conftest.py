@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 from pitlake import catalogue
-from pitlake.clock import instant
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets, get
 from pitlake.session import statements
@@ -25,16 +24,12 @@ class World:
         datasets = {name: get(name) for name in names} if names else all_datasets()
         self.connection = duckdb.connect(config={"python_enable_replacements": "false"})
         self.connection.execute("SET TimeZone = 'UTC'; SET threads = 1; CREATE SCHEMA lake")
+        self.connection.execute(f"CREATE MACRO as_of() AS TIMESTAMPTZ '{as_of}'")
         for dataset in datasets.values():
             self.load(dataset, [row for row in rows.get(dataset.name, ()) if row["available_at"] <= as_of])
-        views = statements.agent_views(datasets.values())
-        for statement in (
-            *statements.clock(instant(as_of)),
-            *map(statements.revisions, datasets.values()),
-            *views.values(),
-            *statements.library(datasets.values()),
-        ):
-            self.connection.execute(statement)
+            self.connection.execute(statements.revisions(dataset))
+        for text in (*statements.agent_views(datasets.values()).values(), *catalogue.session_macros(datasets)):
+            self.connection.execute(text)
 
     def load(self, dataset: Dataset, rows: list[Mapping[str, Any]]) -> None:
         """Make the table of a dataset's stored rows."""

@@ -1,0 +1,177 @@
+"""Joins as of an instant, against a slow reading of the rule: the newest period known then, in its newest statement."""
+
+import json
+from datetime import date, datetime, timedelta, timezone
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+START = datetime(2024, 1, 1, tzinfo=timezone.utc)
+CONCEPTS = ("a:One", "a:Two")
+
+
+def at(hours):
+    return (START + timedelta(hours=hours)).isoformat().replace("+00:00", "Z")
+
+
+def fact(hours, quarter, value, ticker="NOG", concept="a:One", months=3, accession="acc"):
+    end = date(2023, 3, 31) + timedelta(days=91 * quarter)
+    return {
+        "accession_no": accession,
+        "form_type": "10-Q",
+        "cik": ticker,
+        "ticker": ticker,
+        "concept": concept,
+        "unit": "USD",
+        "period_type": "duration",
+        "period_start": (end - timedelta(days=int(months * 30.4375) - 1)).isoformat(),
+        "period_end": end.isoformat(),
+        "value_number": float(value),
+        "is_numeric": True,
+        "available_at": at(hours),
+    }
+
+
+def bar(hours, day, close, symbol="NOG", entity="1"):
+    day_of = (date(2023, 12, 1) + timedelta(days=day)).isoformat()
+    place = {"entity_kind": "company", "entity_id": entity, "symbol": symbol}
+    return place | {"date": day_of, "close": float(close), "available_at": at(hours)}
+
+
+def newest(rows, hours, period):
+    """The newest period among rows public by then, in the statement published last; None without any."""
+    known = [row for row in rows if row["available_at"] <= at(hours)]
+    if not known:
+        return None
+    return max((row for row in known if row[period] == max(r[period] for r in known)), key=lambda r: r["available_at"])
+
+
+FACTS = st.lists(
+    st.builds(
+        fact,
+        hours=st.integers(0, 20),
+        quarter=st.integers(0, 2),
+        value=st.integers(1, 99),
+        ticker=st.sampled_from(["NOG", "XOM"]),
+        concept=st.sampled_from(CONCEPTS),
+    ),
+    max_size=12,
+    unique_by=lambda row: (row["ticker"], row["concept"], row["available_at"]),
+)
+BARS = st.lists(
+    st.builds(
+        bar, hours=st.integers(0, 20), day=st.integers(0, 4), close=st.integers(1, 99), symbol=st.sampled_from("AB")
+    ),
+    max_size=12,
+    unique_by=lambda row: (row["symbol"], row["available_at"]),
+)
+SLOWLY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@SLOWLY
+@given(
+    facts=FACTS, asked=st.lists(st.tuples(st.sampled_from(["NOG", "XOM"]), st.integers(0, 22)), min_size=1, max_size=4)
+)
+def test_facts_as_of_an_event_are_of_the_newest_period_known(world, facts, asked):
+    made = world(datasets=["xbrl_facts"], xbrl_facts=facts)
+    pairs = [(ticker, at(hours)) for ticker, hours in asked]
+    found = made.run("facts_as_of_event", pairs=pairs, concepts=list(CONCEPTS))
+    expected = []
+    for ticker, hours in asked:
+        for concept in CONCEPTS:
+            series = [row for row in facts if (row["ticker"], row["concept"]) == (ticker, concept)]
+            if best := newest(series, hours, "period_end"):
+                expected.append((ticker, concept, best["value_number"], best["period_end"]))
+    assert [(r["ticker"], r["concept_qname"], r["value"], str(r["period_end"])) for r in found] == expected
+
+
+@SLOWLY
+@given(bars=BARS, asked=st.lists(st.tuples(st.sampled_from("AB"), st.integers(0, 22)), min_size=1, max_size=4))
+def test_prices_as_of_an_event_are_of_the_newest_day_known(world, bars, asked):
+    made = world(datasets=["prices"], prices=bars)
+    found = made.run("prices_as_of_event", pairs=[(symbol, at(hours)) for symbol, hours in asked])
+    best = [newest([row for row in bars if row["symbol"] == symbol], hours, "date") for symbol, hours in asked]
+    assert [row["close"] for row in found] == [one and one["close"] for one in best]
+    assert [row["ticker"] for row in found] == [symbol for symbol, _ in asked]
+
+
+def test_a_restatement_of_an_old_period_is_not_taken_for_the_newest(world):
+    facts = [fact(1, quarter=0, value=10), fact(5, quarter=1, value=20), fact(9, quarter=0, value=11)]
+    made = world(xbrl_facts=facts)
+    found = made.run("facts_as_of_event", pairs=[("NOG", at(10))], concepts=["a:One"])
+    assert [row["value"] for row in found] == [20.0]
+
+
+def test_a_restatement_of_the_newest_period_is_taken_once_public(world):
+    made = world(xbrl_facts=[fact(1, quarter=0, value=10), fact(5, quarter=0, value=11)])
+    asked = [("NOG", at(hours)) for hours in (0, 1, 4, 5)]
+    found = made.run("facts_as_of_event", pairs=asked, concepts=["a:One"])
+    assert [row["value"] for row in found] == [10.0, 10.0, 11.0]
+
+
+def test_comparatives_in_one_filing_do_not_hide_the_period_it_is_about(world):
+    made = world(xbrl_facts=[fact(1, quarter=0, value=10), fact(1, quarter=1, value=20)])
+    found = made.run("facts_as_of_event", pairs=[("NOG", at(1))], concepts=["a:One"])
+    assert [row["value"] for row in found] == [20.0]
+
+
+def test_a_period_that_had_not_ended_when_it_was_filed_is_left_out(world):
+    made = world(xbrl_facts=[fact(1, quarter=0, value=10), fact(2, quarter=40, value=99)])
+    found = made.run("facts_as_of_event", pairs=[("NOG", at(3))], concepts=["a:One"])
+    assert [row["value"] for row in found] == [10.0]
+
+
+def test_quarters_and_years_are_series_of_their_own(world):
+    made = world(xbrl_facts=[fact(1, quarter=3, value=40, months=12), fact(2, quarter=2, value=10)])
+    asked = {"pairs": [("NOG", at(3))], "concepts": ["a:One"]}
+    assert [(row["months"], row["value"]) for row in made.run("facts_as_of_event", **asked)] == [(3, 10.0), (12, 40.0)]
+    assert [row["value"] for row in made.run("facts_as_of_event", months=12, **asked)] == [40.0]
+
+
+@pytest.mark.parametrize("query", ["prices_as_of_event", "facts_as_of_event", "panel"])
+def test_an_instant_after_the_as_of_is_refused(world, query):
+    concepts = {"concepts": ["a:One"]} if query == "facts_as_of_event" else {}
+    world(at(5)).run(query, pairs=[("NOG", at(5))], **concepts)
+    with pytest.raises(duckdb.Error, match="after the as of"):
+        world(at(5)).run(query, pairs=[("NOG", at(5)), ("NOG", at(6))], **concepts)
+
+
+def test_a_panel_has_one_row_a_pair_with_what_was_known_then(world):
+    news = [
+        {"id": f"bzNews_{number}", "tickers": ["NOG"], "available_at": at(hours)} for number, hours in ((1, 2), (2, 4))
+    ]
+    edited = [{"id": "bzNews_1", "tickers": ["NOG"], "available_at": at(8)}]
+    made = world(
+        prices=[bar(3, 1, 7)],
+        xbrl_facts=[fact(1, 0, 10), fact(1, 0, 5, concept="a:Two"), fact(1, 0, 40, months=12)],
+        news=news + edited,
+    )
+    pairs = [("NOG", at(hours)) for hours in (9, 0, 3)] + [("ZZZ", at(9))]
+    found = made.run("panel", pairs=pairs, concepts=list(CONCEPTS), news_days=1)
+    assert [(row["close"], json.loads(row["facts"]), row["news_count"]) for row in found] == [
+        (7.0, {"a:One": 10.0, "a:Two": 5.0}, 2),
+        (None, {}, 0),
+        (7.0, {"a:One": 10.0, "a:Two": 5.0}, 1),
+        (None, {}, 0),
+    ]
+    assert [row["available_at"].isoformat() for row in found] == [
+        "2024-01-01T04:00:00+00:00",
+        "2024-01-01T00:00:00+00:00",
+        "2024-01-01T03:00:00+00:00",
+        "2024-01-01T09:00:00+00:00",
+    ]
+    assert [row["available_at_source"] for row in found] == [
+        "neo4j_created",
+        "time_series_timestamp",
+        "time_series_timestamp",
+        "time_series_timestamp",
+    ]
+
+
+def test_news_is_counted_over_the_days_asked_for(world):
+    news = [{"id": f"bzNews_{n}", "tickers": ["NOG"], "available_at": at(24 * n)} for n in range(5)]
+    made = world(news=news)
+    counted = {days: made.run("panel", pairs=[("NOG", at(96))], news_days=days)[0]["news_count"] for days in (1, 2, 30)}
+    assert counted == {1: 1, 2: 2, 30: 5}

@@ -1,0 +1,48 @@
+"""The macros that read one company fast give what a filter over the view gives, whatever the revisions."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pitlake.datasets import get
+
+KEYS = {
+    "news": ("id",),
+    "report_sections": ("accession_no", "section_name"),
+    "exhibits": ("accession_no", "exhibit_number"),
+    "qa_exchanges": ("transcript_id", "sequence"),
+    "xbrl_facts": ("cik", "concept"),
+    "prices": ("entity_kind", "entity_id", "date"),
+}
+OF_A = dict.fromkeys(KEYS, "ticker = 'A'") | {"news": "list_contains(tickers, 'A')", "prices": "symbol = 'A'"}
+
+
+@st.composite
+def revisions(draw, name):
+    """Revisions of few keys whose company changes between them."""
+    rows, types = [], {column.name: column.type for column in get(name).columns}
+    for number in range(draw(st.integers(0, 8))):
+        row = {"evidence": f"e{number}", "available_at": f"2024-01-0{draw(st.integers(1, 9))}T00:00:00Z"}
+        for column in KEYS[name]:
+            value = draw(st.integers(1, 2))
+            row[column] = f"2024-01-0{value}" if types[column] == "date" else str(value)
+        company = draw(st.sampled_from("AB"))
+        rows.append(
+            row | {"tickers": [company]}
+            if name == "news"
+            else row | {"symbol" if name == "prices" else "ticker": company}
+        )
+    return rows
+
+
+@pytest.mark.parametrize("name", KEYS)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_reading_one_company_is_the_view_filtered(world, name, data):
+    made = world(datasets=[name], **{name: data.draw(revisions(name))})
+    columns = ", ".join(get(name).agent_columns)
+    fast = made.ask(f"SELECT {columns} FROM {name}_of('A') ORDER BY ALL")
+    assert fast == made.ask(f"SELECT {columns} FROM {name} WHERE {OF_A[name]} ORDER BY ALL")
+    if name not in ("xbrl_facts", "prices"):
+        everything = made.ask(f"SELECT {columns} FROM {name}_of(NULL) ORDER BY ALL")
+        assert everything == made.ask(f"SELECT {columns} FROM {name} ORDER BY ALL")

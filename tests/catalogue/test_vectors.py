@@ -1,0 +1,82 @@
+"""Nearest vectors: cut to what is public and to the company first, then ranked; thresholds, seeds, clear refusals."""
+
+import duckdb
+import pytest
+
+DAY = "2024-03-{:02d}T12:00:00Z"
+
+
+def text(number, vector, day=1, ticker="NOG"):
+    place = {"id": f"bzNews_{number}", "ticker": ticker, "available_at": DAY.format(day)}
+    return place | {"tickers": [ticker], "title": str(number)}, place | {"kind": "news", "vector": vector}
+
+
+def build(world, *texts, as_of="2024-12-31T00:00:00Z", **more):
+    return world(as_of, news=[article for article, _ in texts], embeddings=[vector for _, vector in texts], **more)
+
+
+def titles(made, **asked):
+    return [row["title"] for row in made.run("vector_news", **asked)]
+
+
+def test_the_nearest_come_first_and_at_most_k(world):
+    made = build(world, text(1, [1.0, 0.0]), text(2, [1.0, 0.2]), text(3, [1.0, 0.4]))
+    assert titles(made, embedding=[1.0, 0.0]) == ["1", "2", "3"]
+    assert titles(made, embedding=[1.0, 0.0], k=2) == ["1", "2"]
+
+
+def test_what_is_public_is_cut_before_it_is_ranked(world):
+    late = [text(number, [1.0, 0.0], day=9) for number in range(2, 9)]
+    made = build(world, text(1, [1.0, 0.3]), *late, as_of="2024-03-08T00:00:00Z")
+    assert titles(made, embedding=[1.0, 0.0]) == ["1"]
+
+
+def test_the_company_is_cut_before_it_is_ranked(world):
+    others = [text(number, [1.0, 0.0], ticker="XOM") for number in range(2, 9)]
+    assert titles(build(world, text(1, [1.0, 0.3]), *others), embedding=[1.0, 0.0], ticker="NOG") == ["1"]
+
+
+def test_below_080_counts_only_when_nothing_reaches_it_and_below_070_never(world):
+    near, fair, far = text(1, [1.0, 0.1]), text(2, [1.0, 0.9]), text(3, [1.0, 1.1])
+    assert titles(build(world, near, fair), embedding=[1.0, 0.0]) == ["1"]
+    assert titles(build(world, fair, far), embedding=[1.0, 0.0]) == ["2"]
+    assert titles(build(world, far), embedding=[1.0, 0.0]) == []
+
+
+def test_a_seed_is_not_in_its_own_answer(world):
+    assert titles(build(world, text(1, [1.0, 0.0]), text(2, [1.0, 0.1])), seed_id="bzNews_1") == ["2"]
+
+
+def test_a_seed_that_is_not_public_yet_is_refused_like_one_that_never_is(world):
+    made = build(world, text(1, [1.0, 0.0]), text(2, [1.0, 0.0], day=9), as_of="2024-03-08T00:00:00Z")
+    refusals = []
+    for seed in ("bzNews_2", "bzNews_404"):
+        with pytest.raises(duckdb.Error) as refused:
+            titles(made, seed_id=seed)
+        refusals.append(str(refused.value))
+    assert refusals[0] == refusals[1]
+
+
+def test_an_embedding_of_another_model_s_length_is_refused(world):
+    with pytest.raises(duckdb.Error, match="as many numbers"):
+        titles(build(world, text(1, [1.0, 0.0])), embedding=[1.0, 0.0, 0.0])
+
+
+def test_vectors_of_other_lengths_are_passed_over(world):
+    assert titles(build(world, text(1, [1.0]), text(2, [1.0, 0.0])), embedding=[1.0, 0.0]) == ["2"]
+
+
+def test_a_revised_text_is_ranked_by_its_newest_vector(world):
+    made = build(world, text(1, [1.0, 0.0]), text(1, [0.0, 1.0], day=5), text(2, [1.0, 0.1]))
+    assert titles(made, embedding=[1.0, 0.0]) == ["2"]
+
+
+def test_articles_and_exchanges_are_found_together(world):
+    call = {"transcript_id": "NOG_call", "ticker": "NOG", "available_at": DAY.format(1)}
+    exchange = call | {"sequence": 3, "questioner": "Analyst"}
+    article, vector = text(1, [1.0, 0.0])
+    spoken = {"kind": "qa_exchange", "id": "NOG_call_qa__3", "ticker": "NOG", "vector": [1.0, 0.1]}
+    made = world(news=[article], qa_exchanges=[exchange], embeddings=[vector, spoken | {"available_at": DAY.format(1)}])
+    both = made.run("vector_combined", embedding=[1.0, 0.0])
+    assert [(row["result_type"], row["id"]) for row in both] == [("news", "bzNews_1"), ("qaexchange", "NOG_call_qa__3")]
+    assert [row["questioner"] for row in made.run("vector_qa", seed_id="bzNews_1", ticker="NOG")] == ["Analyst"]
