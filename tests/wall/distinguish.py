@@ -7,7 +7,7 @@ between two runs in one world (random numbers, clocks) are counted as noise and 
 import hashlib
 import re
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -64,12 +64,10 @@ def digest(root: Path) -> str:
     return total.hexdigest()
 
 
-def distinguish(
-    root: Path, open_runner: OpenRunner, aim: Aim, *, fresh: bool = True
-) -> Report:
-    """Run every (name, statement) of `aim` in both worlds, and twice in the first. `fresh` opens a runner for each."""
+def distinguish(root: Path, open_runner: OpenRunner, aim: Aim, *, a_session: int = 1) -> Report:
+    """Run every (name, statement) of `aim` in both worlds, and twice in the first, `a_session` statements a runner."""
     report = Report()
-    answers = [_run_all(root, future, open_runner, aim, report, fresh=fresh) for future in (FUTURES[0], *FUTURES)]
+    answers = [_run_all(root, future, open_runner, aim, report, a_session) for future in (FUTURES[0], *FUTURES)]
     for name, first in answers[0].items():
         _judge(report, name, first, answers[1][name], answers[2][name])
     report.statements = len(answers[0])
@@ -83,32 +81,33 @@ def rebuilt(root: Path, future: int) -> tuple[World, str]:
     return world, digest(root)
 
 
-def _run_all(root: Path, future: int, open_runner: OpenRunner, aim: Aim, report: Report, *, fresh: bool) -> dict[str, str]:
+def _run_all(
+    root: Path, future: int, open_runner: OpenRunner, aim: Aim, report: Report, a_session: int
+) -> dict[str, str]:
     found: dict[str, str] = {}
     world, before = rebuilt(root, future)
-    aimed = list(aim(world))
-    runner = None if fresh else open_runner(world)
-    for name, sql in aimed:
-        mine = runner or open_runner(world)
+    for batch in batched(list(aim(world)), a_session):
+        runner = open_runner(world)
         try:
-            found[name] = f"{sql}\n{mine.run(sql)}"
+            found.update((name, f"{sql}\0{runner.run(sql)}") for name, sql in batch)
         finally:
-            if runner is None:
-                mine.close()
-        if fresh and digest(root) != before:
-            report.findings.append(Finding("write", name, sql))
-            world, before = rebuilt(root, future)
-    if runner is not None:
-        runner.close()
+            runner.close()
         if digest(root) != before:
-            report.findings.append(Finding("write", "campaign", ""))
+            report.findings.append(Finding("write", batch[0][0], batch[0][1]))
+            world, before = rebuilt(root, future)
     return found
 
 
+def batched(items: list[tuple[str, str]], size: int) -> Iterator[list[tuple[str, str]]]:
+    """Consecutive slices of a list."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
 def _judge(report: Report, name: str, first: str, again: str, other: str) -> None:
-    sql, answer = first.split("\n", 1)
+    sql, answer = first.split("\0", 1)
     report.answered += not answer.startswith("error")
-    if any(CANARY in text.split("\n", 1)[1].replace(sql, "") for text in (first, other)):
+    if any(CANARY in text.split("\0", 1)[1].replace(sql, "") for text in (first, other)):
         report.findings.append(Finding("value", name, sql))
     if _steady(first) != _steady(again):
         report.noisy.append(name)

@@ -20,7 +20,9 @@ class Weaker:
 
     def __init__(self, world: World, as_of: datetime, scratch: Path) -> None:
         self.world, self.as_of, self.scratch = world, as_of, scratch
-        self.connection = duckdb.connect(config={"threads": 1, "memory_limit": "1GB", "python_enable_replacements": False})
+        self.connection = duckdb.connect(
+            config={"threads": 1, "memory_limit": "1GB", "python_enable_replacements": False}
+        )
         self.connection.execute("SET TimeZone='UTC'")
         self.connection.execute(f"CREATE MACRO as_of() AS TIMESTAMPTZ '{as_of.isoformat()}'")
         for dataset in world.snapshot.tables:
@@ -37,7 +39,8 @@ class Weaker:
 
     def rows(self, dataset: str) -> str:
         """The query that is meant to hold only rows up to T."""
-        return f"FROM read_parquet({self.world.files(dataset)!r}) WHERE available_at <= TIMESTAMPTZ '{self.as_of.isoformat()}'"
+        bound = f"TIMESTAMPTZ '{self.as_of.isoformat()}'"
+        return f"FROM read_parquet({self.world.files(dataset)!r}) WHERE available_at <= {bound}"
 
     def lock(self) -> None:
         """Lock the connection, leaving the lake's folder readable."""
@@ -77,7 +80,9 @@ class SecureView(Weaker):
 class AstAllowList(Weaker):
     """Views over the whole lake, and a parser that lets through only SELECTs over the views' names."""
 
-    _readers = frozenset({"read_parquet", "parquet_scan", "read_csv", "read_csv_auto", "read_json", "read_text", "read_blob"})
+    _readers = frozenset(
+        {"read_parquet", "parquet_scan", "read_csv", "read_csv_auto", "read_json", "read_text", "read_blob"}
+    )
 
     def run(self, sql: str) -> str:
         """Refuse what names another table or a known reader, run the rest."""

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from pitlake.clock import new_york_month
 from pitlake.contract import GAP_SCHEMA, Dataset
 from pitlake.datasets import get
-from pitlake.lake.manifest import DataFile, Snapshot, TableState
 from pitlake.lake.files import ceil_millis, floor_millis, write_parquet
+from pitlake.lake.manifest import DataFile, Snapshot, TableState
 
 T = datetime(2024, 5, 16, 17, 30, 0, 123456, tzinfo=timezone.utc)
 CANARY = "CANARYZZ"
@@ -65,7 +65,10 @@ def instants(seed: int, count: int, after: bool) -> Iterator[datetime]:
 
 
 def _table(dataset: Dataset, past: int, future: int, rows: int) -> pa.Table:
-    before = [_row(dataset, random.Random(f"{dataset.name}/{past}/{i}"), at, "") for i, at in enumerate(instants(past, rows, False))]
+    before = [
+        _row(dataset, random.Random(f"{dataset.name}/{past}/{i}"), at, "")
+        for i, at in enumerate(instants(past, rows, False))
+    ]
     more = rows // 2 + random.Random(future).randrange(rows)
     after = [
         _row(dataset, random.Random(f"{dataset.name}/{future}/after/{i}"), at, f"{CANARY}{future}")
@@ -75,7 +78,9 @@ def _table(dataset: Dataset, past: int, future: int, rows: int) -> pa.Table:
 
 
 def _row(dataset: Dataset, rng: random.Random, at: datetime, canary: str) -> dict[str, object]:
-    row: dict[str, object] = {column.name: _value(column.type, column.name, rng, at, canary) for column in dataset.columns}
+    row: dict[str, object] = {
+        column.name: _value(column.type, column.name, rng, at, canary) for column in dataset.columns
+    }
     tag = canary or "past"
     return row | {
         "available_at": at,
@@ -93,7 +98,9 @@ def _value(kind: str, name: str, rng: random.Random, at: datetime, canary: str) 
         return rng.choice(("us-gaap:Revenues", "us-gaap:NetIncomeLoss", "us-gaap:EarningsPerShareDiluted"))
     if kind == "string":
         words = [rng.choice(_WORDS) for _ in range(rng.randrange(1, 6))] + ([canary] if canary else [])
-        return " ".join(words) if name in ("title", "body", "teaser") or canary else rng.choice(string.ascii_lowercase[:6])
+        return (
+            " ".join(words) if name in ("title", "body", "teaser") or canary else rng.choice(string.ascii_lowercase[:6])
+        )
     return _typed_value(kind, rng, at, canary)
 
 
@@ -104,7 +111,9 @@ def _typed_value(kind: str, rng: random.Random, at: datetime, canary: str) -> ob
         "float": lambda: round(rng.uniform(1, 200), 2) * sign,
         "bool": lambda: rng.random() < 0.5,
         "instant": lambda: at - timedelta(seconds=rng.randrange(100)),
-        "date": lambda: date(2024, 1, 1) + timedelta(days=30 * rng.randrange(4)) + timedelta(days=20_000 if canary else 0),
+        "date": lambda: (
+            date(2024, 1, 1) + timedelta(days=30 * rng.randrange(4)) + timedelta(days=20_000 if canary else 0)
+        ),
         "json": lambda: json.dumps([{"role": "answer", "text": f"{rng.choice(_WORDS)} {canary}"}]),
         "strings": lambda: sorted({rng.choice(_TICKERS), canary or rng.choice(_WORDS)}),
         "vector": lambda: [rng.random() for _ in range(8)],
@@ -117,11 +126,18 @@ def _gaps(dataset: str, past: int, future: int, rows: int) -> pa.Table:
     for seed, after in ((past, False), (future, True)):
         for i, at in enumerate(instants(seed, max(rows, 3), after)):
             tag = f"{CANARY}{future}" if after else "past"
-            found.append({
-                "dataset": dataset, "gap_type": "unverifiable", "reason": f"no date node {tag if after else ''}".strip(),
-                "locator": f"neo4j:Thing:{tag}-{i}", "partition": at.date().isoformat(), "run_id": f"run-{seed}",
-                "available_at": at, "observed_at": at,
-            })  # fmt: skip
+            found.append(
+                {
+                    "dataset": dataset,
+                    "gap_type": "unverifiable",
+                    "reason": f"no date node {tag if after else ''}".strip(),
+                    "locator": f"neo4j:Thing:{tag}-{i}",
+                    "partition": at.date().isoformat(),
+                    "run_id": f"run-{seed}",
+                    "available_at": at,
+                    "observed_at": at,
+                }
+            )
     return pa.Table.from_pylist(found, schema=GAP_SCHEMA)
 
 

@@ -1,0 +1,75 @@
+"""The attack campaign: the written attacks, every function of the catalogue, and the grammar fuzzer, in two worlds.
+
+`sealed_attacks` runs them against pitlake's session; `functions` asks DuckDB itself what there is to call.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from tests.wall import attacks, statements
+from tests.wall.distinguish import OpenRunner, Report, distinguish
+from tests.wall.sealed import Sealed
+from tests.wall.worlds import World
+
+STATEMENTS_A_SESSION = 40
+# They bring DuckDB down by design, or wait; each is tried by the limits' tests instead.
+_WAITS = frozenset({"sleep_ms", "pragma_force_checkpoint"})
+_SHAPES = (
+    "",
+    "{c}",
+    "NULL",
+    "'{f}'",
+    "'{f}', '{f}'",
+    "['{f}']",
+    "'{d}'",
+    "{c}, {c}",
+    "{c}, 1",
+    "'{f}', 1, true",
+    "1, 2, 3",
+)
+
+
+@cache
+def functions() -> tuple[tuple[str, bool], ...]:
+    """Every function, macro and pragma DuckDB knows: its name, and whether it is a table function."""
+    rows = duckdb.connect().execute("SELECT DISTINCT function_name, function_type FROM duckdb_functions()").fetchall()
+    return tuple(sorted((name, kind in ("table", "table_macro")) for name, kind in rows if name not in _WAITS))
+
+
+def written(world: World, datasets: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """The attack files, aimed at each dataset."""
+    for dataset in datasets:
+        for attack in attacks.load(world, dataset):
+            yield f"{dataset}:{attack.name}", attack.sql
+
+
+def called(world: World, dataset: str = "news") -> Iterator[tuple[str, str]]:
+    """Every function with several argument shapes, over rows and over a path of the future."""
+    future = attacks.targets(world, dataset, port=9)["future_file"]
+    for name, is_table in functions():
+        for number, shape in enumerate(_SHAPES):
+            arguments = shape.format(c="evidence", f=future, d=dataset)
+            if is_table:
+                if "evidence" not in arguments:
+                    yield f"function:{name}:{number}", f'SELECT * FROM "{name}"({arguments}) LIMIT 50'
+            else:
+                yield f"function:{name}:{number}", f'SELECT "{name}"({arguments}) FROM {dataset}_revisions LIMIT 5'
+
+
+def generated(world: World, count: int, seed: int = 0) -> Iterator[tuple[str, str]]:
+    """Statements of the grammar fuzzer."""
+    names = [name for name, _ in functions()]
+    paths = [file.path for state in world.snapshot.tables.values() for file in state.files][:40]
+    for number in range(count):
+        yield (
+            f"fuzz:{seed + number}",
+            statements.hostile(seed + number, names, [*paths, str(world.root), "/etc/passwd", "/proc/self/maps"]),
+        )
+
+
+def sealed_attacks(root: Path, count: int, seed: int = 0, open_runner: OpenRunner = Sealed) -> Report:
+    """One share of the campaign: `count` generated statements in two worlds."""
+    return distinguish(root, open_runner, lambda world: generated(world, count, seed), a_session=STATEMENTS_A_SESSION)
