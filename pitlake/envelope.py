@@ -1,0 +1,176 @@
+"""The agents' envelope `{"data": […], "gaps": […]}`: rows and gaps as strict JSON, gated before they leave.
+
+Each item carries `available_at` and `available_at_source`; a derived row carries its datasets' watermark. Where rows
+come from is the session's business, how answers travel the doors'. Called by every door that answers agents.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+
+from pitlake.clock import instant, iso
+from pitlake.contract import GAP_TYPES
+from pitlake.errors import BadInput, EnvelopeRefused
+from pitlake.gate.plain import row_item
+from pitlake.gate.rules import MAX_DEPTH, Pairs, check_envelope
+
+Envelope = dict[str, list[dict[str, Any]]]
+
+_LONGEST_INTEGER_BITS = 4096
+_LONGEST_DECIMAL_DIGITS = 80
+
+
+def envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]], as_of: datetime) -> Envelope:
+    """Rows and gaps as an envelope that passed the gate against the session's `as_of`.
+
+    Raises EnvelopeRefused with the gate's code for the first rule broken, BadInput for what JSON can't say.
+    """
+    payload = open_envelope(rows, gaps)
+    verdict = check_envelope(payload, iso(instant(as_of)))
+    if verdict is not None:
+        raise EnvelopeRefused(verdict.code, verdict.detail)
+    return payload
+
+
+def open_envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> Envelope:
+    """The envelope of open mode: strict JSON, judged by no as_of. Only for a session that was opened without one."""
+    return {
+        "data": [_object(row.items(), "rows", "", 0) for row in rows],
+        "gaps": [_gap(gap) for gap in gaps],
+    }
+
+
+def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """The rows of an Arrow table, maps as objects. Raises BadInput for columns of one name, of which JSON keeps one."""
+    names = table.column_names
+    if len(set(names)) != len(names):
+        raise BadInput("columns", "two columns have one name", "name them apart with AS")
+    for batch in table.to_batches():
+        for row in range(batch.num_rows):
+            yield row_item(batch, row)
+
+
+def derived(rows: Iterable[Mapping[str, Any]], watermark: datetime | None, tag: str) -> list[dict[str, Any]]:
+    """Rows, of which those without an available_at of their own carry the watermark and its dataset's tag.
+
+    watermark: the newest available_at among the datasets the query read; None, where they hold nothing, leaves such
+    rows as they are, for the gate to refuse. A row with an available_at must bring its own source tag.
+    """
+    clock = {} if watermark is None else {"available_at": iso(watermark), "available_at_source": tag}
+    return [dict(row) if row.get("available_at") is not None else {**row, **clock} for row in rows]
+
+
+def clean_gap(kind: str, reason: str, query: str | None = None) -> dict[str, str]:
+    """A gap that explains what is missing. Raises BadInput for a type that is none of contract.GAP_TYPES."""
+    if kind not in GAP_TYPES:
+        raise BadInput("gaps", f"{kind!r} is no type of gap", f"choose from {', '.join(GAP_TYPES)}")
+    if not reason.strip():
+        raise BadInput("gaps", "a gap has no reason", "say in a sentence what is missing and why")
+    return {"type": kind, "reason": reason} | ({} if query is None else {"query": query})
+
+
+def to_json(payload: Mapping[str, Any]) -> str:
+    """The one JSON text of an envelope: equal envelopes give equal bytes, whatever the order of their keys."""
+    return json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _gap(gap: Mapping[str, Any]) -> dict[str, Any]:
+    """A gap, or a row of the `gaps` view, whose `gap_type` is the envelope's `type`."""
+    named = _object((("type" if name == "gap_type" else name, value) for name, value in gap.items()), "gaps", "", 0)
+    reason = named.get("reason")
+    clean_gap(named.get("type", ""), reason if isinstance(reason, str) else "")
+    return named
+
+
+def strict(value: Any, field: str, place: str, depth: int = 0) -> Any:
+    """A value in strict JSON types. `field` and `place` say in an error where it stood; no error shows the value.
+
+    Instants are ISO text in UTC with `Z`, naive datetimes, dates and times ISO text, durations ISO 8601 in seconds,
+    NaN and infinities null, decimals numbers where that is exact and text where not, bytes hexadecimal text.
+    """
+    if value is None or isinstance(value, bool | str):
+        return _text(value, field, place) if isinstance(value, str) else value
+    if depth > MAX_DEPTH:
+        raise BadInput(field, f"{place} is nested too deep", "unnest it in the query")
+    if isinstance(value, Pairs):
+        return _object(value, field, place, depth)
+    if isinstance(value, Mapping):
+        return _object(value.items(), field, place, depth)
+    if isinstance(value, pa.MonthDayNano):
+        return f"P{value.months}M{value.days}DT{_seconds(value.nanoseconds, 9)}S"
+    if isinstance(value, list | tuple):
+        return [strict(inner, field, place, depth + 1) for inner in value]
+    return _scalar(value, field, place)
+
+
+def _object(pairs: Iterable[tuple[Any, Any]], field: str, place: str, depth: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for key, value in pairs:
+        name = _key(key, field, place)
+        if name in made:
+            raise BadInput(field, f"{place or 'a row'} holds a key twice", "JSON keeps one; name them apart")
+        made[name] = strict(value, field, place or name, depth + 1)
+    return made
+
+
+def _key(key: Any, field: str, place: str) -> str:
+    if isinstance(key, str):
+        return _text(key, field, place or "a name")
+    if isinstance(key, Integral | date):
+        return str(strict(key, field, place))
+    raise BadInput(field, f"{place or 'a row'} has keys of type {type(key).__name__}", "give keys that are texts")
+
+
+def _text(text: str, field: str, place: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise BadInput(field, f"{place} is no Unicode text", "mend it at its source") from None
+    return text
+
+
+def _scalar(value: Any, field: str, place: str) -> Any:
+    if isinstance(value, Decimal):
+        return _decimal(value)
+    if isinstance(value, Integral) and int(value).bit_length() <= _LONGEST_INTEGER_BITS:
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    if isinstance(value, datetime):
+        return _stamp(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return f"PT{_seconds(value // timedelta(microseconds=1), 6)}S"
+    if isinstance(value, UUID):
+        return str(value)
+    raise BadInput(field, f"{place} holds a {type(value).__name__} that JSON can't say", "cast it in the query")
+
+
+def _stamp(value: datetime) -> str | None:
+    if value != value:  # pandas' NaT
+        return None
+    return value.isoformat() if value.tzinfo is None else iso(value)
+
+
+def _decimal(value: Decimal) -> int | float | str | None:
+    if not value.is_finite():
+        return None
+    if value.adjusted() > _LONGEST_DECIMAL_DIGITS:
+        return str(value)
+    if value == value.to_integral_value():
+        return int(value)
+    return float(value) if Decimal(repr(float(value))) == value else str(value)
+
+
+def _seconds(count: int, places: int) -> str:
+    return format(Decimal(count).scaleb(-places).normalize(), "f")
