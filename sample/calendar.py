@@ -4,6 +4,7 @@ Sessions come from `exchange_calendars` (XNYS), so early closes, holidays and th
 real. One hole is left on purpose. Called by every generator that needs to know when the exchange was open.
 """
 
+import warnings
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -50,7 +51,9 @@ class Session:
 @cache
 def sessions() -> dict[date, Session]:
     """Trading days from the oldest news to half a year after the world ends, for dates ahead of events."""
-    calendar = exchange_calendars.get_calendar("XNYS", start="2021-01-04", end="2025-12-31")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # The library has yet to follow pandas 3.1.
+        calendar = exchange_calendars.get_calendar("XNYS", start="2021-01-04", end="2025-12-31")
     return {
         stamp.date(): Session(
             stamp.date(),

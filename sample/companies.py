@@ -24,23 +24,23 @@ SECTOR_ETFS = {
     "Utilities": "XLU",
 }
 
-# Industry -> (sector, ETF). XRT and IGV stand for two each: only the first of them has bars upstream.
+# Industry -> (sector, ETF). Where an ETF stands for several industries, only the first of them has bars upstream.
 INDUSTRIES = {
-    "Airlines": ("Industrials", "JETS"),
+    "Airlines": ("Industrials", "IYJ"),
     "Asset Management": ("Financial Services", "IAI"),
-    "Auto Parts": ("Consumer Cyclical", "CARZ"),
-    "Banks - Diversified": ("Financial Services", "KBWB"),
+    "Auto Parts": ("Consumer Cyclical", "XRT"),
+    "Banks - Diversified": ("Financial Services", "IAI"),
     "Beverages - Non-Alcoholic": ("Consumer Defensive", "PBJ"),
     "Consumer Electronics": ("Technology", "IYW"),
-    "Copper": ("Basic Materials", "COPX"),
+    "Copper": ("Basic Materials", "XME"),
     "Department Stores": ("Consumer Cyclical", "XRT"),
     "Discount Stores": ("Consumer Defensive", "XRT"),
     "Drug Manufacturers - General": ("Healthcare", "PPH"),
-    "Farm & Heavy Construction Machinery": ("Industrials", "PAVE"),
-    "Farm Products": ("Consumer Defensive", "VEGI"),
+    "Farm & Heavy Construction Machinery": ("Industrials", "IYJ"),
+    "Farm Products": ("Consumer Defensive", "PBJ"),
     "Healthcare Plans": ("Healthcare", "IHF"),
     "Internet Content & Information": ("Communication Services", "FDN"),
-    "Internet Retail": ("Consumer Cyclical", "IBUY"),
+    "Internet Retail": ("Consumer Cyclical", "XRT"),
     "Oil & Gas E&P": ("Energy", "XOP"),
     "Oil & Gas Integrated": ("Energy", "IYE"),
     "REIT - Retail": ("Real Estate", "RTL"),

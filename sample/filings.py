@@ -75,6 +75,8 @@ def add_filing(graph: Graph, filing: Filing) -> None:
         add_section(graph, filing, name, prose(random, 9 if filing.has_facts else 5))
     for number in filing.exhibits:
         add_exhibit(graph, filing, number, _exhibit_text(filing, random))
+    if not filing.has_facts and random.random() < 0.02:
+        add_whole_text(graph, filing, prose(random, 20))
     if filing.has_facts and filing.quarter:
         _add_statements(graph, filing)
 

@@ -1,0 +1,96 @@
+"""Compares what a lake holds with what the manifest says: the judge of the acceptance test and of the demo.
+
+It reads the lake's files directly, the past and the future alike, so it is for trusted code alone. How the lake was
+filled is not its matter.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import cast
+
+import duckdb
+
+from pitlake.clock import iso
+from pitlake.contract import gap_table_name
+from pitlake.datasets import get
+from pitlake.lake.manifest import Snapshot
+from sample.expectations import ABSENT, GAP, REVISIONS, Expectation, Revision, Values
+
+Row = Mapping[str, object]
+
+
+class Outcomes:
+    """Every row and gap of one lake version. `observed_from`: no earlier than this, a run observed what it read."""
+
+    def __init__(self, snapshot: Snapshot, observed_from: datetime) -> None:
+        self._observed_from = observed_from
+        self._tables = {name: [file.path for file in state.files] for name, state in snapshot.tables.items()}
+        self._connection = duckdb.connect()
+
+    def faults(self, expectation: Expectation) -> list[str]:
+        """What differs from the expectation, one line a difference; nothing where it came out as stated."""
+        if expectation.kind == GAP:
+            return self._gap_faults(expectation)
+        if expectation.kind == ABSENT:
+            return self._presence(expectation)
+        rows = self._rows(expectation.dataset, expectation.key)
+        wanted = expectation.revisions or (Revision(expectation.values, expectation.available_at),)
+        if len(rows) != len(wanted):
+            return [f"{len(rows)} rows instead of {len(wanted)}"]
+        pairs = zip(rows, wanted, strict=True)
+        found = [fault for got, one in pairs for fault in self._row_faults(expectation.dataset, got, one)]
+        if expectation.kind != REVISIONS and expectation.locator not in ("", rows[0]["evidence"]):
+            found.append(f"evidence is {rows[0]['evidence']}")
+        return found
+
+    def _gap_faults(self, expectation: Expectation) -> list[str]:
+        gaps = self._rows(gap_table_name(expectation.dataset), {"locator": expectation.locator})
+        if [(gap["gap_type"], gap["reason"]) for gap in gaps] != [(expectation.gap_type, expectation.reason)]:
+            return [f"the gaps are {[gap['reason'] for gap in gaps]}"]
+        found = self._instant_faults(gaps[0], expectation.available_at)
+        if self._rows(expectation.dataset, {"evidence": expectation.locator}):
+            found.append("it is a row too")
+        return found
+
+    def _presence(self, expectation: Expectation) -> list[str]:
+        dataset, locator = expectation.dataset, expectation.locator
+        found = []
+        if expectation.key and self._rows(dataset, expectation.key):
+            found.append("there are rows")
+        if locator and self._rows(dataset, {"evidence": locator}):
+            found.append("it is a row")
+        if locator and self._rows(gap_table_name(dataset), {"locator": locator}):
+            found.append("it is a gap")
+        return found
+
+    def _row_faults(self, dataset: str, row: Row, wanted: Revision) -> list[str]:
+        kinds = {column.name: column.type for column in get(dataset).columns}
+        found = self._instant_faults(row, wanted.available_at)
+        for column, value in wanted.values.items():
+            if not _same(row[column], value, kinds[column]):
+                found.append(f"{column} is {row[column]!r} instead of {value!r}")
+        return found
+
+    def _instant_faults(self, row: Row, wanted: str | None) -> list[str]:
+        moment = cast("datetime", row["available_at"])
+        as_stated = moment >= self._observed_from if wanted is None else iso(moment) == wanted
+        return [] if as_stated else [f"available at {iso(moment)} instead of {wanted or 'the observation'}"]
+
+    def _rows(self, table: str, columns: Values) -> list[dict[str, object]]:
+        if not self._tables.get(table):
+            return []
+        where = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in columns)
+        query = f"SELECT * FROM read_parquet(?, hive_partitioning = false) WHERE {where} ORDER BY available_at"
+        answer = self._connection.execute(query, [self._tables[table], *columns.values()])
+        names = [column[0] for column in answer.description or ()]
+        return [dict(zip(names, values, strict=True)) for values in answer.fetchall()]
+
+
+def _same(got: object, wanted: object, kind: str) -> bool:
+    if kind == "json" and isinstance(got, str):
+        got = json.loads(got)
+    if isinstance(got, float) and isinstance(wanted, float):
+        return math.isclose(got, wanted, rel_tol=1e-12, abs_tol=1e-12)
+    return got == wanted

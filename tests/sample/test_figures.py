@@ -1,0 +1,70 @@
+"""Fiscal calendars, filings and what their facts state."""
+
+from collections import Counter
+from datetime import date
+from itertools import pairwise
+
+import pytest
+
+from sample.companies import by_ticker, companies
+from sample.fiscal import NET_INCOME, figures, position_of, quarters
+from sample.schedule import filings, find
+from sample.statements import facts
+
+ENDS = [
+    ("AAPL", [date(2022, 12, 31), date(2023, 4, 1), date(2023, 7, 1), date(2023, 9, 30)]),
+    ("NVDA", [date(2023, 4, 30), date(2023, 7, 30), date(2023, 10, 29), date(2024, 1, 28)]),
+    ("MSFT", [date(2023, 9, 30), date(2023, 12, 31), date(2024, 3, 31), date(2024, 6, 30)]),
+    ("M", [date(2023, 4, 29), date(2023, 7, 29), date(2023, 10, 28), date(2024, 2, 3)]),
+    ("WMT", [date(2023, 4, 30), date(2023, 7, 31), date(2023, 10, 31), date(2024, 1, 31)]),
+]
+
+
+@pytest.mark.parametrize(("ticker", "ends"), ENDS)
+def test_quarters_end_when_they_really_did(ticker, ends):
+    assert set(ends) <= {quarter.end for quarter in quarters(by_ticker(ticker))}
+
+
+def test_quarters_follow_one_another_without_a_day_between():
+    for company in companies():
+        found = quarters(company)
+        assert all((after.start - before.end).days == 1 for before, after in pairwise(found))
+
+
+def test_published_revenue_is_kept():
+    company = by_ticker("NVDA")
+    assert figures(company, position_of(company, date(2024, 4, 28))).revenue == 26_044_000_000
+
+
+def test_a_year_s_net_income_is_restated_by_the_next_year_s_filing():
+    company = by_ticker("M")
+    period = (date(2023, 1, 29), date(2024, 2, 3))
+
+    def stated(end):
+        return [
+            fact.value
+            for fact in facts(find(company, "10-K", end))
+            if fact.concept == NET_INCOME and (fact.period.start, fact.period.end) == period
+        ]
+
+    assert (stated(date(2024, 2, 3)), stated(date(2025, 2, 1))) == ([105_000_000], [45_000_000])
+
+
+def test_no_filing_states_a_fact_twice():
+    for company in companies():
+        for filing in filter(lambda filing: filing.has_facts, filings(company)):
+            stated = Counter((fact.concept, fact.period, fact.members) for fact in facts(filing))
+            assert set(stated.values()) == {1}
+
+
+def test_some_filings_are_accepted_after_half_past_five_and_some_before_the_open():
+    moments = [filing.accepted for company in companies() for filing in filings(company)]
+    assert sum((moment.hour, moment.minute) > (17, 30) for moment in moments) > 50
+    assert sum((moment.hour, moment.minute) < (9, 30) for moment in moments) > 50
+
+
+def test_filings_are_accepted_on_weekdays_while_edgar_is_open():
+    for company in companies():
+        for filing in filings(company):
+            assert filing.accepted.weekday() < 5
+            assert 6 <= filing.accepted.hour < 22

@@ -1,0 +1,117 @@
+"""The manifest: it covers every quirk, speaks of what the world holds, and in the contracts' own words."""
+
+import re
+from collections import Counter
+from datetime import date, datetime
+
+import pytest
+
+from pitlake import datasets
+from pitlake.gate.rules import parse_instant
+from sample import evolve, manifest
+from sample.expectations import ABSENT, GAP, REVISIONS, ROW
+from sample.shapes import Graph
+
+STATED = [*manifest.EXPECTATIONS, *manifest.EVOLVED]
+PYTHON_TYPES = {
+    "string": str,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "instant": datetime,
+    "date": date,
+    "json": (dict, list),
+    "strings": list,
+    "vector": list,
+}
+NODE = re.compile(r"neo4j:(\w+):([^/]+)(?:/(\w+)/(\w+):([^/]+).*)?")
+DOCUMENT = re.compile(r"neo4j:(Fact):(.+)()()()")
+
+
+def columns(expectation):
+    return {column.name: column for column in datasets.get(expectation.dataset).columns}
+
+
+def valued(expectation):
+    """Every (column, value) the expectation states."""
+    yield from expectation.key.items()
+    yield from expectation.values.items()
+    for revision in expectation.revisions:
+        yield from revision.values.items()
+
+
+def test_every_quirk_is_expected_or_said_not_to_be_planted():
+    planted = {expectation.quirk for expectation in STATED} - {0}
+    assert planted | set(manifest.NOT_PLANTED) == set(manifest.QUIRKS)
+    assert planted.isdisjoint(manifest.NOT_PLANTED)
+
+
+def test_names_are_unique():
+    assert [name for name, times in Counter(one.name for one in STATED).items() if times > 1] == []
+
+
+@pytest.mark.parametrize("expectation", STATED, ids=lambda one: one.name)
+def test_an_expectation_fits_its_contract(expectation):
+    known = columns(expectation)
+    for name, value in valued(expectation):
+        assert value is None or isinstance(value, PYTHON_TYPES[known[name].type]), name
+        assert value is not None or not known[name].required, name
+
+
+@pytest.mark.parametrize("expectation", [one for one in STATED if one.kind == GAP], ids=lambda one: one.name)
+def test_a_gap_is_one_of_its_contract_s(expectation):
+    rules = datasets.get(expectation.dataset).gap_rules
+    assert (expectation.gap_type, expectation.reason) in {(rule.type, rule.reason) for rule in rules}
+
+
+@pytest.mark.parametrize("expectation", STATED, ids=lambda one: one.name)
+def test_an_expectation_says_what_its_kind_needs(expectation):
+    said = bool(expectation.key), bool(expectation.locator), len(expectation.revisions) > 1
+    assert {ROW: said[0], GAP: said[1], ABSENT: said[0] or said[1], REVISIONS: said[0] and said[2]}[expectation.kind]
+    for one in (expectation, *expectation.revisions):
+        assert one.available_at is None or parse_instant(one.available_at)
+
+
+def source_of(locator):
+    """The (label, id) pairs a locator names, and the relation between them."""
+    match = (DOCUMENT if locator.startswith("neo4j:Fact:") else NODE).fullmatch(locator)
+    if match is None:  # A report's, article's or fact's id may hold slashes; an edge's locator is told by its relation.
+        raise AssertionError(locator)
+    label, node_id, relation, other, other_id = match.groups()
+    return (label, node_id), relation, (other, other_id)
+
+
+@pytest.mark.parametrize(
+    "expectation",
+    [one for one in manifest.EXPECTATIONS if one.locator and one.kind != ABSENT],
+    ids=lambda one: one.name,
+)
+def test_a_locator_names_what_the_world_holds(expectation, nodes, edges):
+    (label, node_id), relation, (other, other_id) = source_of(expectation.locator)
+    assert node_id in nodes[label]
+    if relation:
+        assert any(edge[:2] == (node_id, other_id) for edge in edges[label, relation, other])
+
+
+def test_the_oddities_are_the_same_however_often_they_are_planted():
+    from sample.quirks import plant_all
+
+    assert plant_all(Graph()) == manifest.EXPECTATIONS
+
+
+def test_each_planted_kind_of_outcome_is_there():
+    assert {one.kind for one in manifest.EXPECTATIONS} == {ROW, GAP, ABSENT, REVISIONS}
+    assert len(manifest.EXPECTATIONS) >= 150
+
+
+@pytest.mark.parametrize("demo", [manifest.DEMO_QUESTION, manifest.DEMO_RESTATEMENT], ids=lambda demo: demo.title)
+def test_the_demo_asks_before_and_after(demo):
+    assert parse_instant(demo.before) < parse_instant(demo.after)
+    assert demo.answer_before != demo.answer_after
+
+
+def test_what_evolves_is_in_the_world(nodes):
+    for change in evolve.changes():
+        before = nodes[change.label][change.node_id]
+        assert before | change.properties != before
+    assert nodes["Report"].keys().isdisjoint(evolve.arrivals().nodes["Report"])

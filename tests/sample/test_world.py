@@ -1,0 +1,141 @@
+"""The world as a whole: the same everywhere, whole in its references, of the upstream's shape and size."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from datetime import date
+
+import pytest
+
+from sample import world
+from sample.actions import WALMART_YEARS
+from sample.calendar import FIRST_DAY, HOLE, LAST_DAY, days, sessions
+from sample.companies import REAL, companies
+from sample.shapes import Graph
+
+PASSED_THROUGH = {"Report": {"isAmendment", "is_xml"}, "News": {"embedding"}, "QAExchange": {"embedding"}}
+LISTS = {"Context": {"member_u_ids", "dimension_u_ids"}}
+
+
+def digest_elsewhere(hash_seed):
+    command = [sys.executable, "-c", "from sample.world import digest; print(digest())"]
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed, "TZ": "Asia/Tokyo", "PYTHONPATH": "."}
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.strip()
+
+
+def test_it_is_the_same_in_every_process_and_time_zone():
+    assert digest_elsewhere("1") == digest_elsewhere("2") == world.digest()
+
+
+def test_it_is_of_a_size_that_loads_quickly(parts):
+    count_nodes, count_edges = (sum(part.graph.size[n] for part in parts) for n in (0, 1))
+    assert 15_000 < count_nodes < 40_000
+    assert 60_000 < count_nodes + count_edges < 130_000
+
+
+def test_no_node_is_made_twice(parts):
+    made = Counter((label, node_id) for part in parts for label, nodes in part.graph.nodes.items() for node_id in nodes)
+    assert [node for node, times in made.items() if times > 1] == []
+
+
+def test_edges_lead_to_nodes_of_their_own_or_an_earlier_part(parts):
+    there = set()
+    for part in parts:
+        there |= {(label, node_id) for label, nodes in part.graph.nodes.items() for node_id in nodes}
+        for (start, _, end), edges in part.graph.edges.items():
+            assert {(start, edge[0]) for edge in edges} | {(end, edge[1]) for edge in edges} <= there
+
+
+def test_no_edge_is_made_twice(edges):
+    for kind, found in edges.items():
+        pairs = [(start, end) for start, end, _ in found]
+        assert len(pairs) == len(set(pairs)), kind
+
+
+def test_nodes_hold_texts_where_the_upstream_does(nodes):
+    for label, found in nodes.items():
+        native = PASSED_THROUGH.get(label, set()) | LISTS.get(label, set())
+        odd = {name for node in found.values() for name, value in node.items() if not isinstance(value, str)}
+        assert odd <= native, label
+
+
+def test_relations_keep_numbers_and_real_booleans(edges):
+    _, _, bar = edges["Date", "HAS_PRICE", "Company"][0]
+    assert {type(value) for name, value in bar.items() if name != "timestamp"} == {float}
+    assert {edge[2]["bidirectional"] for edge in edges["Company", "RELATED_TO", "Company"]} == {True}
+
+
+def test_every_bar_has_all_nine_properties(edges):
+    wanted = {"open", "high", "low", "close", "vwap", "volume", "transactions", "daily_return", "timestamp"}
+    for label in ("Company", "Sector", "MarketIndex"):
+        assert all(set(bar) == wanted for _, _, bar in edges["Date", "HAS_PRICE", label])
+
+
+def test_bars_are_in_order(edges):
+    for _, _, bar in edges["Date", "HAS_PRICE", "Company"]:
+        assert bar["low"] <= min(bar["open"], bar["close"]) <= max(bar["open"], bar["close"]) <= bar["high"]
+
+
+def test_there_are_dates_for_all_days_but_the_hole():
+    assert len(days()) + len(HOLE) == (LAST_DAY - FIRST_DAY).days + 1
+
+
+def test_the_chain_of_days_breaks_at_the_hole_alone(edges):
+    links = edges["Date", "NEXT", "Date"]
+    assert len(links) == len(days()) - 2
+    assert ("2023-10-06", "2023-10-10") not in {link[:2] for link in links}
+
+
+@pytest.mark.parametrize("day", [date(2025, 1, 9), date(2024, 3, 29), date(2024, 7, 4)])
+def test_closed_days_are_closed(day):
+    assert day not in sessions()
+
+
+@pytest.mark.parametrize("day", [date(2023, 7, 3), date(2023, 11, 24), date(2024, 12, 24)])
+def test_early_closes_end_at_one_without_a_post_market(day):
+    session = sessions()[day]
+    assert (session.early, session.close.hour, session.post) == (True, 13, session.close)
+
+
+def test_the_company_s_returns_are_twelve_and_a_benchmark_s_three(edges):
+    most = max(len(facts) for _, _, facts in edges["News", "INFLUENCES", "Company"])
+    assert most == 2 + 12
+    for label in ("Industry", "Sector", "MarketIndex"):
+        assert max(len(facts) for _, _, facts in edges["News", "INFLUENCES", label]) == 2 + 3
+
+
+def test_facts_hang_on_one_document_and_mostly_one_context(nodes, edges):
+    assert len(edges["Fact", "REPORTS", "XBRLNode"]) == len(nodes["Fact"])
+    contexts = Counter(start for start, _, _ in edges["Fact", "IN_CONTEXT", "Context"])
+    assert (max(contexts.values()), len(nodes["Fact"]) - len(contexts)) == (2, 1)
+
+
+def test_walmart_s_four_dividends_are_one_node_a_year(nodes):
+    kept = [node for node in nodes["Dividend"] if node.startswith("WMT_")]
+    assert len(kept) == len(WALMART_YEARS)
+
+
+def test_small_vectors_are_on_a_few_nodes(nodes):
+    lengths = Counter(len(node["embedding"]) for node in nodes["News"].values() if "embedding" in node)
+    assert set(lengths) == {32}
+    assert 0 < lengths[32] < len(nodes["News"]) / 4
+
+
+def test_a_larger_world_holds_the_smaller_one():
+    small, large = list(companies()), list(companies(3))
+    assert large[: len(small)] == small
+    assert len({company.cik for company in large}) == len({company.ticker for company in large}) == 3 * len(REAL)
+
+
+def test_a_made_up_company_s_part_depends_on_its_place_alone():
+    def built(scale):
+        known = set()
+        company = list(companies(scale))[-1 if scale == 2 else 2 * len(REAL) - 1]
+        return list(world._company(Graph(known), company).records())
+
+    assert built(2) == built(4)
+
+
+def test_accession_numbers_name_no_real_filing(nodes):
+    assert {accession[:4] for accession in nodes["Report"]} == {"0009"}
