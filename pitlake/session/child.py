@@ -18,6 +18,8 @@ from pitlake.session import engine, protocol, sandbox
 from pitlake.session.protocol import ACK, DATA, END, FILES, FIRST_FILE, INTERRUPT, LOAD, OPEN, READY, ChildEnd
 
 _CHUNK = 1 << 18
+# DuckDB refuses to start threads when there is a control group it can't read; in a root of its own there is none.
+_READABLE_WITHOUT_OWN_ROOT = ("/proc/self/cgroup", "/sys/fs/cgroup")
 
 
 def serve(descriptor: int, connection: duckdb.DuckDBPyConnection, separated: bool) -> None:
@@ -61,7 +63,7 @@ def _seal(memory: int, files: int, separated: bool) -> dict[str, bool]:
     own_root = separated and sandbox.own_root()
     sandbox.drop_capabilities()
     sandbox.limit(memory, files)
-    sandbox.read_only_these(files)
+    sandbox.read_only_these(files, () if own_root else _READABLE_WITHOUT_OWN_ROOT)
     sandbox.allow_only_calls()
     return {"own_root": own_root}
 

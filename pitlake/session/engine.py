@@ -14,7 +14,7 @@ from pitlake.session import statements
 from pitlake.session.protocol import Caps, Failure
 
 BATCH_ROWS = 32_768
-_READERS = 2  # threads that only fetch what a scan will want next
+_READERS = 8  # threads that only fetch what a scan will want next
 # Reads only, whatever it reads. Anything else may change the session, so later answers depend on it.
 _STATELESS = frozenset({"SELECT"})
 _FATAL = (duckdb.FatalException, duckdb.InternalException)

@@ -12,7 +12,7 @@ import os
 import platform
 import resource
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -148,13 +148,18 @@ def limit(memory: int, files: int) -> None:
     resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
 
 
-def read_only_these(files: int) -> None:
-    """Landlock: opening for reading the session's files; of all else in the tree, nothing."""
+def read_only_these(files: int, readable: Iterable[str] = ()) -> None:
+    """Landlock: opening for reading the session's files and `readable`; of all else in the tree, nothing."""
     import landlock
 
     ctypes.set_errno(0)
     rules = landlock.Ruleset()
     rules.allow(*(file_name(index) for index in range(files)), rules=landlock.FSAccess.READ_FILE)
+    for path in readable:
+        if os.path.isdir(path):  # noqa: PTH112  pathlib is not worth its import here
+            rules.allow(path, rules=landlock.FSAccess.READ_FILE | landlock.FSAccess.READ_DIR)
+        elif os.path.exists(path):  # noqa: PTH110
+            rules.allow(path, rules=landlock.FSAccess.READ_FILE)
     rules.apply()
 
 

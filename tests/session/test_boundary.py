@@ -1,0 +1,128 @@
+"""Cut files: made of the rows up to T alone, kept privately, proven at every use, bounded."""
+
+import os
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from pitlake.session.boundary import Boundary
+from tests.session.toylake import T, row
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "cache" / "boundary"
+
+
+def kept(home):
+    return {path.name: sha256(path.read_bytes()).hexdigest() for path in home.glob("*.parquet")}
+
+
+def shown(session):
+    return sorted(session.sql("SELECT track FROM charts").rows())
+
+
+def test_a_cut_is_a_function_of_the_rows_it_keeps(lake, ask_of, tmp_path):
+    other = type(lake)(tmp_path / "other")
+    past = [row(f"t{number}", T - number * HOUR) for number in range(5)]
+    lake.add("charts", [*past, row("z", T + HOUR)])
+    other.add("charts", [*past[::-2], row("y", T + 5 * HOUR), row("x", T + 6 * HOUR)])
+    other.add("charts", past[-2::-2])
+    cuts = []
+    for number, each in enumerate((lake, other)):
+        home = tmp_path / f"cuts{number}"
+        ask_of(each, boundary=Boundary(home), datasets=["charts"]).close()
+        cuts.append(sorted(kept(home).values()))
+    assert cuts[0] == cuts[1]
+
+
+def test_a_cut_is_made_once_for_the_same_question(lake, ask, home):
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    ask(boundary=Boundary(home))
+    before = {path: path.stat().st_ino for path in home.iterdir()}
+    ask(boundary=Boundary(home))
+    assert {path: path.stat().st_ino for path in home.iterdir()} == before
+
+
+def test_cuts_of_different_instants_are_different_files(lake, ask, home):
+    lake.add("charts", [row("a", T), row("b", T + HOUR), row("c", T + 2 * HOUR)])
+    assert shown(ask(T, boundary=Boundary(home))) == [("a",)]
+    assert shown(ask(T + HOUR, boundary=Boundary(home))) == [("a",), ("b",)]
+
+
+def test_a_growing_lake_is_cut_anew_only_after_a_publish(lake, ask, home):
+    lake.add("charts", [row("a", T - HOUR)])
+    ask(T, boundary=Boundary(home))
+    before = set(kept(home))
+    ask(T + HOUR, boundary=Boundary(home))
+    assert set(kept(home)) == before
+    lake.add("charts", [row("b", T)])
+    assert shown(ask(T, boundary=Boundary(home))) == [("a",), ("b",)]
+
+
+def test_the_directory_is_private(lake, ask, home):
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    ask(boundary=Boundary(home))
+    assert home.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_cut_does_not_tell_when_it_was_made(lake, ask, home):
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    session = ask(boundary=Boundary(home))
+    told = session.sql("SELECT epoch(last_modified) FROM read_blob('/proc/self/fd/300')").rows()
+    assert told == [(0.0,)]
+
+
+def test_a_damaged_cut_is_made_again(lake, ask, home):
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    ask(boundary=Boundary(home)).close()
+    good = kept(home)
+    for path in home.iterdir():
+        path.write_bytes(b"PAR1")
+    assert shown(ask(boundary=Boundary(home))) == [("a",)]
+    assert kept(home) == good
+
+
+def test_a_cut_with_later_rows_put_in_its_place_is_not_used(lake, ask, home):
+    file = lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    ask(boundary=Boundary(home)).close()
+    for path in home.iterdir():
+        path.write_bytes(Path(file.path).read_bytes())
+    assert shown(ask(boundary=Boundary(home))) == [("a",)]
+
+
+def test_the_least_recently_used_cuts_go_first(lake, ask, home):
+    lake.add("charts", [row(f"t{number}", T + number * HOUR) for number in range(8)])
+    for number in range(6):
+        ask(T + number * HOUR, datasets=["charts"], boundary=Boundary(home, most=9_000)).close()
+    assert sum(path.stat().st_size for path in home.iterdir()) <= 9_000
+    assert shown(ask(T, boundary=Boundary(home, most=9_000))) == [("t0",)]
+
+
+def test_what_a_killed_process_left_is_removed(lake, ask, home):
+    home.mkdir(mode=0o700, parents=True)
+    stale = home / ".dead.tmp"
+    stale.write_bytes(b"half a file")
+    os.utime(stale, (0, 0))
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    ask(boundary=Boundary(home))
+    assert not stale.exists()
+
+
+def test_a_directory_others_may_enter_is_not_trusted(lake, ask, home):
+    home.mkdir(mode=0o755, parents=True)
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    assert shown(ask(boundary=Boundary(home))) == [("a",)]
+    assert list(home.iterdir()) == []
+
+
+def test_sessions_outlive_the_eviction_of_their_cuts(lake, ask, home):
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    session = ask(boundary=Boundary(home))
+    for path in home.iterdir():
+        path.unlink()
+    assert shown(session) == [("a",)]

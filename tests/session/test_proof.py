@@ -1,0 +1,122 @@
+"""The footer proof: what can't be proven public at T, or is not what the contract says, opens no session."""
+
+import shutil
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pitlake.errors import SessionRefused
+from tests.session.toylake import CHARTS, T, row
+
+MONTH = timedelta(days=31)
+BEFORE = [row("a", T - 2 * MONTH), row("b", T - 3 * MONTH)]
+
+
+def table(rows, **changes):
+    found = pa.Table.from_pylist(list(rows), schema=CHARTS.arrow_schema)
+    for name, values in changes.items():
+        place = found.column_names.index(name) if name in found.column_names else found.num_columns
+        found = found.drop([name]) if name in found.column_names else found
+        found = found.add_column(place, name, values)
+    return found
+
+
+def refused(ask, **changes):
+    with pytest.raises(SessionRefused) as caught:
+        ask(**changes)
+    assert caught.value.table == "charts"
+    return str(caught.value)
+
+
+def test_a_manifest_that_lies_about_the_end_of_a_file_is_caught(lake, ask):
+    file = lake.add("charts", [*BEFORE, row("later", T + MONTH)])
+    lake.replace("charts", file, replace(file, hi=T - 2 * MONTH))
+    assert "later row" in refused(ask)
+
+
+def test_a_manifest_that_lies_about_the_number_of_rows_is_caught(lake, ask):
+    file = lake.add("charts", BEFORE)
+    lake.replace("charts", file, replace(file, rows=1))
+    assert "2 rows where the manifest says 1" in refused(ask)
+
+
+def test_a_file_without_statistics_is_refused(lake, ask):
+    lake.add("charts", BEFORE, write_statistics=False)
+    assert "no statistics" in refused(ask)
+
+
+def test_statistics_of_other_columns_prove_nothing(lake, ask):
+    lake.add("charts", BEFORE, write_statistics=["track", "observed_at"])
+    assert "no statistics" in refused(ask)
+
+
+def test_rows_without_an_instant_prove_nothing(lake, ask):
+    instants = pa.array([T - MONTH, None], pa.timestamp("us", "UTC"))
+    file = lake.add("charts", BEFORE)
+    pq.write_table(table(BEFORE, available_at=instants), file.path)
+    assert "rows without available_at" in refused(ask)
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.timestamp("ms", "UTC"), pa.int64(), pa.timestamp("ns", "UTC")])
+def test_only_instants_in_microseconds_count(lake, ask, kind):
+    file = lake.add("charts", BEFORE)
+    rows = table(BEFORE)
+    pq.write_table(table(BEFORE, available_at=rows["available_at"].cast(kind)), file.path)
+    assert "no instant in microseconds" in refused(ask)
+
+
+def test_a_column_the_contract_does_not_know_is_refused(lake, ask):
+    lake.add_table("charts", table(BEFORE, superseded_at=pa.array([T, T])))
+    assert "superseded_at" in refused(ask)
+
+
+def test_a_missing_required_column_is_refused(lake, ask):
+    lake.add_table("charts", table(BEFORE).drop(["evidence"]))
+    assert "lacks required columns: evidence" in refused(ask)
+
+
+@pytest.mark.parametrize("isolation", ["process", "in_process"])
+def test_a_column_added_to_the_contract_later_is_null_in_older_files(lake, ask, isolation):
+    lake.add_table("charts", table([row("a", T - 2 * MONTH)]).drop(["score"]))
+    lake.add_table("charts", table([row("b", T)]).drop(["score"]))
+    lake.add("charts", [row("c", T, 7)])
+    found = ask(isolation=isolation).sql("SELECT track, score FROM charts ORDER BY track").rows()
+    assert found == [("a", None), ("b", None), ("c", 0.7)]
+
+
+def test_a_file_that_is_gone_is_named_as_such(lake, ask):
+    lake.add("charts", BEFORE)
+    shutil.rmtree(lake.root / "charts")
+    assert "can't be opened" in refused(ask)
+
+
+def test_a_file_that_is_no_parquet_proves_nothing(lake, ask):
+    file = lake.add("charts", BEFORE)
+    Path(file.path).write_bytes(b"PAR1 no more")
+    assert "can't be read" in refused(ask)
+
+
+@pytest.mark.parametrize("fault", ["rows", "statistics"])
+def test_files_astride_t_are_proven_too(lake, ask, fault):
+    file = lake.add("charts", [row("a", T), row("b", T + MONTH)], write_statistics=fault != "statistics")
+    if fault == "rows":
+        lake.replace("charts", file, replace(file, rows=1))
+    refused(ask)
+
+
+def test_in_process_sessions_are_proven_alike(lake, ask):
+    file = lake.add("charts", [*BEFORE, row("later", T + MONTH)])
+    lake.replace("charts", file, replace(file, hi=T - 2 * MONTH))
+    assert "later row" in refused(ask, isolation="in_process")
+
+
+def test_refusing_leaves_no_process_and_no_descriptor(lake, ask, leftovers):
+    lake.add("charts", BEFORE, write_statistics=False)
+    refused(ask)
+    before = leftovers()
+    refused(ask)
+    assert leftovers() == before

@@ -1,0 +1,158 @@
+"""What a session shows: everything public at T, nothing after it, whatever files the rows lie in."""
+
+from datetime import datetime, timedelta, timezone
+
+import pyarrow as pa
+import pytest
+
+from tests.session.toylake import CHARTS, MS, US, T, ToyLake, gap, row
+
+DAY = timedelta(days=1)
+
+
+def tracks(session, relation="charts_revisions"):
+    return [found[0] for found in session.sql(f"SELECT track FROM {relation} ORDER BY available_at, track").rows()]
+
+
+@pytest.fixture(params=["process", "in_process"])
+def isolation(request):
+    return request.param
+
+
+def test_a_row_available_at_t_is_shown(lake, ask, isolation):
+    lake.add("charts", [row("a", T), row("b", T + US)])
+    assert tracks(ask(isolation=isolation)) == ["a"]
+
+
+def test_the_last_microsecond_decides_where_the_manifest_knows_milliseconds(lake, ask, isolation):
+    inside = T + timedelta(microseconds=400)
+    lake.add("charts", [row("a", T + timedelta(microseconds=300)), row("b", inside + US)])
+    lake.add("charts", [row("c", inside), row("d", T - DAY)])
+    assert tracks(ask(inside, isolation=isolation)) == ["d", "a", "c"]
+
+
+def test_t_before_everything_shows_typed_emptiness(lake, ask, isolation):
+    lake.add("charts", [row("a", T + DAY)])
+    session = ask(isolation=isolation)
+    assert session.sql("SELECT track || 'x', position + 1, moods[1], available_at FROM charts").rows() == []
+    assert session.sql("SELECT sum(position) FROM charts").arrow().schema.types == [pa.decimal128(38, 0)]
+
+
+def test_a_dataset_the_version_has_no_table_for_is_empty(ask, isolation):
+    assert tracks(ask(isolation=isolation), "sales_revisions") == []
+
+
+def test_months_before_and_files_astride_come_together(lake, ask, isolation):
+    lake.add("charts", [row("jan", T - 40 * DAY)])
+    lake.add("charts", [row("feb 1", T - 14 * DAY), row("feb 20", T + 5 * DAY)])
+    lake.add("charts", [row("feb 2", T - 13 * DAY)])
+    lake.add("charts", [row("mar", T + 30 * DAY)])
+    assert tracks(ask(isolation=isolation)) == ["jan", "feb 1", "feb 2"]
+
+
+def test_files_that_lie_after_t_are_never_opened(lake, ask):
+    lake.add("charts", [row("a", T)])
+    later = lake.add("charts", [row("b", T + 40 * DAY)])
+    (lake.root / "charts" / "part-1.parquet").unlink()
+    assert later.path.endswith("part-1.parquet")
+    assert tracks(ask()) == ["a"]
+
+
+def test_the_view_shows_the_newest_revision_and_revisions_show_all(lake, ask, isolation):
+    lake.add("charts", [row("a", T - 60 * DAY, 9), row("a", T - DAY, 5), row("a", T, 2), row("a", T + US, 1)])
+    session = ask(isolation=isolation)
+    assert session.sql("SELECT position FROM charts").rows() == [(2,)]
+    numbered = session.sql(
+        "SELECT revision, position, prev_available_at FROM charts_revisions ORDER BY revision"
+    ).rows()
+    assert numbered == [(1, 9, None), (2, 5, T - 60 * DAY), (3, 2, T - DAY)]
+
+
+def test_revisions_of_one_instant_have_a_total_order(lake, ask):
+    lake.add("charts", [row("a", T, 1), row("a", T, 2)])
+    lake.add("charts", [row("a", T, 3)])
+    query = "SELECT position, revision FROM charts_revisions ORDER BY revision"
+    assert ask().sql(query).rows() == ask().sql(query).rows()
+
+
+def test_lists_and_nulls_come_through_a_cut(lake, ask, isolation):
+    lake.add("charts", [row("a", T, moods=["x", "y"], score=None), row("b", T, moods=None), row("c", T + US)])
+    found = ask(isolation=isolation).sql("SELECT moods, score FROM charts ORDER BY track").rows()
+    assert found == [(["x", "y"], None), (None, 0.1)]
+
+
+def test_views_have_the_contracts_columns_and_no_wall_clock(lake, ask):
+    lake.add("charts", [row("a", T)])
+    session = ask()
+    assert session.sql("SELECT * FROM charts").columns == list(CHARTS.agent_columns)
+    revisions = session.sql("SELECT * FROM charts_revisions").columns
+    assert revisions == [*CHARTS.agent_columns, "revision", "prev_available_at"]
+
+
+def test_gaps_tell_nothing_of_the_future_of_runs_or_of_the_wall_clock(lake, ask, isolation):
+    lake.add("gaps/charts", [gap(T - 40 * DAY, locator="old"), gap(T, locator="now"), gap(T + US, locator="later")])
+    lake.add("gaps/sales", [gap(T - 40 * DAY, "sales")])
+    lake.add("gaps/awards", [gap(T - 40 * DAY, "awards")])
+    found = ask(isolation=isolation).sql("SELECT * FROM gaps ORDER BY ALL")
+    assert found.columns == ["dataset", "gap_type", "reason", "locator", "available_at"]
+    assert [(each[0], each[3]) for each in found.rows()] == [
+        ("charts", "now"),
+        ("charts", "old"),
+        ("sales", "Track:lost"),
+    ]
+
+
+def test_gaps_are_those_of_the_bound_datasets(lake, ask):
+    lake.add("gaps/charts", [gap(T)])
+    lake.add("gaps/sales", [gap(T, "sales")])
+    assert ask(datasets=["sales"]).sql("SELECT dataset FROM gaps").rows() == [("sales",)]
+
+
+def test_lake_info_tells_t_version_watermark_and_rows(lake, ask, isolation):
+    lake.add("charts", [row("a", T - 60 * DAY), row("b", T - DAY - US), row("c", T + US)])
+    found = ask(isolation=isolation).sql("SELECT * FROM lake_info ORDER BY dataset").rows()
+    assert found == [(T, 7, "charts", T - DAY - US, 2), (T, 7, "sales", None, 0)]
+
+
+def test_every_spelling_of_now_answers_t(ask):
+    spellings = "now(), as_of(), current_timestamp, get_current_timestamp(), transaction_timestamp(), main.now()"
+    assert set(ask().sql(f"SELECT {spellings}").rows()[0]) == {T}
+    days = "today(), current_date, localtimestamp::DATE, now()::DATE"
+    assert set(ask().sql(f"SELECT {days}").rows()[0]) == {T.date()}
+    assert ask().sql("SELECT age(TIMESTAMP '2024-02-01') = INTERVAL 14 DAY").rows() == [(True,)]
+
+
+def test_a_session_stays_where_it_was_opened_while_the_lake_moves(lake, ask):
+    file = lake.add("charts", [row("a", T)])
+    session = ask()
+    lake.add("charts", [row("b", T)])
+    (lake.root / "charts" / "part-0.parquet").unlink()
+    assert file.rows == 1
+    assert tracks(session) == ["a"]
+
+
+def test_the_new_york_month_is_what_counts(lake, ask):
+    end_of_january = datetime(2024, 2, 1, 4, 59, 59, 999999, tzinfo=timezone.utc)
+    lake.add("charts", [row("a", end_of_january), row("b", end_of_january + MS)])
+    assert tracks(ask(end_of_january)) == ["a"]
+    assert tracks(ask(end_of_january + MS)) == ["a", "b"]
+
+
+def test_loaded_rows_can_be_joined_with(lake, ask, isolation):
+    lake.add("charts", [row("a", T, 4), row("b", T, 5)])
+    session = ask(isolation=isolation)
+    session.load("mine", [{"track": "b", "weight": 2}])
+    assert session.sql("SELECT track, position * weight FROM charts JOIN mine USING (track)").rows() == [("b", 10)]
+
+
+def test_how_rows_lie_in_the_files_of_ts_month_does_not_show(ask_of, tmp_path):
+    rows = [row(f"t{number}", T - timedelta(hours=number), number) for number in range(12)]
+    queries = ("FROM lake.charts", "FROM parquet_metadata('/proc/self/fd/300')", "EXPLAIN SELECT count(*) FROM charts")
+    told = set()
+    for split in (1, 5, 12):
+        lake = ToyLake(tmp_path / str(split))
+        for start in range(0, len(rows), split):
+            lake.add("charts", [*rows[start : start + split], row("later", T + split * MS, split)])
+        session = ask_of(lake)
+        told.add(tuple(session.sql(query).receipt.result_sha256 for query in queries))
+    assert len(told) == 1
