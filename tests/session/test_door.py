@@ -1,0 +1,177 @@
+"""What the door takes and refuses: instants, modes, datasets, parameters."""
+
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from uuid import UUID
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pitlake
+from pitlake.errors import BadInput, BadInstant, LakeNotFound, QueryFailed
+from pitlake.session import connect, open_session
+from pitlake.session.protocol import pack_parameters, unpack_parameters
+from tests.session.toylake import CATALOGUE, T, row
+
+
+def test_a_forgotten_as_of_is_an_error(lake):
+    with pytest.raises(BadInput, match="as_of: missing; give an instant"):
+        open_session(lake.snapshot, catalogue=CATALOGUE)
+
+
+def test_as_of_and_open_mode_exclude_each_other(lake):
+    with pytest.raises(BadInput, match="given together"):
+        open_session(lake.snapshot, T, open_mode=True, catalogue=CATALOGUE)
+
+
+@pytest.mark.parametrize("as_of", ["2024-02-15", "2024-02-15T16:00:00", "yesterday", "", datetime(2024, 2, 15)])  # noqa: DTZ001
+def test_only_strict_instants_open_a_session(lake, as_of):
+    with pytest.raises(BadInstant):
+        open_session(lake.snapshot, as_of, catalogue=CATALOGUE)
+
+
+def test_instants_are_compared_as_instants_whatever_their_offset(lake, ask):
+    lake.add("charts", [row("a", T), row("b", T + timedelta(microseconds=1))])
+    for spelt in ("2024-02-15T16:00:00-05:00", T.astimezone(timezone(timedelta(hours=9)))):
+        assert ask(spelt).sql("SELECT track FROM charts").rows() == [("a",)]
+
+
+def test_datasets_are_chosen_by_name(lake, ask):
+    lake.add("charts", [row("a", T)])
+    session = ask(datasets=["charts"])
+    assert session.datasets == ("charts",)
+    with pytest.raises(QueryFailed, match="opened without sales"):
+        session.sql("FROM sales_revisions")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"datasets": ["chart"]}, "no dataset 'chart'; choose from awards, charts, sales"),
+        ({"datasets": ["awards"]}, "open mode only"),
+        ({"isolation": "thread"}, 'choose "process" or "in_process"'),
+    ],
+)
+def test_bad_input_is_refused_with_the_next_step(ask, changes, told):
+    with pytest.raises(BadInput, match=told):
+        ask(**changes)
+
+
+def test_outcomes_are_shown_in_open_mode_alone(lake, ask):
+    lake.add("awards", [row("a", T)])
+    with pytest.raises(QueryFailed, match="open mode only"):
+        ask().sql("FROM awards")
+    assert ask(None, open_mode=True).sql("SELECT track FROM awards").rows() == [("a",)]
+
+
+@pytest.mark.parametrize("isolation", ["process", "in_process"])
+def test_open_mode_shows_everything_and_the_machines_clock(lake, ask, isolation):
+    lake.add("charts", [row("a", T), row("b", T + timedelta(days=900))])
+    session = ask(None, open_mode=True, isolation=isolation)
+    assert session.as_of is None
+    assert session.sql("SELECT track FROM charts ORDER BY track").rows() == [("a",), ("b",)]
+    assert session.sql("SELECT as_of(), now() > TIMESTAMPTZ '2024-02-16 00:00:00+00'").rows() == [(None, True)]
+    assert session.sql("SELECT as_of, watermark FROM lake_info WHERE dataset = 'charts'").rows() == [
+        (None, T + timedelta(days=900))
+    ]
+
+
+def test_the_machines_clock_is_refused_with_a_hint_and_strings_may_say_anything(ask):
+    session = ask()
+    for query in ("SELECT system.main.now()", 'SELECT "system"."main".current_date()', "SELECT system . now()"):
+        with pytest.raises(QueryFailed, match="as_of"):
+            session.sql(query)
+    assert session.sql("SELECT 'system.main.now' -- system.main.now()").rows() == [("system.main.now",)]
+    with pytest.raises(QueryFailed, match="reads the machine's clock"):
+        session.sql("SELECT uuidv7()")
+
+
+@pytest.mark.parametrize("isolation", ["process", "in_process"])
+def test_parameters_keep_their_types(ask, isolation):
+    values = [
+        1,
+        1.5,
+        "x'",
+        True,
+        None,
+        date(2024, 1, 2),
+        T,
+        datetime(2024, 1, 2, 3),  # noqa: DTZ001
+        Decimal("1.25"),
+        b"\x00",
+        ["a", None],
+    ]
+    marks = ", ".join(f"? AS c{number}" for number in range(len(values)))
+    assert list(ask(isolation=isolation).sql(f"SELECT {marks}", values).rows()[0]) == values
+    assert ask(isolation=isolation).sql("SELECT $a + $b", {"a": 1, "b": 2}).rows() == [(3,)]
+
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.text(),
+    st.binary(),
+    st.dates(),
+    st.datetimes(),
+    st.datetimes(timezones=st.just(timezone.utc)),
+    st.times(),
+    st.timedeltas(),
+    st.decimals(allow_nan=False, allow_infinity=False),
+    st.uuids(),
+)
+
+
+@given(st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8))
+def test_parameters_travel_unchanged(value):
+    import json
+
+    assert unpack_parameters(json.loads(json.dumps(pack_parameters(value)))) == value
+
+
+@pytest.mark.parametrize("params", ["x", 5, [object()], {"a": {1: 2}}, [UUID]])
+def test_what_cannot_be_bound_is_refused(ask, params):
+    with pytest.raises(BadInput, match="params"):
+        ask().sql("SELECT 1", params)
+
+
+def test_wrong_parameters_are_duckdbs_error(ask):
+    with pytest.raises(QueryFailed):
+        ask().sql("SELECT ?", [])
+
+
+@pytest.mark.parametrize("name", ["charts", "charts_revisions", "awards", "gaps", "lake_info", "a b", "", "1x"])
+def test_loaded_rows_cannot_take_a_views_name(ask, name):
+    with pytest.raises(BadInput, match="name"):
+        ask().load(name, [{"a": 1}])
+
+
+def test_rows_are_loaded_from_every_usual_form(ask):
+    import pandas as pd
+    import polars as pl
+
+    session = ask()
+    for rows in (pa.table({"a": [1]}), pd.DataFrame({"a": [1]}), pl.DataFrame({"a": [1]}), [{"a": 1}]):
+        session.load("mine", rows)
+        assert session.sql("FROM mine").rows() == [(1,)]
+    with pytest.raises(BadInput, match="rows"):
+        session.load("mine", "a")
+
+
+def test_large_tables_can_be_loaded_and_asked_back(ask):
+    session = ask()
+    session.load("mine", pa.table({"a": range(2_000_000)}))
+    assert len(session.sql("FROM mine")) == 2_000_000
+
+
+def test_connect_opens_a_lake_by_its_root(tmp_path):
+    with pytest.raises(LakeNotFound):
+        connect(as_of=T, lake=tmp_path / "nowhere")
+    assert pitlake.connect is connect
+
+
+def test_the_last_of_several_statements_answers(ask):
+    assert ask().sql("CREATE TEMP TABLE t AS SELECT 1 AS a; INSERT INTO t VALUES (2); FROM t").rows() == [(1,), (2,)]

@@ -1,0 +1,176 @@
+"""Sessions share nothing, leave nothing, and fall alone."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pitlake.errors import QueryFailed, SessionLost
+from pitlake.session import launcher
+from tests.session.toylake import T, row
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def pair(lake, ask):
+    lake.add("charts", [row("a", T), row("b", T + timedelta(hours=1))])
+    return ask(T), ask(T + timedelta(hours=1))
+
+
+def gone(pid):
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_what_one_session_makes_another_does_not_see(pair):
+    earlier, later = pair
+    later.sql("CREATE TABLE leak AS FROM charts; CREATE MACRO told() AS 1; SET VARIABLE v = 42")
+    later.sql("CREATE TYPE mood AS ENUM ('x')")
+    for query in ("FROM leak", "SELECT told()", "SELECT 'x'::mood"):
+        with pytest.raises(QueryFailed):
+            earlier.sql(query)
+    assert earlier.sql("SELECT getvariable('v'), (SELECT count(*) FROM charts)").rows() == [(None, 1)]
+
+
+def test_spoiling_ones_own_session_spoils_no_other(pair):
+    earlier, later = pair
+    later.sql("DROP VIEW charts; CREATE TABLE charts AS SELECT 'forged' AS track")
+    later.sql("CREATE OR REPLACE MACRO as_of() AS NULL")
+    assert earlier.sql("SELECT track, as_of() FROM charts").rows() == [("a", T)]
+
+
+def test_killing_a_session_is_told_and_touches_no_other(pair):
+    earlier, later = pair
+    os.kill(later._backend.pid, signal.SIGKILL)
+    with pytest.raises(SessionLost, match="open a new one"):
+        later.sql("SELECT 1")
+    with pytest.raises(SessionLost):
+        later.sql("SELECT 1")
+    assert earlier.sql("SELECT track FROM charts").rows() == [("a",)]
+
+
+def test_killing_a_session_in_the_middle_of_a_query_is_told(ask):
+    session = ask()
+    threading.Timer(0.3, os.kill, (session._backend.pid, signal.SIGKILL)).start()
+    with pytest.raises(SessionLost):
+        session.sql("SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(i)")
+
+
+def test_closing_leaves_no_process_and_no_descriptor(lake, ask, leftovers):
+    lake.add("charts", [row("a", T)])
+    ask().close()
+    before = leftovers()
+    session = ask()
+    session.sql("FROM charts")
+    pid = session._backend.pid
+    session.close()
+    assert gone(pid)
+    assert leftovers() == before
+
+
+def test_closing_stops_a_running_query(ask):
+    session = ask()
+    threading.Timer(0.3, session.close).start()
+    with pytest.raises(SessionLost):
+        session.sql("SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(i)")
+
+
+def test_a_session_closes_with_its_block_and_with_its_last_reference(ask, leftovers):
+    with ask() as session:
+        pid = session._backend.pid
+    assert gone(pid)
+    with pytest.raises(SessionLost, match="was closed"):
+        session.sql("SELECT 1")
+
+
+def test_a_dead_zygote_loses_its_sessions_and_is_replaced(lake, ask):
+    lake.add("charts", [row("a", T)])
+    session = ask()
+    pid = session._backend.pid
+    launcher._zygote.process.kill()
+    launcher._zygote.process.wait()
+    with pytest.raises(SessionLost):
+        session.sql("SELECT 1")
+    assert gone(pid)
+    assert ask().sql("SELECT track FROM charts").rows() == [("a",)]
+
+
+def test_sessions_die_with_the_process_that_opened_them(lake, tmp_path):
+    program = """
+import os, sys, time
+from pitlake.lake.manifest import Snapshot
+from pitlake.session import open_session, launcher
+session = open_session(Snapshot(1), "2024-01-01T00:00:00Z", datasets=["news"])
+print(launcher._zygote.process.pid, session._backend.pid, flush=True)
+session.sql("SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(i)")
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+        env={**os.environ, "PITLAKE_CACHE": str(tmp_path)},
+    ) as opener:
+        zygote, child = map(int, opener.stdout.readline().split())
+        processes = [psutil.Process(zygote), psutil.Process(child)]
+        opener.kill()
+    _, left = psutil.wait_procs(processes, timeout=10)
+    assert left == []
+
+
+def test_threads_may_open_and_ask_at_once(lake, ask):
+    lake.add("charts", [row("a", T)])
+    answers = []
+
+    def work():
+        with ask() as session:
+            answers.extend(session.sql("SELECT track FROM charts").rows() for _ in range(3))
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [[("a",)]] * 18
+
+
+def test_threads_of_one_session_take_turns(ask):
+    session = ask()
+    answers = []
+    threads = [
+        threading.Thread(target=lambda number=number: answers.append(session.sql("SELECT ?", [number]).rows()[0][0]))
+        for number in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == list(range(8))
+
+
+def test_a_session_inherits_neither_environment_nor_descriptors(lake, ask):
+    os.environ["SECRET_OF_THE_PARENT"] = "x"
+    kept = os.open(__file__, os.O_RDONLY)
+    os.set_inheritable(kept, True)
+    try:
+        session = ask(datasets=["charts"])
+        child = Path(f"/proc/{session._backend.pid}")
+        held = {str(entry.readlink()) for entry in (child / "fd").iterdir()}
+        assert not any(path.startswith(str(ROOT)) for path in held)
+        assert b"SECRET" not in (child / "environ").read_bytes()
+    finally:
+        os.close(kept)
+        del os.environ["SECRET_OF_THE_PARENT"]
+
+
+def test_a_session_is_what_the_kernel_kills_first(ask):
+    session = ask()
+    assert Path(f"/proc/{session._backend.pid}/oom_score_adj").read_text().strip() == "900"

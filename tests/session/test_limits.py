@@ -1,0 +1,159 @@
+"""Rows, bytes, seconds and memory are bounded; a breach is one clear error, and the session is usable after it."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
+from pitlake.session import Limits
+
+ENDLESS = "SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(i)"
+DEAF = "SELECT levenshtein(repeat('a', 300000), repeat('b', 300000))"
+
+
+@pytest.fixture(params=["process", "in_process"])
+def isolation(request):
+    return request.param
+
+
+def breach(session, query, **changes):
+    with pytest.raises(LimitExceeded) as caught:
+        session.sql(query, **changes)
+    return caught.value
+
+
+def alive(session):
+    return session.sql("SELECT 1").rows() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT len(range(4000000000))",
+        "SELECT length(repeat('x', 4000000000))",
+        "SELECT count(*) FROM (SELECT unnest(range(1000000000)) AS i ORDER BY hash(i))",
+        "SELECT list(i) FROM range(4000000000) t(i)",
+    ],
+)
+def test_a_memory_bomb_is_a_clear_error(ask, query):
+    session = ask(limits=Limits(memory=2 << 30, seconds=60))
+    problem = breach(session, query)
+    assert problem.limit == "memory"
+    assert "Limits(memory=...)" in str(problem)
+    assert alive(session)
+
+
+def test_a_query_without_end_meets_the_wall_clock(ask, isolation):
+    session = ask(limits=Limits(seconds=0.5), isolation=isolation)
+    started = time.monotonic()
+    problem = breach(session, ENDLESS)
+    assert time.monotonic() - started < 5
+    assert (problem.limit, problem.allowed) == ("seconds", 0.5)
+    assert alive(session)
+
+
+def test_sleeping_is_no_way_around_the_clock(ask):
+    session = ask(limits=Limits(seconds=0.5))
+    assert breach(session, "SELECT sleep_ms(60000)").limit == "seconds"
+    assert alive(session)
+
+
+def test_what_does_not_stop_is_killed(ask, leftovers):
+    session = ask(limits=Limits(seconds=0.5))
+    children, _ = leftovers()
+    started = time.monotonic()
+    problem = breach(session, DEAF)
+    assert time.monotonic() - started < 10
+    assert "this session is closed" in str(problem)
+    assert leftovers()[0] == children - 1
+    with pytest.raises(SessionLost, match="open a new one"):
+        session.sql("SELECT 1")
+
+
+def test_a_result_over_the_limit_of_rows_is_refused(ask, isolation):
+    session = ask(limits=Limits(rows=1000), isolation=isolation)
+    assert len(session.sql("FROM range(1000)")) == 1000
+    problem = breach(session, "FROM range(1001)")
+    assert (problem.limit, problem.allowed) == ("rows", 1000)
+    assert "max_rows" in str(problem)
+    assert alive(session)
+
+
+def test_a_result_over_the_limit_of_bytes_is_refused(ask, isolation):
+    session = ask(limits=Limits(bytes=100_000), isolation=isolation)
+    assert breach(session, "SELECT repeat('x', 1000) FROM range(1000)").limit == "bytes"
+    assert alive(session)
+
+
+def test_truncation_happens_when_asked_for_and_says_so(ask, isolation):
+    session = ask(isolation=isolation)
+    cut = session.sql("FROM range(100000)", max_rows=10)
+    assert (cut.rows(), cut.truncated, cut.receipt.truncated) == ([(i,) for i in range(10)], True, True)
+    assert not session.sql("FROM range(10)", max_rows=10).truncated
+    cut = session.sql("SELECT repeat('x', 100) FROM range(100000)", max_bytes=10_000)
+    assert cut.truncated
+    assert 50 < len(cut) <= 100
+    assert cut.arrow().nbytes <= 10_000
+
+
+def test_truncating_ends_a_query_early(ask):
+    session = ask(limits=Limits(seconds=10))
+    assert len(session.sql("SELECT i FROM range(100000000000) t(i)", max_rows=5)) == 5
+    assert alive(session)
+
+
+def test_ctrl_c_stops_the_query_and_not_the_session(ask):
+    session = ask()
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        session.sql(ENDLESS)
+    assert time.monotonic() - started < 5
+    assert alive(session)
+
+
+def test_another_thread_can_stop_a_query(ask, isolation):
+    session = ask(isolation=isolation)
+    timer = threading.Timer(0.3, session.interrupt)
+    timer.start()
+    with pytest.raises(QueryInterrupted):
+        session.sql(ENDLESS)
+    timer.join()
+    assert alive(session)
+
+
+def test_an_interrupt_between_queries_hits_nothing(ask, isolation):
+    session = ask(isolation=isolation)
+    session.interrupt()
+    assert alive(session)
+
+
+def test_errors_come_back_as_duckdb_words_them(ask, isolation):
+    session = ask(isolation=isolation)
+    with pytest.raises(QueryFailed, match='syntax error at or near "SELEC"') as caught:
+        session.sql("SELEC 1")
+    assert (caught.value.kind, caught.value.exit_code) == ("ParserException", 2)
+    with pytest.raises(QueryFailed, match="no statement"):
+        session.sql("-- nothing")
+    assert alive(session)
+
+
+@pytest.mark.parametrize("query", ['SELECT "!="(1, 2, 3)', "SELECT " + "(" * 100_000, "SELECT 1" + " + 1" * 50_000])
+def test_hostile_texts_end_in_an_error(ask, query):
+    with pytest.raises((QueryFailed, LimitExceeded, SessionLost)):
+        ask(limits=Limits(seconds=2)).sql(query)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"rows": 0}, {"seconds": -1}, {"memory": 1 << 20}, {"threads": True}, {"bytes": "1"}], ids=str
+)
+def test_limits_are_positive_numbers(changes):
+    with pytest.raises(BadInput, match=r"^limits\."):
+        Limits(**changes)
+
+
+def test_memory_never_means_more_than_the_machine_has():
+    assert Limits(memory=1 << 60).address_space < 1 << 50
