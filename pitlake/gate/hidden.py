@@ -32,21 +32,22 @@ def _leading_bytes() -> npt.NDArray[np.uint8]:
 
 
 def _loose_spelling() -> str:
-    """A pattern every forbidden key matches that the rules could read out of a text, after `_ESCAPE` is widened.
+    """A pattern every forbidden key matches that the rules could read out of a text, unless escapes spell its letters.
 
     A byte beyond ASCII may stand for any letter (the rules fold widths, accents and look-alikes) or for nothing.
     """
-    unseen = r"(?:[\x00-\x20\x7f-\xff\\]|\\+[bfnrt])*"
+    unseen = r"(?:[\x00-\x20\x7f-\xff\\]|\\+(?:[bfnrt]|u[0-9a-f]{4}))*"
     spellings = (unseen.join(f"[{letter}\\x80-\\xff]" for letter in key) for key in sorted(FORBIDDEN_KEYS))
     return f"(?i){'|'.join(spellings)}"
 
 
 _LEADING = _leading_bytes()
 _LOOSE = _loose_spelling()
+# Escapes of ASCII, and of the blocks with characters that fold to letters of a forbidden key. U+00A0 is too common.
+_LETTER_ESCAPE = r"(?i)\\u(?:00(?:[^a]|a[^0])|0[1-5]|1[c-f]|20[379]|21|24|2c|33|a7|f[bef]|d8)"
 _ASCII_ESCAPE = r"\\u00[0-7]"
 _ESCAPE = r"(?i)\\+u[0-9a-f]{4}"
 _WIDENED = "ÿÿ"  # Four bytes beyond ASCII: no escape folds to more letters.
-_DEEP = rf"(?:[\[{{][^\[{{]*){{{_MANY_OPENERS}}}"
 
 
 def hidden(array: pa.Array, depth: int = 1, *, json: bool = False) -> Mask | None:
@@ -170,12 +171,12 @@ def _any_between(inside: Mask | None, starts: npt.NDArray[np.int64], ends: npt.N
 def _hidden_in_texts(array: pa.Array, depth: int, json: bool) -> Mask | None:
     texts = _binary(array)
     rows = np.arange(len(texts)) if json else _openers(texts)
-    if rows.size == 0:
-        return None
-    some = texts if rows.size == len(texts) else texts.take(pa.array(rows))
+    for look in (_suspects, _suspects_escaped):
+        if rows.size == 0:
+            return None
+        rows = rows[look(texts if rows.size == len(texts) else texts.take(pa.array(rows)))]
     found = np.zeros(len(texts), bool)
-    for suspect in np.flatnonzero(_suspects(some)):
-        found[rows[suspect]] = forbidden_path(some[suspect].as_py(), depth) is not None
+    found[[row for row in rows if forbidden_path(texts[row].as_py(), depth) is not None]] = True
     return found if found.any() else None
 
 
@@ -206,13 +207,31 @@ def _openers(texts: pa.Array) -> npt.NDArray[np.intp]:
 
 
 def _suspects(texts: pa.Array) -> Mask:
-    """Which texts the rules must read: a superset of those that spell a forbidden key or nest very deep."""
-    escaped = pc.match_substring(texts, pattern="\\u")
-    widened = texts
-    suspects = pc.match_substring_regex(texts, pattern=_DEEP)
-    if pc.any(escaped).as_py():
-        suspects = pc.or_(suspects, pc.match_substring_regex(texts, pattern=_ASCII_ESCAPE))
-        widened = pc.replace_substring_regex(texts, pattern=_ESCAPE, replacement=_WIDENED)
-    suspects = pc.or_(suspects, pc.match_substring_regex(widened, pattern=_LOOSE))
-    mask: Mask = pc.fill_null(suspects, False).to_numpy(zero_copy_only=False)
-    return mask
+    """A superset of the texts that spell a forbidden key or nest very deep. One quick look at every byte."""
+    return _matches(texts, _LOOSE) | _many_openers(texts) | _matches_if(texts, "\\u", _LETTER_ESCAPE)
+
+
+def _suspects_escaped(texts: pa.Array) -> Mask:
+    """A smaller superset: escapes are looked at one by one, and those that can spell nothing acquit."""
+    widened = pc.replace_substring_regex(texts, pattern=_ESCAPE, replacement=_WIDENED)
+    return _matches(widened, _LOOSE) | _many_openers(texts) | _matches(texts, _ASCII_ESCAPE)
+
+
+def _matches(texts: pa.Array, pattern: str) -> Mask:
+    found: Mask = pc.fill_null(pc.match_substring_regex(texts, pattern=pattern), False).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _matches_if(texts: pa.Array, substring: str, pattern: str) -> Mask:
+    """`_matches`, of a pattern that needs a substring, which is quicker looked for alone."""
+    if not pc.any(pc.match_substring(texts, pattern=substring)).as_py():
+        return np.zeros(len(texts), bool)
+    return _matches(texts, pattern)
+
+
+def _many_openers(texts: pa.Array) -> Mask:
+    """Which texts hold enough of `[` and `{` that only the rules can tell how deep they nest."""
+    starts, data = buffers(texts)
+    positions = np.flatnonzero((data[starts[0] : starts[-1]] | 0x20) == ord("{"))
+    many: Mask = np.diff(np.searchsorted(positions, starts - starts[0])) >= _MANY_OPENERS
+    return many

@@ -1,7 +1,10 @@
 """The gate over Arrow tables: every code in every type a column may have, and the shapes Arrow can take."""
 
+import json
+import re
 import sys
 from datetime import date, datetime, timedelta, timezone
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -226,8 +229,8 @@ def test_a_clock_column_named_twice_is_none(name):
 
 
 def test_neither_of_two_columns_of_one_name_hides_the_other():
-    plain, json = pa.array(["x"]), pa.array(['{"daily_stock": 1}'])
-    for first, second in ((plain, json), (json, plain)):
+    plain, bad = pa.array(["x"]), pa.array(['{"daily_stock": 1}'])
+    for first, second in ((plain, bad), (bad, plain)):
         assert codes(rows(note=first).append_column("note", second)) == [FORBIDDEN]
 
 
@@ -386,14 +389,27 @@ def test_every_code_about_rows_can_come_out():
     assert set(codes(table)) == about_rows
 
 
+@cache
+def letter_like():
+    """Every character beyond ASCII that the rules fold to letters of a forbidden key, with those letters."""
+    parts = {key[start:end] for key in rules.FORBIDDEN_KEYS for start in range(len(key)) for end in range(len(key) + 1)}
+    folded = {number: rules._folded(chr(number)) for number in range(0x80, sys.maxunicode + 1)}
+    return {chr(number): letters for number, letters in folded.items() if letters and letters in parts}
+
+
 def test_no_character_folds_to_more_letters_than_its_bytes_can_stand_for():
     """What makes the loose spelling a superset: in bulk, each byte beyond ASCII may be one letter, an escape four."""
-    for number in range(0x80, sys.maxunicode + 1):
-        character = chr(number)
-        folded = rules._folded(character)
-        if any(folded in key for key in rules.FORBIDDEN_KEYS):
-            stands_for = min(len(character.encode("utf-8", "surrogatepass")), len(hidden._WIDENED.encode()))
-            assert len(folded) <= stands_for
+    assert len(letter_like()) > 800
+    for character, letters in letter_like().items():
+        assert len(letters) <= min(len(character.encode()), len(hidden._WIDENED.encode()))
+
+
+def test_every_escape_that_spells_letters_of_a_forbidden_key_is_looked_at():
+    pattern = re.compile(hidden._LETTER_ESCAPE)
+    for character in (*map(chr, range(0x80)), *letter_like()):
+        escaped = json.dumps(character) if not character.isascii() else f"\\u{ord(character):04X}"
+        assert pattern.search(escaped)
+        assert pattern.search(escaped.replace("\\", "\\\\"))
 
 
 def test_every_character_unseen_may_lead_a_suspect():

@@ -1,0 +1,138 @@
+"""What the gate costs: rows a second on one core over Arrow tables, and against the same rules item by item.
+
+Processor time of one thread, best of several runs, over tables made here from a fixed seed. The items are made before
+the clock starts, so the item-wise gate is timed at its best. Called by the bench runner; `python -m bench.gate` prints.
+"""
+
+import gc
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pitlake.gate.columnar import judge
+from pitlake.gate.plain import row_item
+from pitlake.gate.rules import check_item
+
+CUTOFF = datetime(2024, 1, 1, tzinfo=timezone.utc)
+ROWS = 2_000_000
+ITEMS = 20_000
+RUNS = 5
+AIM_ROWS = 5_000_000
+AIM_RATIO = 50
+
+
+def facts(rows: int, seed: int = 1) -> pa.Table:
+    """A clean table like xbrl_facts: ten columns, short strings, microsecond instants before the cut-off."""
+    random = np.random.default_rng(seed)
+
+    def chosen(*values: str) -> pa.Array:
+        return pa.array(values).take(pa.array(random.integers(0, len(values), rows)))
+
+    def days() -> pa.Array:
+        return pa.array(random.integers(15_000, 19_000, rows).astype("int32")).cast(pa.date32())
+
+    instants = random.integers(1_600_000_000_000_000, 1_700_000_000_000_000, rows)
+    return pa.table(
+        {
+            "ticker": chosen("AAPL", "MSFT", "NOG", "XOM", "BRK.B"),
+            "accession": pa.array([f"0000320193-24-{number % 1_000_000:06d}" for number in range(rows)]),
+            "qname": chosen("us-gaap:Revenues", "us-gaap:NetIncomeLoss", "us-gaap:Assets", "dei:EntityCommonStock"),
+            "unit": chosen("USD", "shares", "USD/shares"),
+            "period_start": days(),
+            "period_end": days(),
+            "value": pa.array(random.normal(size=rows)),
+            "available_at": pa.array(instants).cast(pa.timestamp("us", "UTC")),
+            "available_at_source": chosen("edgar_accepted"),
+            "evidence": pa.array([f"Fact:{number}" for number in range(rows)]),
+        }
+    )
+
+
+def with_text_clock(table: pa.Table) -> pa.Table:
+    """The same rows with `available_at` as ISO-8601 text, as staged sources may bring it."""
+    moments = (datetime.fromtimestamp(micros / 10**6, CUTOFF.tzinfo) for micros in _micros(table))
+    texts = pa.array([moment.isoformat(timespec="microseconds") for moment in moments])
+    return table.set_column(table.column_names.index("available_at"), "available_at", texts)
+
+
+def with_json(table: pa.Table) -> pa.Table:
+    """The same rows with a column of JSON, about 130 bytes each, as sections and statements have it."""
+    texts = [
+        f'[{{"label": "Net income", "n": {n}, "note": "daily\\u2019s", "axis": ["a_b", "c"]}}]'
+        for n in range(len(table))
+    ]
+    return table.append_column("json", pa.array(texts))
+
+
+def _micros(table: pa.Table) -> list[int]:
+    return table["available_at"].cast(pa.int64()).to_pylist()
+
+
+def best_seconds(work: Callable[[], Any], runs: int) -> float:
+    """The least processor time of several runs, without the garbage collector's pauses."""
+    taken = []
+    gc.disable()
+    try:
+        for _ in range(runs):
+            start = time.process_time()
+            work()
+            taken.append(time.process_time() - start)
+    finally:
+        gc.enable()
+    return min(taken)
+
+
+def columnar_rate(table: pa.Table, runs: int = RUNS, json_columns: tuple[str, ...] = ()) -> float:
+    """Rows a second of the columnar gate on one core."""
+
+    def work() -> None:
+        if judge(table, CUTOFF, json_columns):
+            raise AssertionError("the bench's table is meant to be clean")
+
+    before = pa.cpu_count()
+    pa.set_cpu_count(1)
+    try:
+        return table.num_rows / best_seconds(work, runs)
+    finally:
+        pa.set_cpu_count(before)
+
+
+def item_rate(table: pa.Table, runs: int = RUNS) -> float:
+    """Rows a second of `rules.check_item` over the same rows as items."""
+    items = [row_item(batch, row) for batch in table.to_batches() for row in range(batch.num_rows)]
+
+    def work() -> None:
+        if any(check_item(item, CUTOFF) for item in items):
+            raise AssertionError("the bench's table is meant to be clean")
+
+    return table.num_rows / best_seconds(work, runs)
+
+
+def run(rows: int = ROWS, items: int = ITEMS, runs: int = RUNS) -> list[dict[str, Any]]:
+    """The gate's figures. A baseline is the item-wise gate over the first `items` of the same rows."""
+    table = facts(rows)
+    shapes = {
+        "facts": (table, (), AIM_ROWS, AIM_RATIO),
+        "facts, instants as text": (with_text_clock(table.slice(0, rows // 4)), (), None, None),
+        "facts with a JSON column": (with_json(table.slice(0, rows // 4)), ("json",), None, None),
+    }
+    figures = []
+    for name, (shape, json_columns, aim_rows, aim_ratio) in shapes.items():
+        rate, slow = columnar_rate(shape, runs, json_columns), item_rate(shape.slice(0, items), runs)
+        figures.append(_figure(f"gate, columnar: {name}", rate, "rows/s per core", None, aim_rows))
+        figures.append(_figure(f"gate, columnar ÷ item-wise: {name}", rate, "rows/s per core", slow, aim_ratio))
+    return figures
+
+
+def _figure(name: str, value: float, unit: str, baseline: float | None, aim: float | None) -> dict[str, Any]:
+    ratio = None if baseline is None else value / baseline
+    return {"name": name, "value": value, "unit": unit, "baseline": baseline, "ratio": ratio, "aim": aim}
+
+
+if __name__ == "__main__":
+    for figure in run():
+        print(figure)

@@ -1,0 +1,22 @@
+"""The gate's benchmark measures what it says: the same rows, clean, judged by both forms."""
+
+import pytest
+
+from bench import gate
+from pitlake.gate.columnar import judge
+
+
+def test_the_figures_have_a_name_a_value_and_a_ratio_where_there_is_a_baseline():
+    figures = gate.run(rows=400, items=100, runs=1)
+    assert len({figure["name"] for figure in figures}) == len(figures) == 6
+    assert all(figure["value"] > 0 for figure in figures)
+    assert all((figure["baseline"] is None) == (figure["ratio"] is None) for figure in figures)
+    assert [figure["aim"] for figure in figures[:2]] == [gate.AIM_ROWS, gate.AIM_RATIO]
+
+
+def test_a_table_the_gate_refuses_is_not_measured():
+    late = gate.facts(10).append_column("daily_stock", [[1.0] * 10])
+    assert judge(late, gate.CUTOFF)
+    for rate in (gate.columnar_rate, gate.item_rate):
+        with pytest.raises(AssertionError):
+            rate(late, 1)
