@@ -32,6 +32,7 @@ _SCALARS = (
     "to_json({c})",
     "nullif({c}, {c})",
 )
+_SETTINGS = ("search_path", "TimeZone", "threads", "allowed_paths", "lock_configuration")
 _WINDOWS = (
     "row_number() OVER w",
     "lag({c}) OVER w",
@@ -233,7 +234,7 @@ def _definition(rng: random.Random, functions: list[str], paths: list[str]) -> s
             f"SET VARIABLE v = {_argument(rng, paths)}",
             f"ATTACH '{rng.choice(paths)}' AS a{rng.randrange(9)}",
             f"DROP VIEW IF EXISTS {dataset}",
-            f"SET {rng.choice(('search_path', 'TimeZone', 'threads', 'allowed_paths', 'lock_configuration'))} = {_argument(rng, paths)}",
+            f"SET {rng.choice(_SETTINGS)} = {_argument(rng, paths)}",
         )
     )
 

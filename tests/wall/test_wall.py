@@ -1,0 +1,92 @@
+import hashlib
+from itertools import islice
+
+import pytest
+
+from tests.wall import attacks, fuzz, statements, truth
+from tests.wall.distinguish import distinguish
+from tests.wall.sealed import Sealed
+from tests.wall.weaker import DESIGNS, InProcessFileList
+from tests.wall.worlds import CANARY, DATASETS, T, build
+
+# These change the session they run in, so each gets its own.
+ALTERING = ("clocks", "shadowing", "settings", "writes", "dynamic")
+READING = tuple(kind for kind in attacks.CLASSES if kind not in ALTERING)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+
+def aimed(kinds, dataset="news"):
+    return lambda world: [(attack.name, attack.sql) for attack in attacks.load(world, dataset, kinds)]
+
+
+@pytest.mark.parametrize("kind", READING)
+def test_nothing_of_the_future_answers_a_reading_attack(tmp_path, kind):
+    report = distinguish(tmp_path / "lake", Sealed, aimed((kind,)), a_session=20)
+    assert report.findings == []
+    assert report.noisy == []
+
+
+@pytest.mark.parametrize("kind", ALTERING)
+def test_nothing_of_the_future_answers_an_altering_attack(tmp_path, kind):
+    report = distinguish(tmp_path / "lake", Sealed, aimed((kind,)), a_session=3)
+    assert report.findings == []
+    assert report.noisy == []
+
+
+@pytest.mark.parametrize("dataset", [name for name in DATASETS if name != "news"])
+def test_other_datasets_stand_the_oracles_too(tmp_path, dataset):
+    report = distinguish(tmp_path / "lake", Sealed, aimed(("oracles", "metadata"), dataset), a_session=40)
+    assert report.findings == []
+
+
+def test_a_sample_of_every_function_says_nothing_of_the_future(tmp_path):
+    report = distinguish(tmp_path / "lake", Sealed, lambda world: list(fuzz.called(world))[::40], a_session=40)
+    assert report.findings == []
+    assert report.statements > 100
+
+
+def test_generated_hostile_statements_say_nothing_of_the_future(tmp_path):
+    report = fuzz.sealed_attacks(tmp_path / "lake", 600)
+    assert report.findings == []
+
+
+@pytest.mark.parametrize("share", range(4))
+def test_answers_equal_those_of_a_lake_without_the_future(tmp_path, share):
+    tally = truth.campaign(tmp_path, 2_500, seed=share)
+    assert tally.mismatches == []
+    assert tally.answered > 0.9 * tally.pairs
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.__name__)
+def test_the_suite_catches_weaker_designs(tmp_path, design):
+    made = iter(range(10_000))
+
+    def open_runner(world):
+        scratch = tmp_path / f"scratch-{next(made)}"
+        scratch.mkdir()
+        return design(world, T, scratch)
+
+    report = distinguish(tmp_path / "lake", open_runner, aimed(("direct_reads", "metadata", "writes")), a_session=1)
+    assert report.of("write")
+    assert design is InProcessFileList or (report.of("value") and report.of("oracle"))
+
+
+def test_worlds_are_equal_up_to_t_and_differ_after_it(tmp_path):
+    one, two = (build(tmp_path / str(future), future) for future in (1, 2))
+    for name in DATASETS:
+        before = [[file for file in world.snapshot.files(name) if file.hi <= T] for world in (one, two)]
+        assert [(file.rows, file.size) for file in before[0]] == [(file.rows, file.size) for file in before[1]]
+        assert before[0]
+    assert CANARY in one.root.joinpath("_lake/log", f"{1:020d}.json").read_text()
+
+
+def test_statements_are_a_function_of_their_seed():
+    once = hashlib.sha256("".join(statements.select(seed) for seed in range(500)).encode()).hexdigest()
+    again = hashlib.sha256("".join(statements.select(seed) for seed in range(500)).encode()).hexdigest()
+    assert once == again
+    assert len(list(islice(fuzz.functions(), 300))) == 300
