@@ -4,6 +4,7 @@ The contracts themselves live in pitlake/datasets, one file a dataset. Nothing h
 Called by everything that needs to know what a dataset is.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
@@ -49,6 +50,9 @@ GAP_SCHEMA = pa.schema(
     ]
 )
 
+# SQL takes two names that differ in case alone for one.
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
@@ -82,8 +86,8 @@ class Dataset:
     key: natural key; views show, per key, the newest revision as of T. identity: the source record's identity, by
     which a record seen again is recognised (default: key). entity: the column files are sorted by, before
     available_at. revised_at: the column by which the source dates a changed content; "" means that a change is
-    available when observed. tiebreak: columns that order revisions of one key that became available at the same instant.
-    freshness: how old the newest available_at may be on a trading day before a warning.
+    available when observed. tiebreak: columns that order revisions of one key that became available at the same
+    instant. freshness: how old the newest available_at may be on a trading day before a warning.
     """
 
     name: str
@@ -113,10 +117,16 @@ class Dataset:
         if not self.identity:
             object.__setattr__(self, "identity", self.key)
         self._refuse(len(names) != len(known), "a column is named twice")
+        self._refuse(not all(map(_NAME.fullmatch, (self.name, *names))), "a name is no lower-case SQL name")
+        self._refuse(any(column.type not in TYPES for column in self.columns), "a column has an unknown type")
+        self._refuse(any(rule.type not in GAP_TYPES for rule in self.gap_rules), "a gap rule has an unknown type")
+        self._refuse(not self.key, "there is no natural key")
         self._refuse(any(is_forbidden_key(name) for name in names), "a column has a forbidden name")
         self._refuse(bool(known & {system.name for system in SYSTEM_FIELDS}), "a column has a system name")
         referred = {*self.key, *self.identity, *self.tiebreak, self.entity}
         self._refuse(not referred <= known, "an unknown column is referred to")
+        dates = {column.name for column in self.columns if column.type == "instant"} | {"", "available_at"}
+        self._refuse(self.revised_at not in dates, "revised_at is no instant")
         self._refuse(self.source_tag not in SOURCES, "the source tag is not one of the gate's")
         self._refuse(not all(column.meaning for column in self.columns), "a column has no meaning")
 

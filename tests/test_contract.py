@@ -1,0 +1,87 @@
+"""The dataset contract refuses what would contradict itself, and what follows from it is in the promised order."""
+
+from dataclasses import replace
+
+import pytest
+
+from pitlake.contract import SYSTEM_FIELDS, Column, Dataset, GapRule
+from pitlake.datasets import all_datasets
+
+PLAYS = Dataset(
+    name="plays",
+    title="Plays",
+    summary="Songs played.",
+    availability="When the radio logged the play.",
+    columns=(
+        Column(name="song", type="string", meaning="The song.", required=True),
+        Column(name="station", type="string", meaning="Who played it."),
+        Column(name="credits", type="json", meaning="Who made it."),
+        Column(name="updated", type="instant", meaning="When the log was mended."),
+    ),
+    key=("song", "station"),
+    entity="station",
+    source_tag="provider_metadata",
+    gap_rules=(GapRule(type="unverifiable", reason="no timestamp", when="the log has no time"),),
+)
+
+
+def with_column(**changes):
+    return {"columns": (*PLAYS.columns, replace(PLAYS.columns[1], **{"name": "extra"} | changes))}
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        (with_column(name="song"), "named twice"),
+        (with_column(name="Song"), "no lower-case SQL name"),
+        (with_column(name="a b"), "no lower-case SQL name"),
+        ({"name": "Plays"}, "no lower-case SQL name"),
+        (with_column(name="daily_stock"), "forbidden name"),
+        (with_column(name="evidence"), "system name"),
+        (with_column(type="decimal"), "unknown type"),
+        (with_column(meaning=""), "no meaning"),
+        ({"key": ()}, "no natural key"),
+        ({"key": ("singer",)}, "unknown column"),
+        ({"entity": "singer"}, "unknown column"),
+        ({"tiebreak": ("available_at",)}, "unknown column"),
+        ({"revised_at": "song"}, "revised_at is no instant"),
+        ({"source_tag": "observed"}, "source tag"),
+        ({"gap_rules": (GapRule(type="lost", reason="r", when="w"),)}, "gap rule"),
+    ],
+)
+def test_a_contract_that_contradicts_itself_is_refused(changes, problem):
+    with pytest.raises(ValueError, match=f"^contract of dataset .*{problem}"):
+        replace(PLAYS, **changes)
+
+
+@pytest.mark.parametrize("column", ["", "available_at", "updated"])
+def test_a_source_may_date_its_changes(column):
+    assert replace(PLAYS, revised_at=column).revised_at == column
+
+
+def test_what_follows_from_a_contract_is_in_order():
+    assert PLAYS.identity == PLAYS.key
+    assert PLAYS.arrow_schema.names == [
+        "song",
+        "station",
+        "credits",
+        "updated",
+        *(field.name for field in SYSTEM_FIELDS),
+    ]
+    assert PLAYS.agent_columns == (
+        "available_at",
+        "available_at_source",
+        "song",
+        "station",
+        "credits",
+        "updated",
+        "evidence",
+    )
+    assert PLAYS.json_columns == ("credits",)
+    assert PLAYS.revision_order == ("available_at", "content_hash")
+    assert [field.nullable for field in PLAYS.arrow_schema][:2] == [False, True]
+
+
+def test_agents_never_get_the_lakes_own_clock_or_hash():
+    for dataset in all_datasets().values():
+        assert not {"observed_at", "content_hash"} & set(dataset.agent_columns)
