@@ -5,6 +5,7 @@ It keeps few Python objects alive at a time, which is most of its speed: rows be
 become a batch.
 """
 
+import contextlib
 import json
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ from neo4j.time import Date, DateTime, Duration, Time
 from pitlake.errors import BadInput, GraphValueMismatch
 
 ANY_VALUE = pa.json_()
+_MISFITS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
 
 
 class BatchBuilder:
@@ -68,18 +70,52 @@ def _declared(keys: list[str], schema: pa.Schema | None) -> list[pa.DataType | N
 
 
 def _array(name: str, values: Sequence[object], declared: pa.DataType | None) -> pa.Array:
+    """The values as Arrow infers them, then as declared.
+
+    Never built with the declared type: Arrow then takes texts for lists of letters, numbers for times, 1.5 for 1.
+    """
     if declared == ANY_VALUE:
         return pa.array([None if value is None else _as_json(name, value) for value in values], pa.string())
     try:
-        return pa.array(values, declared)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        pass
-    try:
-        return pa.array([_native(name, value) for value in values], declared)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        kinds = sorted({type(value).__name__ for value in values if value is not None})
-        wanted = "no one type" if declared is None else f"declared {declared}"
-        raise GraphValueMismatch(name, f"{wanted} holds the graph's {', '.join(kinds)}") from None
+        inferred = pa.array(values)
+    except _MISFITS:
+        inferred = _from_temporal(name, values)
+    if declared is None or inferred.type == declared:
+        return inferred
+    if _widens(inferred.type, declared):
+        with contextlib.suppress(*_MISFITS):
+            return inferred.cast(declared)
+    raise GraphValueMismatch(name, f"declared {declared}, but the graph holds {inferred.type}")
+
+
+def _widens(found: pa.DataType, declared: pa.DataType) -> bool:
+    """Whether a cast keeps every value's meaning; the cast itself refuses what does not fit exactly."""
+    is_ = pa.types
+    if is_.is_list(found):
+        return bool(is_.is_list(declared)) and (found == declared or _widens(found.value_type, declared.value_type))
+    return bool(
+        is_.is_null(found)
+        or (is_.is_integer(found) and (is_.is_integer(declared) or is_.is_floating(declared)))
+        or (is_.is_string(found) and is_.is_large_string(declared))
+        or (is_.is_timestamp(found) and is_.is_timestamp(declared) and (found.tz is None) == (declared.tz is None))
+    )
+
+
+def _from_temporal(name: str, values: Sequence[object]) -> pa.Array:
+    """The driver's dates and times as Arrow's, if they are all of one kind; nanoseconds are not dropped."""
+    kinds = {_kind(value) for value in values if value is not None}
+    finest = max((value.nanosecond % 1000 for value in values if isinstance(value, (DateTime, Time))), default=0)
+    if finest:
+        raise GraphValueMismatch(name, "a time finer than microseconds")
+    if len(kinds) == 1:
+        with contextlib.suppress(*_MISFITS, AttributeError):
+            return pa.array([None if value is None else value.to_native() for value in values])  # type: ignore[attr-defined]
+    raise GraphValueMismatch(name, f"no one type holds {', '.join(sorted(kinds))}; declare it in the schema")
+
+
+def _kind(value: object) -> str:
+    aware = isinstance(value, (DateTime, Time)) and value.tzinfo is not None
+    return f"aware {type(value).__name__}" if aware else type(value).__name__
 
 
 def _joined(name: str, chunks: list[pa.Array]) -> pa.Array:
@@ -89,19 +125,10 @@ def _joined(name: str, chunks: list[pa.Array]) -> pa.Array:
             schemas = [pa.schema([(name, kind)]) for kind in kinds]
             common = pa.unify_schemas(schemas, promote_options="permissive").field(0).type
             chunks = [chunk.cast(common) for chunk in chunks]
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        except _MISFITS:
             mixed = ", ".join(sorted(map(str, kinds)))
             raise GraphValueMismatch(name, f"no one type holds {mixed}; declare it in the schema") from None
     return pa.concat_arrays(chunks)
-
-
-def _native(name: str, value: object) -> object:
-    """The driver's temporal values as Python's; refuses to drop nanoseconds."""
-    if isinstance(value, (Date, DateTime, Time)):
-        if not isinstance(value, Date) and value.nanosecond % 1000:
-            raise GraphValueMismatch(name, "a time finer than microseconds")
-        return value.to_native()
-    return value
 
 
 def _as_json(name: str, value: object) -> str:

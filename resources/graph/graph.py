@@ -27,7 +27,7 @@ FETCH_SIZE = 5000
 BATCH_ROWS = 8192
 BATCH_BYTES = 64 * 2**20
 # Few Python objects live at a time: the garbage collector finds little to walk and the caches hold the rest.
-_CHUNK_ROWS = 512
+_LIST_ROWS, _CHUNK_ROWS = 200, 512
 _CHUNK_BYTES = 8 * 2**20
 _FIRST_CHUNK_ROWS = 16
 
@@ -86,7 +86,7 @@ class Graph:
         with translated(self.address):
             cursor = self._patiently(self._open, cypher, params, fetch_size)
             with cursor:
-                while records := cursor.take(_CHUNK_ROWS):
+                while records := cursor.take(min(fetch_size, _LIST_ROWS)):
                     yield records
                 cursor.finish()
 
@@ -111,7 +111,7 @@ class Graph:
         with translated(self.address):
             cursor = self._patiently(self._open, cypher, params, FETCH_SIZE)
             with cursor:
-                yield from _batches(cursor, BatchBuilder(cursor.keys, schema), batch_rows)
+                yield from _batches(cursor, schema, batch_rows)
                 cursor.finish()
 
     def read(
@@ -159,7 +159,7 @@ class Graph:
 
     def _read(self, cypher: str, params: Mapping[str, object] | None, schema: pa.Schema | None) -> pa.Table:
         with translated(self.address), self._open(cypher, params, FETCH_SIZE) as cursor:
-            batches = list(_batches(cursor, BatchBuilder(cursor.keys, schema), BATCH_ROWS))
+            batches = list(_batches(cursor, schema, BATCH_ROWS))
             cursor.finish()
             if not batches:
                 return arrow_schema(cursor.keys, schema).empty_table()
@@ -178,7 +178,7 @@ class Graph:
         return tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(GraphUnavailable),
             stop=tenacity.stop_after_delay(self._retry_seconds),
-            wait=tenacity.wait_exponential_jitter(initial=0.1, max=3.0, jitter=0.1),
+            wait=tenacity.wait_random_exponential(multiplier=0.2, max=3.0),
             reraise=True,
         )
 
@@ -228,7 +228,10 @@ class _Cursor:
                 raise
 
 
-def _batches(cursor: _Cursor, builder: BatchBuilder, batch_rows: int) -> Iterator[pa.RecordBatch]:
+def _batches(cursor: _Cursor, schema: pa.Schema | None, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    if not cursor.keys:  # ArcadeDB names the columns of an answer only if it has rows
+        return
+    builder = BatchBuilder(cursor.keys, schema)
     rows = _FIRST_CHUNK_ROWS
     while values := cursor.take_values(min(rows, batch_rows - builder.rows)):
         width = builder.append(values) * len(cursor.keys) / len(values)

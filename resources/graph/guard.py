@@ -26,24 +26,30 @@ def prove_read_only(driver: neo4j.Driver, database: str, address: str) -> None:
         write. neo4j's own errors: the server could not be asked.
     """
     with driver.session(database=database, default_access_mode=neo4j.READ_ACCESS) as session:
-        with session.begin_transaction() as transaction:
-            node = transaction.run(_ANY_NODE).single()
-        labels = node["labels"] if node is not None else []
+        node = _rolled_back(session, _ANY_NODE)
         try:
-            with session.begin_transaction() as transaction:
-                transaction.run(_create(labels)).consume()
+            _rolled_back(session, _create(node["labels"] if node is not None else []))
         except (DriverError, Neo4jError) as error:
             if refuses_writing(error):
                 return
             if isinstance(error, DriverError) or error.is_retryable():
                 raise
-            code = error.code
+            answer = error.code
         else:
-            code = "it was accepted and rolled back"
+            answer = "it was accepted and rolled back"
     raise GraphNotReadOnly(
-        f"the graph at {address} did not refuse a write in a READ transaction ({code}); "
+        f"the graph at {address} did not refuse a write in a READ transaction ({answer}); "
         "give a login that may only read, or a server that enforces READ transactions"
     )
+
+
+def _rolled_back(session: neo4j.Session, statement: str) -> neo4j.Record | None:
+    """Run a statement and undo it. Never `with` the transaction: the driver commits at the end of such a block."""
+    transaction = session.begin_transaction()
+    try:
+        return transaction.run(statement).single()
+    finally:
+        transaction.close()
 
 
 def _create(labels: list[str]) -> str:

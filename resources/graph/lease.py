@@ -25,6 +25,7 @@ from resources.graph.supervisor import OWNER_LOCK, SOCKET
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _GRACE_SECONDS = 20.0
+_PATIENCE_SECONDS = _GRACE_SECONDS + 10
 _held: "weakref.WeakSet[Lease]" = weakref.WeakSet()
 
 
@@ -61,7 +62,7 @@ class Lease:
         _held.discard(self)
         with contextlib.suppress(OSError):
             self._line.shutdown(socket.SHUT_WR)
-            self._line.settimeout(_GRACE_SECONDS + 5)
+            self._line.settimeout(_PATIENCE_SECONDS)
             while self._line.recv(4096):
                 pass
         self._line.close()
@@ -156,7 +157,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _wait_until_free(path: Path) -> None:
     """Wait until the last server over this directory is really gone."""
-    deadline = time.monotonic() + _GRACE_SECONDS + 10
+    deadline = time.monotonic() + _PATIENCE_SECONDS
     with path.open("wb") as file:
         while True:
             try:

@@ -1,0 +1,73 @@
+"""Real graph servers for tests: each test that asks for one of these fixtures runs on every kind of server.
+
+`graph_server` is a server for the whole session, `graph_db` an empty database on it for one test, `graph_admin` loads
+it and `graph` reads it. The embedded kind runs everywhere. The Neo4j kind must run in CI and where PITLAKE_NEO4J=1;
+elsewhere it runs where it can, and says why when it cannot.
+"""
+
+import itertools
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from pitlake.errors import GraphUnavailable
+from resources.graph.admin import GraphAdmin
+from resources.graph.embedded import embedded_graph
+from resources.graph.graph import Graph
+from resources.graph.neo4j_local import local_neo4j, server_jars, why_not
+from resources.graph.server import GraphServer
+
+_databases = itertools.count(1)
+
+
+@pytest.fixture(scope="session", params=["embedded", pytest.param("neo4j", marks=pytest.mark.real_neo4j)])
+def graph_server(request, tmp_path_factory) -> Iterator[GraphServer]:
+    if request.param == "neo4j":
+        _require_neo4j()
+    start = {"embedded": embedded_graph, "neo4j": local_neo4j}[request.param]
+    with start(tmp_path_factory.mktemp(request.param)) as server:
+        yield server
+
+
+@pytest.fixture
+def graph_db(graph_server) -> Iterator[GraphServer]:
+    if graph_server.kind == "neo4j":
+        with GraphAdmin(graph_server) as admin:
+            admin.wipe()
+        yield graph_server
+        return
+    server = graph_server.with_database(f"test{next(_databases)}")
+    with GraphAdmin(server) as admin:
+        admin.create_database()
+        yield server
+        admin.drop_database()
+
+
+@pytest.fixture
+def graph_admin(graph_db) -> Iterator[GraphAdmin]:
+    with GraphAdmin(graph_db) as admin:
+        yield admin
+
+
+@pytest.fixture
+def graph(graph_db) -> Iterator[Graph]:
+    with Graph(graph_db.uri, graph_db.reader_auth, graph_db.database) as door:
+        yield door
+
+
+def _require_neo4j() -> None:
+    how = "needs Java 17+, Maven and, the first time, Maven Central; PITLAKE_NEO4J=1 makes it a must"
+    wish = os.environ.get("PITLAKE_NEO4J", "")
+    must = wish == "1" or os.environ.get("CI", "").lower() in {"1", "true"}
+    reason = "PITLAKE_NEO4J=0" if wish == "0" else why_not()
+    if not reason:
+        try:
+            server_jars()
+        except GraphUnavailable as error:
+            reason = str(error)
+    if not reason:
+        return
+    if must and wish != "0":
+        pytest.fail(f"real Neo4j must be tested here but cannot be: {reason}", pytrace=False)
+    pytest.skip(f"NOT tested on real Neo4j: {reason}. {how}.")

@@ -1,0 +1,117 @@
+"""A server that goes away is a typed error, never a short answer; what had handed out nothing is tried again."""
+
+import contextlib
+import socket
+import threading
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pytest
+
+from pitlake.errors import GraphUnavailable
+from resources.graph.graph import Graph
+
+NUMBERS = "UNWIND range(1, $n) AS i RETURN i, $text AS text"
+
+
+class Line:
+    """A TCP line to the real server that can be cut after so many bytes of answers, and mended."""
+
+    def __init__(self, uri: str) -> None:
+        server = urlsplit(uri)
+        self._server = (server.hostname, server.port)
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        self.cut_after: int | None = None
+        self.calls = 0
+        self.uri = f"bolt://127.0.0.1:{self._door.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._door.accept()
+                self.calls += 1
+                server = socket.create_connection(self._server)
+                self._pairs.append((client, server))
+                threading.Thread(target=self._pump, args=(client, server, False), daemon=True).start()
+                threading.Thread(target=self._pump, args=(server, client, True), daemon=True).start()
+
+    def _pump(self, source: socket.socket, sink: socket.socket, answers: bool) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                if answers and self.cut_after is not None:
+                    self.cut_after -= len(data)
+                    if self.cut_after < 0:
+                        break
+                sink.sendall(data)
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._door.close()
+        for end in (end for pair in self._pairs for end in pair):
+            end.close()
+
+
+@pytest.fixture
+def line(graph_db):
+    with contextlib.closing(Line(graph_db.uri)) as line:
+        yield line
+
+
+@pytest.fixture
+def door(line, graph_db):
+    with Graph(line.uri, graph_db.reader_auth, graph_db.database, retry_seconds=0) as graph:
+        yield graph
+
+
+@pytest.mark.parametrize("how", ["stream", "stream_batches"])
+def test_a_line_cut_in_the_middle_is_an_error_not_an_end(line, door, how):
+    stream = getattr(door, how)(NUMBERS, {"n": 20_000, "text": "x" * 500})
+    next(stream)
+    line.cut_after = 1_000_000
+    with pytest.raises(GraphUnavailable, match="is not reachable"):
+        list(stream)
+
+
+def test_the_door_works_again_when_the_line_does(line, door):
+    line.cut_after = 0
+    with pytest.raises(GraphUnavailable):
+        door.read("RETURN 1 AS one")
+    line.cut_after = None
+    assert door.read("RETURN 1 AS one").num_rows == 1
+
+
+def test_a_read_is_tried_again_until_the_server_answers(line, graph_db):
+    with Graph(line.uri, graph_db.reader_auth, graph_db.database, retry_seconds=30) as door:
+        line.cut_after = 100_000
+        mend = threading.Timer(0.3, lambda: setattr(line, "cut_after", None))
+        mend.start()
+        table = door.read(NUMBERS, {"n": 2000, "text": "x" * 500})
+        mend.join()
+    assert table["i"].to_pylist() == list(range(1, 2001))
+
+
+def test_windows_name_the_first_one_that_is_not_complete(line, door):
+    windows = [{"n": n, "text": "x" * 500} for n in (3, 2000, 5)]
+    read = door.stream_windows(NUMBERS, windows)
+    window, table = next(read)
+    assert (window, table.num_rows) == (windows[0], 3)
+    line.cut_after = 200_000
+    with pytest.raises(GraphUnavailable) as caught:
+        next(read)
+    assert caught.value.window is windows[1]
+    line.cut_after = None
+    rest = windows[windows.index(caught.value.window) :]
+    schema = pa.schema([("i", pa.int64()), ("text", pa.string())])
+    assert [table.num_rows for _, table in door.stream_windows(NUMBERS, rest, schema=schema)] == [2000, 5]
+
+
+def test_a_refusal_is_not_tried_again(line, graph_db):
+    with Graph(line.uri, graph_db.reader_auth, graph_db.database, retry_seconds=30) as door:
+        before = line.calls
+        with pytest.raises(Exception, match="SyntaxError"):
+            door.read("RETRUN 1")
+        assert line.calls - before <= 1

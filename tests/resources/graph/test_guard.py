@@ -1,0 +1,152 @@
+"""Nothing writes through a door for reading: the servers refuse, and a door they would not guard never opens."""
+
+import traceback
+
+import neo4j
+import pytest
+from neo4j.exceptions import Forbidden
+
+from pitlake.errors import BadInput, GraphNotReadOnly, GraphRefused, GraphUnavailable, PitlakeError
+from resources.graph.admin import GraphAdmin
+from resources.graph.graph import Graph
+from resources.graph.server import free_port
+
+WRITES = [
+    "CREATE (n:Thing {id: 'new'})",
+    "CREATE (n:Other) RETURN n",
+    "MERGE (n:Thing {id: 'new'}) RETURN n",
+    "MATCH (n:Thing) SET n.x = 2 RETURN n.x",
+    "MATCH (n:Thing) SET n += {x: 2}",
+    "MATCH (n:Thing) REMOVE n.x RETURN n.id",
+    "MATCH (n:Thing) DELETE n",
+    "MATCH (n:Thing) DETACH DELETE n",
+    "MATCH (n:Thing) SET n:Other RETURN n",
+    "MATCH (n:Thing) CREATE (n)-[:SELF]->(n)",
+    "FOREACH (i IN [1] | CREATE (:Thing {id: 'new'}))",
+    "MATCH (n:Thing) CALL (n) { SET n.x = 2 } RETURN n",
+    "CREATE INDEX sneaky FOR (n:Thing) ON (n.x)",
+    "CREATE CONSTRAINT sneaky FOR (n:Other) REQUIRE n.id IS UNIQUE",
+]
+
+
+@pytest.fixture
+def things(graph_admin):
+    graph_admin.create_schema({"Thing": "id"})
+    graph_admin.load_nodes("Thing", "id", [{"id": "old", "x": 1}])
+    return graph_admin
+
+
+def everything(admin: GraphAdmin):
+    nodes = admin.write("MATCH (n) RETURN labels(n) AS labels, properties(n) AS properties")
+    edges = admin.write("MATCH ()-[r]->() RETURN count(r) AS edges")
+    return nodes, edges, admin.write("SHOW INDEXES YIELD labelsOrTypes, properties")
+
+
+@pytest.mark.parametrize("statement", WRITES)
+def test_a_statement_that_writes_is_refused_and_leaves_nothing(graph, things, statement):
+    before = everything(things)
+    with pytest.raises(GraphRefused):
+        list(graph.stream(statement))
+    assert everything(things) == before
+
+
+def test_a_procedure_that_writes_leaves_nothing(graph, things):
+    before = everything(things)
+    with pytest.raises(PitlakeError):
+        graph.read("CALL db.createLabel('Sneaky')")
+    assert everything(things) == before
+
+
+def test_a_read_whose_text_speaks_of_writing_is_a_read(graph, things):
+    assert graph.read("MATCH (n:Thing) WHERE n.id <> 'CREATE (n) SET DELETE' RETURN n.id AS id").num_rows == 1
+
+
+def test_an_upsert_that_would_find_its_node_is_read_or_refused_but_never_kept(graph, things):
+    before = everything(things)
+    try:
+        graph.read("MERGE (n:Thing {id: 'old'}) ON MATCH SET n.x = 9 RETURN n.x AS x")
+    except GraphRefused:
+        pass
+    else:
+        pytest.fail("showed the value it had just written")
+    assert everything(things) == before
+
+
+@pytest.mark.parametrize("graph_server", ["embedded"], indirect=True)
+def test_the_reader_of_the_embedded_server_cannot_write_even_when_it_says_so(graph_db, things):
+    with (
+        neo4j.GraphDatabase.driver(graph_db.uri, auth=graph_db.reader_auth) as driver,
+        driver.session(database=graph_db.database, default_access_mode=neo4j.WRITE_ACCESS) as session,
+        pytest.raises(Forbidden),
+    ):
+        session.run("MATCH (n:Thing) SET n.x = 2").consume()
+
+
+@pytest.mark.parametrize("graph_server", ["embedded"], indirect=True)
+@pytest.mark.parametrize("filled", [True, False])
+def test_a_door_that_would_let_writes_pass_does_not_open(graph_db, graph_admin, filled):
+    if filled:
+        graph_admin.create_schema({"Thing": "id"})
+        graph_admin.load_nodes("Thing", "id", [{"id": "old"}])
+    with pytest.raises(GraphNotReadOnly, match="did not refuse a write"):
+        Graph(graph_db.uri, graph_db.admin_auth, graph_db.database)
+    assert graph_admin.write("MATCH (n) RETURN n.id AS id") == ([{"id": "old"}] if filled else [])
+    assert graph_admin.write("CALL db.labels() YIELD label RETURN label") == ([{"label": "Thing"}] if filled else [])
+
+
+def test_a_label_with_a_backtick_is_no_way_around_the_proof(graph_db, graph_admin):
+    graph_admin.create_schema({"odd`label": "id"})
+    graph_admin.load_nodes("odd`label", "id", [{"id": "1"}])
+    Graph(graph_db.uri, graph_db.reader_auth, graph_db.database).close()
+
+
+def test_a_server_that_is_not_ours_is_never_loaded(graph_db):
+    theirs = type(graph_db)(graph_db.uri, graph_db.database, graph_db.reader_auth)
+    with pytest.raises(BadInput, match="is not ours to write to"):
+        GraphAdmin(theirs)
+
+
+def test_a_late_constraint_is_refused(graph_admin):
+    graph_admin.write("CREATE (:Late {id: 1})")
+    with pytest.raises(BadInput, match="Late has nodes but no index on id"):
+        graph_admin.create_schema({"Late": "id"})
+
+
+def test_a_schema_can_be_made_again(things):
+    things.create_schema({"Thing": "id"})
+
+
+def test_a_wipe_forgets_nodes_edges_and_schema(things):
+    things.wipe()
+    nodes, edges, indexes = everything(things)
+    assert (nodes, edges) == ([], [{"edges": 0}])
+    assert [entry for entry in indexes if entry["labelsOrTypes"]] == []
+
+
+def test_loading_twice_changes_nothing(things):
+    before = everything(things)
+    things.load_nodes("Thing", "id", [{"id": "old", "x": 1}])
+    assert everything(things) == before
+
+
+def test_no_text_of_ours_shows_a_secret(graph_db):
+    secret = "hunter2-very-secret"
+    texts = [repr(graph_db), str(graph_db)]
+    try:
+        Graph(graph_db.uri, ("somebody", secret), graph_db.database, retry_seconds=0)
+    except PitlakeError:
+        texts.append(traceback.format_exc())
+    with Graph(graph_db.uri, graph_db.reader_auth, graph_db.database) as graph:
+        texts += [repr(graph), str(graph)]
+        try:
+            graph.read("RETURN $secret + 1 / 0", {"secret": secret})
+        except PitlakeError:
+            texts.append(traceback.format_exc())
+    passwords = [secret, graph_db.reader_auth[1], graph_db.admin_auth[1]]
+    assert len(texts) == 6
+    assert not [text for text in texts for password in passwords if password in text]
+
+
+def test_an_address_where_nothing_listens_is_unavailable():
+    with pytest.raises(GraphUnavailable, match="is not reachable"):
+        Graph(f"bolt://127.0.0.1:{free_port()}", ("a", "b"), retry_seconds=0)

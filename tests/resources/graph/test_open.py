@@ -1,0 +1,104 @@
+"""Which graph is meant: the environment, a configuration over it, and what is refused by name."""
+
+import traceback
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from pitlake.errors import BadInput
+from resources.graph.open import GraphSettings, graph_server, open_graph
+from resources.graph.resource import GraphResource
+
+SECRET = "hunter2-very-secret"
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch):
+    for name in (
+        "NEO4J_URI",
+        "NEO4J_USERNAME",
+        "NEO4J_PASSWORD",
+        "NEO4J_DATABASE",
+        "PITLAKE_GRAPH",
+        "PITLAKE_GRAPH_ROOT",
+    ):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_without_an_address_the_embedded_server_is_meant():
+    assert GraphSettings.from_env({}) == GraphSettings(local="embedded", root=Path(".pitlake/graph"))
+
+
+def test_an_address_wins_over_a_local_server():
+    environ = {
+        "NEO4J_URI": "neo4j+s://graph.example",
+        "NEO4J_USERNAME": "u",
+        "NEO4J_PASSWORD": SECRET,
+        "PITLAKE_GRAPH": "neo4j",
+    }
+    with graph_server(GraphSettings.from_env(environ)) as server:
+        assert (server.uri, server.database) == ("neo4j+s://graph.example", "neo4j")
+        assert (server.reader_auth, server.admin_auth) == (("u", SECRET), None)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"uri": f"bolt://user:{SECRET}@host"}, "NEO4J_URI: carries credentials"),
+        ({"uri": f"http://{SECRET}"}, "NEO4J_URI: is no graph address"),
+        ({"uri": SECRET}, "NEO4J_URI: is no graph address"),
+        ({"uri": "bolt://host", "username": "u"}, "NEO4J_USERNAME: user and password come together"),
+        ({"uri": "bolt://host", "password": SECRET}, "NEO4J_USERNAME: user and password come together"),
+        ({"local": "memgraph"}, "PITLAKE_GRAPH: 'memgraph' is no local server; choose from embedded, neo4j"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_bad_settings_are_refused_without_showing_them(settings, says):
+    with pytest.raises(BadInput, match=says) as caught:
+        GraphSettings(**settings)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_configuration_goes_over_the_environment(monkeypatch):
+    monkeypatch.setenv("NEO4J_URI", "bolt://environment")
+    monkeypatch.setenv("NEO4J_DATABASE", "environments")
+    settings = GraphResource(uri="bolt://configured", username="u", password=SECRET).settings()
+    assert (settings.uri, settings.database) == ("bolt://configured", "environments")
+
+
+def test_no_text_of_settings_or_resource_shows_the_password():
+    settings = GraphSettings(uri="bolt://host", username="u", password=SECRET)
+    resource = GraphResource(uri="bolt://host", username="u", password=SECRET)
+    assert not [text for text in map(repr, (settings, resource)) if SECRET in text]
+    assert not [text for text in map(str, (settings, resource)) if SECRET in text]
+
+
+def test_the_graph_opens_by_its_settings(graph_db):
+    user, password = graph_db.reader_auth
+    settings = GraphSettings(uri=graph_db.uri, username=user, password=password, database=graph_db.database)
+    with open_graph(settings) as graph:
+        assert graph.read("RETURN 1 AS one").num_rows == 1
+
+
+def test_a_run_of_dagster_has_one_door_and_gives_it_back(tmp_path):
+    seen = []
+
+    @dg.asset
+    def first(graph: GraphResource) -> None:
+        for _ in range(2):
+            with graph.connect() as door:
+                seen.append((door, door.read("RETURN 1 AS one").num_rows))
+
+    result = dg.materialize([first], resources={"graph": GraphResource(root=str(tmp_path))})
+    assert result.success
+    (one, rows), (two, _) = seen
+    assert (one is two, rows) == (True, 1)
+    assert not (tmp_path / "embedded" / "control" / "control.sock").exists()
+
+
+def test_outside_of_a_run_each_connection_is_its_own(graph_db):
+    user, password = graph_db.reader_auth
+    resource = GraphResource(uri=graph_db.uri, username=user, password=password, database=graph_db.database)
+    with resource.connect() as one, resource.connect() as two:
+        assert one is not two

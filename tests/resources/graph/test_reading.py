@@ -1,0 +1,159 @@
+"""The Cypher that extractors lean on answers alike on every kind of server; large answers stream; faults are named."""
+
+import psutil
+import pyarrow as pa
+import pytest
+
+from pitlake.errors import GraphLoginFailed, GraphQueryFailed, GraphUnavailable
+from resources.graph.graph import Graph
+
+NEWS = [
+    {"id": "bzNews_1", "created": "2024-02-15T16:00:00-05:00", "title": "One"},
+    {"id": "bzNews_2", "created": "", "title": None},
+    {"id": "bzNews_3", "created": "2024-02-16T09:30:00-05:00", "title": "Three"},
+]
+
+
+@pytest.fixture
+def news(graph_admin, graph):
+    graph_admin.create_schema({"News": "id", "Company": "cik"}, indexes=[("News", "created")])
+    graph_admin.load_nodes("News", "id", NEWS)
+    graph_admin.load_nodes("Company", "cik", [{"cik": "0000000001", "ticker": "AA"}, {"cik": "0000000002"}])
+    edges = [
+        {"start": "bzNews_1", "end": "0000000001", "properties": {"daily_stock": 5.06}},
+        {"start": "bzNews_1", "end": "0000000002", "properties": {"daily_stock": float("nan")}},
+        {"start": "bzNews_3", "end": "0000000001"},
+    ]
+    graph_admin.load_edges("INFLUENCES", ("News", "id"), ("Company", "cik"), edges)
+    return graph
+
+
+def rows(graph, cypher, **params):
+    return [tuple(record.values()) for records in graph.stream(cypher, params) for record in records]
+
+
+def test_a_missing_property_is_null(news):
+    assert rows(news, "MATCH (n:News {id: 'bzNews_2'}) RETURN n.title, n.nonsense, n.created") == [(None, None, "")]
+
+
+def test_an_optional_match_keeps_the_row(news):
+    found = rows(news, "MATCH (n:News) OPTIONAL MATCH (n)-[:INFLUENCES]->(c) RETURN n.id, count(c) ORDER BY n.id")
+    assert found == [("bzNews_1", 2), ("bzNews_2", 0), ("bzNews_3", 1)]
+
+
+def test_collect_gathers_maps_and_skips_nulls(news):
+    cypher = """
+        MATCH (n:News) OPTIONAL MATCH (n)-[r:INFLUENCES]->(c:Company)
+        WITH n, c, r ORDER BY n.id, c.cik
+        RETURN n.id, collect(c.ticker) AS tickers, collect(CASE WHEN c IS NULL THEN null ELSE {cik: c.cik} END) AS all
+        ORDER BY n.id
+    """
+    first, second, _ = rows(news, cypher)
+    assert first == ("bzNews_1", ["AA"], [{"cik": "0000000001"}, {"cik": "0000000002"}])
+    assert second == ("bzNews_2", [], [])
+
+
+def test_exists_neither_drops_nor_doubles(news):
+    cypher = "MATCH (n:News) RETURN n.id, EXISTS { (n)-[:INFLUENCES]->(:Company) } AS e ORDER BY n.id"
+    assert rows(news, cypher) == [("bzNews_1", True), ("bzNews_2", False), ("bzNews_3", True)]
+    assert rows(news, "MATCH (n:News) WHERE NOT EXISTS { (n)-[:INFLUENCES]->() } RETURN n.id") == [("bzNews_2",)]
+
+
+def test_a_pattern_comprehension_lists_the_neighbours(news):
+    cypher = "MATCH (n:News {id: $id}) RETURN [(n)-[:INFLUENCES]->(c:Company) | c.cik] AS ciks"
+    assert sorted(rows(news, cypher, id="bzNews_1")[0][0]) == ["0000000001", "0000000002"]
+
+
+def test_a_whole_node_can_be_asked_for_as_a_map(news):
+    cypher = "MATCH (n:News {id: 'bzNews_1'})-[r]->(c {cik: '0000000001'}) RETURN properties(n), properties(r), type(r)"
+    assert rows(news, cypher) == [(NEWS[0], {"daily_stock": 5.06}, "INFLUENCES")]
+
+
+def test_text_windows_compare_code_points(news):
+    cypher = "MATCH (n:News) WHERE n.created >= $lo AND n.created < $hi RETURN n.id ORDER BY n.id"
+    assert rows(news, cypher, lo="2024-02-15", hi="2024-02-16") == [("bzNews_1",)]
+
+
+def test_a_regular_expression_finds_what_windows_miss(news):
+    cypher = "MATCH (n:News) WHERE n.created IS NULL OR NOT n.created =~ $dated RETURN n.id"
+    assert rows(news, cypher, dated=r"\d{4}-\d{2}-\d{2}.*") == [("bzNews_2",)]
+
+
+def test_order_by_puts_nulls_last_and_texts_by_code_point(graph):
+    ordered = graph.read("UNWIND ['b', null, 'Z', 'é', 'a', ''] AS x RETURN x ORDER BY x")["x"].to_pylist()
+    assert ordered == ["", "Z", "a", "b", "é", None]
+
+
+def test_a_large_answer_streams_in_flat_memory(graph):
+    process, kilobytes = psutil.Process(), "x" * 2000
+    before, peak, rows_seen = process.memory_info().rss, 0, 0
+    cypher = "UNWIND range(1, 100000) AS i RETURN i, $text + toString(i) AS text"
+    for batch in graph.stream_batches(cypher, {"text": kilobytes}):
+        rows_seen += batch.num_rows
+        peak = max(peak, process.memory_info().rss)
+    assert rows_seen == 100_000
+    assert peak - before < 100 * 2**20  # the answer has 200 MB
+
+
+def test_batches_hold_the_order_and_end_where_asked(graph):
+    batches = list(graph.stream_batches("UNWIND range(1, 10000) AS i RETURN i", batch_rows=3000))
+    assert [batch.num_rows for batch in batches] == [3000, 3000, 3000, 1000]
+    assert pa.concat_arrays([batch["i"] for batch in batches]).to_pylist() == list(range(1, 10_001))
+
+
+def test_batches_of_heavy_rows_end_early(graph):
+    batches = list(graph.stream_batches("UNWIND range(1, 60) AS i RETURN $text AS text", {"text": "x" * 4_000_000}))
+    assert sum(batch.num_rows for batch in batches) == 60
+    assert max(batch.nbytes for batch in batches) < 140_000_000
+
+
+def test_a_stream_given_up_early_leaves_the_door_usable(graph):
+    stream = graph.stream("UNWIND range(1, 100000) AS i RETURN i")
+    next(stream)
+    stream.close()
+    assert graph.read("RETURN 1 AS one")["one"].to_pylist() == [1]
+
+
+def test_two_streams_of_one_door_do_not_mix(graph):
+    ones, twos = (graph.stream("UNWIND range(1, 2000) AS i RETURN $n AS n", {"n": n}) for n in (1, 2))
+    seen = {record["n"] for pair in zip(ones, twos, strict=True) for record in pair[0]}
+    assert seen == {1}
+
+
+def test_windows_are_read_one_by_one_and_whole(graph):
+    windows = [{"lo": 0, "hi": 3}, {"lo": 3, "hi": 3}, {"lo": 3, "hi": 5}]
+    cypher = "UNWIND range(0, 9) AS i WITH i WHERE i >= $lo AND i < $hi RETURN i + $plus AS i"
+    read = list(graph.stream_windows(cypher, windows, {"plus": 1}, schema=pa.schema([("i", pa.int64())])))
+    assert [(window, table["i"].to_pylist()) for window, table in read] == [
+        (windows[0], [1, 2, 3]),
+        (windows[1], []),
+        (windows[2], [4, 5]),
+    ]
+
+
+def test_a_syntax_error_names_the_servers_code(graph):
+    with pytest.raises(GraphQueryFailed) as caught:
+        graph.read("MATCH (n) RETRUN n")
+    assert caught.value.code == "Neo.ClientError.Statement.SyntaxError"
+
+
+def test_a_missing_parameter_is_named(graph):
+    with pytest.raises(GraphQueryFailed) as caught:
+        graph.read("RETURN $nobody AS x")
+    assert caught.value.code == "Neo.ClientError.Statement.ParameterMissing"
+
+
+def test_a_failure_in_the_middle_is_not_an_end(graph):
+    stream = graph.stream("UNWIND range(1000, 0, -1) AS i RETURN 1 / i AS x", fetch_size=100)
+    with pytest.raises(GraphQueryFailed):
+        list(stream)
+
+
+def test_an_unknown_database_fails(graph_db):
+    with pytest.raises((GraphQueryFailed, GraphUnavailable), match=r"nobody|DatabaseNotFound"):
+        Graph(graph_db.uri, graph_db.reader_auth, "nobody", retry_seconds=0)
+
+
+def test_a_wrong_password_is_a_failed_login(graph_db):
+    with pytest.raises(GraphLoginFailed, match="NEO4J_PASSWORD"):
+        Graph(graph_db.uri, ("somebody", "hunter2-secret"), graph_db.database, retry_seconds=0)
