@@ -23,9 +23,24 @@ def table(stream: pa.Buffer, rows: int) -> pa.Table:
         found.validate(full=True)
     except (pa.ArrowException, struct.error, IndexError, ValueError, OSError) as problem:
         raise ProtocolError(f"the session's answer is no valid Arrow stream ({type(problem).__name__})") from None
-    if found.num_rows > rows:
+    if found.num_rows > rows or any(_unfolds(column, len(stream)) for column in found.columns):
         raise ProtocolError("the session sent more rows than was asked for")
     return found
+
+
+def _unfolds(values: pa.ChunkedArray | pa.Array, size: int) -> bool:
+    """Whether some nested values are many without taking even a bit, as lists of nothing but null can."""
+    if isinstance(values, pa.ChunkedArray):
+        return any(_unfolds(chunk, size) for chunk in values.chunks)
+    if pa.types.is_run_end_encoded(values.type):
+        return True
+    if isinstance(values, pa.ExtensionArray):
+        return _unfolds(values.storage, size)
+    if isinstance(values, pa.StructArray):
+        return any(_unfolds(part, size) for part in values.flatten())
+    if isinstance(values, (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray, pa.MapArray)):
+        return len(values.values) > 8 * size or _unfolds(values.values, size)
+    return False
 
 
 def _refuse_compression(stream: memoryview) -> None:

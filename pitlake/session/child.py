@@ -15,7 +15,20 @@ import duckdb
 import pyarrow as pa
 
 from pitlake.session import engine, protocol, sandbox
-from pitlake.session.protocol import ACK, DATA, END, FILES, FIRST_FILE, INTERRUPT, LOAD, OPEN, READY, ChildEnd
+from pitlake.session.protocol import (
+    ACK,
+    DATA,
+    END,
+    FILES,
+    FIRST_FILE,
+    INTERRUPT,
+    LOAD,
+    OPEN,
+    OWN_ROOT,
+    READY,
+    ChildEnd,
+    Told,
+)
 
 _CHUNK = 1 << 18
 # DuckDB refuses to start threads when there is a control group it can't read; in a root of its own there is none.
@@ -28,7 +41,8 @@ def serve(descriptor: int, connection: duckdb.DuckDBPyConnection, separated: boo
     try:
         _open(end, connection, separated)
     except (sandbox.Unsealable, protocol.ProtocolError, OSError, duckdb.Error) as problem:
-        end.send(END, protocol.encode({"error": type(problem).__name__, "message": str(problem)}))
+        failure = protocol.Failure(type(problem).__name__, str(problem))
+        end.send(END, protocol.end_of(protocol.Told(failure=failure)))
         return
     Server(end, connection).run()
 
@@ -43,12 +57,12 @@ def _open(end: ChildEnd, connection: duckdb.DuckDBPyConnection, separated: bool)
             raise protocol.ProtocolError(f"a frame {kind!r} before the session is open")
         files += _take_files(end, json.loads(payload))
     order = json.loads(payload)
-    seal = _seal(order["memory"], files, separated)
+    own_root = _seal(order["memory"], files, separated)
     engine.allot(connection, threads=order["threads"], memory=order["memory"] // 2)
     engine.execute(connection, *order["statements"])
     names = [protocol.file_name(index) for index in range(files)]
     engine.lock(connection, files=names, seconds=order["seconds"])
-    end.send(READY, protocol.encode(seal))
+    end.send(READY, OWN_ROOT if own_root else b"")
 
 
 def _take_files(end: ChildEnd, indexes: list[int]) -> int:
@@ -59,13 +73,13 @@ def _take_files(end: ChildEnd, indexes: list[int]) -> int:
     return len(indexes)
 
 
-def _seal(memory: int, files: int, separated: bool) -> dict[str, bool]:
+def _seal(memory: int, files: int, separated: bool) -> bool:
     own_root = separated and sandbox.own_root()
     sandbox.drop_capabilities()
     sandbox.limit(memory, files)
     sandbox.read_only_these(files, () if own_root else _READABLE_WITHOUT_OWN_ROOT)
     sandbox.allow_only_calls()
-    return {"own_root": own_root}
+    return own_root
 
 
 class Server:
@@ -102,45 +116,35 @@ class Server:
             order = json.loads(payload[4 : 4 + length])
             with self._guard:
                 self._running = order["id"]
-            try:
-                told = self._load(order, payload[4 + length :]) if kind == LOAD else self._query(order)
-            except Exception as error:  # noqa: BLE001  the boundary: whatever a query raises is told, the session lives
-                told = _told(engine.failure(error))
+            told = self._load(order, payload[4 + length :]) if kind == LOAD else self._query(order)
             with self._guard:
                 self._running = None
-            self._end.send(END, protocol.encode({"id": order["id"], **told}))
-            if told.get("fatal"):
+            self._end.send(END, protocol.end_of(told))
+            if told.failure and told.failure.fatal:
                 os._exit(1)
 
-    def _load(self, order: dict[str, Any], body: bytes) -> dict[str, Any]:
-        engine.load(self._connection, order["name"], pa.ipc.open_stream(body).read_all())
-        return {"rows": 0, "truncated": False, "stateless": False}
-
-    def _query(self, order: dict[str, Any]) -> dict[str, Any]:
-        parameters = protocol.unpack_parameters(order["parameters"])
-        caps = protocol.Caps(rows=order["rows"], bytes=order["bytes"], truncate=order["truncate"])
-        statelessness = {"stateless": False}
+    def _load(self, order: dict[str, Any], body: bytes) -> Told:
         try:
+            engine.load(self._connection, order["name"], pa.ipc.open_stream(body).read_all())
+        except Exception as error:  # noqa: BLE001  the boundary: whatever an order raises is told, the session lives
+            return Told(failure=engine.failure(error))
+        return Told()
+
+    def _query(self, order: dict[str, Any]) -> Told:
+        stateless = False
+        caps = protocol.Caps(rows=order["rows"], bytes=order["bytes"], truncate=order["truncate"])
+        try:
+            parameters = protocol.unpack_parameters(order["parameters"])
             answer = engine.Answer(self._connection, order["sql"], parameters, caps)
-            statelessness = {"stateless": answer.stateless}
+            stateless = answer.stateless
             sink = _Sink(self._end)
             with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), answer.schema) as writer:
                 for batch in answer.batches():
                     writer.write_batch(batch)
             sink.flush()
-        except Exception as error:  # noqa: BLE001  the same boundary, knowing one thing more
-            return {**_told(engine.failure(error)), **statelessness}
-        return {"rows": answer.rows, "truncated": answer.truncated, **statelessness}
-
-
-def _told(failure: protocol.Failure) -> dict[str, Any]:
-    return {
-        "error": failure.kind,
-        "message": failure.message[:8192],
-        "limit": failure.limit,
-        "fatal": failure.fatal,
-        "stateless": False,
-    }
+        except Exception as error:  # noqa: BLE001  the same boundary
+            return Told(stateless=stateless, failure=engine.failure(error))
+        return Told(truncated=answer.truncated, stateless=stateless)
 
 
 class _Sink:

@@ -14,6 +14,7 @@ from pitlake.session import statements
 from pitlake.session.protocol import Caps, Failure
 
 BATCH_ROWS = 32_768
+_LONGEST_MESSAGE = 8192
 _READERS = 8  # threads that only fetch what a scan will want next
 # Reads only, whatever it reads. Anything else may change the session, so later answers depend on it.
 _STATELESS = frozenset({"SELECT"})
@@ -151,7 +152,7 @@ def load(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> N
 
 def failure(error: BaseException) -> Failure:
     """What went wrong, as the parent tells it to the caller."""
-    kind, message = type(error).__name__, str(error)
+    kind, message = type(error).__name__, str(error)[:_LONGEST_MESSAGE]
     if isinstance(error, OverCap):
         return Failure("OverCap", message, limit=error.limit)
     if isinstance(error, (MemoryError, duckdb.OutOfMemoryException, pa.ArrowMemoryError)) or "bad_alloc" in message:

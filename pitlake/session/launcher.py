@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,14 +51,13 @@ class Zygote:
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,  # heard only while it starts
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # a terminal's Ctrl-C is the parent's affair
             )
         self._control = ours
         ours.settimeout(START_SECONDS)
-        first = self._hear(1)
-        self.separated = first == SEPARATED
+        self.separated = self._started() == SEPARATED
 
     @property
     def alive(self) -> bool:
@@ -88,15 +88,18 @@ class Zygote:
                 self.process.kill()
                 self.process.wait()
 
-    def _hear(self, length: int) -> bytes:
-        try:
-            heard = self._control.recv(length)
-        except OSError:
-            heard = b""
-        if not heard:
-            self.close()
-            raise IsolationUnavailable("the process sessions are forked from did not start")
-        return heard
+    def _started(self) -> bytes:
+        with self.process.stderr or nullcontext() as said:
+            try:
+                first = self._control.recv(1)
+            except OSError:
+                first = b""
+            if not first:
+                self.process.kill()
+                last = said.read().decode(errors="replace").strip().splitlines()[-1:] if said else []
+                self.close()
+                raise IsolationUnavailable(f"the process to fork them from did not start ({''.join(last) or 'silent'})")
+        return first
 
 
 _lock = threading.Lock()

@@ -4,7 +4,6 @@ What comes back is not trusted: capped, validated, and a child that does not kee
 api.py for isolation="process"; the other side is child.py, the files come from binding.py.
 """
 
-import json
 import os
 import select
 import signal
@@ -29,6 +28,7 @@ from pitlake.session.protocol import (
     INTERRUPT,
     LOAD,
     OPEN,
+    OWN_ROOT,
     QUERY,
     READY,
     Caps,
@@ -36,8 +36,10 @@ from pitlake.session.protocol import (
     Failure,
     Late,
     ProtocolError,
+    Told,
     encode,
     file_name,
+    tell,
 )
 from pitlake.session.statements import Statements, parquet
 
@@ -45,8 +47,7 @@ OPEN_SECONDS = 60.0
 GRACE_SECONDS = 2.0
 """How long an interrupted query may take to stop before its process is killed."""
 _KILLED = Failure("Killed", "the query did not stop", limit="seconds", fatal=True)
-_FRAME_BYTES = 1 << 30
-_SHORT = 1 << 16
+_FRAME_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class SealedProcess:
         forked = launcher.fork()
         self._channel = Channel(forked.channel)
         self.pid, self._pidfd = forked.pid, forked.pidfd
-        self._end = weakref.finalize(self, _end, self._channel, self._pidfd)
+        self._end = weakref.finalize(self, _end, self._channel, self._pidfd, os.getpid())
         self._sending, self._order, self._running = threading.Lock(), 0, False
         try:
             self.own_root = self._open(binding, boundary, statements)
@@ -93,14 +94,14 @@ class SealedProcess:
             table = arrival.table(pa.py_buffer(stream), caps.rows)
         except ProtocolError as problem:
             raise self._lost(str(problem)) from None
-        return Reply(table, bool(told["truncated"]), bool(told["stateless"]))
+        return Reply(table, told.truncated, told.stateless)
 
     def load(self, name: str, table: pa.Table) -> None:
         """The caller's own rows as a temporary table."""
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
-        self._ask(LOAD, {"name": name}, memoryview(sink.getvalue()), _SHORT)
+        self._ask(LOAD, {"name": name}, memoryview(sink.getvalue()), _FRAME_BYTES)
 
     def interrupt(self) -> None:
         """Stop the running query, if there is one. From any thread."""
@@ -122,17 +123,15 @@ class SealedProcess:
             "seconds": self._limits.seconds,
         }
         self._channel.send(OPEN, encode(order), deadline)
-        kind, payload = self._channel.receive(_SHORT, deadline)
-        told = json.loads(payload)
-        if kind != READY:
-            if told["error"] == "Unsealable":
-                raise IsolationUnavailable(told["message"])
-            raise SessionError(f"the session did not open: {told['message']}")
-        return bool(told["own_root"])
+        kind, payload = self._channel.receive(_FRAME_BYTES, deadline)
+        if kind == READY:
+            return payload == OWN_ROOT
+        failure = tell(payload).failure or Failure("Unknown", "no reason was given")
+        if failure.kind == "Unsealable":
+            raise IsolationUnavailable(failure.message)
+        raise SessionError(f"the session did not open: {failure.message}")
 
-    def _ask(
-        self, kind: bytes, order: dict[str, Any], body: memoryview | bytes, cap: int
-    ) -> tuple[dict[str, Any], bytes]:
+    def _ask(self, kind: bytes, order: dict[str, Any], body: memoryview | bytes, cap: int) -> tuple[Told, bytes]:
         self._order += 1
         head = encode({**order, "id": self._order})
         deadline = time.monotonic() + self._limits.seconds
@@ -140,17 +139,20 @@ class SealedProcess:
             with self._sending:
                 self._channel.send(kind, b"".join((len(head).to_bytes(4, "big"), head, body)), deadline)
             self._running = True
-            told, stream = self._await(cap, deadline)
-        except (ProtocolError, ValueError) as problem:
+            told, stream, reason = self._await(cap, deadline)
+        except ProtocolError as problem:
             raise self._lost(str(problem)) from None
         finally:
             self._running = False
-        if told.get("fatal"):
-            raise self._lost(f"DuckDB failed in itself: {told['message']}")
-        return told, stream
+        if told.failure is None:
+            return told, stream
+        if told.failure.fatal:
+            raise self._lost(f"DuckDB failed in itself: {told.failure.message}")
+        raise Failed(told.failure, stateless=told.stateless, reason=reason)
 
-    def _await(self, cap: int, deadline: float) -> tuple[dict[str, Any], bytes]:
-        reason, parts, received = "", [], 0
+    def _await(self, cap: int, deadline: float) -> tuple[Told, bytes, str]:
+        reason, received = "", 0
+        parts: list[bytearray] = []
         while True:
             try:
                 kind, payload = self._channel.receive(_FRAME_BYTES, deadline)
@@ -168,13 +170,9 @@ class SealedProcess:
             if kind != DATA or received > cap:
                 raise ProtocolError("the session sent more than was asked for")
             parts.append(payload)
-        told = json.loads(payload)
         if reason == "keyboard":
             raise KeyboardInterrupt
-        if "error" in told and not told["fatal"]:
-            failure = Failure(told["error"], told["message"], told["limit"])
-            raise Failed(failure, stateless=told["stateless"], reason=reason)
-        return told, b"".join(parts)
+        return tell(payload), b"".join(parts), reason
 
     def _send_interrupt(self) -> None:
         with suppress(ProtocolError), self._sending:
@@ -224,11 +222,12 @@ class _Parcel:
         self._numbers.clear()
 
 
-def _end(channel: Channel, pidfd: int) -> None:
+def _end(channel: Channel, pidfd: int, owner: int) -> None:
     channel.close()
-    with suppress(ProcessLookupError):
-        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-    gone = select.poll()
-    gone.register(pidfd, select.POLLIN)
-    gone.poll(5000)
+    if os.getpid() == owner:  # a fork of the opener has a copy of the session, which is not its to end
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        gone = select.poll()
+        gone.register(pidfd, select.POLLIN)
+        gone.poll(5000)
     os.close(pidfd)

@@ -12,7 +12,7 @@ import struct
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta, timezone
 from datetime import time as clock_time
 from decimal import Decimal
@@ -20,8 +20,10 @@ from typing import Any
 
 HEADER = struct.Struct(">cQ")
 FILES, OPEN, QUERY, LOAD, INTERRUPT = b"F", b"O", b"Q", b"L", b"I"
+OWN_ROOT = b"own root"  # what READY says of a session that has one
 READY, DATA, END, ACK = b"R", b"D", b"E", b"A"
 
+LIMITS = ("", "rows", "bytes", "seconds", "memory")
 FIRST_FILE = 300
 """Where the child puts the first of its files: above what it may have open itself."""
 FILES_PER_FRAME = 128
@@ -47,6 +49,15 @@ class Failure:
     fatal: bool = False
 
 
+@dataclass(frozen=True)
+class Told:
+    """How a query ended, as the child tells it. `stateless`: later answers can't depend on it."""
+
+    truncated: bool = False
+    stateless: bool = False
+    failure: Failure | None = None
+
+
 class ProtocolError(Exception):
     """The other side went away, was late, or did not keep to the protocol. Never leaves this package."""
 
@@ -63,6 +74,27 @@ def file_name(index: int) -> str:
 def encode(message: object) -> bytes:
     """A JSON payload."""
     return json.dumps(message, separators=(",", ":"), allow_nan=True).encode()
+
+
+def end_of(told: Told) -> bytes:
+    """The payload of an END frame."""
+    return encode(asdict(told))
+
+
+def tell(payload: bytes | bytearray) -> Told:
+    """The inverse of end_of, for a payload that need not be honest. Raises ProtocolError."""
+    try:
+        said = json.loads(payload)
+        truncated, stateless, failed = said["truncated"] is True, said["stateless"] is True, said["failure"]
+        if failed is None:
+            return Told(truncated, stateless)
+        kind, message, limit = str(failed["kind"]), str(failed["message"]), str(failed["limit"])
+        failure = Failure(kind, message, limit, fatal=failed["fatal"] is True)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ProtocolError("the session's last word on a query can't be read") from None
+    if limit not in LIMITS:
+        raise ProtocolError("the session names a limit there is none of")
+    return Told(truncated, stateless, failure)
 
 
 class Channel:

@@ -37,7 +37,8 @@ _CALLS = (
 # stat() answers for any path the root has: see own_root. The rest of its family stays shut.
 _PATH_CALLS = {"x86_64": ("stat",), "aarch64": ("newfstatat",)}
 
-_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | (os.O_TMPFILE & ~os.O_DIRECTORY)
+_UNNAMED = 0x400000  # the bit that makes O_TMPFILE more than O_DIRECTORY; not every system has the name
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | _UNNAMED
 _THREAD = 0x100 | 0x10000  # CLONE_VM | CLONE_THREAD
 _NAMESPACES = 0x7E020000 | 0x80  # every CLONE_NEW*
 _PROT_EXEC = 0x4
@@ -142,6 +143,8 @@ def limit(memory: int, files: int) -> None:
         raise Unsealable(f"{files} files need more open files than the {hard} this system allows; compact the lake")
     bound = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (bound, bound))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    memory = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

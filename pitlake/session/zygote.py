@@ -34,6 +34,7 @@ def main(descriptor: int) -> None:
     separated = sandbox.separate()
     gc.collect()
     gc.freeze()
+    os.dup2(0, 2)  # nobody listens from here on
     with socket.socket(fileno=descriptor) as control:
         control.sendall(SEPARATED if separated else NOT_SEPARATED)
         while channel := _next_channel(control):

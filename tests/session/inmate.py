@@ -115,7 +115,7 @@ def main(own: str, other: str, directory: str, *ways: str) -> None:
         ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # one's /proc stays one's own, as it is for who never was root
     separated = "root" in ways and sandbox.separate()
     tries = attempts(other, directory)
-    told: dict[str, object] = {"own_root": child._seal(2 << 30, 1, separated)["own_root"]}
+    told: dict[str, object] = {"own_root": child._seal(2 << 30, 1, separated)}
     for name, attempt in tries.items():
         try:
             attempt()

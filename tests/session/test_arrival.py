@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pitlake.session.arrival import table
-from pitlake.session.protocol import ProtocolError
+from pitlake.session.protocol import ProtocolError, tell
 
 ROWS = pa.table({"a": [1, 2, 3], "s": ["x", None, "zz"], "l": [[1], [], None]})
 
@@ -53,6 +53,37 @@ def test_invalid_text_is_refused():
     array = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")])
     with pytest.raises(ProtocolError):
         table(stream(pa.Table.from_arrays([array], schema=schema)), 1)
+
+
+def test_lists_of_nothing_that_would_unfold_are_refused():
+    lists = pa.ListArray.from_arrays(pa.array([0, 1 << 30], pa.int32()), pa.nulls(1 << 30))
+    with pytest.raises(ProtocolError):
+        table(stream(pa.table({"l": lists})), 1)
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([1 << 30], pa.int32()), pa.array([1]))
+    with pytest.raises(ProtocolError):
+        table(stream(pa.table({"r": runs})), 1 << 31)
+
+
+def test_lists_of_bits_arrive():
+    rows = pa.table({"l": [[True] * 100_000, []], "n": pa.nulls(2)})
+    assert table(stream(rows), 2).equals(rows)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b"[" * 100_000,
+        b'{"truncated": true}',
+        b'{"truncated": false, "stateless": true, "failure": {"kind": 1}}',
+        b'{"truncated": false, "stateless": true, "failure": {"kind": "", "message": "", "limit": "x", "fatal": 0}}',
+    ],
+)
+def test_a_last_word_out_of_order_is_refused(word):
+    with pytest.raises(ProtocolError):
+        tell(word)
 
 
 @given(st.binary(max_size=200))

@@ -38,6 +38,14 @@ def test_instants_are_compared_as_instants_whatever_their_offset(lake, ask):
         assert ask(spelt).sql("SELECT track FROM charts").rows() == [("a",)]
 
 
+@pytest.mark.parametrize("as_of", ["0001-02-01T00:00:00Z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
+def test_the_ends_of_time_are_instants(lake, ask, as_of):
+    lake.add("charts", [row("a", T)])
+    session = ask(as_of)
+    assert len(session.sql("FROM charts")) == (as_of > "2024")
+    assert session.sql("SELECT as_of()::VARCHAR").rows()[0][0].startswith(as_of[:10])
+
+
 def test_datasets_are_chosen_by_name(lake, ask):
     lake.add("charts", [row("a", T)])
     session = ask(datasets=["charts"])

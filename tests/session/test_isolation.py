@@ -126,6 +126,16 @@ session.sql("SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(
     assert left == []
 
 
+def test_a_fork_of_the_opener_does_not_end_its_sessions(ask):
+    session = ask()
+    pid = os.fork()
+    if pid == 0:
+        session.close()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert session.sql("SELECT 1").rows() == [(1,)]
+
+
 def test_threads_may_open_and_ask_at_once(lake, ask):
     lake.add("charts", [row("a", T)])
     answers = []

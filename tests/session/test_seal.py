@@ -74,6 +74,13 @@ def test_a_session_knows_its_files_by_numbers(lake, ask):
     assert sorted(files.rows()) == [("/proc/self/fd/300",), ("/proc/self/fd/301",)]
 
 
+def test_a_zygote_that_cannot_start_says_why(monkeypatch, ask):
+    monkeypatch.setattr(launcher, "_zygote", None)
+    monkeypatch.setattr(launcher, "_program", lambda descriptor: "raise ImportError('no such library')")
+    with pytest.raises(IsolationUnavailable, match="no such library"):
+        ask()
+
+
 @pytest.mark.parametrize(
     ("missing", "told"),
     [("system", "this is Darwin"), ("machine", "not riscv64"), ("landlock", "no Landlock"), ("old", "version 2")],
