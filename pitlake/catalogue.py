@@ -89,6 +89,28 @@ def get(name: str) -> Query:
         raise BadInput("query", f"there is no query {name!r}", f"choose one of {', '.join(_all_queries())}") from None
 
 
+def facts(query: Query) -> dict[str, Any]:
+    """A query as plain values, for programs."""
+    return {
+        "name": query.name,
+        "agent": query.agent,
+        "summary": query.summary,
+        "reads": list(query.reads),
+        "parameters": [
+            {
+                "name": one.name,
+                "type": one.type,
+                "required": one.required,
+                "default": one.default,
+                "meaning": one.meaning,
+            }
+            for one in query.parameters
+        ],
+        "exactly_one_of": list(query.one_of),
+        "columns": [{"name": one.name, "meaning": one.meaning} for one in query.columns],
+    }
+
+
 def session_macros(datasets: Collection[str]) -> tuple[str, ...]:
     """The SQL texts a session runs once the views of these datasets stand, in order.
 

@@ -14,7 +14,20 @@ import click
 from pitlake import __version__
 from pitlake.errors import PitlakeError
 
-COMMANDS = ("query", "datasets", "describe", "versions", "gaps", "doctor")
+COMMANDS = (
+    "query",
+    "run",
+    "search",
+    "shell",
+    "mcp",
+    "datasets",
+    "describe",
+    "gaps",
+    "versions",
+    "receipts",
+    "replay",
+    "doctor",
+)
 FAILED, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 EXIT_CODES = "Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted, 141 the reader of stdout went away."
 
@@ -48,10 +61,10 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The console script: run a command line and exit with its code."""
-    sys.exit(run(arguments))
+    sys.exit(invoke(arguments))
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
+def invoke(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code. The boundary: every error becomes one line on stderr here."""
     try:
         code = cli.main(args=None if arguments is None else list(arguments), prog_name="pitlake", standalone_mode=False)

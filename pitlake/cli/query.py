@@ -1,6 +1,6 @@
 """`pitlake query`: one SQL statement in a session as of an instant, its rows to stdout or a file.
 
-What SQL may see is decided by the session, how rows look by render and the envelope. Nothing is decided here.
+What SQL may see is decided by the session, how rows look by answering. Nothing is decided here.
 """
 
 import sys
@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from pitlake.cli import render
-from pitlake.cli.options import format_option, output_option
-from pitlake.cli.sessions import opened, session_options, working
-from pitlake.clock import iso
+from pitlake.cli.answering import answer_options, deliver_answer
+from pitlake.cli.sessions import opened, session_options
 from pitlake.errors import BadInput
 
 
@@ -20,9 +19,8 @@ from pitlake.errors import BadInput
 @click.argument("sql")
 @session_options
 @click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="Open with these datasets [default: all].")
-@format_option(("table", "json", "csv", "parquet", "envelope"))
-@output_option
-def command(sql: str, datasets: tuple[str, ...], form: str, output: Path | None, **asked: Any) -> None:
+@answer_options
+def command(sql: str, datasets: tuple[str, ...], form: str, output: Path | None, receipt: bool, **asked: Any) -> None:
     """Run SQL over what was public at an instant. SQL of "-" is read from stdin.
 
     Each dataset is a view of its newest revisions; <dataset>_revisions has all of them, gaps what could not become a
@@ -36,8 +34,4 @@ def command(sql: str, datasets: tuple[str, ...], form: str, output: Path | None,
         raise BadInput("SQL", "empty", "write a statement, such as SELECT * FROM lake_info")
     render.check_target(form, output)
     with opened(**asked, datasets=datasets) as session:
-        with working("asking"):
-            result = session.sql(text)
-        render.write(result.arrow(), form, output)
-    door = f"as of {iso(session.as_of)}" if session.as_of else "open mode"
-    render.say(f"{door}, lake version {session.version}, {len(result)} rows")
+        deliver_answer(session, text, None, form, output, lake=asked["lake"], receipt=receipt)

@@ -79,7 +79,7 @@ def pitlake(lake: Path, capfdbinary: pytest.CaptureFixture, monkeypatch: pytest.
 
     def run(*arguments: str) -> Said:
         capfdbinary.readouterr()
-        code = cli.run(arguments)
+        code = cli.invoke(arguments)
         said = capfdbinary.readouterr()
         return Said(code, said.out.decode(), said.err.decode())
 

@@ -1,0 +1,119 @@
+"""Answers handed to agents: a session's rows as the envelope, a page at a time, never a cut text.
+
+A row without an `available_at` of its own carries the session's newest one, with its dataset's tag. The envelope's form
+and its gate are pitlake.envelope's. Called by the command line and the MCP server.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from pitlake.clock import iso
+from pitlake.datasets import all_datasets
+from pitlake.envelope import Envelope, clean_gap, derived, envelope, open_envelope, rows_of, to_json
+from pitlake.errors import BadInput, EnvelopeRefused
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from pitlake.session import Session
+
+NEWEST = "SELECT dataset, watermark FROM lake_info WHERE watermark IS NOT NULL ORDER BY watermark DESC, dataset LIMIT 1"
+
+_AS_IT_IS = "select available_at as it is, or leave it out and the rows carry the newest one"
+_HINTS = {
+    "PIT_INVALID_AVAILABLE_AT_SOURCE": "select available_at_source beside available_at, or leave both out",
+    "PIT_MISSING_AVAILABLE_AT": _AS_IT_IS,
+    "PIT_INVALID_AVAILABLE_AT_FORMAT": _AS_IT_IS,
+    "PIT_MISSING_TZ": _AS_IT_IS,
+    "PIT_FORBIDDEN_FIELD": "name the column otherwise: forward returns are shown in open mode alone",
+}
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """What a derived row carries: the newest available_at a session holds, and the tag of the dataset it is from."""
+
+    available_at: datetime | None
+    tag: str
+
+    @classmethod
+    def of(cls, session: "Session") -> "Watermark":
+        """The session's. Ask before any SQL of a caller runs: that could put another `lake_info` in its place."""
+        found = session.sql(NEWEST).rows()
+        if not found:
+            return cls(None, "provider_metadata")
+        dataset, newest = found[0]
+        return cls(newest, all_datasets()[dataset].source_tag)
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some of an answer's rows as an envelope. `following` is the number of the row after them, None at the end."""
+
+    payload: Envelope
+    following: int | None
+
+
+def page(
+    table: "pa.Table",
+    watermark: Watermark,
+    as_of: datetime | None,
+    *,
+    start: int = 0,
+    max_rows: int | None = None,
+    max_bytes: int | None = None,
+) -> Page:
+    """The rows from `start` on that fit both caps, at least one; whole rows only.
+
+    as_of: what the gate judges against, None in open mode. Raises EnvelopeRefused with the next step, BadInput for
+    values JSON can't say and for a row that alone is larger than max_bytes.
+    """
+    rows = _fitting(table.slice(start, max_rows), max_bytes)
+    stop = start + len(rows)
+    clocked = derived(rows, watermark.available_at, watermark.tag)
+    gaps = [] if table.num_rows else [_nothing(as_of)]
+    return Page(_gated(clocked, gaps, as_of), stop if stop < table.num_rows else None)
+
+
+def text(table: "pa.Table", watermark: Watermark, as_of: datetime | None) -> bytes:
+    """A whole answer as the envelope's one JSON text."""
+    return to_json(page(table, watermark, as_of).payload).encode() + b"\n"
+
+
+def gaps_page(table: "pa.Table", as_of: datetime | None, *, start: int, max_rows: int) -> Page:
+    """Rows of the `gaps` view as the gaps of an envelope without data."""
+    gaps = list(rows_of(table.slice(start, max_rows)))
+    stop = start + len(gaps)
+    return Page(_gated([], gaps, as_of), stop if stop < table.num_rows else None)
+
+
+def _fitting(table: "pa.Table", max_bytes: int | None) -> list[dict[str, Any]]:
+    """The rows whose JSON fits."""
+    rows: list[dict[str, Any]] = []
+    size = 0
+    for row in rows_of(table):
+        if max_bytes is not None:
+            size += len(to_json(open_envelope([row], [])["data"][0]).encode())
+            if size > max_bytes and not rows:
+                raise BadInput("rows", f"one row is larger than {max_bytes:,} bytes", "select fewer or shorter columns")
+            if size > max_bytes:
+                break
+        rows.append(row)
+    return rows
+
+
+def _gated(rows: list[dict[str, Any]], gaps: list[dict[str, Any]], as_of: datetime | None) -> Envelope:
+    if as_of is None:
+        return open_envelope(rows, gaps)
+    try:
+        return envelope(rows, gaps, as_of)
+    except EnvelopeRefused as refused:
+        hint = _HINTS.get(refused.code)
+        if hint is None:
+            raise
+        raise BadInput("rows", str(refused), hint) from None
+
+
+def _nothing(as_of: datetime | None) -> dict[str, str]:
+    return clean_gap("no_data", f"nothing that matches is public as of {iso(as_of)}" if as_of else "nothing matches")

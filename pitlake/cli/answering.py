@@ -1,0 +1,54 @@
+"""How commands that ask end: the shared output options, the rows in the wanted form, and the receipt kept if asked.
+
+Called by query, run and search. How rows look is render's, what the envelope says is pitlake.answers'.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pitlake.cli import render
+from pitlake.cli.options import Decorated, format_option, output_option
+from pitlake.cli.sessions import working
+from pitlake.clock import iso
+
+if TYPE_CHECKING:
+    from pitlake.session import Session
+
+FORMS = ("table", "json", "csv", "parquet", "envelope")
+
+receipt_option = click.option("--receipt", is_flag=True, help="Keep the receipt in the lake, for `pitlake replay`.")
+
+
+def answer_options(command: Decorated) -> Decorated:
+    """The options every command that answers with rows has."""
+    for option in (receipt_option, output_option, format_option(FORMS)):
+        command = option(command)
+    return command
+
+
+def deliver_answer(
+    session: "Session",
+    sql: str,
+    params: dict[str, Any] | None,
+    form: str,
+    output: Path | None,
+    *,
+    lake: str | None,
+    receipt: bool,
+) -> None:
+    """Ask, write the rows, say as of what, and keep the receipt where that was asked for."""
+    from pitlake.answers import Watermark, text
+
+    watermark = Watermark.of(session) if form == "envelope" else None
+    with working("asking"):
+        result = session.sql(sql, params)
+    if watermark is None:
+        render.write(result.arrow(), form, output)
+    else:
+        render.deliver(text(result.arrow(), watermark, session.as_of), output)
+    door = f"as of {iso(session.as_of)}" if session.as_of else "open mode"
+    render.say(f"{door}, lake version {session.version}, {len(result)} rows")
+    if receipt:
+        render.say(f"receipt {result.keep(lake)}")

@@ -1,0 +1,59 @@
+"""`pitlake mcp`: the MCP server for agents, over stdio or streamable HTTP. The server itself is pitlake.mcp."""
+
+from typing import Any
+
+import click
+
+from pitlake.cli.options import (
+    as_of_option,
+    door,
+    isolation_option,
+    lake_option,
+    open_option,
+    version_option,
+)
+
+
+@click.command("mcp")
+@isolation_option
+@lake_option
+@version_option
+@open_option
+@as_of_option
+@click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp instead of stdio.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True, help="Where to listen.")
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A name clients may call this server by; needed when other machines can reach it. There is no login here.",
+)
+@click.option("--receipts", is_flag=True, help="Keep the receipt of every answer in the lake.")
+def command(
+    as_of: str | None,
+    open_mode: bool,
+    http: bool,
+    host: str,
+    port: int,
+    allowed_hosts: tuple[str, ...],
+    receipts: bool,
+    **asked: Any,
+) -> None:
+    """Serve agents over the Model Context Protocol, as of an instant no call can go beyond.
+
+    \b
+    pitlake mcp --as-of 2024-02-15T16:00:00-05:00
+    """
+    instant = door(as_of, open_mode)
+    from pitlake.lake.lake import Lake
+    from pitlake.mcp.desk import Desk
+    from pitlake.mcp.server import serve_http, serve_stdio
+
+    Lake(asked["lake"]).entry(asked["version"])  # a lake that is not there is refused now, not at the first question
+    desk = Desk(as_of=instant, keep_receipts=receipts, **asked)
+    if http:
+        serve_http(desk, host=host, port=port, allowed_hosts=allowed_hosts)
+    else:
+        serve_stdio(desk)

@@ -1,0 +1,28 @@
+"""`pitlake replay RECEIPT`: the same question asked again, and the same answer, or what is missing for it."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pitlake.cli import render
+from pitlake.cli.options import format_option, isolation_option, lake_option, output_option
+from pitlake.cli.sessions import working
+
+
+@click.command("replay")
+@click.argument("receipt")
+@lake_option
+@isolation_option
+@format_option(("table", "json", "csv", "parquet"))
+@output_option
+def command(receipt: str, lake: str | None, isolation: Any, form: str, output: Path | None) -> None:
+    """Give a receipt's answer again. RECEIPT is the id of a kept one, its start, or a receipt's file."""
+    from pitlake import receipts
+
+    render.check_target(form, output)
+    asked = receipts.find(receipt, lake)
+    with working("asking again"):
+        result = receipts.replay(asked, lake, isolation=isolation)
+    render.write(result.arrow(), form, output)
+    render.say(f"the same answer: {len(result)} rows, sha256 {asked.result_sha256}")

@@ -1,0 +1,66 @@
+"""`pitlake run QUERY`: a query of the catalogue, its parameters as options. The commands are made from the catalogue.
+
+`pitlake run` alone lists the queries. What a query is stands in sql/queries; nothing is decided here.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pitlake import catalogue
+from pitlake.cli import render
+from pitlake.cli.answering import answer_options, deliver_answer
+from pitlake.cli.sessions import opened, session_options
+
+
+class Catalogue(click.Group):
+    """A group with one command a query."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The queries, by name."""
+        return list(catalogue.all_queries())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a query, or None."""
+        query = catalogue.all_queries().get(cmd_name)
+        return None if query is None else _command(query)
+
+
+@click.group("run", cls=Catalogue, invoke_without_command=True, subcommand_metavar="QUERY [OPTIONS]")
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Run a named query over what was public at an instant.
+
+    \b
+    pitlake run news_latest --ticker NOG --as-of 2024-02-15T16:00:00-05:00
+    """
+    if context.invoked_subcommand is None:
+        rows = [(query.name, query.agent, query.summary) for query in catalogue.all_queries().values()]
+        render.deliver(render.grid(("query", "agent", "what"), rows), None)
+
+
+def _command(query: catalogue.Query) -> click.Command:
+    def run(form: str, output: Path | None, receipt: bool, **given: Any) -> None:
+        names = {parameter.name for parameter in query.parameters}
+        bound = query.bind({name: given.pop(name) for name in names})
+        render.check_target(form, output)
+        with opened(**given, datasets=query.reads) as session:
+            deliver_answer(session, query.sql, bound, form, output, lake=given["lake"], receipt=receipt)
+
+    decorated: Callable[..., None] = answer_options(session_options(run))
+    for parameter in reversed(query.parameters):
+        decorated = _option(parameter)(decorated)
+    text = f"{query.summary}\n\nReads {', '.join(query.reads)}; gives {', '.join(f.name for f in query.columns)}."
+    return click.command(query.name, help=text, short_help=query.summary)(decorated)
+
+
+def _option(parameter: catalogue.Parameter) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    notes = "[required]" if parameter.required else f"[default: {parameter.default}]" if parameter.default else ""
+    return click.option(
+        f"--{parameter.name.replace('_', '-')}",
+        parameter.name,
+        metavar=parameter.type.upper(),
+        help=f"{parameter.meaning} {notes}".rstrip(),
+    )

@@ -1,0 +1,48 @@
+"""`pitlake search`: texts that match words, or lie near a meaning, best match first. Which query that is: searches."""
+
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from pitlake import searches
+from pitlake.cli import render
+from pitlake.cli.answering import answer_options, deliver_answer
+from pitlake.cli.sessions import opened, session_options
+
+
+@click.command("search")
+@click.argument("query")
+@session_options
+@click.option(
+    "--in",
+    "within",
+    type=click.Choice(get_args(searches.Within)),
+    default="news",
+    show_default=True,
+    help="Which texts.",
+)
+@click.option("--ticker", metavar="TICKER", help="Of one company [default: all].")
+@click.option(
+    "--by",
+    type=click.Choice(get_args(searches.By)),
+    default="words",
+    show_default=True,
+    help="meaning needs a local model in $PITLAKE_EMBEDDER.",
+)
+@click.option("--limit", type=int, metavar="N", help="How many of the best [default: 20 by words, 5 by meaning].")
+@answer_options
+def command(query: str, within: str, ticker: str | None, by: str, limit: int | None, **asked: Any) -> None:
+    """Find texts that were public at an instant. Any word may match; "phrases" and AND narrow it down.
+
+    \b
+    pitlake search '"gross margin" AND guidance' --ticker NOG --as-of 2024-02-15T16:00:00-05:00
+    """
+    named, values = searches.find(query, within=within, ticker=ticker, by=by, limit=limit)
+    bound = named.bind(values)
+    form: str = asked.pop("form")
+    output: Path | None = asked.pop("output")
+    receipt: bool = asked.pop("receipt")
+    render.check_target(form, output)
+    with opened(**asked, datasets=named.reads) as session:
+        deliver_answer(session, named.sql, bound, form, output, lake=asked["lake"], receipt=receipt)

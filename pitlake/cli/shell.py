@@ -1,0 +1,111 @@
+"""`pitlake shell`: one session, statement after statement. Lines go to the session; a dot command to the shell.
+
+What SQL may see is the session's. A script can be piped in; then there is no prompt, and a failure ends in exit code 2.
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pitlake.cli import render
+from pitlake.cli.sessions import opened, session_options, working
+from pitlake.clock import iso
+from pitlake.errors import PitlakeError, SessionLost
+
+if TYPE_CHECKING:
+    from pitlake.session import Result, Session
+
+HELP = """.help      this
+.datasets  what there is to ask about
+.receipt   keep the last answer's receipt in the lake
+.quit      leave; so does the end of input
+Anything else is SQL, up to a line that ends with a semicolon. Ctrl-C stops a running query."""
+
+
+@click.command("shell")
+@session_options
+def command(**asked: Any) -> None:
+    """Ask one statement after the other, in one session."""
+    with opened(**asked) as session:
+        door = f"as of {iso(session.as_of)}" if session.as_of else "open mode"
+        if sys.stdin.isatty():
+            import readline  # noqa: F401  line editing for input()
+
+            render.say(f"{door}, lake version {session.version}; .help tells more")
+        failed = Shell(session, asked["lake"]).run()
+    if failed and not sys.stdin.isatty():
+        raise click.exceptions.Exit(2)
+
+
+class Shell:
+    """Reads statements and answers them until the input ends."""
+
+    def __init__(self, session: "Session", lake: str | None) -> None:
+        self._session, self._lake = session, lake
+        self._last: Result | None = None
+
+    def run(self) -> bool:
+        """Answer everything; True when a statement failed."""
+        failed = False
+        for statement in _statements():
+            try:
+                if statement == ".quit":
+                    break
+                self._answer(statement)
+            except SessionLost:
+                raise
+            except PitlakeError as error:
+                failed = True
+                render.say(str(error))
+            except KeyboardInterrupt:
+                render.say("interrupted")
+        return failed
+
+    def _answer(self, statement: str) -> None:
+        if statement == ".help":
+            render.say(HELP)
+        elif statement == ".datasets":
+            render.write(self._session.sql("SELECT dataset, rows, watermark FROM lake_info").arrow(), "table", None)
+        elif statement == ".receipt":
+            kept = self._last.keep(self._lake) if self._last else None
+            render.say(f"receipt {kept}" if kept else "nothing was asked yet")
+        elif statement.startswith("."):
+            render.say(f"{statement} is no command; .help lists them")
+        else:
+            with working("asking"):
+                self._last = self._session.sql(statement)
+            render.write(self._last.arrow(), "table", None)
+
+
+def _statements() -> Iterator[str]:
+    """Statements as they are typed: a dot command is a line, SQL goes on to a line that ends with a semicolon."""
+    lines: list[str] = []
+    while True:
+        try:
+            line = _read("...> " if lines else "pitlake> ")
+        except EOFError:
+            break
+        except KeyboardInterrupt:
+            lines.clear()
+            render.say("")
+            continue
+        if not lines and line.strip().startswith("."):
+            yield line.strip()
+            continue
+        lines.append(line)
+        if line.rstrip().endswith(";"):
+            yield "\n".join(lines)
+            lines.clear()
+    if "".join(lines).strip():
+        yield "\n".join(lines)
+
+
+def _read(prompt: str) -> str:
+    if sys.stdin.isatty():
+        return input(prompt)
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line.rstrip("\n")

@@ -1,0 +1,155 @@
+"""Where the MCP server's questions are asked: one sealed session a question, and the answer a page at a time.
+
+A session of its own means that nothing one call does is seen by another. A cursor goes on with the same answer of the
+same lake version, or says that it is another. No MCP here: `tools` puts these answers into its results.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import TYPE_CHECKING, Any
+
+from pitlake.answers import Page, Watermark, gaps_page, page
+from pitlake.clock import instant, iso
+from pitlake.errors import BadInput
+from pitlake.session import Limits, connect
+
+if TYPE_CHECKING:
+    from pitlake.session import Result
+
+ROWS, MOST_ROWS = 100, 1000
+PAGE_BYTES = 256 * 1024
+AT_ONCE = 4
+LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=30.0, memory=4 << 30)
+
+GAPS = """
+SELECT gap_type, reason, dataset, locator, available_at
+FROM gaps
+WHERE $dataset::VARCHAR IS NULL OR dataset = $dataset
+ORDER BY available_at DESC, dataset, gap_type, reason, locator
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """SQL and what it is bound to. datasets: which the session needs, None for all. about_gaps: asks the gaps."""
+
+    sql: str
+    params: dict[str, Any] | None = None
+    datasets: Collection[str] | None = None
+    about_gaps: bool = False
+
+    def digest(self, as_of: datetime | None) -> str:
+        """What a cursor recognises the question by."""
+        told = [self.sql, self.params, iso(as_of) if as_of else None, self.about_gaps]
+        return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """One page of an answer. `cursor` goes on, None at the end. receipt_id: under which it was kept, if it was."""
+
+    page: Page
+    cursor: str | None
+    result: "Result"
+    receipt_id: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """What a server was started with. as_of: None is open mode. version: None is the newest at each question."""
+
+    lake: str | Path | None = None
+    as_of: datetime | None = None
+    version: int | None = None
+    isolation: Any = "process"
+    keep_receipts: bool = False
+    _turns: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(AT_ONCE), repr=False)
+
+    def at(self, pit: str | None) -> datetime | None:
+        """The instant to answer at. Raises BadInput for a `pit` that is no instant or later than the server's."""
+        if pit is None:
+            return self.as_of
+        asked = instant(pit, "pit")
+        if self.as_of is not None and asked > self.as_of:
+            raise BadInput(
+                "pit", "later than the as of this server was started with", f"give {iso(self.as_of)} or less"
+            )
+        return asked
+
+    def ask(self, question: Question, *, pit: str | None, max_rows: int | None, cursor: str | None) -> Answer:
+        """Ask, and answer with the page the cursor points at. Raises BadInput and whatever a session raises."""
+        as_of = self.at(pit)
+        rows = _row_cap(max_rows)
+        place = Cursor.read(cursor, question.digest(as_of)) if cursor else None
+        version = place.version if place else self.version
+        with (
+            self._turns,
+            connect(
+                as_of,
+                version=version,
+                lake=self.lake,
+                isolation=self.isolation,
+                datasets=question.datasets,
+                open_mode=as_of is None,
+                limits=LIMITS,
+            ) as session,
+        ):
+            watermark = Watermark.of(session)
+            result = session.sql(question.sql, question.params)
+        found = result.receipt.result_sha256
+        if place and place.result != found:
+            raise BadInput("cursor", "the answer is another one this time", "add ORDER BY over a key and start again")
+        start = place.row if place else 0
+        if question.about_gaps:
+            shown = gaps_page(result.arrow(), as_of, start=start, max_rows=rows)
+        else:
+            shown = page(result.arrow(), watermark, as_of, start=start, max_rows=rows, max_bytes=PAGE_BYTES)
+        following = None
+        if shown.following is not None:
+            asked = question.digest(as_of)
+            following = Cursor(result.receipt.version, shown.following, asked, found).write()
+        kept = result.keep(self.lake) if self.keep_receipts else None
+        return Answer(page=shown, cursor=following, result=result, receipt_id=kept)
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """Where an answer goes on: the lake version, the next row, and the hashes of the question and the whole answer."""
+
+    version: int
+    row: int
+    question: str
+    result: str
+
+    def write(self) -> str:
+        """The cursor as an agent carries it."""
+        told = json.dumps([self.version, self.row, self.question, self.result], separators=(",", ":"))
+        return base64.urlsafe_b64encode(told.encode()).decode()
+
+    @classmethod
+    def read(cls, text: str, question: str) -> "Cursor":
+        """The cursor an agent brings back. Raises BadInput when it is none, or another question's."""
+        try:
+            version, row, asked, result = json.loads(base64.b64decode(text.encode(), altchars=b"-_", validate=True))
+        except (ValueError, TypeError, RecursionError):
+            raise BadInput("cursor", "is none of this server's", "leave it out to start at the beginning") from None
+        numbers = all(type(number) is int and number >= 0 for number in (version, row))
+        if not numbers or not isinstance(asked, str) or not isinstance(result, str):
+            raise BadInput("cursor", "is none of this server's", "leave it out to start at the beginning")
+        if asked != question:
+            raise BadInput("cursor", "belongs to another question", "repeat the question's arguments unchanged")
+        return cls(version, row, asked, result)
+
+
+def _row_cap(max_rows: int | None) -> int:
+    if max_rows is None:
+        return ROWS
+    if not 1 <= max_rows <= MOST_ROWS:
+        raise BadInput("max_rows", f"not between 1 and {MOST_ROWS}", "page on with the cursor")
+    return max_rows

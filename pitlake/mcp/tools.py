@@ -1,0 +1,220 @@
+"""The tools an agent sees: query, run_query, describe, search, gaps. Their texts are part of the product.
+
+Each checks nothing itself: arguments go to the catalogue and the desk, and what these refuse becomes one clear line.
+An argument no tool knows is refused too: a misspelt `pit` must not be an answer at another instant.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from pitlake import catalogue, datasets, searches
+from pitlake.clock import iso
+from pitlake.dictionary import facts, shown
+from pitlake.errors import BadInput, PitlakeError
+from pitlake.mcp.desk import GAPS, MOST_ROWS, ROWS, Answer, Desk, Question
+
+Sql = Annotated[
+    str, Field(description="One DuckDB SELECT. End it with ORDER BY over a key, so that pages fit together.")
+]
+Pit = Annotated[
+    str | None,
+    Field(
+        description="Answer as of this earlier instant, ISO-8601 with an offset such as 2024-02-15T16:00:00-05:00; "
+        "never later than the server's own. Left out: the server's own."
+    ),
+]
+MaxRows = Annotated[int | None, Field(description=f"Rows of this page, {ROWS} by default, {MOST_ROWS} at most.")]
+CursorText = Annotated[str | None, Field(description="`next_cursor` of the last page; repeat the other arguments.")]
+Params = Annotated[dict[str, Any] | None, Field(description="Values by name; `describe` tells what a query takes.")]
+
+
+class ReceiptModel(BaseModel):
+    """What was asked of what, and the hash of the whole answer: the same receipt gives the same bytes for ever."""
+
+    as_of: str | None
+    version: int
+    sql_sha256: str
+    result_sha256: str
+    rows: int = Field(description="Rows of the whole answer, over all pages.")
+    id: str | None = Field(default=None, description="Under which the lake keeps it, for `pitlake replay`.")
+
+
+class AnswerModel(BaseModel):
+    """The envelope, and whether it is all."""
+
+    data: list[dict[str, Any]] = Field(description="Each item has available_at and available_at_source.")
+    gaps: list[dict[str, Any]] = Field(description="What is missing: type, reason and what it is about.")
+    truncated: bool = Field(description="More rows follow: ask again with next_cursor.")
+    next_cursor: str | None
+    receipt: ReceiptModel
+
+
+class DescriptionModel(BaseModel):
+    """Datasets and queries there are, or one of them in full."""
+
+    as_of: str | None
+    datasets: list[dict[str, Any]]
+    queries: list[dict[str, Any]]
+
+
+READS_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+Answered = Annotated[CallToolResult, AnswerModel]
+Described = Annotated[CallToolResult, DescriptionModel]
+
+
+class Toolbox:
+    """The tools of a server with this desk. A method's docstring is what the agent reads of it."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def query(
+        self, sql: Sql, params: Params = None, pit: Pit = None, max_rows: MaxRows = None, cursor: CursorText = None
+    ) -> Answered:
+        """Run one SELECT (DuckDB) over everything that was public at the instant.
+
+        Each dataset is a view of its newest revisions; <dataset>_revisions has all of them. Select available_at and
+        available_at_source, or neither: derived rows carry the newest there is. Start with `describe`.
+        """
+        question = Question(sql=sql, params=params)
+        return _answered(lambda: self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor))
+
+    def run_query(
+        self,
+        name: Annotated[str, Field(description="Name of a query, as `describe` lists them.")],
+        params: Params = None,
+        pit: Pit = None,
+        max_rows: MaxRows = None,
+        cursor: CursorText = None,
+    ) -> Answered:
+        """Run a query of the catalogue by name: news, filings, calls, XBRL facts, prices, nearest texts, event joins.
+
+        Prefer it to SQL where one fits. `describe` lists the queries and what each takes.
+        """
+
+        def ask() -> Answer:
+            question = _named(catalogue.get(name), params or {})
+            return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor)
+
+        return _answered(ask)
+
+    def search(
+        self,
+        query: Annotated[str, Field(description='Words (any may match), "quoted phrases", AND to require both sides.')],
+        within: Annotated[searches.Within, Field(description="Which texts to search.")] = "news",
+        ticker: Annotated[str | None, Field(description="One company; left out: all. concepts need it.")] = None,
+        by: Annotated[searches.By, Field(description="words, or meaning where a local model is configured.")] = "words",
+        limit: Annotated[int | None, Field(description="How many of the best.")] = None,
+        pit: Pit = None,
+        cursor: CursorText = None,
+    ) -> Answered:
+        """Find news, sections and exhibits of filings, exchanges of earnings calls or XBRL concepts, best match first.
+
+        Ranked over what was public at the instant and nothing else.
+        """
+
+        def ask() -> Answer:
+            named, values = searches.find(query, within=within, ticker=ticker, by=by, limit=limit)
+            return self._desk.ask(_named(named, values), pit=pit, max_rows=None, cursor=cursor)
+
+        return _answered(ask)
+
+    def gaps(
+        self,
+        dataset: Annotated[str | None, Field(description="Gaps of this dataset alone.")] = None,
+        pit: Pit = None,
+        max_rows: MaxRows = None,
+        cursor: CursorText = None,
+    ) -> Answered:
+        """List source records that could not become rows, and why, as far as that was public at the instant."""
+
+        def ask() -> Answer:
+            names = [datasets.get(dataset).name] if dataset else None
+            question = Question(sql=GAPS, params={"dataset": dataset}, datasets=names, about_gaps=True)
+            return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor)
+
+        return _answered(ask)
+
+    def describe(
+        self, name: Annotated[str | None, Field(description="A dataset or a query; left out: what there is.")] = None
+    ) -> Described:
+        """Describe datasets and queries. Without a name: each in a line. With one: columns, clock, key, parameters."""
+        return _guarded(lambda: _description(self._desk, name))
+
+
+def tools(desk: Desk) -> list[Tool]:
+    """The tools as the SDK takes them."""
+    box = Toolbox(desk)
+    return [_tool(made) for made in (box.query, box.run_query, box.search, box.gaps, box.describe)]
+
+
+def _tool(made: Callable[..., CallToolResult]) -> Tool:
+    title, text = made.__name__.replace("_", " ").capitalize(), " ".join((made.__doc__ or "").split())
+    tool = Tool.from_function(made, title=title, description=text, annotations=READS_ONLY)
+    known = tool.fn_metadata.arg_model
+    strict = create_model(known.__name__, __base__=known, __module__=__name__)
+    strict.model_config = ConfigDict(**known.model_config, extra="forbid")
+    strict.model_rebuild(force=True)
+    tool.fn_metadata.arg_model = strict
+    tool.parameters = strict.model_json_schema(by_alias=True)
+    return tool
+
+
+def _named(query: catalogue.Query, values: dict[str, Any]) -> Question:
+    return Question(sql=query.sql, params=query.bind(values), datasets=query.reads)
+
+
+def _description(desk: Desk, name: str | None) -> dict[str, Any]:
+    found, queries = datasets.all_datasets(), catalogue.all_queries()
+    told: dict[str, Any] = {"as_of": iso(desk.as_of) if desk.as_of else None, "datasets": [], "queries": []}
+    if name is None:
+        told["datasets"] = [
+            {"name": one.name, "summary": one.summary, "key": list(one.key), "shown": shown(one)}
+            for one in found.values()
+        ]
+        told["queries"] = [{"name": one.name, "summary": one.summary} for one in queries.values()]
+    elif name in found:
+        told["datasets"] = [facts(found[name]) | {"gaps": [rule.reason for rule in found[name].gap_rules]}]
+    elif name in queries:
+        told["queries"] = [catalogue.facts(queries[name])]
+    else:
+        raise BadInput(
+            "name", f"{name!r} is no dataset and no query", "call describe without a name to see what there is"
+        )
+    return told
+
+
+def _answered(ask: Callable[[], Answer]) -> CallToolResult:
+    return _guarded(lambda: _told(ask()))
+
+
+def _told(answer: Answer) -> dict[str, Any]:
+    receipt = answer.result.receipt
+    return {
+        **answer.page.payload,
+        "truncated": answer.cursor is not None,
+        "next_cursor": answer.cursor,
+        "receipt": {
+            "as_of": receipt.as_of,
+            "version": receipt.version,
+            "sql_sha256": receipt.sql_sha256,
+            "result_sha256": receipt.result_sha256,
+            "rows": receipt.rows,
+            "id": answer.receipt_id,
+        },
+    }
+
+
+def _guarded(make: Callable[[], dict[str, Any]]) -> CallToolResult:
+    """The boundary: an error of the tree is an answer the agent can act on, without any data."""
+    try:
+        told = make()
+    except PitlakeError as error:
+        return CallToolResult(content=[TextContent(type="text", text=str(error))], is_error=True)
+    plain = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    return CallToolResult(content=[TextContent(type="text", text=plain)], structured_content=told)

@@ -1,0 +1,37 @@
+"""Which query of the catalogue a search is: by words or by meaning, within which texts.
+
+The doors' one search command and tool. Words are ranked by BM25 in SQL; meaning needs a local model for the query's
+text (pitlake.embedding) and searches the stored vectors. Nothing here runs SQL.
+"""
+
+from typing import Any, Literal
+
+from pitlake import catalogue
+from pitlake.embedding import embed
+from pitlake.errors import BadInput
+
+Within = Literal["news", "calls", "sections", "exhibits", "concepts", "everything"]
+By = Literal["words", "meaning"]
+
+BY_WORDS = {
+    "news": "news_full_text",
+    "calls": "transcript_search_qa",
+    "sections": "report_search_sections",
+    "exhibits": "report_search_exhibits",
+    "concepts": "xbrl_concept_search",
+}
+BY_MEANING = {"news": "vector_news", "calls": "vector_qa", "everything": "vector_combined"}
+
+
+def find(
+    text: str, *, within: str = "news", ticker: str | None = None, by: str = "words", limit: int | None = None
+) -> tuple[catalogue.Query, dict[str, Any]]:
+    """The query and its values. Raises BadInput for texts that can't be searched that way or an unconfigured model."""
+    known = {"words": BY_WORDS, "meaning": BY_MEANING}
+    if by not in known:
+        raise BadInput("by", f"{by!r} is no way to search", f"choose from {', '.join(known)}")
+    if within not in known[by]:
+        raise BadInput("within", f"{within!r} can't be searched by {by}", f"choose from {', '.join(known[by])}")
+    query = catalogue.get(known[by][within])
+    asked = {"query": text, "limit": limit} if by == "words" else {"embedding": embed(text), "k": limit}
+    return query, {name: value for name, value in (asked | {"ticker": ticker}).items() if value is not None}

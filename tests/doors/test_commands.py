@@ -1,0 +1,189 @@
+"""run, search, receipts, replay and shell: as a person types them, and as a pipe reads them."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from pitlake import catalogue, cli
+from tests.doors.conftest import AS_OF
+
+PAIRS = '[{"ticker": "NOG", "at": "2024-03-01T00:00:00Z"}]'
+VALUES = {
+    "ticker": "NOG",
+    "start_date": "2024-01-01",
+    "query": "oil",
+    "channel": "Earnings",
+    "concept_qname": "us-gaap:Revenues",
+    "member_qnames": "a:OneMember",
+    "pairs": PAIRS,
+    "concepts": "us-gaap:Revenues",
+    "seed_id": "bzNews_0",
+}
+
+
+@pytest.fixture
+def pitlake(lake, capfdbinary, monkeypatch):
+    """Runs a command line in this process: exit code, stdout, stderr."""
+    monkeypatch.setenv("PITLAKE_LAKE", str(lake))
+
+    def run(*arguments):
+        code = cli.invoke(arguments)
+        said = capfdbinary.readouterr()
+        return code, said.out.decode(), said.err.decode()
+
+    return run
+
+
+def options(query):
+    wanted = [one for one in query.parameters if one.required or one.name == "seed_id"]
+    return [part for one in wanted for part in (f"--{one.name.replace('_', '-')}", VALUES[one.name])]
+
+
+@pytest.mark.parametrize("name", catalogue.all_queries())
+def test_every_query_runs_by_name(pitlake, name):
+    query = catalogue.get(name)
+    code, out, err = pitlake("run", name, *options(query), "--as-of", AS_OF, "--format", "csv")
+    assert code == 0, err
+    assert out.splitlines()[0] == ",".join(field.name for field in query.columns)
+    assert f"as of {AS_OF}" in err
+
+
+def test_run_alone_lists_the_queries(pitlake):
+    code, out, _ = pitlake("run")
+    assert code == 0
+    assert all(name in out for name in catalogue.all_queries())
+
+
+def test_the_help_of_a_query_names_its_parameters_and_columns(pitlake):
+    _, out, _ = pitlake("run", "news_by_channel", "--help")
+    assert all(part in out for part in ("--start-date", "--channel", "[required]", "available_at_source"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("run", "news_newest", "--as-of", AS_OF), "No such command"),
+        (("run", "news_latest", "--as-of", AS_OF), "ticker"),
+        (("run", "news_latest", "--ticker", "NOG"), "--as-of"),
+        (("run", "news_latest", "--ticker", "NOG", "--as-of", "2024-05-01"), "date_only"),
+        (("run", "news_latest", "--ticker", "NOG", "--limit", "few", "--as-of", AS_OF), "limit"),
+        (("run", "vector_news", "--as-of", AS_OF), "exactly one"),
+        (("run", "vector_news", "--seed-id", "bzNews_9999", "--as-of", AS_OF), "seed_id"),
+        (("run", "panel", "--pairs", '[["NOG", "2025-01-01T00:00:00Z"]]', "--as-of", AS_OF), "after the as of"),
+        (("run", "news_latest", "--ticker", "NOG", "--as-of", AS_OF, "--open"), "--open"),
+        (("search", " ", "--as-of", AS_OF), "query"),
+        (("search", "oil", "--in", "dreams", "--as-of", AS_OF), "--in"),
+        (("search", "oil", "--in", "concepts", "--as-of", AS_OF), "ticker"),
+        (("search", "oil", "--in", "sections", "--by", "meaning", "--as-of", AS_OF), "within"),
+        (("search", "oil", "--by", "meaning", "--as-of", AS_OF), "no local model"),
+        (("replay", "0000000000000000"), "RECEIPT"),
+        (("receipts", "--forget", "0000000000000000"), "RECEIPT"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_bad_input_is_one_line_and_exit_code_2(pitlake, monkeypatch, arguments, complaint):
+    monkeypatch.delenv("PITLAKE_EMBEDDER", raising=False)
+    code, out, err = pitlake(*arguments)
+    assert (code, out) == (2, "")
+    assert complaint in err
+    assert err.count("\n") == 1
+
+
+def test_search_finds_what_was_public_best_first(pitlake):
+    code, out, _ = pitlake(
+        "search", '"gross margin"', "--ticker", "XOM", "--limit", "3", "--as-of", AS_OF, "--format", "json"
+    )
+    assert code == 0
+    found = json.loads(out)
+    assert {row["title"] for row in found} == {"gross margin fell"}
+    assert all(row["available_at"] <= AS_OF for row in found)
+
+
+def test_search_by_meaning_asks_the_configured_model(pitlake, monkeypatch):
+    monkeypatch.setenv("PITLAKE_EMBEDDER", "tests.doors.test_commands:margin")
+    _, out, err = pitlake("search", "profitability", "--by", "meaning", "--as-of", AS_OF, "--format", "json")
+    assert {row["title"] for row in json.loads(out)} == {"gross margin fell"}, err
+
+
+def margin(text):
+    assert text == "profitability"
+    return [0.0, 1.0, 0.0, 0.0, 0.0]
+
+
+def test_the_envelope_is_one_json_text_that_passes_the_gate(pitlake):
+    from pitlake.gate.rules import check_text
+
+    _, out, _ = pitlake("run", "news_latest", "--ticker", "NOG", "--as-of", AS_OF, "--format", "envelope")
+    assert check_text(out, AS_OF) is None
+    assert len(json.loads(out)["data"]) == 10
+
+
+def test_derived_rows_carry_the_newest_instant_of_what_was_read(pitlake):
+    sql = "SELECT count(*) AS n FROM news"
+    _, out, _ = pitlake("query", sql, "--dataset", "news", "--as-of", AS_OF, "--format", "envelope")
+    (row,) = json.loads(out)["data"]
+    assert (row["available_at"], row["available_at_source"]) == ("2024-04-30T15:00:00Z", "neo4j_created")
+
+
+def test_an_empty_answer_says_so_as_a_gap(pitlake):
+    _, out, _ = pitlake("run", "news_latest", "--ticker", "ZZZ", "--as-of", AS_OF, "--format", "envelope")
+    envelope = json.loads(out)
+    assert (envelope["data"], [gap["type"] for gap in envelope["gaps"]]) == ([], ["no_data"])
+
+
+def test_a_kept_receipt_is_listed_replayed_and_forgotten(pitlake):
+    _, first, err = pitlake("run", "news_latest", "--ticker", "NOG", "--as-of", AS_OF, "--format", "csv", "--receipt")
+    receipt = err.split()[-1]
+    assert receipt in pitlake("receipts")[1]
+    assert receipt in [kept["id"] for kept in json.loads(pitlake("receipts", "--format", "json")[1])]
+    code, again, err = pitlake("replay", receipt[:8], "--format", "csv")
+    assert (code, again) == (0, first)
+    assert "the same answer" in err
+    assert pitlake("receipts", "--forget", receipt)[0] == 0
+    assert receipt not in pitlake("receipts")[1]
+
+
+def shell(pitlake, monkeypatch, text):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    return pitlake("shell", "--as-of", AS_OF)
+
+
+def test_the_shell_answers_statement_after_statement_in_one_session(pitlake, monkeypatch):
+    code, out, err = shell(pitlake, monkeypatch, "CREATE TEMP TABLE t AS\nSELECT 41 AS n;\nSELECT n + 1 AS m FROM t;\n")
+    assert (code, err) == (0, "")
+    assert "42" in out
+
+
+def test_a_failed_statement_does_not_end_the_shell_but_its_exit_code_tells(pitlake, monkeypatch):
+    code, out, err = shell(pitlake, monkeypatch, "SELEC 1;\nSELECT 42 AS n")
+    assert code == 2
+    assert "42" in out
+    assert "Parser Error" in err
+
+
+def test_the_shell_s_own_commands(pitlake, monkeypatch):
+    code, out, err = shell(
+        pitlake, monkeypatch, ".help\n.receipt\n.datasets\nSELECT 1;\n.receipt\n.what\n.quit\nSELEC;\n"
+    )
+    assert code == 0
+    assert "news" in out
+    assert all(part in err for part in (".quit", "nothing was asked yet", "receipt ", ".what is no command"))
+    pitlake("receipts", "--forget", err.split("receipt ")[-1].split()[0])
+
+
+def test_a_pipe_reads_nothing_but_the_rows(lake):
+    line = [
+        sys.executable,
+        "-c",
+        "from pitlake.cli import main; main()",
+        "run",
+        "entity_latest_price",
+        "--ticker",
+        "NOG",
+    ]
+    line += ["--as-of", AS_OF, "--lake", str(lake), "--format", "json"]
+    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=60)
+    assert [row["date"] for row in json.loads(done.stdout)] == ["2024-04-30"]

@@ -1,0 +1,357 @@
+"""The MCP server, driven by the SDK's own client: in this process, over stdio and over HTTP."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import anyio
+import pytest
+import requests
+from mcp import Client, StdioServerParameters
+
+from pitlake import receipts
+from pitlake.clock import instant
+from pitlake.gate.rules import check_envelope
+from pitlake.mcp.desk import Cursor, Desk
+from pitlake.mcp.server import server
+from tests.doors.conftest import AS_OF, news, publish, small
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = [sys.executable, "-c", "from pitlake.cli import main; main()", "mcp"]
+ALL_NEWS = "SELECT available_at, available_at_source, id FROM news ORDER BY id"
+EVERY_TOOL = (
+    ("query", {"sql": ALL_NEWS, "max_rows": 5}),
+    ("run_query", {"name": "news_latest", "params": {"ticker": "NOG"}}),
+    ("search", {"query": "guidance", "ticker": "NOG"}),
+    ("gaps", {"dataset": "news"}),
+    ("describe", {}),
+)
+
+
+def talk(to, *calls):
+    """The results of tool calls made one after the other by one client."""
+
+    async def conversation():
+        async with Client(to) as client:
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return anyio.run(conversation)
+
+
+def desk(lake, **changes):
+    return Desk(**{"lake": lake, "as_of": instant(AS_OF)} | changes)
+
+
+def ask(lake, tool, /, **arguments):
+    (result,) = talk(server(desk(lake)), (tool, arguments))
+    assert not result.is_error, result.content
+    return result.structured_content
+
+
+def refusal(lake, tool, /, **arguments):
+    (result,) = talk(server(desk(lake)), (tool, arguments))
+    assert result.is_error
+    assert result.structured_content is None
+    return result.content[0].text
+
+
+def stdio(lake, *more):
+    environment = {"PITLAKE_LAKE": str(lake), "PYTHONPATH": str(ROOT)}
+    return StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], "--as-of", AS_OF, *more], env=environment)
+
+
+@contextmanager
+def http(lake, *more):
+    """A server of its own process on a free port; gives its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    line = [*COMMAND, "--as-of", AS_OF, "--http", "--port", str(port), "--lake", str(lake), *more]
+    process = subprocess.Popen(line, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE)
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                assert process.poll() is None, process.stderr.read()
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def test_every_tool_answers_over_stdio(lake):
+    results = talk(stdio(lake), *EVERY_TOOL)
+    assert [result.is_error for result in results] == [False] * len(EVERY_TOOL)
+
+
+def test_every_tool_answers_over_http_as_over_stdio(lake):
+    with http(lake) as address:
+        over_http = talk(address, *EVERY_TOOL)
+    assert [r.structured_content for r in over_http] == [r.structured_content for r in talk(stdio(lake), *EVERY_TOOL)]
+
+
+def test_tools_say_what_they_take_and_give(lake):
+    async def listed():
+        async with Client(server(desk(lake))) as client:
+            return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+    tools = anyio.run(listed)
+    assert set(tools) == {name for name, _ in EVERY_TOOL}
+    for tool in tools.values():
+        assert tool.description
+        assert tool.input_schema["additionalProperties"] is False
+        assert tool.annotations.read_only_hint
+    assert set(tools["query"].output_schema["required"]) >= {"data", "gaps", "truncated", "receipt"}
+
+
+@pytest.mark.parametrize(("tool", "arguments"), EVERY_TOOL[:4], ids=[name for name, _ in EVERY_TOOL[:4]])
+def test_every_answer_is_an_envelope_the_gate_passes(lake, tool, arguments):
+    told = ask(lake, tool, **arguments)
+    assert check_envelope(told, AS_OF) is None
+    assert told["data"] or told["gaps"]
+
+
+def test_the_text_of_an_answer_is_its_structured_content(lake):
+    (result,) = talk(server(desk(lake)), EVERY_TOOL[0])
+    assert json.loads(result.content[0].text) == result.structured_content
+
+
+def pages(to, tool, **arguments):
+    """All pages of an answer, asked for one after the other."""
+    found, cursor = [], None
+    while True:
+        (result,) = talk(to, (tool, arguments | ({"cursor": cursor} if cursor else {})))
+        assert not result.is_error, result.content
+        found.append(result.structured_content)
+        cursor = found[-1]["next_cursor"]
+        assert found[-1]["truncated"] is (cursor is not None)
+        if cursor is None:
+            return found
+
+
+def test_pages_make_up_the_whole_answer(lake):
+    found = pages(server(desk(lake)), "query", sql=ALL_NEWS, max_rows=50)
+    rows = [row["id"] for page in found for row in page["data"]]
+    assert [len(page["data"]) for page in found] == [50, 50, 20]
+    assert rows == sorted(set(rows))
+    assert len({json.dumps(page["receipt"]) for page in found}) == 1
+
+
+def test_gaps_come_in_pages_too_and_none_tells_of_the_future(lake):
+    found = pages(server(desk(lake)), "gaps", max_rows=1)
+    assert [gap["locator"] for page in found for gap in page["gaps"]] == ["neo4j:News:bzNews_900"]
+
+
+def test_a_page_holds_whole_rows_within_its_bytes(lake, monkeypatch):
+    monkeypatch.setattr("pitlake.mcp.desk.PAGE_BYTES", 1000)
+    found = pages(server(desk(lake)), "query", sql=ALL_NEWS + " LIMIT 40")
+    assert len(found) > 1
+    assert sum(len(page["data"]) for page in found) == 40
+    assert all(len(json.dumps(page["data"])) < 1200 for page in found)
+
+
+def test_a_row_larger_than_a_page_is_refused_not_cut(lake):
+    assert "larger than" in refusal(lake, "query", sql="SELECT repeat('x', 300000) AS long")
+
+
+def test_an_answer_over_the_limits_is_refused_not_cut(lake):
+    assert "limit" in refusal(lake, "query", sql="SELECT * FROM range(200000)")
+
+
+def test_a_cursor_stays_on_its_lake_version(tmp_path):
+    lake = small(tmp_path / "lake")
+    first = ask(lake.root, "query", sql=ALL_NEWS, max_rows=100)
+    moved = [row | {"title": "moved", "updated": row["created"] + timedelta(hours=1)} for row in news()]
+    publish(lake, "news", [row | {"available_at": row["updated"]} for row in moved], "later")
+    rest = ask(lake.root, "query", sql=ALL_NEWS, max_rows=100, cursor=first["next_cursor"])
+    assert rest["receipt"] == first["receipt"]
+    assert ask(lake.root, "query", sql=ALL_NEWS)["receipt"]["version"] > first["receipt"]["version"]
+
+
+@pytest.mark.parametrize(
+    ("cursor", "complaint"),
+    [
+        ("", None),
+        ("x", "none of this server's"),
+        ("WzEsMl0=", "none of this server's"),
+        (Cursor(1, 0, "other", "0" * 64).write(), "another question"),
+    ],
+)
+def test_a_cursor_that_does_not_fit_is_refused(lake, cursor, complaint):
+    if complaint is None:
+        assert ask(lake, "query", sql=ALL_NEWS, cursor=cursor)["data"]
+    else:
+        assert complaint in refusal(lake, "query", sql=ALL_NEWS, cursor=cursor)
+
+
+def test_a_cursor_of_another_answer_is_refused(lake):
+    read = Cursor.read(ask(lake, "query", sql=ALL_NEWS)["next_cursor"], question := _digest(lake))
+    forged = Cursor(read.version, read.row, question, "0" * 64).write()
+    assert "another one this time" in refusal(lake, "query", sql=ALL_NEWS, cursor=forged)
+
+
+def _digest(lake):
+    from pitlake.mcp.desk import Question
+
+    return Question(sql=ALL_NEWS).digest(instant(AS_OF))
+
+
+def test_a_cursor_does_not_go_on_at_another_instant(lake):
+    first = ask(lake, "query", sql=ALL_NEWS)
+    text = refusal(lake, "query", sql=ALL_NEWS, pit="2024-03-01T00:00:00Z", cursor=first["next_cursor"])
+    assert "another question" in text
+
+
+def test_a_pit_goes_back_in_time_and_up_to_the_server_s_own(lake):
+    early = ask(lake, "query", sql=ALL_NEWS, pit="2024-01-03T10:00:00-05:00")
+    assert [row["id"] for row in early["data"]] == ["bzNews_0", "bzNews_1"]
+    assert ask(lake, "query", sql=ALL_NEWS, pit=AS_OF) == ask(lake, "query", sql=ALL_NEWS)
+
+
+@pytest.mark.parametrize(
+    ("pit", "complaint"),
+    [
+        ("2024-05-01T00:00:00.000001Z", "later than"),
+        ("2099-01-01T00:00:00Z", "later than"),
+        ("2024-04-01", "date_only"),
+        ("2024-04-01T00:00:00", "naive"),
+        ("now", "not_iso"),
+        ("", "empty"),
+    ],
+)
+@pytest.mark.parametrize(("tool", "arguments"), EVERY_TOOL[:4], ids=[name for name, _ in EVERY_TOOL[:4]])
+def test_a_pit_that_is_later_or_no_instant_gets_no_data(lake, tool, arguments, pit, complaint):
+    assert complaint in refusal(lake, tool, pit=pit, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "complaint"),
+    [
+        ("query", {}, "sql"),
+        ("query", {"sql": 7}, "sql"),
+        ("query", {"sql": "SELEC 1"}, "Parser Error"),
+        ("query", {"sql": "SELECT * FROM nowhere"}, "nowhere"),
+        ("query", {"sql": "SELECT * FROM event_returns"}, "event_returns"),
+        ("query", {"sql": "SELECT current_timestamp"}, None),
+        ("query", {"sql": ALL_NEWS, "as_of": "2024-01-01T00:00:00Z"}, "as_of"),
+        ("query", {"sql": ALL_NEWS, "max_rows": 0}, "max_rows"),
+        ("query", {"sql": ALL_NEWS, "max_rows": 100000}, "max_rows"),
+        ("query", {"sql": "SELECT $x AS x", "params": {"y": 1}}, "parameter"),
+        ("query", {"sql": "SELECT id, available_at FROM news"}, "available_at_source"),
+        ("query", {"sql": "SELECT 1 AS daily_return"}, "forward returns"),
+        ("query", {"sql": "SELECT 1 AS a, 2 AS a"}, "one name"),
+        ("run_query", {"name": "news_newest"}, "there is no query"),
+        ("run_query", {"name": "news_latest"}, "ticker"),
+        ("run_query", {"name": "news_latest", "params": {"ticker": "NOG", "pit": AS_OF}}, "no such parameter"),
+        ("run_query", {"name": "vector_news", "params": {"seed_id": "bzNews_149"}}, "seed_id"),
+        ("search", {"query": " "}, "query"),
+        ("search", {"query": "oil", "within": "dreams"}, "within"),
+        ("search", {"query": "oil", "within": "concepts"}, "ticker"),
+        ("search", {"query": "oil", "by": "meaning"}, "no local model"),
+        ("gaps", {"dataset": "sunspots"}, "sunspots"),
+        ("describe", {"name": "sunspots"}, "sunspots"),
+        ("no_such_tool", {}, "Unknown tool"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else json.dumps(value)[:60],
+)
+def test_bad_input_is_an_error_that_says_what_to_do(lake, monkeypatch, tool, arguments, complaint):
+    monkeypatch.delenv("PITLAKE_EMBEDDER", raising=False)
+    if complaint is None:
+        assert ask(lake, tool, **arguments)["data"][0]["available_at"] <= AS_OF
+    else:
+        assert complaint in refusal(lake, tool, **arguments)
+
+
+def test_what_one_call_does_no_other_call_sees(lake):
+    assert (
+        ask(lake, "query", sql="CREATE OR REPLACE VIEW news AS SELECT 1 AS id; SELECT id FROM news")["data"][0]["id"]
+        == 1
+    )
+    assert ask(lake, "query", sql=ALL_NEWS)["data"][0]["id"] == "bzNews_0"
+
+
+def test_a_forged_watermark_is_not_believed(lake):
+    forged = "CREATE OR REPLACE VIEW lake_info AS SELECT 'news' AS dataset, TIMESTAMPTZ '1999-01-01' AS watermark"
+    assert ask(lake, "query", sql=f"{forged}; SELECT 1 AS n")["data"][0]["available_at"] == "2024-04-30T21:00:00Z"
+
+
+def test_describe_tells_of_a_dataset_and_of_a_query(lake):
+    (dataset,) = ask(lake, "describe", name="news")["datasets"]
+    assert {column["name"] for column in dataset["columns"]} >= {"id", "title", "available_at"}
+    (query,) = ask(lake, "describe", name="news_latest")["queries"]
+    assert [parameter["name"] for parameter in query["parameters"]] == ["ticker", "limit"]
+
+
+def test_an_empty_answer_explains_itself_as_a_gap(lake):
+    told = ask(lake, "run_query", name="news_latest", params={"ticker": "ZZZ"})
+    assert (told["data"], told["gaps"][0]["type"]) == ([], "no_data")
+
+
+def test_receipts_are_kept_when_the_server_is_told_to(tmp_path):
+    lake = small(tmp_path / "lake")
+    (result,) = talk(server(desk(lake.root, keep_receipts=True)), EVERY_TOOL[1])
+    kept = receipts.find(result.structured_content["receipt"]["id"], lake.root)
+    assert len(receipts.replay(kept, lake)) == len(result.structured_content["data"])
+
+
+def test_open_mode_is_asked_for_by_name_and_shows_outcomes(lake):
+    opened = server(desk(lake, as_of=None))
+    outcomes, narrowed, refused = talk(
+        opened,
+        ("query", {"sql": "SELECT count(*) AS n FROM event_returns"}),
+        ("query", {"sql": ALL_NEWS, "pit": "2024-01-02T23:00:00Z"}),
+        ("query", {"sql": "SELECT count(*) AS n FROM event_returns", "pit": AS_OF}),
+    )
+    assert outcomes.structured_content["data"][0]["n"] == 0
+    assert [row["id"] for row in narrowed.structured_content["data"]] == ["bzNews_0"]
+    assert refused.is_error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "--as-of"),
+        (["--as-of", AS_OF, "--open"], "--open"),
+        (["--as-of", "2024-05-01"], "date_only"),
+        (["--as-of", AS_OF, "--http", "--host", "0.0.0.0"], "--allow-host"),
+        (["--as-of", AS_OF, "--http", "--port", "99999"], "--port"),
+    ],
+)
+def test_a_server_that_may_not_start_says_why(lake, arguments, complaint):
+    done = subprocess.run(
+        [*COMMAND, *arguments, "--lake", str(lake)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert complaint in done.stderr
+
+
+def test_a_lake_that_is_not_there_is_refused_at_the_start(tmp_path):
+    line, environment = [*COMMAND, "--as-of", AS_OF, "--lake", str(tmp_path)], os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "no lake" in done.stderr
+
+
+def test_a_page_in_a_browser_cannot_reach_the_server_by_another_name(lake):
+    with http(lake) as address:
+        headers = {"Host": "evil.example", "Accept": "application/json, text/event-stream"}
+        answer = requests.post(address, json={}, headers=headers, timeout=30)
+    assert answer.status_code in (400, 403, 421)
+    assert "data" not in answer.text
