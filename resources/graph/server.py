@@ -20,7 +20,7 @@ from resources.graph.lease import Lease
 
 Auth = tuple[str, str] | None
 
-START_SECONDS = 90.0
+START_SECONDS = 180.0
 
 
 @dataclass(frozen=True)
