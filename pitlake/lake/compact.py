@@ -4,6 +4,7 @@ Rows are never merged, dropped or changed: the new file is read back and its row
 anything becomes visible. Old files stay on disk for older versions until vacuum. Called by the lake.
 """
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +24,7 @@ from pitlake.lake.query import calculator, columns, reading
 from pitlake.lake.repeats import as_micros
 from pitlake.lake.store import Store
 
-MONTH_LENGTH = len("YYYY-MM")
+MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Compactor:
 
     def compact(self, dataset: Dataset, before: str | None = None) -> Compacted:
         """Merge each closed month with several files. Raises PastChanged rather than show other rows."""
-        if before is not None and not (len(before) == MONTH_LENGTH and before[4] == "-"):
+        if before is not None and not MONTH.fullmatch(before):
             raise BadInput("before", "not a month", 'give it as "YYYY-MM"')
         return RETRY.copy()(self._compact_once, dataset, before)
 

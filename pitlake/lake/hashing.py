@@ -11,18 +11,17 @@ where they are numbers, a value as in the head.
 """
 
 import hashlib
-import threading
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pitlake.lake.parallel import in_blocks
+from pitlake.lake.query import calculator
 
 HASH_BYTES = 16
 # Above this mean length hashlib beats DuckDB: its per-row cost is paid back by the processor's SHA instructions.
@@ -31,7 +30,6 @@ LONG_ROW_BYTES = 1_000
 _LENGTH = np.dtype("<i4")
 _VALUE = np.dtype([("present", "u1"), ("value", "<i8")])
 _NO_BYTES = pa.scalar(b"", pa.large_binary())
-_local = threading.local()
 
 
 def content_hashes(table: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
@@ -45,12 +43,8 @@ def _hash_block(block: pa.Table, _: int) -> pa.Array:
     encoded = encode_rows(block)
     if encoded.nbytes > LONG_ROW_BYTES * len(encoded):
         return _hash_long(encoded)
-    connection = getattr(_local, "connection", None)
-    if connection is None:
-        connection = _local.connection = duckdb.connect(":memory:", config={"threads": 1})
-    connection.register("block", pa.table({"row": encoded}))
-    digests = connection.sql(f"SELECT unhex(left(sha256(row), {2 * HASH_BYTES})) AS hash FROM block").to_arrow_table()
-    connection.unregister("block")
+    with calculator(threads=1, block=pa.table({"row": encoded})) as sql:
+        digests = sql.sql(f"SELECT unhex(left(sha256(row), {2 * HASH_BYTES})) AS hash FROM block").to_arrow_table()
     return digests["hash"].combine_chunks()
 
 

@@ -1,10 +1,12 @@
-"""DuckDB as the lake's own calculator: a private in-memory connection, and the spelling of names and file lists.
+"""DuckDB as the lake's own calculator: private in-memory connections, and the spelling of names and file lists.
 
 Only the lake's own statements run here, never a caller's SQL. Which questions are asked is decided by the callers.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import duckdb
 import pyarrow as pa
@@ -12,20 +14,27 @@ import pyarrow as pa
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.parallel import workers
 
-CONFIG = {"autoinstall_known_extensions": "false", "python_enable_replacements": "false"}
+CONFIG = {"autoinstall_known_extensions": "false", "python_enable_replacements": "false", "TimeZone": "UTC"}
 
 
 @contextmanager
-def calculator(**tables: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that knows the given Arrow tables by name, closed at the end."""
-    connection = duckdb.connect(":memory:", config={**CONFIG, "threads": str(workers())})
+def calculator(threads: int | None = None, **tables: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that knows the given Arrow tables by name, closed at the end. It computes on so many threads
+    (default: all that are worth it).
+    """
+    connection = _instance(os.getpid(), threads or workers()).cursor()
     try:
-        connection.execute("SET TimeZone = 'UTC'")
         for name, table in tables.items():
             connection.register(name, table)
         yield connection
     finally:
         connection.close()
+
+
+@cache
+def _instance(process: int, threads: int) -> duckdb.DuckDBPyConnection:  # noqa: ARG001 - a fork's is of no use to its child
+    """One DuckDB for all connections: making one takes longer than most of the questions asked."""
+    return duckdb.connect(":memory:", config={**CONFIG, "threads": str(threads)})
 
 
 def quoted(name: str) -> str:

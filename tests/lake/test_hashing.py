@@ -1,6 +1,5 @@
 """content_hash: pinned by golden values, equal to a slow twin, injective, and independent of how Arrow cuts rows."""
 
-import hashlib
 import math
 import struct
 from datetime import date, datetime, timezone
@@ -10,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pitlake.clock import micros
 from pitlake.contract import TYPES
 from pitlake.lake import hashing
 from pitlake.lake.hashing import content_hashes, encode_rows
+from tests.lake.slow_hash import slow_hash
 
-EPOCH = date(1970, 1, 1)
 ALL = ("string", "json", "strings", "int", "float", "bool", "date", "instant")
 
 VALUES = {
@@ -28,31 +26,6 @@ VALUES = {
     "date": st.dates(),
     "instant": st.datetimes(timezones=st.just(timezone.utc)),
 }
-
-
-def slow_text(value):
-    return b"\xff\xff\xff\xff" if value is None else struct.pack("<i", len(value.encode())) + value.encode()
-
-
-def slow_encoding(kinds, row):
-    head, texts = b"", b""
-    for kind, value in zip(kinds, row, strict=True):
-        if kind in ("string", "json", "strings"):
-            text = b"".join(map(slow_text, value or [])) if kind == "strings" else (value or "").encode()
-            head += struct.pack("<i", -1 if value is None else len(text))
-            texts += text
-        elif value is None:
-            head += bytes(9)
-        elif kind == "float":
-            head += b"\x01" + struct.pack("<d", math.nan if math.isnan(value) else value + 0.0)
-        else:
-            number = {"date": lambda d: (d - EPOCH).days, "instant": micros}.get(kind, int)(value)
-            head += b"\x01" + struct.pack("<q", number)
-    return head + texts
-
-
-def slow_hash(kinds, row):
-    return hashlib.sha256(slow_encoding(kinds, row)).digest()[:16]
 
 
 def table_of(kinds, rows):

@@ -1,4 +1,4 @@
-"""A toy world for the lake's tests: one small dataset in three kinds of dating, and a slow plain-Python twin of the lake.
+"""A toy world for the lake's tests: a small dataset in three kinds of dating, and a slow plain-Python twin of the lake.
 
 The twin is the oracle: it keeps rows in a list and decides by loops what the lake decides in bulk.
 """
@@ -17,6 +17,7 @@ from pitlake.contract import Column, Dataset, gap_table_name
 from pitlake.lake import Lake
 from pitlake.lake.publish import Published
 from pitlake.lake.stage import Gap, staged_schema
+from tests.lake.slow_hash import slow_hash
 
 TOY = Dataset(
     name="toys",
@@ -36,6 +37,7 @@ TOY = Dataset(
 WHEN_OBSERVED = TOY
 BY_COLUMN = replace(TOY, revised_at="revised")
 HISTORY = replace(TOY, revised_at="available_at")
+KINDS_OF_COLUMNS = tuple(column.type for column in TOY.columns)
 KINDS = {"observed": WHEN_OBSERVED, "column": BY_COLUMN, "history": HISTORY}
 
 
@@ -65,6 +67,14 @@ class Row(NamedTuple):
     available_at: datetime
     observed_at: datetime
 
+    def order(self) -> tuple[datetime, bytes]:
+        """What orders the revisions of a key: available_at, then content_hash."""
+        return self.available_at, slow_hash(KINDS_OF_COLUMNS, (self.key, maker(self.key), self.text, self.revised))
+
+
+def maker(key: str) -> str:
+    return f"maker of {key[-1:]}"
+
 
 def utc(text: str) -> datetime:
     return clock.instant(text)
@@ -74,7 +84,7 @@ def table(toys: Iterable[Toy], dataset: Dataset = TOY) -> pa.Table:
     rows = [
         {
             "key": toy.key,
-            "maker": f"maker of {toy.key[-1:]}",
+            "maker": maker(toy.key),
             "text": toy.text,
             "revised": toy.revised,
             "available_at": toy.available_at,
@@ -132,34 +142,41 @@ def answers(found: Iterable[Row], as_of: datetime) -> dict[str, Row]:
     """Per key the newest row with available_at <= as_of."""
     newest: dict[str, Row] = {}
     for row in found:
-        if row.available_at <= as_of and (row.key not in newest or newest[row.key].available_at < row.available_at):
+        if row.available_at <= as_of and (row.key not in newest or newest[row.key].order() < row.order()):
             newest[row.key] = row
     return newest
 
 
 @dataclass
 class Oracle:
-    """The lake, slowly: one list of rows, one record at a time."""
+    """The lake, slowly: a list of rows per key, one record at a time."""
 
     kind: str
-    rows: list[Row] = field(default_factory=list)
+    by_key: dict[str, list[Row]] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> list[Row]:
+        return ordered(row for known in self.by_key.values() for row in known)
 
     def publish(self, toys: Iterable[Toy], observed_at: datetime) -> tuple[int, int]:
         """Take a run's records; returns how many were published and how many were unchanged."""
-        before = list(self.rows)
+        before = {key: list(known) for key, known in self.by_key.items()}
         published = unchanged = 0
         for toy in toys:
-            available_at = self._available(toy, [row for row in before if row.key == toy.key], observed_at)
+            available_at = self._available(toy, before.get(toy.key, []), observed_at)
+            known = self.by_key.setdefault(toy.key, [])
             row = None if available_at is None else Row(*toy.content, available_at, observed_at)
-            if row is None or row in self.rows:
+            if row is None or row in known:
                 unchanged += 1
             else:
-                self.rows.append(row)
+                known.append(row)
                 published += 1
         return published, unchanged
 
     def _available(self, toy: Toy, known: list[Row], observed_at: datetime) -> datetime | None:
-        return self._in_history(toy, known, observed_at) if self.kind == "history" else self._now(toy, known, observed_at)
+        return (
+            self._in_history(toy, known, observed_at) if self.kind == "history" else self._now(toy, known, observed_at)
+        )
 
     def _in_history(self, toy: Toy, known: list[Row], observed_at: datetime) -> datetime | None:
         told = [row for row in known if row.available_at == toy.available_at]
@@ -175,7 +192,7 @@ class Oracle:
             return toy.available_at
         seen = [row for row in known if row.available_at <= observed_at]
         at_once = [row for row in known if row.available_at == observed_at]
-        newest = max(seen, key=lambda row: row.available_at, default=None)
+        newest = max(seen, key=Row.order, default=None)
         if (newest and newest[:3] == toy.content) or any(row[:3] == toy.content for row in at_once):
             return None
         dated = toy.revised if self.kind == "column" else None

@@ -1,0 +1,96 @@
+"""Compaction: fewer files, the same rows and answers, one atomic version, and proof before anything is visible."""
+
+from datetime import timedelta
+
+import pyarrow.parquet as pq
+import pytest
+
+from pitlake.errors import BadInput, PastChanged
+from pitlake.lake import compact
+from pitlake.lake.stage import Gap
+from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
+
+FIRST = utc("2024-01-10T12:00:00-05:00")
+
+
+@pytest.fixture
+def landed(lake):
+    """Three months with a landing file a week, of rows and of gaps, and revisions."""
+    for week in range(12):
+        at = FIRST + timedelta(weeks=week)
+        toys = [Toy(f"{week}{name}", "x", at) for name in "ba"] + [Toy("0a", f"text {week}", FIRST)]
+        missing = {at.date(): [Gap("no_data", "no text", f"Toy:{week}", at)]}
+        publish(lake, toys if week else toys[:2], at + timedelta(hours=1), missing)
+    return lake
+
+
+def months(lake, table="toys"):
+    found = [file.path.split("=")[1][:7] for file in lake.snapshot().files(table)]
+    return {month: found.count(month) for month in sorted(set(found))}
+
+
+def test_closed_months_become_one_file_each_and_the_newest_is_left_alone(landed):
+    before, missing = rows(landed), gaps(landed)
+    result = landed.compact(TOY)
+    assert (result.changed, result.version) == (True, 13)
+    assert months(landed) == {"2024-01": 1, "2024-02": 1, "2024-03": 4}
+    assert months(landed, "gaps/toys") == {"2024-01": 1, "2024-02": 1, "2024-03": 4}
+    assert rows(landed) == before
+    assert sorted(map(str, gaps(landed))) == sorted(map(str, missing))
+    assert landed.entry().operation == "compact"
+
+
+def test_merged_files_are_sorted_by_entity_and_instant(landed):
+    landed.compact(TOY)
+    (merged,) = [file for file in landed.snapshot().files("toys") if "2024-01" in file.path]
+
+    found = pq.read_table(merged.path, partitioning=None).to_pylist()
+    assert found == sorted(found, key=lambda row: (row["maker"], row["available_at"]))
+
+
+def test_the_cut_can_be_given(landed):
+    landed.compact(TOY, before="2024-02")
+    assert months(landed)["2024-02"] > 1
+    landed.compact(TOY, before="2025-01")
+    assert set(months(landed).values()) == {1}
+
+
+@pytest.mark.parametrize("before", ["2024", "2024-1", "202401", "2024-13", "now"])
+def test_a_cut_that_is_no_month_is_refused(landed, before):
+    with pytest.raises(BadInput, match="before"):
+        landed.compact(TOY, before=before)
+
+
+def test_compacting_again_makes_no_version(landed):
+    version = landed.compact(TOY).version
+    again = landed.compact(TOY)
+    assert (again.changed, again.version, landed.head()) == (False, version, version)
+
+
+def test_older_versions_read_as_before(landed):
+    old = {version: rows(landed, version) for version in range(13)}
+    landed.compact(TOY, before="2025-01")
+    assert {version: rows(landed, version) for version in range(13)} == old
+
+
+def test_a_run_after_compaction_still_knows_every_row(landed):
+    landed.compact(TOY, before="2025-01")
+    at = FIRST + timedelta(weeks=3)
+    assert not publish(landed, [Toy("3a", "x", at), Toy("0a", "text 11", FIRST)], utc("2024-06-01T00:00:00Z")).changed
+
+
+def test_a_merge_that_loses_a_row_is_noticed_and_nothing_becomes_visible(landed, monkeypatch):
+    def losing(store, table, month, merged):
+        return write_file(store, table, month, merged.slice(1))
+
+    write_file = compact.write_file
+    monkeypatch.setattr(compact, "write_file", losing)
+    before = rows(landed)
+    with pytest.raises(PastChanged):
+        landed.compact(TOY)
+    assert (landed.head(), rows(landed)) == (12, before)
+
+
+def test_compacting_an_unknown_table_makes_no_version(lake):
+    lake.start()
+    assert not lake.compact(TOY).changed

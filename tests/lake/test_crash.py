@@ -1,0 +1,143 @@
+"""kill -9 at every named step: the version before stays readable, and a re-run ends as if nothing had happened."""
+
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+
+from pitlake.lake import Lake
+from pitlake.lake.stage import STAGING, Gap
+from tests.lake.world import TOY, Toy, data_files, gaps, publish, rows, utc
+
+NOON = utc("2024-03-05T12:00:00-05:00")
+SEEN = utc("2024-03-06T12:00:00-05:00")
+LATER = utc("2024-04-02T12:00:00-04:00")
+FIRST = [Toy("a", "x", NOON), Toy("b", "x", NOON)]
+SECOND = [Toy("a", "y", NOON), Toy("b", "x", NOON), Toy("c", "x", NOON)]
+
+VICTIM = """
+import os, signal, sys
+from pkgutil import resolve_name
+from pitlake.lake import Lake
+from tests.lake import test_crash
+owner, name = resolve_name(sys.argv[2]), sys.argv[3]
+calls, real = int(sys.argv[4]), getattr(owner, name)
+
+def until_killed(*args, **options):
+    global calls
+    calls -= 1
+    if calls == 0 and sys.argv[5] == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    result = real(*args, **options)
+    if calls == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return result
+
+setattr(owner, name, until_killed)
+getattr(test_crash, sys.argv[6])(Lake(sys.argv[1]))
+"""
+
+STEPS = {
+    "while staging": ("pitlake.lake.stage:Stage", "_write", 2, "before"),
+    "before the gate": ("pitlake.lake.audit", "judge", 1, "before"),
+    "after the gate": ("pitlake.lake.audit", "judge", 1, "after"),
+    "before a file is written": ("pitlake.lake.files", "write_parquet", 1, "before"),
+    "after a file is written, before it is forced to disk": ("pitlake.lake.files", "write_parquet", 2, "after"),
+    "after the files, before the Delta commit": ("pitlake.lake.delta:DeltaTables", "_swap", 1, "before"),
+    "between the Delta commit of rows and its proof": ("pitlake.lake.delta:DeltaTables", "_swap", 1, "after"),
+    "between the rows and the gaps": ("pitlake.lake.delta:DeltaTables", "commit", 1, "after"),
+    "in the middle of the gaps commit": ("pitlake.lake.delta:DeltaTables", "_swap", 2, "before"),
+    "between the Delta commit of gaps and its proof": ("pitlake.lake.delta:DeltaTables", "_swap", 2, "after"),
+    "between the Delta commits and the log entry": ("pitlake.lake.log:LakeLog", "append", 1, "before"),
+    "between the log entry's scratch and its name": ("obstore", "rename", 1, "before"),
+}
+
+
+def first_run(lake):
+    publish(lake, FIRST, SEEN, {NOON.date(): [Gap("no_data", "no text", "Toy:m")]})
+
+
+def second_run(lake):
+    publish(lake, SECOND, LATER, {NOON.date(): [Gap("no_data", "no text", "Toy:n")]})
+
+
+def compaction(lake):
+    lake.compact(TOY, before="2025-01")
+
+
+def kill(lake, step, work):
+    command = [sys.executable, "-c", VICTIM, str(lake.root), *map(str, step), work.__name__]
+    assert subprocess.run(command, check=False).returncode == -9
+
+
+def shown(lake):
+    return rows(lake), sorted(map(str, gaps(lake)))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    lake = Lake(tmp_path_factory.mktemp("undisturbed"))
+    first_run(lake)
+    second_run(lake)
+    return shown(lake)
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_a_killed_run_leaves_the_old_version_and_a_rerun_converges(lake, undisturbed, step):
+    first_run(lake)
+    before = shown(lake)
+    kill(lake, step, second_run)
+    assert (Lake(lake.root).head(), shown(lake)) == (1, before)
+    second_run(lake)
+    assert (lake.head(), shown(lake)) == (2, undisturbed)
+    assert list((lake.root / STAGING).iterdir()) == []
+    second_run(lake)
+    assert lake.head() == 2
+
+
+def test_a_run_killed_right_after_its_log_entry_is_published(lake, undisturbed):
+    first_run(lake)
+    kill(lake, ("pitlake.lake.log:LakeLog", "append", 1, "after"), second_run)
+    assert (lake.head(), shown(lake)) == (2, undisturbed)
+    second_run(lake)
+    assert lake.head() == 2
+
+
+@pytest.mark.parametrize("name", ["_create", "_swap"])
+def test_a_first_run_killed_around_the_making_of_its_table_converges(lake, name):
+    lake.start()
+    kill(lake, ("pitlake.lake.delta:DeltaTables", name, 1, "after"), first_run)
+    assert (lake.head(), dict(lake.snapshot().tables)) == (0, {})
+    first_run(lake)
+    assert len(rows(lake)) == 2
+
+
+@pytest.mark.parametrize(
+    "step",
+    [("pitlake.lake.delta:DeltaTables", "_swap", 1, "after"), ("pitlake.lake.log:LakeLog", "append", 1, "before")],
+)
+def test_a_killed_compaction_changes_nothing_and_can_be_repeated(lake, undisturbed, step):
+    first_run(lake)
+    second_run(lake)
+    kill(lake, step, compaction)
+    assert (lake.head(), shown(lake)) == (2, undisturbed)
+    second_run(lake)
+    assert lake.head() == 2
+    compaction(lake)
+    assert (lake.head(), shown(lake)) == (3, undisturbed)
+
+
+def test_what_a_killed_run_left_behind_is_vacuumed_and_nothing_else(lake, undisturbed):
+
+    first_run(lake)
+    kill(lake, STEPS["between the Delta commits and the log entry"], second_run)
+    left = data_files(lake)
+    second_run(lake)
+    needed = {
+        file.path for version in range(3) for files in lake.snapshot(version).tables.values() for file in files.files
+    }
+    report = lake.vacuum(timedelta(days=1), grace=timedelta(0), dry_run=False)
+    assert len(report.leftovers) == len(left) - 2 > 0
+    assert {str(path) for path in data_files(lake)} == needed
+    assert shown(lake) == undisturbed

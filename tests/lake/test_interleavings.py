@@ -1,0 +1,105 @@
+"""The exhaustive small world: two revisions of each of two keys, each available and observed at one of four instants.
+
+All 10,000 interleavings live side by side in one lake as pairs of keys. The instants straddle a change to summer time
+and a month's end in New York. The oracle is plain Python; orders of partitions must make no difference at all.
+"""
+
+from itertools import permutations, product
+
+import pytest
+
+from pitlake.lake import Lake
+from tests.lake.world import KINDS, Oracle, Toy, answers, by_day, publish, rows, utc
+
+# 02:59:59 and 03:00 of the New York day without 02:xx, the month's last microsecond and its end.
+INSTANTS = (
+    utc("2024-03-09T23:59:59.999999-05:00"),
+    utc("2024-03-10T03:00:00-04:00"),
+    utc("2024-03-31T23:59:59.999999-04:00"),
+    utc("2024-04-01T00:00:00-04:00"),
+)
+TIMES = [(available, observed) for available, observed in product(range(4), repeat=2) if available <= observed]
+LIVES = list(product(TIMES, repeat=2))
+WORLDS = list(product(LIVES, repeat=2))
+SMALL_WORLDS = [(life, life) for life in LIVES]
+
+
+def shown(kind, worlds, observed):
+    """What the source shows at an instant: its current record of a key, or every vintage where it keeps its history."""
+    for world, lives in enumerate(worlds):
+        for key, life in zip("ab", lives, strict=True):
+            seen = sorted((o, number, a) for number, (a, o) in enumerate(life) if o <= observed)
+            if kind == "history":
+                told = {a: number for o, number, a in seen}
+            else:
+                told = {a: number for o, number, a in seen[-1:]}
+            for a, number in told.items():
+                yield Toy(f"{world}{key}", f"text {number}", INSTANTS[a], INSTANTS[a])
+
+
+def live_through(lake, kind, worlds, order):
+    """Four observations, each publishing its partitions in the given order, or all at once (order None)."""
+    oracle = Oracle(kind)
+    for observed, instant in enumerate(INSTANTS):
+        toys = list(shown(kind, worlds, observed))
+        days = sorted(by_day(toys).items())
+        runs = [toys] if order is None else [days[place][1] for place in order if place < len(days)]
+        for run in runs:
+            counted = publish(lake, run, instant, dataset=KINDS[kind]).total
+            assert counted.extracted == counted.published + counted.unchanged == len(run)
+        oracle.publish(toys, instant)
+    return oracle
+
+
+@pytest.mark.parametrize("order", [None, (0, 1, 2, 3), (3, 2, 1, 0)], ids=["at once", "forward", "backward"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_world_ends_as_the_oracle_says(lake, kind, order):
+    oracle = live_through(lake, kind, WORLDS, order)
+    assert rows(lake) == oracle.rows
+    version = lake.head()
+    again = publish(lake, shown(kind, WORLDS, 3), INSTANTS[3], dataset=KINDS[kind])
+    assert (again.changed, again.total.published, lake.head()) == (False, 0, version)
+
+
+def test_every_order_of_partitions_gives_the_same_rows(tmp_path):
+    ends = []
+    for number, order in enumerate(permutations(range(4))):
+        lake = Lake(tmp_path / str(number))
+        oracle = live_through(lake, "history", SMALL_WORLDS, order)
+        ends.append(rows(lake))
+        assert ends[-1] == oracle.rows
+    assert all(end == ends[0] for end in ends)
+
+
+def test_as_of_each_observation_the_lake_answers_what_the_source_showed(lake):
+    live_through(lake, "observed", WORLDS, None)
+    found = rows(lake)
+    for observed, instant in enumerate(INSTANTS):
+        told = {toy.key: toy.text for toy in shown("observed", WORLDS, observed)}
+        answered = answers(found, instant)
+        assert {key: answered[key].text for key in told} == told
+
+
+def test_a_history_answers_its_newest_vintage_at_any_instant(lake):
+    worlds = [pair for pair in SMALL_WORLDS if pair[0][0][0] != pair[0][1][0]]  # no vintage replaced under its date
+    live_through(lake, "history", worlds, None)
+    found = rows(lake)
+    for place, instant in enumerate(INSTANTS):
+        told = {}
+        for toy in sorted(shown("history", worlds, 3), key=lambda toy: toy.available_at):
+            if toy.available_at <= INSTANTS[place]:
+                told[toy.key] = toy.text
+        assert {key: row.text for key, row in answers(found, instant).items()} == told
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_shown_before_it_was_available_or_seen(lake, kind):
+    live_through(lake, kind, WORLDS, None)
+    earliest = {}
+    for observed in range(4):
+        for toy in shown(kind, WORLDS, observed):
+            earliest.setdefault(toy.content, set()).add(toy.available_at)
+            earliest[toy.content].add(INSTANTS[observed])
+    for row in rows(lake):
+        assert row.available_at in earliest[row[:3]]
+        assert row.available_at <= row.observed_at

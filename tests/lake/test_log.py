@@ -1,0 +1,74 @@
+"""The lake log: versions without holes, pins that merge with other writers', conflicts that are noticed."""
+
+import pytest
+
+from pitlake.errors import LakeConflict, LakeError, LakeNotFound
+from pitlake.lake.log import LOG, LakeLog
+from pitlake.lake.store import Store
+
+FACTS = {"operation": "publish", "run_id": "r", "dataset": "toys", "counts": {}}
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path)
+
+
+@pytest.fixture
+def log(store):
+    log = LakeLog(store)
+    log.start()
+    return log
+
+
+def test_there_is_no_lake_before_the_start(store):
+    with pytest.raises(LakeNotFound, match="there is no lake at"):
+        LakeLog(store).head()
+
+
+def test_starting_twice_changes_nothing(log):
+    first = log.head()
+    log.start()
+    assert log.head() == first
+    assert (first.version, first.operation, first.tables) == (0, "init", {})
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 8, 9, 33])
+def test_a_fresh_reader_finds_the_head_of_a_log_of_any_length(store, log, count):
+    for number in range(count):
+        log.append(log.head(), {"toys": number}, **FACTS)
+    assert LakeLog(store).head().version == count
+    assert [entry.version for entry in LakeLog(store).entries()] == list(range(count, -1, -1))
+
+
+def test_an_entry_comes_back_as_it_was_written(store, log):
+    entry = log.append(log.head(), {"toys": 3}, **{**FACTS, "counts": {"published": 2}})
+    assert LakeLog(store).entry(1) == entry
+
+
+def test_writers_of_other_tables_are_put_on_top_of_each_other(log):
+    base = log.head()
+    log.append(base, {"toys": 1}, **FACTS)
+    entry = log.append(base, {"games": 5}, **FACTS)
+    assert (entry.version, entry.parent, entry.tables) == (2, 1, {"toys": 1, "games": 5})
+
+
+def test_a_writer_whose_table_moved_is_told(log):
+    base = log.head()
+    log.append(base, {"toys": 1}, **FACTS)
+    with pytest.raises(LakeConflict, match="toys"):
+        log.append(base, {"toys": 2}, **FACTS)
+    assert log.head().tables == {"toys": 1}
+
+
+@pytest.mark.parametrize("version", [-1, 1, 99])
+def test_a_version_there_never_was(log, version):
+    with pytest.raises(LakeNotFound, match=f"no version {version}; the newest is 0"):
+        log.entry(version)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"version": 0}'])
+def test_a_damaged_entry_is_an_error_and_no_version(store, content):
+    store.put_new(f"{LOG}/{0:020d}.json", content)
+    with pytest.raises(LakeError, match="damaged"):
+        LakeLog(store).head()

@@ -1,0 +1,233 @@
+"""Publishing: what becomes a row, a revision or nothing, when it is available, and what the result says of it."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pitlake import clock
+from pitlake.contract import GAP_SCHEMA, Column
+from pitlake.errors import BadInput, LakeError, LakeNotFound
+from pitlake.lake import Lake
+from pitlake.lake.publish import DayCount
+from pitlake.lake.stage import Gap
+from tests.lake.world import BY_COLUMN, HISTORY, KINDS, TOY, Oracle, Toy, data_files, gaps, publish, rows, table, utc
+
+NOON = utc("2024-03-05T12:00:00-05:00")
+DAY = date(2024, 3, 5)
+SEEN = utc("2024-03-06T12:00:00-05:00")
+LATER = utc("2024-04-02T12:00:00-04:00")
+A, B = Toy("a", "x", NOON), Toy("b", "x", NOON + timedelta(hours=1))
+
+
+def told(lake, dataset=TOY):
+    return [(row.key, row.text, row.available_at) for row in rows(lake, dataset=dataset)]
+
+
+def test_opening_a_lake_touches_nothing(tmp_path):
+    with pytest.raises(LakeNotFound):
+        Lake(tmp_path / "nowhere").head()
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_what_is_new_is_published_as_dated_by_the_source(lake):
+    result = publish(lake, [A, B], SEEN, {DAY: [Gap("no_data", "no text", "Toy:c")]})
+    assert told(lake) == [("a", "x", NOON), ("b", "x", B.available_at)]
+    assert (result.version, result.changed, result.revisions) == (1, True, 0)
+    assert result.per_day == {"2024-03-05": DayCount(extracted=3, published=2, unchanged=0, gaps=1)}
+    assert (result.gaps, result.new_gaps, result.files) == ({"no_data": 1}, 1, 2)
+    assert result.bytes == sum(path.stat().st_size for path in data_files(lake))
+    assert all(check.passed for check in result.checks)
+
+
+def test_a_second_run_publishes_nothing_and_makes_no_version(lake):
+    missing = {DAY: [Gap("no_data", "no text", "Toy:c")]}
+    publish(lake, [A, B], SEEN, missing)
+    files = data_files(lake)
+    again = publish(lake, [A, B], LATER, missing)
+    assert (again.version, again.changed, again.files, again.new_gaps) == (1, False, 0, 0)
+    assert again.total == DayCount(extracted=3, published=0, unchanged=2, gaps=1)
+    assert (lake.head(), data_files(lake)) == (1, files)
+
+
+def test_an_empty_run_makes_no_version(lake):
+    assert not publish(lake, [], SEEN).changed
+
+
+def test_changed_content_is_a_revision_available_when_observed(lake):
+    publish(lake, [A, B], SEEN)
+    result = publish(lake, [A._replace(text="y"), B], LATER)
+    assert told(lake) == [("a", "x", NOON), ("a", "y", LATER), ("b", "x", B.available_at)]
+    assert result.per_day == {"2024-03-05": DayCount(extracted=2, published=1, unchanged=1, gaps=0)}
+    assert result.revisions == 1
+
+
+def test_a_content_that_comes_back_is_a_revision_too(lake):
+    for text, seen in (("x", SEEN), ("y", LATER), ("x", LATER + timedelta(days=1))):
+        publish(lake, [A._replace(text=text)], seen)
+    assert [row[1] for row in sorted(told(lake), key=lambda row: row[2])] == ["x", "y", "x"]
+    assert not publish(lake, [A], LATER + timedelta(days=2)).changed
+
+
+@pytest.mark.parametrize(
+    ("revised", "available"),
+    [(SEEN, SEEN), (NOON, LATER), (None, LATER), (LATER + timedelta(seconds=1), LATER), (LATER, LATER)],
+    ids=["later than the first", "not later", "unstated", "in the future", "at the observation"],
+)
+def test_a_change_the_source_dates_is_available_then_if_that_is_credible(lake, revised, available):
+    publish(lake, [A], SEEN, dataset=BY_COLUMN)
+    publish(lake, [A._replace(text="y", revised=revised)], LATER, dataset=BY_COLUMN)
+    assert ("a", "y", available) in told(lake)
+
+
+def test_a_dated_change_is_never_available_before_its_record(lake):
+    publish(lake, [A], SEEN, dataset=BY_COLUMN)
+    moved = Toy("a", "y", LATER - timedelta(days=1), revised=SEEN)
+    publish(lake, [moved], LATER, dataset=BY_COLUMN)
+    assert ("a", "y", moved.available_at) in told(lake)
+
+
+def test_a_history_keeps_each_statement_at_its_own_instant_whenever_it_is_found(lake):
+    newer = Toy("a", "y", SEEN)
+    publish(lake, [newer], LATER, dataset=HISTORY)
+    publish(lake, [A, newer], LATER, dataset=HISTORY)
+    assert told(lake) == [("a", "x", NOON), ("a", "y", SEEN)]
+    assert not publish(lake, [A, newer], LATER + timedelta(days=1), dataset=HISTORY).changed
+
+
+def test_a_replaced_statement_of_a_history_is_a_revision_when_observed(lake):
+    publish(lake, [A], SEEN, dataset=HISTORY)
+    publish(lake, [A._replace(text="y")], LATER, dataset=HISTORY)
+    assert told(lake) == [("a", "x", NOON), ("a", "y", LATER)]
+    assert not publish(lake, [A._replace(text="y")], LATER + timedelta(days=1), dataset=HISTORY).changed
+
+
+def test_an_older_observation_replayed_is_judged_by_what_was_known_then(lake):
+    publish(lake, [A], SEEN)
+    publish(lake, [A._replace(text="y")], LATER)
+    assert not publish(lake, [A], SEEN).changed
+    publish(lake, [A._replace(text="between")], SEEN + timedelta(days=1))
+    assert ("a", "between", SEEN + timedelta(days=1)) in told(lake)
+
+
+def test_null_is_a_content_and_a_key_part_like_any_other(lake):
+    loose = replace(TOY, key=("key", "text"), identity=("key", "text"))
+    toys = [A._replace(text=None), A._replace(text="")]
+    assert publish(lake, toys, SEEN, dataset=loose).total.published == 2
+    assert publish(lake, toys, LATER, dataset=loose).total.unchanged == 2
+
+
+def test_the_same_record_extracted_twice_counts_as_unchanged(lake):
+    assert publish(lake, [A, A, B], SEEN).total == DayCount(extracted=3, published=2, unchanged=1, gaps=0)
+
+
+def test_a_known_gap_is_not_published_again_and_stays_when_its_record_appears(lake):
+    missing = Gap("no_data", "no text", "Toy:a")
+    publish(lake, [], SEEN, {DAY: [missing, missing]})
+    result = publish(lake, [A], LATER, {DAY: [missing]})
+    assert (result.new_gaps, result.total.gaps) == (0, 1)
+    assert [(gap["locator"], gap["available_at"]) for gap in gaps(lake)] == [("Toy:a", SEEN)]
+
+
+def test_a_gap_says_where_it_belongs_and_when_it_may_be_shown(lake):
+    publish(
+        lake,
+        [],
+        SEEN,
+        {DAY: [Gap("no_data", "no text", "Toy:a", NOON)], None: [Gap("unverifiable", "undated", "Toy:b")]},
+    )
+    first, second = sorted(gaps(lake), key=lambda gap: gap["locator"])
+    assert list(first) == GAP_SCHEMA.names
+    assert (first["partition"], first["available_at"], first["observed_at"]) == ("2024-03-05", NOON, SEEN)
+    assert (second["partition"], second["available_at"], second["run_id"]) == ("undated", SEEN, "run")
+
+
+def test_a_dataset_without_partitions_takes_rows_without_a_day(lake):
+    snapshot = replace(TOY, partitioned=False)
+    with lake.stage(snapshot, "run") as stage:
+        stage.add(None, table([A._replace(available_at=SEEN)]), extracted=1)
+        assert lake.publish(stage, SEEN).per_day == {"undated": DayCount(1, 1, 0, 0)}
+
+
+def test_an_observation_in_the_future_is_refused(lake):
+    with pytest.raises(BadInput, match="observed_at"):
+        publish(lake, [A], clock.now() + timedelta(hours=1))
+
+
+def test_rows_lie_in_their_new_york_month_sorted_by_entity_and_instant(lake):
+    edge = utc("2024-03-31T23:59:59.999999-04:00")
+    toys = [Toy(f"{number}{maker}", "x", edge + timedelta(hours=number - 2)) for number in range(4) for maker in "zya"]
+    publish(lake, toys, LATER)
+    months = {}
+    for file in lake.snapshot().files("toys"):
+        found = pq.read_table(file.path, partitioning=None).to_pylist()
+        months[file.path.split("=")[1][:7]] = found
+        assert found == sorted(found, key=lambda row: (row["maker"], row["available_at"]))
+    assert {month: len(found) for month, found in months.items()} == {"2024-03": 9, "2024-04": 3}
+
+
+def test_files_hold_exactly_the_contracts_columns(lake):
+    publish(lake, [A], SEEN)
+    (file,) = lake.snapshot().files("toys")
+    stored = pq.read_schema(file.path)
+    assert stored.remove_metadata() == TOY.arrow_schema
+    assert [field.nullable for field in stored] == [field.nullable for field in TOY.arrow_schema]
+
+
+def test_bounds_enclose_the_microseconds_that_delta_cuts_off(lake):
+    publish(lake, [A._replace(available_at=NOON + timedelta(microseconds=1))], SEEN)
+    (file,) = lake.snapshot().files("toys")
+    assert (file.lo, file.hi) == (NOON, NOON + timedelta(milliseconds=1))
+
+
+def test_a_contract_that_changed_its_columns_is_refused(lake):
+    publish(lake, [A], SEEN)
+    more = Column(name="more", type="string", meaning="More.")
+    wider = replace(TOY, columns=(*TOY.columns, more))
+    with lake.stage(wider, "run") as stage:
+        stage.add(DAY, table([B], wider), extracted=1)
+        with pytest.raises(LakeError, match="other columns"):
+            lake.publish(stage, SEEN)
+    assert lake.head() == 1
+
+
+def test_a_version_shows_what_it_showed_for_ever(lake):
+    publish(lake, [A], SEEN)
+    before = rows(lake, 1)
+    publish(lake, [A._replace(text="y"), B], LATER)
+    assert rows(lake, 1) == before
+    assert [entry.version for entry in lake.versions()] == [2, 1, 0]
+    assert lake.entry(2).counts == {"published": 2, "revisions": 1, "gaps": 0}
+
+
+def test_a_snapshot_never_moves(lake):
+    publish(lake, [A], SEEN)
+    held = lake.snapshot()
+    publish(lake, [B], LATER)
+    assert [file.rows for file in held.files("toys")] == [1]
+    assert held.files("gaps/toys") == ()
+
+
+texts = st.sampled_from("xyz")
+instants = st.integers(0, 5).map(lambda place: NOON + timedelta(days=place))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(sorted(KINDS)),
+    st.lists(st.lists(st.tuples(st.sampled_from("ab"), texts, instants, st.none() | instants)), min_size=1, max_size=4),
+    st.data(),
+)
+def test_any_runs_in_any_order_of_observation_end_as_the_oracle_says(tmp_path_factory, kind, runs, data):
+    lake, oracle = Lake(tmp_path_factory.mktemp("lake")), Oracle(kind)
+    for run in runs:
+        unique = {(key, at if kind == "history" else ""): Toy(key, text, at, revised) for key, text, at, revised in run}
+        toys = list(unique.values())
+        latest = max((toy.available_at for toy in toys), default=NOON)
+        seen = latest + timedelta(hours=data.draw(st.integers(0, 100)))
+        total = publish(lake, toys, seen, dataset=KINDS[kind]).total
+        assert (total.published, total.unchanged) == oracle.publish(toys, seen)
+    assert rows(lake, dataset=KINDS[kind]) == oracle.rows

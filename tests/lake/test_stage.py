@@ -1,0 +1,127 @@
+"""The stage: what may be put there, what comes back, and what becomes of it when its process is gone."""
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from datetime import date
+
+import pyarrow as pa
+import pytest
+
+from pitlake.errors import BadInput, BadInstant, CheckFailed, GateRefused
+from pitlake.lake.stage import NAMELESS_GRACE_SECONDS, STAGING, Gap, remove_stale
+from pitlake.lake.store import Store
+from tests.lake.world import TOY, Toy, table, utc
+
+DAY = date(2024, 3, 5)
+NOON = utc("2024-03-05T12:00:00-05:00")
+
+
+def staging(lake):
+    return sorted(path.name for path in (lake.root / STAGING).rglob("*"))
+
+
+def test_what_was_staged_comes_back_in_partition_order(lake):
+    with lake.stage(TOY, "run") as stage:
+        stage.add(date(2024, 3, 6), table([Toy("later", "x", NOON)]), extracted=1)
+        stage.add(DAY, table([Toy("a", "x", NOON)]), [Gap("no_data", "no text", "Toy:b")], extracted=1)
+        stage.add(DAY, table([Toy("c", "x", NOON)]), extracted=2)
+        staged = stage.load()
+        assert staged.partitions == ("2024-03-05", "2024-03-06")
+        assert staged.rows["key"].to_pylist() == ["a", "c", "later"]
+        assert staged.row_partition.tolist() == [0, 0, 1]
+        assert staged.gaps["locator"].to_pylist() == ["Toy:b"]
+        assert staged.extracted == {"2024-03-05": 3, "2024-03-06": 1}
+
+
+def test_leaving_a_stage_removes_it_even_after_an_error(lake):
+    with suppress(ZeroDivisionError), lake.stage(TOY, "run") as stage:
+        stage.add(DAY, table([Toy("a", "x", NOON)]), extracted=1)
+        raise ZeroDivisionError
+    assert staging(lake) == []
+
+
+def test_two_stages_of_one_run_do_not_meet(lake):
+    with lake.stage(TOY, "run") as first, lake.stage(TOY, "run") as second:
+        first.add(DAY, table([Toy("a", "x", NOON)]), extracted=1)
+        assert second.load().rows.num_rows == 0
+
+
+@pytest.mark.parametrize("run_id", ["", ".", "..", ".hidden", "a/b", "a\\b", "x" * 129, "a\nb"])
+def test_a_run_id_that_is_no_folder_name_is_refused(lake, run_id):
+    with pytest.raises(BadInput, match="run_id"):
+        lake.stage(TOY, run_id)
+
+
+def test_rows_of_a_partitioned_dataset_need_a_day(lake):
+    with lake.stage(TOY, "run") as stage, pytest.raises(BadInput, match="day"):
+        stage.add(None, table([Toy("a", "x", NOON)]), extracted=1)
+
+
+def test_a_naive_timestamp_column_is_refused_by_the_gate(lake):
+    told = table([Toy("a", "x", NOON)])
+    naive = told.set_column(
+        told.schema.get_field_index("available_at"), "available_at", told["available_at"].cast(pa.timestamp("us"))
+    )
+    with lake.stage(TOY, "run") as stage, pytest.raises(GateRefused) as refused:
+        stage.add(DAY, naive, extracted=1)
+    assert refused.value.codes == {"PIT_MISSING_TZ": 1}
+
+
+def test_a_forbidden_column_is_refused_by_the_gate(lake):
+    told = table([Toy("a", "x", NOON)])
+    with lake.stage(TOY, "run") as stage, pytest.raises(GateRefused) as refused:
+        stage.add(DAY, told.append_column("Daily_Stock", pa.array([0.1])), extracted=1)
+    assert refused.value.codes == {"PIT_FORBIDDEN_FIELD": 1}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda told: told.drop_columns("text"),
+        lambda told: told.append_column("more", pa.array(["x"])),
+        lambda told: told.set_column(2, "text", pa.array([1])),
+        lambda told: told.select(told.column_names[::-1]),
+    ],
+    ids=["missing", "more", "other type", "other order"],
+)
+def test_other_columns_than_the_contract_has_are_refused(lake, change):
+    with lake.stage(TOY, "run") as stage, pytest.raises(CheckFailed) as refused:
+        stage.add(DAY, change(table([Toy("a", "x", NOON)])), extracted=1)
+    assert refused.value.check == "schema"
+
+
+def test_a_gap_with_a_naive_instant_is_refused(lake):
+    with lake.stage(TOY, "run") as stage, pytest.raises(BadInstant, match="naive"):
+        stage.add(DAY, gaps=[Gap("no_data", "no text", "Toy:a", NOON.replace(tzinfo=None))], extracted=1)
+
+
+def test_the_stage_of_a_dead_process_is_removed_and_that_of_a_living_one_kept(lake):
+    code = (
+        "import os, sys; from pitlake.lake import Lake; from tests.lake.world import TOY\n"
+        "stage = Lake(sys.argv[1]).stage(TOY, 'other'); print('staged', flush=True); sys.stdin.read(); os._exit(0)"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", code, str(lake.root)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert other.stdout.readline() == "staged\n"
+    assert remove_stale(Store(lake.root)) == []
+    other.communicate()
+    assert [key.startswith(f"{STAGING}/other/toys.") for key in remove_stale(Store(lake.root))] == [True]
+    assert staging(lake) == []
+
+
+def test_a_stage_without_its_name_goes_only_when_old(lake):
+    nameless = lake.root / STAGING / "run" / ".abc"
+    nameless.mkdir(parents=True)
+    assert remove_stale(Store(lake.root)) == []
+    past = time.time() - NAMELESS_GRACE_SECONDS - 1
+    os.utime(nameless, (past, past))
+    assert remove_stale(Store(lake.root)) == [f"{STAGING}/run/.abc"]
+
+
+def test_a_half_removed_stage_is_removed(lake):
+    (lake.root / STAGING / "run" / "toys.abc").mkdir(parents=True)
+    assert remove_stale(Store(lake.root)) == [f"{STAGING}/run/toys.abc"]

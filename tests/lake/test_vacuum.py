@@ -1,0 +1,102 @@
+"""Vacuum: what no kept version needs goes, what one needs stays, and a lost version says so."""
+
+import os
+import time
+from datetime import timedelta
+
+import pytest
+
+from pitlake.errors import LakeNotFound, VersionVacuumed
+from tests.lake.world import TOY, Toy, data_files, publish, rows, utc
+
+NOON = utc("2024-03-05T12:00:00-05:00")
+NONE = timedelta(0)
+
+
+@pytest.fixture
+def compacted(lake):
+    """Versions 1 to 3 have three landing files, version 4 one merged file."""
+    for day in range(3):
+        at = NOON + timedelta(days=day)
+        publish(lake, [Toy(f"{day}a", "x", at)], at + timedelta(hours=1))
+    lake.compact(TOY, before="2024-04")
+    return lake
+
+
+def leave_behind(lake, age):
+    path = lake.root / "tables" / "toys" / "available_month=2024-03" / "left.parquet"
+    path.write_bytes(b"half a file")
+    past = time.time() - age.total_seconds()
+    os.utime(path, (past, past))
+    return path
+
+
+def test_a_dry_run_is_the_default_and_removes_nothing(compacted):
+    before = data_files(compacted)
+    report = compacted.vacuum(NONE)
+    assert (report.dry_run, len(report.files), report.versions) == (True, 3, (1, 2, 3))
+    assert data_files(compacted) == before
+    assert rows(compacted, 1)
+
+
+def test_what_only_old_versions_need_goes_and_the_newest_reads_on(compacted):
+    before = rows(compacted)
+    report = compacted.vacuum(NONE, dry_run=False)
+    assert len(data_files(compacted)) == 1
+    assert rows(compacted) == before
+    assert report.bytes > 0
+
+
+def test_a_lost_version_says_exactly_what_is_missing(compacted):
+    compacted.vacuum(NONE, dry_run=False)
+    with pytest.raises(VersionVacuumed, match=r"version 2 was vacuumed .*toys: 2 of 2 files"):
+        compacted.snapshot(2)
+    assert compacted.snapshot(0).files("toys") == ()
+
+
+def test_versions_within_the_keep_stay(compacted):
+    assert compacted.vacuum(timedelta(days=1), dry_run=False).files == ()
+    assert [len(rows(compacted, version)) for version in range(1, 5)] == [1, 2, 3, 3]
+
+
+def test_a_version_a_receipt_names_stays(compacted):
+    expected = rows(compacted, 2)
+    report = compacted.vacuum(NONE, keep_versions=[2], dry_run=False)
+    assert (report.versions, len(report.files)) == ((3,), 1)
+    assert rows(compacted, 2) == expected
+    assert rows(compacted, 1) == expected[:1]
+
+
+def test_keeping_a_version_there_never_was_is_an_error(compacted):
+    with pytest.raises(LakeNotFound):
+        compacted.vacuum(NONE, keep_versions=[99])
+
+
+def test_a_leftover_goes_once_it_is_older_than_the_grace(compacted):
+    young = leave_behind(compacted, timedelta(hours=1))
+    assert compacted.vacuum(timedelta(days=1), dry_run=False).leftovers == ()
+    assert young.exists()
+    old = leave_behind(compacted, timedelta(days=2))
+    report = compacted.vacuum(timedelta(days=1), dry_run=False)
+    assert report.leftovers == ("tables/toys/available_month=2024-03/left.parquet",)
+    assert not old.exists()
+
+
+def test_vacuuming_twice_finds_nothing_more(compacted):
+    compacted.vacuum(NONE, dry_run=False)
+    again = compacted.vacuum(NONE, dry_run=False)
+    assert (again.files, again.leftovers, again.bytes) == ((), (), 0)
+
+
+def test_a_vacuum_cut_short_after_its_marks_loses_nothing(compacted, monkeypatch):
+    monkeypatch.setattr("pitlake.lake.store.Store.delete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        compacted.vacuum(NONE, dry_run=False)
+    assert [len(rows(compacted, version)) for version in range(1, 5)] == [1, 2, 3, 3]
+
+
+def test_publishing_goes_on_after_a_vacuum(compacted):
+    compacted.vacuum(NONE, dry_run=False)
+    at = NOON + timedelta(days=9)
+    publish(compacted, [Toy("9a", "x", at)], at)
+    assert len(rows(compacted)) == 4

@@ -1,0 +1,143 @@
+"""Writers at the same time, as real processes: no commit is lost, no row comes twice, every version is whole."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from pitlake.errors import LakeConflict
+from pitlake.lake import Lake
+from pitlake.lake.delta import DeltaTables
+from pitlake.lake.stage import Gap
+from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
+
+NOON = utc("2024-03-05T12:00:00-05:00")
+SEEN = utc("2024-06-01T12:00:00-04:00")
+GAMES = replace(TOY, name="games")
+RUNS = 6
+
+WRITER = """
+import sys
+from pitlake.lake import Lake
+from tests.lake import test_writers
+print("ready", flush=True)
+sys.stdin.readline()
+print(getattr(test_writers, sys.argv[2])(Lake(sys.argv[1]), sys.argv[3]), flush=True)
+"""
+
+
+def day_of(number):
+    return NOON + timedelta(days=number)
+
+
+def own_and_common(lake, name):
+    """A row of its own and one that every writer has, a day at a time; returns how many it published."""
+    published = 0
+    for number in range(RUNS):
+        at = day_of(number)
+        toys = [Toy(f"{number}{name}", "x", at), Toy(f"{number} common", "x", at)]
+        missing = {at.date(): [Gap("no_data", "no text", f"Toy:{number}", at)]}
+        published += publish(lake, toys, SEEN, missing).total.published
+    return published
+
+
+def games(lake, name):
+    return sum(
+        publish(lake, [Toy(f"{n}{name}", "x", day_of(n))], SEEN, dataset=GAMES).total.published for n in range(RUNS)
+    )
+
+
+def compactions(lake, name):
+    return sum(lake.compact(TOY, before="2025-01").changed for _ in range(RUNS))
+
+
+def race(lake, *work):
+    lake.start()
+    command = [sys.executable, "-c", WRITER, str(lake.root)]
+    writers = [
+        subprocess.Popen([*command, task, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for name, task in zip("pqr", work, strict=False)
+    ]
+    assert [writer.stdout.readline() for writer in writers] == ["ready\n"] * len(writers)
+    for writer in writers:
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    said = [writer.communicate()[0] for writer in writers]
+    assert [writer.returncode for writer in writers] == [0] * len(writers)
+    return [int(count) for count in said]
+
+
+def assert_whole(lake, published):
+    """Every version shows exactly the rows of the one before and what its own entry says it added."""
+    assert sum(entry.counts.get("published", 0) for entry in lake.versions()) == published
+    counts = [len(rows(lake, version)) for version in range(lake.head() + 1)]
+    added = [lake.entry(version).counts.get("published", 0) for version in range(lake.head() + 1)]
+    assert counts == [sum(added[: place + 1]) for place in range(len(added))]
+
+
+def test_two_writers_of_one_dataset_lose_nothing_and_double_nothing(lake):
+    published = race(lake, "own_and_common", "own_and_common")
+    expected = {f"{number}{name}" for number in range(RUNS) for name in ("p", "q", " common")}
+    assert sorted(row.key for row in rows(lake)) == sorted(expected)
+    assert sorted(gap["locator"] for gap in gaps(lake)) == [f"Toy:{number}" for number in range(RUNS)]
+    assert sum(published) == len(expected)
+    assert_whole(lake, len(expected))
+
+
+def test_writers_of_different_datasets_share_the_log(lake):
+    assert race(lake, "own_and_common", "games") == [2 * RUNS, RUNS]
+    assert (len(rows(lake)), len(rows(lake, dataset=GAMES))) == (2 * RUNS, RUNS)
+    assert lake.head() == 2 * RUNS
+    assert [entry.version for entry in lake.versions()] == list(range(2 * RUNS, -1, -1))
+
+
+def test_compaction_beside_a_writer_loses_nothing(lake):
+    publish(lake, [Toy("before", "x", NOON)], SEEN)
+    race(lake, "own_and_common", "compactions")
+    assert len(rows(lake)) == 1 + 2 * RUNS
+    assert_whole(lake, 1 + 2 * RUNS)
+
+
+def overtake(monkeypatch, lake, times, toys):
+    """Before each of the first `times` commits, let another writer publish first."""
+    commit, left = DeltaTables.commit, [times]
+
+    def overtaken(self, *args, **options):
+        if left[0]:
+            left[0] -= 1
+            number, rest = left[0], left[0]
+            left[0] = 0
+            publish(Lake(lake.root), [toy._replace(key=f"{toy.key}{number}") for toy in toys], SEEN)
+            left[0] = rest
+        return commit(self, *args, **options)
+
+    monkeypatch.setattr(DeltaTables, "commit", overtaken)
+
+
+def test_an_overtaken_writer_looks_again_and_publishes_on_top(lake, monkeypatch):
+    publish(lake, [Toy("first", "x", NOON)], SEEN)
+    overtake(monkeypatch, lake, 2, [Toy("other", "x", NOON)])
+    result = publish(lake, [Toy("mine", "x", NOON)], SEEN)
+    assert sorted(row.key for row in rows(lake)) == ["first", "mine", "other0", "other1"]
+    assert result.version == 4
+
+
+def test_an_overtaken_writer_does_not_publish_what_the_other_already_did(lake, monkeypatch):
+    overtake(monkeypatch, lake, 1, [Toy("mine", "x", NOON)])
+    result = publish(lake, [Toy("mine0", "x", NOON)], SEEN)
+    assert (result.changed, result.version, len(rows(lake))) == (False, 1, 1)
+
+
+def test_a_writer_that_never_wins_gives_up_with_nothing_published(lake, monkeypatch):
+    from tenacity import stop_after_attempt, wait_none
+
+    from pitlake.lake import publish as publishing
+
+    publish(lake, [Toy("first", "x", NOON)], SEEN)
+    monkeypatch.setattr(publishing, "RETRY", publishing.RETRY.copy(stop=stop_after_attempt(3), wait=wait_none()))
+    overtake(monkeypatch, lake, 99, [Toy("other", "x", NOON)])
+    with pytest.raises(LakeConflict):
+        publish(lake, [Toy("mine", "x", NOON)], SEEN)
+    assert "mine" not in {row.key for row in rows(lake)}
