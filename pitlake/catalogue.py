@@ -119,6 +119,11 @@ def session_macros(datasets: Collection[str]) -> tuple[str, ...]:
     return tuple(text for reads, text in _macros() if reads <= set(datasets))
 
 
+def placeholders(sql: str) -> frozenset[str]:
+    """The names of the `$name` parameters in SQL; dollars in texts and comments are none."""
+    return frozenset(_PLACEHOLDER.findall(_NOT_CODE.sub("", sql)))
+
+
 def parse(name: str, text: str) -> Query:
     """A query from its file's text. Raises ValueError saying what is wrong with the header."""
     header, sql = _split(text)
@@ -204,7 +209,7 @@ def _check(query: Query) -> None:
 
     where = f"sql/queries/{query.name}.sql"
     names = [parameter.name for parameter in query.parameters]
-    used = set(_PLACEHOLDER.findall(_NOT_CODE.sub("", query.sql)))
+    used = placeholders(query.sql)
     if used != set(names) or len(names) != len(set(names)):
         raise ValueError(f"{where}: the SQL uses {sorted(used)}, the header declares {sorted(names)}")
     if unknown := {parameter.type for parameter in query.parameters} - TYPES.keys():

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
+from pitlake import catalogue as queries
 from pitlake.clock import instant, iso
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
@@ -128,6 +129,14 @@ class Session:
         )
         reply = self._run(query, packed, caps)
         return Result(reply.table, question, truncated=reply.truncated)
+
+    def run(self, name: str, /, **values: Any) -> Result:
+        """Run a query of the catalogue by name, such as run("news_latest", ticker="NOG"). See pitlake.catalogue.
+
+        Raises BadInput for an unknown query or values it does not take, and what `sql` raises.
+        """
+        query = queries.get(name)
+        return self.sql(query.sql, query.bind(values))
 
     def load(self, name: str, rows: "Rows") -> None:
         """Your own rows as a temporary table, to join with. rows: Arrow, pandas, polars or a list of dicts.

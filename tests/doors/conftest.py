@@ -60,16 +60,21 @@ def prices() -> Iterator[dict[str, Any]]:
                 }
 
 
-def filings(dataset: str, **more: Any) -> Iterator[dict[str, Any]]:
-    for number, day in enumerate((date(2024, 2, 20), date(2024, 5, 20))):
+QUARTERS = (date(2024, 2, 20), date(2024, 5, 20))
+
+
+def filings(
+    dataset: str, days: tuple[date, ...] = QUARTERS, form: str = "10-Q", series: int = 1, **more: Any
+) -> Iterator[dict[str, Any]]:
+    for number, day in enumerate(days):
         accepted = datetime(day.year, day.month, day.day, 22, tzinfo=timezone.utc)
         yield {
-            "accession_no": f"0000000001-24-00000{number}",
-            "form_type": "10-Q",
+            "accession_no": f"000000000{series}-24-00000{number}",
+            "form_type": form,
             "cik": "0000000001",
             "ticker": "NOG",
             "available_at": accepted,
-            "evidence": f"neo4j:{dataset}:{number}",
+            "evidence": f"neo4j:{dataset}:{series}-{number}",
         } | {name: value(number, accepted) if callable(value) else value for name, value in more.items()}
 
 
@@ -93,13 +98,10 @@ def facts() -> Iterator[dict[str, Any]]:
 
 
 def reports() -> Iterator[dict[str, Any]]:
-    return filings(
-        "Report",
-        role="primary_filer",
-        tickers=["NOG"],
-        items=["Item 2.02: Results"],
-        created=lambda _, accepted: accepted,
-    )
+    company = {"role": "primary_filer", "tickers": ["NOG"], "created": lambda _, accepted: accepted}
+    yield from filings("Report", **company)
+    announced = (date(2024, 2, 15), date(2024, 5, 14))
+    yield from filings("Report", announced, "8-K", 2, items=["Item 2.02: Results of Operations"], **company)
 
 
 def sections() -> Iterator[dict[str, Any]]:

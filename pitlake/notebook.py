@@ -1,0 +1,91 @@
+"""The notebook door: `%load_ext pitlake.notebook`, then `%%asof 2024-05-01T00:00:00Z` over a cell of SQL.
+
+One session at a time, kept open while the instant, version and lake stay the same. `$name` in the SQL is the notebook's
+variable of that name, bound as a parameter. Called by IPython; SQL is the session's business.
+"""
+
+import shlex
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pitlake.catalogue import placeholders
+from pitlake.errors import BadInput
+from pitlake.session import Session, connect
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from IPython.core.interactiveshell import InteractiveShell
+
+
+class Line(ArgumentParser):
+    """What may stand behind `%%asof`."""
+
+    def __init__(self) -> None:
+        super().__init__(prog="%%asof", add_help=False)
+        self.add_argument("instant", nargs="?")
+        self.add_argument("--open", action="store_true")
+        self.add_argument("--lake")
+        self.add_argument("--version", type=int)
+        self.add_argument("--isolation", default="process")
+        self.add_argument("--into")
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the line instead of ending the kernel."""
+        raise BadInput("%%asof", message, " ".join(self.format_usage().split()))
+
+
+class AsOf:
+    """The `%%asof` magic of one shell, and the session behind it."""
+
+    def __init__(self, variables: dict[str, Any]) -> None:
+        self._variables, self._line = variables, Line()
+        self._door: Namespace | None = None
+        self.session: Session | None = None
+
+    def ask(self, line: str, cell: str) -> "pd.DataFrame":
+        """%%asof INSTANT [--open] [--lake ROOT] [--version N] [--isolation process|in_process] [--into NAME]
+
+        Run a cell of SQL over what was public at an instant. --into keeps the Result, with its receipt, as a variable.
+        """
+        asked = self._line.parse_args(shlex.split(line))
+        name = vars(asked).pop("into")
+        result = self._at(asked).sql(cell, self._values(cell))
+        if name:
+            self._variables[name] = result
+        return result.df()
+
+    def close(self) -> None:
+        """End the session."""
+        if self.session is not None:
+            self.session.close()
+        self._door, self.session = None, None
+
+    def _at(self, door: Namespace) -> Session:
+        if self.session is None or door != self._door:
+            self.close()
+            self.session = connect(
+                door.instant, open_mode=door.open, lake=door.lake, version=door.version, isolation=door.isolation
+            )
+            self._door = door
+        return self.session
+
+    def _values(self, sql: str) -> dict[str, Any] | None:
+        names = placeholders(sql)
+        for name in sorted(names - self._variables.keys()):
+            raise BadInput(f"${name}", "the notebook has no such variable", f"set {name} in a cell before")
+        return {name: self._variables[name] for name in names} or None
+
+
+_loaded: dict[int, AsOf] = {}
+
+
+def load_ipython_extension(shell: "InteractiveShell") -> None:
+    """What `%load_ext pitlake.notebook` calls."""
+    magic = _loaded[id(shell)] = AsOf(shell.user_ns)
+    shell.register_magic_function(magic.ask, magic_kind="cell", magic_name="asof")  # type: ignore[call-arg, arg-type]
+
+
+def unload_ipython_extension(shell: "InteractiveShell") -> None:
+    """What `%unload_ext pitlake.notebook` calls: the session ends."""
+    if magic := _loaded.pop(id(shell), None):
+        magic.close()

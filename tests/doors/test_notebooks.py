@@ -1,0 +1,84 @@
+"""The notebooks run from the top on any lake, and the magic asks as of the instant on its line."""
+
+from pathlib import Path
+
+import nbclient
+import nbformat
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from pitlake.errors import BadInput, BadInstant, SessionLost
+from tests.doors.conftest import AS_OF
+
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "docs" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_from_the_top(path, lake, monkeypatch):
+    monkeypatch.setenv("PITLAKE_LAKE", str(lake))
+    notebook = nbformat.read(path, as_version=4)
+    client = nbclient.NotebookClient(
+        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": "."}}
+    )
+    client.execute()
+    assert any(cell.get("outputs") for cell in notebook.cells)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_kept_without_its_outputs(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert [cell for cell in notebook.cells if cell.get("outputs") or cell.get("execution_count")] == []
+
+
+@pytest.fixture
+def shell(lake, monkeypatch):
+    monkeypatch.setenv("PITLAKE_LAKE", str(lake))
+    monkeypatch.setenv("IPYTHONDIR", str(lake.parent / "ipython"))
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "pitlake.notebook")
+    yield shell
+    shell.run_line_magic("unload_ext", "pitlake.notebook")
+    InteractiveShell.clear_instance()
+
+
+def test_a_cell_is_asked_as_of_the_instant_on_its_line(shell):
+    early = shell.run_cell_magic("asof", "2024-01-03T12:00:00-05:00", "SELECT id FROM news ORDER BY id")
+    assert list(early.id) == ["bzNews_0", "bzNews_1"]
+    assert len(shell.run_cell_magic("asof", AS_OF, "SELECT id FROM news")) == 120
+
+
+def test_a_variable_of_the_notebook_is_bound_not_pasted(shell):
+    shell.user_ns["wanted"] = "' OR true --"
+    found = shell.run_cell_magic("asof", AS_OF, "SELECT id FROM news WHERE id = $wanted")
+    assert found.empty
+
+
+def test_a_result_is_kept_with_its_receipt_when_asked(shell):
+    shell.run_cell_magic("asof", f"{AS_OF} --into kept", "SELECT 1 AS n")
+    assert shell.user_ns["kept"].receipt.as_of == AS_OF
+
+
+def test_one_session_serves_the_cells_of_one_instant(shell):
+    shell.run_cell_magic("asof", AS_OF, "CREATE TEMP TABLE mine AS SELECT 41 AS n")
+    assert list(shell.run_cell_magic("asof", AS_OF, "SELECT n + 1 AS m FROM mine").m) == [42]
+    session = shell.magics_manager.magics["cell"]["asof"].__self__.session
+    shell.run_cell_magic("asof", "2024-02-01T00:00:00Z", "SELECT 1 AS n")
+    with pytest.raises(SessionLost):
+        session.sql("SELECT 1")
+
+
+@pytest.mark.parametrize(
+    ("line", "cell", "error"),
+    [
+        ("", "SELECT 1", BadInput),
+        ("2024-05-01", "SELECT 1", BadInstant),
+        (f"{AS_OF} --open", "SELECT 1", BadInput),
+        (AS_OF, "SELECT $nowhere_set", BadInput),
+        (f"{AS_OF} --as-off", "SELECT 1", BadInput),
+        (f"{AS_OF} --version two", "SELECT 1", BadInput),
+    ],
+)
+def test_a_line_that_names_no_instant_is_refused(shell, line, cell, error):
+    with pytest.raises(error):
+        shell.run_cell_magic("asof", line, cell)
