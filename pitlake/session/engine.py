@@ -3,7 +3,7 @@
 Used by the sealed child and by in-process sessions, so that both answer alike. It knows no lake, no process, no pipe.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -29,8 +29,11 @@ class OverCap(Exception):
         super().__init__(limit)
 
 
-def connect() -> duckdb.DuckDBPyConnection:
-    """A private in-memory DuckDB that spills nowhere, loads nothing, remembers nothing and has no thread of its own."""
+def connect(ready: Mapping[str, statements.Ready]) -> duckdb.DuckDBPyConnection:
+    """A private in-memory DuckDB, prepared for these datasets.
+
+    It spills nowhere, loads nothing, remembers nothing and has no thread of its own.
+    """
     connection = duckdb.connect(
         ":memory:",
         config={
@@ -49,7 +52,7 @@ def connect() -> duckdb.DuckDBPyConnection:
             "secret_directory": "/nonexistent",
         },
     )
-    execute(connection, "SET TimeZone='UTC'", "SET enable_progress_bar=false", *statements.prepared())
+    execute(connection, "SET TimeZone='UTC'", "SET enable_progress_bar=false", *statements.prepared(ready))
     return connection
 
 

@@ -38,12 +38,12 @@ class InProcess:
                     cuts[number] = pq.ParquetFile(file).read()
 
         binding.deliver(boundary, take)
-        self._connection = engine.connect()
+        self._connection = engine.connect({})
         try:
             engine.allot(self._connection, threads=int(limits.threads), memory=limits.address_space // 2)
             for relation in binding.relations:
                 self._connection.register(_name(relation), _rows(relation, cuts))
-            engine.execute(self._connection, *statements(_name))
+            engine.execute(self._connection, *statements(_name, {}))
             engine.lock(self._connection, files=(), seconds=limits.seconds)
         except BaseException:
             self.close()

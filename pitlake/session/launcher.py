@@ -16,9 +16,11 @@ from pathlib import Path
 
 from pitlake.errors import IsolationUnavailable, SessionLost
 from pitlake.session import sandbox
+from pitlake.session.statements import fingerprint
 from pitlake.session.zygote import ANSWER, SEPARATED
 
 START_SECONDS = 30.0
+_GREETING = 1 + 32
 _ROOT = str(Path(__file__).resolve().parents[2])
 _ENVIRONMENT = {
     # One thread in the zygote: fork copies no other, and own namespaces are refused to a process with several.
@@ -57,7 +59,11 @@ class Zygote:
             )
         self._control = ours
         ours.settimeout(START_SECONDS)
-        self.separated = self._started() == SEPARATED
+        first = self._started()
+        self.separated = first[:1] == SEPARATED
+        if first[1:] != fingerprint():
+            self.close()
+            raise IsolationUnavailable("this process runs another pitlake than is installed now; restart it")
 
     @property
     def alive(self) -> bool:
@@ -91,10 +97,10 @@ class Zygote:
     def _started(self) -> bytes:
         with self.process.stderr or nullcontext() as said:
             try:
-                first = self._control.recv(1)
+                first = self._control.recv(_GREETING, socket.MSG_WAITALL)
             except OSError:
                 first = b""
-            if not first:
+            if len(first) < _GREETING:
                 self.process.kill()
                 last = said.read().decode(errors="replace").strip().splitlines()[-1:] if said else []
                 self.close()

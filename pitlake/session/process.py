@@ -41,7 +41,7 @@ from pitlake.session.protocol import (
     file_name,
     tell,
 )
-from pitlake.session.statements import Statements, parquet
+from pitlake.session.statements import Statements, installed, parquet
 
 OPEN_SECONDS = 60.0
 GRACE_SECONDS = 2.0
@@ -117,7 +117,7 @@ class SealedProcess:
         with _Parcel(self._channel, deadline) as parcel:
             binding.deliver(boundary, parcel.add)
         order = {
-            "statements": statements(_files),
+            "statements": statements(_files, installed()),
             "memory": self._limits.address_space,
             "threads": int(self._limits.threads),
             "seconds": self._limits.seconds,

@@ -3,21 +3,28 @@
 Called by the parent, run by the engine before it is locked. The agent-facing views come from sql/views as they stand.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from pitlake.catalogue import session_macros
 from pitlake.clock import iso
-from pitlake.contract import Dataset
+from pitlake.contract import INSTANT, Dataset
+from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
 
 if TYPE_CHECKING:
     from pitlake.session.binding import Binding, Relation
 
-Statements = Callable[[Callable[["Relation"], str]], list[str]]
-"""Makes a session's statements, given what names a relation's files in SQL."""
+Statements = Callable[[Callable[["Relation"], str], Mapping[str, "Ready"]], list[str]]
+"""Makes a session's statements, given what names a relation's files in SQL and what its DuckDB was prepared with."""
 
 STORED = "lake"
 """The schema of the views over stored rows: every revision up to T, with `content_hash`, which makes orders total."""
@@ -44,6 +51,35 @@ _CLOCK = {
 _AGE = f"CREATE MACRO age(x) AS system.main.age(date_trunc('day', {_NAIVE}), x), (x, y) AS system.main.age(x, y)"
 
 
+_KINDS = {
+    pa.string(): "VARCHAR",
+    pa.int64(): "BIGINT",
+    pa.float64(): "DOUBLE",
+    pa.bool_(): "BOOLEAN",
+    INSTANT: "TIMESTAMPTZ",
+    pa.date32(): "DATE",
+    pa.list_(pa.string()): "VARCHAR[]",
+    pa.list_(pa.float32()): "FLOAT[]",
+    pa.binary(): "BLOB",
+}
+"""What DuckDB makes of the types rows are stored in."""
+
+_MACRO = re.compile(r"CREATE MACRO (\w+)\(.*?\)\s+AS\b(\s+TABLE\b)?", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A dataset whose views a blank DuckDB already has; `view` is the text of the agent-facing one."""
+
+    dataset: Dataset
+    view: str
+
+
+def stored_columns(dataset: Dataset) -> tuple[str, ...]:
+    """The columns of the view over a dataset's stored rows."""
+    return (*dataset.agent_columns, "content_hash")
+
+
 def identifier(name: str) -> str:
     """A name as SQL."""
     return '"' + name.replace('"', '""') + '"'
@@ -59,14 +95,24 @@ def instant(moment: datetime | None) -> str:
     return "NULL::TIMESTAMPTZ" if moment is None else f"TIMESTAMPTZ {literal(iso(moment))}"
 
 
-def prepared() -> list[str]:
-    """What every session starts with: the spellings of now, and the macros that read no dataset."""
+def prepared(ready: Mapping[str, Ready]) -> list[str]:
+    """What a blank DuckDB can know before any session: the spellings of now, and datasets' views over no rows.
+
+    Views and macros find each other by name when they are asked, so a session only has to put its rows in their place.
+    """
     return [
         f"CREATE SCHEMA {STORED}",
         f"CREATE MACRO as_of() AS {instant(None)}",
         *(f"CREATE MACRO {identifier(name)}() AS {value}" for name, value in _CLOCK.items()),
         _AGE,
         *session_macros(()),
+        *(
+            stored_rows(each.dataset.name, stored_columns(each.dataset), _no_rows(each.dataset))
+            for each in ready.values()
+        ),
+        *(revisions(each.dataset) for each in ready.values()),
+        *(each.view for each in ready.values()),
+        *_library(ready),
     ]
 
 
@@ -80,7 +126,7 @@ def clock(as_of: datetime | None) -> list[str]:
 def stored_rows(name: str, columns: Sequence[str], source: str) -> str:
     """The view of a table's stored rows over a FROM item."""
     listed = ", ".join(identifier(column) for column in columns)
-    return f"CREATE VIEW {STORED}.{identifier(name)} AS SELECT {listed} FROM {source}"
+    return f"CREATE OR REPLACE VIEW {STORED}.{identifier(name)} AS SELECT {listed} FROM {source}"
 
 
 def parquet(paths: Iterable[str], *, by_name: bool) -> str:
@@ -119,32 +165,73 @@ def lake_info(as_of: datetime | None, version: int, bound: Iterable[tuple[str, d
 
 def agent_views(datasets: Iterable[Dataset]) -> dict[str, str]:
     """The texts of sql/views, by dataset. Raises BadInput for a dataset without one."""
-    home = files("sql") / "views"
-    texts: dict[str, str] = {}
-    for dataset in datasets:
-        text = home / f"{dataset.name}.sql"
-        if not text.is_file():
-            raise BadInput("datasets", f"{dataset.name} has no view", f"write sql/views/{dataset.name}.sql")
-        texts[dataset.name] = text.read_text(encoding="utf-8")
-    return texts
+    known = installed()
+    if missing := [dataset.name for dataset in datasets if dataset.name not in known]:
+        raise BadInput("datasets", f"{missing[0]} has no view", f"write sql/views/{missing[0]}.sql")
+    return {dataset.name: known[dataset.name].view for dataset in datasets}
 
 
-def library(datasets: Iterable[Dataset]) -> list[str]:
-    """The texts of sql/macros that read datasets, as far as these suffice."""
-    general = session_macros(())
-    return [text for text in session_macros({dataset.name for dataset in datasets}) if text not in general]
+@cache
+def installed() -> dict[str, Ready]:
+    """This installation's datasets that have a view: what the zygote prepares."""
+    texts = {name: files("sql") / "views" / f"{name}.sql" for name in all_datasets()}
+    return {
+        name: Ready(all_datasets()[name], text.read_text(encoding="utf-8"))
+        for name, text in texts.items()
+        if text.is_file()
+    }
 
 
-def opening(binding: "Binding", views: Mapping[str, str], source: Callable[["Relation"], str]) -> list[str]:
-    """The statements of a delivered session after the prepared ones, in the order they depend on each other."""
+def fingerprint() -> bytes:
+    """Of everything the zygote prepares: two processes that agree on it can rely on each other's."""
+    return sha256("\0".join(prepared(installed())).encode()).digest()
+
+
+def opening(
+    binding: "Binding",
+    views: Mapping[str, str],
+    source: Callable[["Relation"], str],
+    ready: Mapping[str, Ready],
+) -> list[str]:
+    """The statements of a delivered session in a DuckDB prepared with `ready`, in their order."""
     rows, gap_rows = binding.relations[:-1], binding.relations[-1]
-    bound = [(relation.name, relation.watermark, relation.rows) for relation in rows]
+    bound = {dataset.name: Ready(dataset, views[dataset.name]) for dataset in binding.datasets}
+    kept = {name: each for name, each in bound.items() if ready.get(name) == each}
+    made = [each for name, each in bound.items() if name not in kept]
     return [
         *clock(binding.as_of),
+        *_without(ready, kept),
         *(stored_rows(relation.name, relation.columns, source(relation)) for relation in rows),
-        *(revisions(dataset) for dataset in binding.datasets),
+        *(revisions(each.dataset) for each in made),
         gaps(source(gap_rows)),
-        lake_info(binding.as_of, binding.snapshot.version, bound),
-        *(views[dataset.name] for dataset in binding.datasets),
-        *library(binding.datasets),
+        lake_info(
+            binding.as_of,
+            binding.snapshot.version,
+            [(relation.name, relation.watermark, relation.rows) for relation in rows],
+        ),
+        *(each.view for each in made),
+        *(text for text in _library(bound) if text not in _library(kept)),
     ]
+
+
+def _library(datasets: Collection[str]) -> list[str]:
+    general = session_macros(())
+    return [text for text in session_macros(datasets) if text not in general]
+
+
+def _without(ready: Mapping[str, Ready], kept: Collection[str]) -> list[str]:
+    unread = [text for text in _library(ready) if text not in _library(kept)]
+    macros = [found for text in unread for found in _MACRO.findall(text)]
+    unbound = [name for name in ready if name not in kept]
+    return [
+        *(f"DROP MACRO {'TABLE ' if table else ''}{name}" for name, table in macros),
+        *(f"DROP VIEW {identifier(name)}" for name in unbound),
+        *(f"DROP VIEW {identifier(name + '_revisions')}" for name in unbound),
+        *(f"DROP VIEW {STORED}.{identifier(name)}" for name in unbound),
+    ]
+
+
+def _no_rows(dataset: Dataset) -> str:
+    fields = (dataset.arrow_schema.field(name) for name in stored_columns(dataset))
+    typed = ", ".join(f"NULL::{_KINDS[field.type]} AS {identifier(field.name)}" for field in fields)
+    return f"(SELECT {typed} WHERE false)"

@@ -22,10 +22,10 @@ def main(descriptor: int) -> None:
     """Serve forks on this socket until the other side closes it."""
     # DuckDB and Arrow use these to hand data to Python, which never happens here; without them the start is shorter.
     sys.modules["numpy"] = sys.modules["pandas"] = None  # type: ignore[assignment]
-    from pitlake.session import child, engine, sandbox
+    from pitlake.session import child, engine, sandbox, statements
 
     sandbox.load_libraries()
-    connection = engine.connect()
+    connection = engine.connect(statements.installed())
     if len(os.listdir("/proc/self/task")) != 1:  # noqa: PTH208  nothing else of pathlib is loaded here
         sys.exit("a second thread: forks would not be copies")
     os.environ.clear()
@@ -36,7 +36,7 @@ def main(descriptor: int) -> None:
     gc.freeze()
     os.dup2(0, 2)  # nobody listens from here on
     with socket.socket(fileno=descriptor) as control:
-        control.sendall(SEPARATED if separated else NOT_SEPARATED)
+        control.sendall((SEPARATED if separated else NOT_SEPARATED) + statements.fingerprint())
         while channel := _next_channel(control):
             zygote = os.getpid()
             pid = os.fork()

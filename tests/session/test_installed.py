@@ -1,0 +1,79 @@
+"""The installation's own datasets: prepared once in the zygote, the same as if made for each session alone."""
+
+import pytest
+
+from pitlake.datasets import all_datasets
+from pitlake.errors import IsolationUnavailable, QueryFailed
+from pitlake.lake.manifest import Snapshot
+from pitlake.session import launcher, open_session, statements
+from pitlake.session.api import Catalogue
+from tests.session.toylake import T
+
+NAMES = [name for name, contract in all_datasets().items() if not contract.open_only]
+CHOICES = [None, ["news"], ["prices", "xbrl_facts"], []]
+CONTENTS = (
+    "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND NOT temporary ORDER BY ALL",
+    "SELECT function_name, parameters::VARCHAR FROM duckdb_functions() WHERE NOT internal ORDER BY ALL",
+)
+
+
+@pytest.fixture
+def bound(boundary):
+    opened = []
+
+    def open_it(**changes):
+        as_of = None if changes.get("open_mode") else T
+        opened.append(open_session(Snapshot(1), as_of, boundary=boundary, **changes))
+        return opened[-1]
+
+    yield open_it
+    for session in opened:
+        session.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_view_answers_over_an_empty_lake(bound, name):
+    session = bound()
+    for view in (name, f"{name}_revisions", f"lake.{name}"):
+        assert session.sql(f"SELECT * FROM {view}").rows() == []
+    assert session.sql(f"FROM {name}").columns == list(all_datasets()[name].agent_columns)
+
+
+@pytest.mark.parametrize("datasets", CHOICES, ids=str)
+def test_a_session_holds_what_was_chosen_however_it_was_prepared(bound, datasets):
+    ready, alone = (bound(datasets=datasets, isolation=each) for each in ("process", "in_process"))
+    for contents in CONTENTS:
+        assert ready.sql(contents).rows() == alone.sql(contents).rows()
+
+
+def test_open_mode_holds_the_outcomes_too(bound):
+    assert bound(open_mode=True).sql("FROM event_returns").rows() == []
+    with pytest.raises(QueryFailed, match="open mode only"):
+        bound().sql("FROM event_returns")
+
+
+def test_a_contract_other_than_the_installed_one_is_what_counts(bound):
+    news = all_datasets()["news"]
+    changed = Catalogue({"news": news}, {"news": "CREATE VIEW news AS SELECT 'mine' AS id FROM lake.news"})
+    session = bound(catalogue=changed)
+    assert session.sql("FROM news").columns == ["id"]
+    assert session.datasets == ("news",)
+
+
+def test_every_installed_dataset_has_a_view():
+    assert list(statements.installed()) == list(all_datasets())
+
+
+def test_macros_are_found_by_their_names(bound):
+    made = {name for text in statements._library(statements.installed()) for name, _ in statements._MACRO.findall(text)}
+    general = {name for text in statements.session_macros(()) for name, _ in statements._MACRO.findall(text)}
+    clock = {*statements._CLOCK, "as_of", "age"}
+    found = bound().sql("SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal").rows()
+    assert {name for (name,) in found} == made | general | clock
+
+
+def test_a_zygote_of_another_installation_is_refused(bound, monkeypatch):
+    monkeypatch.setattr(launcher, "_zygote", None)
+    monkeypatch.setattr(launcher, "fingerprint", lambda: b"x" * 32)
+    with pytest.raises(IsolationUnavailable, match="restart it"):
+        bound()
