@@ -79,7 +79,7 @@ def _record(violations: Violations, batch: pa.RecordBatch, codes: Codes, limit: 
             violations.codes[CODES[number]] = violations.codes.get(CODES[number], 0) + int(count)
     for row in np.flatnonzero(codes)[: SHOWN_ROWS - len(violations.rows)]:
         verdict = check_item(row_item(batch, row), limit.moment, f"row {start + row}")
-        detail = verdict.detail if verdict else ""
+        detail = verdict.detail if verdict else ""  # The bulk's word stands, should the two ever differ.
         violations.rows.append((int(start + row), CODES[codes[row] - 1], detail))
 
 

@@ -35,6 +35,7 @@ def codes(table, cutoff=CUTOFF, **options):
     found = judge(table, cutoff, **options)
     assert sum(found.codes.values()) == len(found.rows) <= SHOWN_ROWS
     assert bool(found) == bool(found.rows)
+    assert all(detail.startswith(f"row {row} ") for row, _, detail in found.rows)
     by_row = {row: code for row, code, _ in found.rows}
     return [by_row.get(row) for row in range(table.num_rows)]
 
@@ -160,6 +161,8 @@ TEXTS = {
     "2023-02-29T00:00:00Z": "PIT_INVALID_AVAILABLE_AT_FORMAT",
     "1900-02-29T00:00:00Z": "PIT_INVALID_AVAILABLE_AT_FORMAT",
     "2000-02-29T00:00:00Z": None,
+    "2024-02-00T00:00:00Z": "PIT_INVALID_AVAILABLE_AT_FORMAT",
+    "2024-00-01T00:00:00Z": "PIT_INVALID_AVAILABLE_AT_FORMAT",
     "2024-02-15T21:00:00.0000001Z": "PIT_INVALID_AVAILABLE_AT_FORMAT",
     "2024-02-15T21:00:00": "PIT_MISSING_TZ",
     "2024-02-15T21:00:00.123456": "PIT_MISSING_TZ",
@@ -265,6 +268,7 @@ INNER = pa.struct([("Daily_Stock", pa.int64())])
         ),
         (pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array(["{}", '{"daily_stock": 1}'])]), [1]),
         (pa.StructArray.from_arrays([pa.array(["x"]), pa.array(['{"daily_stock": 1}'])], ["a", "a"]), [0]),
+        (pa.StructArray.from_arrays([pa.array(['{"daily_stock": 1}']), pa.array(["x"])], ["a", "a"]), [0]),
         (pa.DictionaryArray.from_arrays(pa.array([1, None, 0]), pa.array(["x", '{"daily_stock": 1}'])), [0]),
         (pa.array([(1, 2, 3)], pa.month_day_nano_interval()), []),
         (pa.array([[1.0, 2.0]], pa.list_(pa.float32(), 2)), []),
@@ -350,6 +354,36 @@ def test_json_at_the_bottom_of_a_deep_type_is_found():
     assert codes(rows(2, deep=pa.array([value, []], kind))) == [FORBIDDEN, None]
 
 
+def test_levels_of_the_type_and_of_the_text_add_up():
+    kind, value = pa.string(), "[" * 185 + "]" * 185
+    for _ in range(20):
+        kind, value = pa.list_(kind), [value]
+    assert codes(rows(deep=pa.array([value], kind))) == [FORBIDDEN]
+
+
+def test_what_lies_under_a_null_is_not_there():
+    text, validity = b"2024-02-15T16:00:00-05:00", pa.py_buffer(b"\x00")
+    offsets = pa.array([0, len(text)], pa.int32()).buffers()[1]
+    nothing = pa.StringArray.from_buffers(1, offsets, pa.py_buffer(text), validity)
+    assert codes(rows(available_at=nothing)) == ["PIT_MISSING_AVAILABLE_AT"]
+    late = pa.array([micros(JUST_AFTER)]).buffers()[1]
+    stamp = pa.TimestampArray.from_buffers(UTC_MICROS, 1, [validity, late])
+    assert codes(rows(available_at=stamp)) == ["PIT_MISSING_AVAILABLE_AT"]
+
+
+def test_slices_of_every_column_are_read_where_they_begin():
+    deep = "[" * 250
+    table = rows(
+        4,
+        available_at=stamps(CUTOFF, CUTOFF, JUST_AFTER, CUTOFF),
+        available_at_source=pa.array(["edgar_accepted", "x", "edgar_accepted", "edgar_accepted"]),
+        note=pa.array(["[" + " " * 1000 + "]", "[]", "[]", deep]),
+    )
+    expected = [None, "PIT_INVALID_AVAILABLE_AT_SOURCE", "PIT_VIOLATION_GT_CUTOFF", FORBIDDEN]
+    for start in range(4):
+        assert codes(table[start:]) == expected[start:]
+
+
 def test_chunks_and_slices_keep_their_row_numbers():
     clean, bad = rows(3, note=pa.array(["a", "b", "c"])), rows(2, note=pa.array(["x", '{"daily_stock": 1}']))
     table = pa.concat_tables([clean, bad, clean[1:], bad])
@@ -360,10 +394,11 @@ def test_chunks_and_slices_keep_their_row_numbers():
 def test_every_bad_row_is_counted_and_the_first_are_named():
     count = 300_000
     values = np.full(count, micros(CUTOFF))
-    values[::2] += 1
+    values[-500:] += 1
     found = judge(rows(count, available_at=pa.array(values).cast(UTC_MICROS)), CUTOFF)
-    assert found.codes == {"PIT_VIOLATION_GT_CUTOFF": count // 2}
-    assert [row for row, _, _ in found.rows] == list(range(0, 2 * SHOWN_ROWS, 2))
+    assert found.codes == {"PIT_VIOLATION_GT_CUTOFF": 500}
+    assert [row for row, _, _ in found.rows] == list(range(count - 500, count - 500 + SHOWN_ROWS))
+    assert all(detail.startswith(f"row {row} ") for row, _, detail in found.rows)
 
 
 def test_details_name_places_and_never_values():
