@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that follow from the code: the data dictionary, the command line's reference, ownership.
+"""Writes the pages that follow from the code: data dictionary, queries, agents' skill, command line, ownership.
 
 `--check` writes nothing and fails when a page differs from its source or has none. Used by `make docs`, `make check`.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from pitlake import dictionary
+from pitlake import dictionary, guide
 from pitlake.cli import COMMANDS, cli, load
 from pitlake.datasets import all_datasets
 
@@ -24,6 +24,8 @@ def pages() -> dict[Path, str]:
     datasets = all_datasets()
     written = {Path(f"docs/datasets/{name}.md"): dictionary.page(dataset) for name, dataset in datasets.items()}
     written[Path("docs/datasets/README.md")] = dictionary.index(datasets.values())
+    written[Path("docs/queries.md")] = guide.queries_page()
+    written[Path(".claude/skills/lake-schema/SKILL.md")] = guide.skill()
     written[Path("docs/cli.md")] = command_line()
     written[Path("docs/ownership.md")] = ownership()
     return written

@@ -1,0 +1,112 @@
+"""The catalogue as pages: docs/queries.md for people, and the skill `lake-schema` for agents. Made from files alone.
+
+What datasets and queries are stands in their contracts and headers; these pages only lay it out. Called by the script
+that writes the generated pages.
+"""
+
+from collections.abc import Iterable
+
+from pitlake import catalogue
+from pitlake.catalogue import Parameter, Query
+from pitlake.datasets import all_datasets
+from pitlake.dictionary import shown, table
+
+TYPES_IN_WORDS = {
+    "ticker": "a ticker",
+    "text": "a text",
+    "texts": "a list of texts; on the command line with commas",
+    "int": "a whole number above 0",
+    "moment": "an instant with its offset, or a date, which means its start in New York",
+    "day": "a date, or an instant, which means its New York day",
+    "vector": "a list of numbers; on the command line as JSON",
+    "pairs": 'a JSON array of {"ticker": …, "at": instant}',
+}
+
+SKILL_FRONT = """---
+name: lake-schema
+description: >-
+  What the point-in-time lake holds and how to ask it: every dataset with its columns, every named query with its
+  parameters, and the rules of time. Read it before writing SQL against the lake, before choosing a query for pitlake
+  run or the run_query tool, or when an answer is empty or refused. It is no source of data itself.
+---
+"""
+
+SKILL_RULES = """# Asking the lake
+
+Everything is asked as of an instant T. What became public after T is not filtered out, it is not there; no wording of a
+question brings it back. Give T as an instant with its offset (`2024-02-15T16:00:00-05:00`); a date alone is refused.
+
+- Prefer a named query to SQL, `pitlake run NAME --as-of T` or the tool `run_query`. SQL is DuckDB's: `pitlake query --as-of T "…"`
+  or the tool `query`. Texts are searched with `pitlake search` or the tool `search`.
+- A dataset is a view of the newest revisions public at T. `<dataset>_revisions` has every one, `gaps` what could not become
+  a row, `lake_info` each dataset's watermark. `as_of()` and `now()` answer T.
+- Every row says when it became public (`available_at`) and what dates it (`available_at_source`). Select both or neither;
+  rows without them carry the newest instant that was read. Periods, ex-dates and fiscal dates never say when something
+  became public.
+- Select from `<dataset>_of(ticker)` instead of the view when you want one company of news, report_sections, exhibits,
+  qa_exchanges, xbrl_facts or prices: it is many times faster and gives the same rows.
+- An empty answer is a fact about T, not a failure: look at `gaps` before you conclude that something does not exist.
+- More rows than fit come in pages: ask again with `next_cursor` while `truncated` is true. End SQL with ORDER BY over a key.
+"""
+
+
+def queries_page() -> str:
+    """docs/queries.md."""
+    queries = catalogue.all_queries().values()
+    listed = [(f"[{query.name}](#{query.name})", query.agent, query.summary) for query in queries]
+    parts = [
+        "# Named queries",
+        "`pitlake run NAME --as-of T` runs one; `session.run(NAME, …)` and the MCP tool `run_query` do the same. Each is "
+        "a file in sql/queries, its values bound as parameters. Every answer starts with `available_at` and "
+        "`available_at_source`; what was not public at T is not in it.",
+        table(("query", "agent", "what"), listed),
+        "## Types of parameters",
+        table(("type", "what to give"), list(TYPES_IN_WORDS.items())),
+    ]
+    for query in queries:
+        parts += _query_section(query)
+    return "\n\n".join(parts) + "\n"
+
+
+def skill() -> str:
+    """.claude/skills/lake-schema/SKILL.md."""
+    parts = [SKILL_FRONT + SKILL_RULES.rstrip(), "## Datasets"]
+    for dataset in all_datasets().values():
+        columns = ", ".join(f"{one.name} {one.type}" for one in dataset.columns)
+        parts.append(
+            f"### {dataset.name}\n\n{dataset.summary} Key: {', '.join(dataset.key)}. Shown {shown(dataset)}.\n"
+            f"Public at: {dataset.availability}\n\n`{columns}`"
+        )
+    parts.append("## Named queries")
+    for query in catalogue.all_queries().values():
+        taken = ", ".join(map(_taken, query.parameters))
+        one_of = f" Exactly one of {' and '.join(query.one_of)}." if query.one_of else ""
+        gives = ", ".join(one.name for one in query.columns[len(catalogue.SYSTEM_COLUMNS) :])
+        parts.append(f"- **{query.name}**({taken}): {query.summary}{one_of} Gives {gives}.")
+    return "\n\n".join(parts).replace(".\n\n- **", ".\n- **") + "\n"
+
+
+def _query_section(query: Query) -> Iterable[str]:
+    yield f"## {query.name}"
+    yield f"{query.summary} Reads {', '.join(query.reads)}."
+    if query.one_of:
+        yield f"Takes exactly one of {' and '.join(query.one_of)}."
+    yield table(("parameter", "type", "needed", "meaning"), [_row(one) for one in query.parameters])
+    yield table(("column", "meaning"), [(one.name, one.meaning) for one in query.columns])
+
+
+def _row(parameter: Parameter) -> tuple[str, str, str, str]:
+    return parameter.name, parameter.type, _need(parameter), parameter.meaning
+
+
+def _need(parameter: Parameter) -> str:
+    if parameter.required:
+        return "yes"
+    return "no" if parameter.default is None else f"default {parameter.default}"
+
+
+def _taken(parameter: Parameter) -> str:
+    if parameter.required:
+        return f"{parameter.name} {parameter.type}"
+    default = "" if parameter.default is None else f" = {parameter.default}"
+    return f"[{parameter.name} {parameter.type}{default}]"

@@ -1,0 +1,46 @@
+"""The catalogue's pages: the agents' skill is a valid one, and nothing there is to ask about is left out."""
+
+from pathlib import Path
+
+import pytest
+from skills_ref.validator import validate
+
+from pitlake import catalogue, guide
+from pitlake.datasets import all_datasets
+from pitlake.parameters import TYPES
+
+ROOT = Path(__file__).resolve().parents[2]
+SKILL = ROOT / ".claude" / "skills" / "lake-schema"
+
+
+def test_the_skill_is_a_valid_agent_skill_of_a_readable_size():
+    assert validate(SKILL) == []
+    assert len((SKILL / "SKILL.md").read_text().splitlines()) < 500
+
+
+@pytest.mark.parametrize(
+    ("path", "page"), [("docs/queries.md", guide.queries_page), (".claude/skills/lake-schema/SKILL.md", guide.skill)]
+)
+def test_a_page_follows_its_source(path, page):
+    assert (ROOT / path).read_text() == page(), "run `make docs`"
+
+
+def test_nothing_there_is_to_ask_about_is_left_out():
+    skill, page = guide.skill(), guide.queries_page()
+    for dataset in all_datasets().values():
+        assert f"### {dataset.name}\n" in skill
+        assert all(column.name in skill for column in dataset.columns)
+    for query in catalogue.all_queries().values():
+        assert f"**{query.name}**" in skill
+        assert all(parameter.meaning in page for parameter in query.parameters)
+
+
+def test_every_type_of_parameter_is_explained():
+    assert guide.TYPES_IN_WORDS.keys() == TYPES.keys()
+
+
+def test_the_macros_the_skill_names_are_there():
+    made = " ".join(catalogue.session_macros(all_datasets()))
+    for name in ("news", "report_sections", "exhibits", "qa_exchanges", "xbrl_facts", "prices"):
+        assert name in guide.SKILL_RULES
+        assert f"CREATE MACRO {name}_of(wanted)" in made
