@@ -100,6 +100,11 @@ def evolve(admin: GraphAdmin, step: int = 1) -> None:
 
 def expectations() -> Iterator[Expectation]:
     """What a second extraction makes of it."""
+    yield from _overwritten()
+    yield from _arrived()
+
+
+def _overwritten() -> Iterator[Expectation]:
     yield revised(
         15,
         "an edited article is a revision at its update",
@@ -142,6 +147,10 @@ def expectations() -> Iterator[Expectation]:
         Revision({"mkt_cap": 2_126_950_000.0}, None),
         Revision({"mkt_cap": 2_500_000_000.0}, None),
     )
+
+
+def _arrived() -> Iterator[Expectation]:
+    """What was there all along, seen now: dated by its acceptance, not by its arrival."""
     late = _late_filing()
     yield row(
         35,

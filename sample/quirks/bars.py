@@ -10,14 +10,15 @@ from sample.shapes import Graph, Properties
 ODD_INDUSTRY = "ShellCompanies"
 BAD_DATE = "unknown"
 SUNDAY = date(2023, 10, 8)
-GOOD_FRIDAY = date(2024, 3, 29)
 
 
 def plant(graph: Graph) -> Iterator[Expectation]:
     """Plants and yields the outcomes."""
     yield from _calendar(graph)
     yield from _natural_bars()
-    yield from _planted_bars(graph)
+    yield from _split_bars()
+    _plant_bars(graph)
+    yield from _planted_bars()
     yield from _companies()
 
 
@@ -99,6 +100,7 @@ def _natural_bars() -> Iterator[Expectation]:
         "2023-11-24T21:00:00Z",
         "neo4j:Date:2023-11-24/HAS_PRICE/MarketIndex:SPY",
     )
+    yield absent(54, "a ticker without prices for ever", "prices", {"symbol": NEVER_PRICED})
     yield absent(22, "no bars on a day in the hole", "prices", {"date": date(2023, 10, 9)})
     yield row(
         27,
@@ -120,6 +122,10 @@ def _natural_bars() -> Iterator[Expectation]:
     yield absent(28, "a half-loaded day lacks the rest", "prices", _bar("XOM", date(2024, 8, 19)))
     yield absent(28, "a missing ticker is dropped for both days", "prices", _bar("FCX", date(2024, 2, 13)))
     yield absent(28, "a missing ticker is dropped for the next day too", "prices", _bar("FCX", date(2024, 2, 14)))
+
+
+def _split_bars() -> Iterator[Expectation]:
+    """The bars around a split: one stretch loaded after it, its neighbours before."""
     yield row(
         29,
         "a bar loaded after the split is on its basis",
@@ -144,11 +150,10 @@ def _natural_bars() -> Iterator[Expectation]:
         {"close": 110.2682},
         "2024-06-10T20:00:00Z",
     )
-    yield absent(54, "a ticker without prices for ever", "prices", {"symbol": NEVER_PRICED})
 
 
-def _planted_bars(graph: Graph) -> Iterator[Expectation]:
-    """Bars of an industry of ours, one oddity a day."""
+def _plant_bars(graph: Graph) -> None:
+    """Bars of an industry of ours, one oddity a day: a closed day, stamps bad, stray and missing, NaNs."""
     graph.merged("Industry", ODD_INDUSTRY, sector_id="FinancialServices", etf="QODD", name=ODD_INDUSTRY)
     graph.merged("Industry", "Unclassified", sector_id="FinancialServices", name="Unclassified")
     nan = float("nan")
@@ -162,23 +167,23 @@ def _planted_bars(graph: Graph) -> Iterator[Expectation]:
         "transactions": 40.0,
         "daily_return": 0.5,
     }
-    days: dict[str, tuple[str, Properties]] = {
-        "closed day": (GOOD_FRIDAY.isoformat(), {"timestamp": "2024-03-29 16:00:00-0400"}),
-        "bad stamp": ("2024-04-01", {"timestamp": "after the close"}),
-        "stray stamp": ("2024-04-02", {"timestamp": "2024-04-03 16:00:00-0400"}),
-        "no price": (
-            "2024-04-03",
-            {"timestamp": "2024-04-03 16:00:00-0400", "open": nan, "high": nan, "low": nan, "close": nan},
-        ),
-        "NaN vwap": ("2024-04-04", {"timestamp": "2024-04-04 16:00:00-0400", "vwap": nan}),
-        "no stamp": ("2024-07-03", {}),
+    no_price: Properties = dict.fromkeys(("open", "high", "low", "close"), nan)
+    changed: dict[str, Properties] = {
+        "2024-03-29": {"timestamp": "2024-03-29 16:00:00-0400"},
+        "2024-04-01": {"timestamp": "after the close"},
+        "2024-04-02": {"timestamp": "2024-04-03 16:00:00-0400"},
+        "2024-04-03": {"timestamp": "2024-04-03 16:00:00-0400"} | no_price,
+        "2024-04-04": {"timestamp": "2024-04-04 16:00:00-0400", "vwap": nan},
+        "2024-07-03": {},
     }
-    for day, changes in days.values():
+    for day, changes in changed.items():
         graph.edge(("Date", "HAS_PRICE", "Industry"), day, ODD_INDUSTRY, **(whole | changes))
     graph.edge(
         ("Date", "HAS_PRICE", "Industry"), "2024-04-01", "Unclassified", **whole, timestamp="2024-04-01 16:00:00-0400"
     )
 
+
+def _planted_bars() -> Iterator[Expectation]:
     def bar(day: str, node: str = ODD_INDUSTRY) -> str:
         return f"neo4j:Date:{day}/HAS_PRICE/Industry:{node}"
 

@@ -21,7 +21,9 @@ def plant(graph: Graph) -> Iterator[Expectation]:
     """Plants and yields the outcomes."""
     yield from _instants(graph)
     yield from _roles(graph)
+    yield from _only_referred_to(graph)
     yield from _sections(graph)
+    yield from _payloads(graph)
     yield from _exhibits(graph)
     yield from _parentless(graph)
     remerged = odd_filing(101, "8-K", at(date(2025, 4, 1), "16:05:10"), ("8.01",))
@@ -91,7 +93,7 @@ def _instants(graph: Graph) -> Iterator[Expectation]:
 
 
 def _roles(graph: Graph) -> Iterator[Expectation]:
-    """Filings without a primary filer: a subsidiary named first, a fallback text, no company at all."""
+    """Filings without a primary filer: a subsidiary named first, no company at all, and one that was lost."""
     subsidiary = [
         {"companyName": "FLORIDA POWER & LIGHT CO (Filer)", "cik": "37634"},
         {"companyName": "NEXTERA ENERGY INC (Filer)", "cik": "753308"},
@@ -109,6 +111,26 @@ def _roles(graph: Graph) -> Iterator[Expectation]:
         {"role": "referenced", "tickers": ["NEE"], "entities": subsidiary, "period_of_report": None},
         "2023-06-06T20:31:00Z",
     )
+    alone = odd_filing(3, "SC TO-I", at(date(2024, 4, 4), "9:05:00"))
+    add_report(graph, alone, cik=None, symbols="[]", items=None, xbrl_status=None)
+    yield row(
+        34,
+        "no company is linked at all",
+        "reports",
+        {"accession_no": alone.accession},
+        {"role": "none", "tickers": [], "ticker": None, "items": None},
+        "2024-04-04T13:05:00Z",
+    )
+    yield absent(
+        35,
+        "a filing that was lost: its absence proves nothing",
+        "reports",
+        {"ticker": "JPM", "form_type": "10-Q", "period_of_report": date(2024, 6, 30)},
+    )
+
+
+def _only_referred_to(graph: Graph) -> Iterator[Expectation]:
+    """A 10-K without a primary filer: nothing of it was parsed, there is only its text."""
     yearly = Filing(
         _NEXTERA,
         "10-K",
@@ -149,22 +171,6 @@ def _roles(graph: Graph) -> Iterator[Expectation]:
         "2023-02-17T21:59:00Z",
         no_data=True,
     )
-    alone = odd_filing(3, "SC TO-I", at(date(2024, 4, 4), "9:05:00"))
-    add_report(graph, alone, cik=None, symbols="[]", items=None, xbrl_status=None)
-    yield row(
-        34,
-        "no company is linked at all",
-        "reports",
-        {"accession_no": alone.accession},
-        {"role": "none", "tickers": [], "ticker": None, "items": None},
-        "2024-04-04T13:05:00Z",
-    )
-    yield absent(
-        35,
-        "a filing that was lost: its absence proves nothing",
-        "reports",
-        {"ticker": "JPM", "form_type": "10-Q", "period_of_report": date(2024, 6, 30)},
-    )
 
 
 def _sections(graph: Graph) -> Iterator[Expectation]:
@@ -202,6 +208,10 @@ def _sections(graph: Graph) -> Iterator[Expectation]:
         {"content_length": 1750, "section_name": "OtherEvents"},
         "2024-04-05T20:05:00Z",
     )
+
+
+def _payloads(graph: Graph) -> Iterator[Expectation]:
+    """JSON in strings, good and bad."""
     items = find(by_ticker("NVDA"), "8-K", date(2024, 4, 28))
     yield row(
         46,
@@ -225,6 +235,7 @@ def _sections(graph: Graph) -> Iterator[Expectation]:
         "items is unreadable",
         "2024-04-08T20:05:00Z",
     )
+    quarterly = find(by_ticker("NVDA"), "10-Q", date(2024, 4, 28))
     statement = f"{quarterly.accession}_StatementsOfIncome"
     yield row(
         50,

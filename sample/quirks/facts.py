@@ -31,7 +31,9 @@ def plant(graph: Graph) -> Iterator[Expectation]:
     yield from _precision(graph, filing)
     yield from _missing_edges(graph, filing)
     yield from _unfinished(graph)
+    yield from _unattached(graph)
     yield from _natural()
+    yield from _own_concepts()
 
 
 def key(filing: Filing, concept: str) -> Values:
@@ -140,7 +142,7 @@ def _missing_edges(graph: Graph, filing: Filing) -> Iterator[Expectation]:
 
 
 def _unfinished(graph: Graph) -> Iterator[Expectation]:
-    """Filings whose XBRL is not done, failed, is empty, has no filer, or has no report at all."""
+    """Filings whose XBRL is not done, failed, or is empty."""
     incomplete = "XBRL of the filing is not complete"
     add_report(graph, UNFINISHED, xbrl_status="PROCESSING")
     link_filer(graph, UNFINISHED)
@@ -180,6 +182,10 @@ def _unfinished(graph: Graph) -> Iterator[Expectation]:
         "2024-08-23T14:15:00Z",
         no_data=True,
     )
+
+
+def _unattached(graph: Graph) -> Iterator[Expectation]:
+    """Facts of a filing that is only referred to, and of a document without a filing."""
     referred = odd_filing(305, "10-Q/A", at(date(2024, 8, 26), "10:15:00"), end=_END)
     add_report(graph, referred, xbrl_status="COMPLETED", cik="")
     link_filer(graph, referred, "REFERENCED_IN")
@@ -235,6 +241,9 @@ def _natural() -> Iterator[Expectation]:
         {"period_end": date(2024, 2, 3)},
         "2024-03-22T21:41:08Z",
     )
+
+
+def _own_concepts() -> Iterator[Expectation]:
     for ticker, concept in (
         ("O", "us-gaap:OperatingLeaseLeaseIncome"),
         ("NEE", "us-gaap:RegulatedAndUnregulatedOperatingRevenue"),

@@ -27,6 +27,7 @@ def plant(graph: Graph) -> Iterator[Expectation]:
     yield from _axes(graph, filing)
     yield from _dual_filer(graph)
     yield from _restated()
+    yield from _many_of_one()
 
 
 def _document(graph: Graph, filing: Filing) -> Filing:
@@ -115,7 +116,7 @@ def _dual_filer(graph: Graph) -> Iterator[Expectation]:
 
 
 def _restated() -> Iterator[Expectation]:
-    macys, adm, nvidia = by_ticker("M"), by_ticker("ADM"), by_ticker("NVDA")
+    macys, adm = by_ticker("M"), by_ticker("ADM")
     first, second = (find(macys, "10-K", end) for end in (date(2024, 2, 3), date(2025, 2, 1)))
     yield revised(
         42,
@@ -151,7 +152,11 @@ def _restated() -> Iterator[Expectation]:
             "2024-11-18T12:02:19Z",
         ),
     )
-    filed = find(nvidia, "10-Q", date(2024, 4, 28))
+
+
+def _many_of_one() -> Iterator[Expectation]:
+    """One concept of one filing: the total, a segment, a year earlier."""
+    filed = find(by_ticker("NVDA"), "10-Q", date(2024, 4, 28))
     segment: Values = key(filed, REVENUES) | {"members": "nvda:ComputeMember"}
     yield row(
         42,
