@@ -36,18 +36,23 @@ SKILL_RULES = """# Asking the lake
 Everything is asked as of an instant T. What became public after T is not filtered out, it is not there; no wording of a
 question brings it back. Give T as an instant with its offset (`2024-02-15T16:00:00-05:00`); a date alone is refused.
 
-- Prefer a named query to SQL, `pitlake run NAME --as-of T` or the tool `run_query`. SQL is DuckDB's: `pitlake query --as-of T "…"`
-  or the tool `query`. Texts are searched with `pitlake search` or the tool `search`.
-- A dataset is a view of the newest revisions public at T. `<dataset>_revisions` has every one, `gaps` what could not become
-  a row, `lake_info` each dataset's watermark. `as_of()` and `now()` answer T.
-- Every row says when it became public (`available_at`) and what dates it (`available_at_source`). Select both or neither;
-  rows without them carry the newest instant that was read. Periods, ex-dates and fiscal dates never say when something
-  became public.
+- Prefer a named query to SQL: `pitlake run NAME --as-of T`, or the tool `run_query`. SQL is DuckDB's:
+  `pitlake query --as-of T "…"`, or the tool `query`. Texts are searched with `pitlake search` or the tool `search`.
+- A dataset is a view of the newest revisions public at T. `<dataset>_revisions` has every one, `gaps` what could not
+  become a row, `lake_info` each dataset's watermark. `as_of()` and `now()` answer T.
+- Every row says when it became public (`available_at`) and what dates it (`available_at_source`). Select both or
+  neither; rows without them carry the newest instant that was read. Periods, ex-dates and fiscal dates never say when
+  something became public.
 - Select from `<dataset>_of(ticker)` instead of the view when you want one company of news, report_sections, exhibits,
   qa_exchanges, xbrl_facts or prices: it is many times faster and gives the same rows.
 - An empty answer is a fact about T, not a failure: look at `gaps` before you conclude that something does not exist.
-- More rows than fit come in pages: ask again with `next_cursor` while `truncated` is true. End SQL with ORDER BY over a key.
+- More rows than fit come in pages: ask again with `next_cursor` while `truncated` is true. End SQL with ORDER BY over
+  a key.
 """
+
+QUERIES_RULES = """`pitlake run NAME --as-of T` runs one; `session.run(NAME, …)` and the MCP tool `run_query` do the same.
+Each is a file in sql/queries, its values bound as parameters. Every answer starts with `available_at` and
+`available_at_source`; what was not public at T is not in it."""
 
 
 def queries_page() -> str:
@@ -56,9 +61,7 @@ def queries_page() -> str:
     listed = [(f"[{query.name}](#{query.name})", query.agent, query.summary) for query in queries]
     parts = [
         "# Named queries",
-        "`pitlake run NAME --as-of T` runs one; `session.run(NAME, …)` and the MCP tool `run_query` do the same. Each is "
-        "a file in sql/queries, its values bound as parameters. Every answer starts with `available_at` and "
-        "`available_at_source`; what was not public at T is not in it.",
+        QUERIES_RULES,
         table(("query", "agent", "what"), listed),
         "## Types of parameters",
         table(("type", "what to give"), list(TYPES_IN_WORDS.items())),
