@@ -67,6 +67,7 @@ _SHORTEST_FORBIDDEN = min(map(len, FORBIDDEN_KEYS))
 _OPENER = re.compile(f'[{_UNSEEN_CLASS}]*[\\[{{"]')
 _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _ESCAPE = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_ESCAPES_IN_ESCAPES = 8
 _QUOTES = "\"'`“”‘’"
 _KEY_IN_BROKEN_JSON = re.compile(f"[{{,{_QUOTES}](?:{'|'.join(sorted(FORBIDDEN_KEYS))})[{_QUOTES}]?[:=]")
 _SHOWN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
@@ -226,7 +227,7 @@ def _shown(key: str) -> str:
 def json_inside(text: str) -> Any:
     """What the JSON in a string holds (objects as Pairs), None for plain text, an opaque object for what is refused.
 
-    Refused are texts nested deeper than MAX_DEPTH and broken JSON that spells a forbidden key.
+    Refused are texts nested deeper than MAX_DEPTH, and broken JSON that spells a forbidden key or hides in escapes.
     """
     opener = _OPENER.match(text)
     if opener is None:
@@ -257,9 +258,12 @@ def _nests_too_deep(text: str) -> bool:
 
 
 def _spells_a_forbidden_key(text: str) -> bool:
-    escaped = ""
-    while text != escaped:
+    for _ in range(_ESCAPES_IN_ESCAPES):
         escaped, text = text, _ESCAPE.sub(lambda escape: chr(int(escape.group(1), 16)), text)
+        if text == escaped:
+            break
+    else:
+        return True
     return _KEY_IN_BROKEN_JSON.search(_folded(text.replace("\\", ""))) is not None
 
 

@@ -207,6 +207,7 @@ HIDDEN = {
     "an unfinished object": '{"daily_stock": 1',
     "an escaped name in broken JSON": '{"daily\\u005fstock": 1,}',
     "an escaped escape in broken JSON": '{"daily\\u005cu005fstock": 1,}',
+    "escapes without end in broken JSON": "{" + "\\u005c" + "u005c" * 50_000,
     "a lone surrogate": '{"daily_stock\\ud800": 1}',
     "deep arrays": "[" * 10_000 + "]" * 10_000,
     "deep objects": '{"a":' * 10_000 + "1" + "}" * 10_000,
