@@ -1,0 +1,48 @@
+"""One measured figure, and how a run's figures are shown. Used by every bench module and the runner."""
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+Figure = dict[str, Any]
+
+
+def figure(
+    name: str, value: float, unit: str, *, baseline: str = "", ratio: float | None = None, aim: str = ""
+) -> Figure:
+    """A figure: what was measured, against which baseline, and the aim it is held to ("≥ 0.85" or "≤ 1.3")."""
+    return {"name": name, "value": value, "unit": unit, "baseline": baseline, "ratio": ratio, "aim": aim}
+
+
+def paired(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int) -> tuple[float, float, float]:
+    """Median wall seconds of two pieces of work done in turn, and the median of their ratios, ours ÷ theirs."""
+    mine, other = [], []
+    for _ in range(rounds):
+        mine.append(_seconds(ours))
+        other.append(_seconds(theirs))
+    ratios = [a / b for a, b in zip(mine, other, strict=True)]
+    return statistics.median(mine), statistics.median(other), statistics.median(ratios)
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    gc.collect()
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def show(figures: Iterable[Figure], title: str) -> None:
+    """Print figures as a table."""
+    table = Table(title=title, title_justify="left")
+    for column in ("what", "value", "unit", "ratio", "against", "aim"):
+        table.add_column(column, justify="right" if column in ("value", "ratio") else "left")
+    for one in figures:
+        ratio = "" if one.get("ratio") is None else f"{one['ratio']:.2f}"
+        value = f"{one['value']:,.3g}" if one["value"] < 1000 else f"{one['value']:,.0f}"
+        table.add_row(one["name"], value, one["unit"], ratio, str(one.get("baseline") or ""), str(one.get("aim") or ""))
+    Console(width=150).print(table)
