@@ -50,7 +50,7 @@ question brings it back. Give T as an instant with its offset (`2024-02-15T16:00
   a key.
 """
 
-QUERIES_RULES = """`pitlake run NAME --as-of T` runs one; `session.run(NAME, …)` and the MCP tool `run_query` do the same.
+QUERIES_RULES = """`pitlake run NAME --as-of T` runs one; so do `session.run(NAME, …)` and the MCP tool `run_query`.
 Each is a file in sql/queries, its values bound as parameters. Every answer starts with `available_at` and
 `available_at_source`; what was not public at T is not in it."""
 
