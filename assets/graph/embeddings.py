@@ -1,6 +1,5 @@
 """Dataset `embeddings`: the vectors on News and QAExchange nodes, dated as the texts they embed."""
 
-import math
 from typing import Any
 
 from assets.extraction import Contest, Extractor, Place, Record, RunFacts
@@ -34,6 +33,9 @@ MATCH (p:QAExchange)
 WHERE p.embedding IS NOT NULL AND NOT EXISTS { (:Transcript)-[:HAS_QA_EXCHANGE]->(p) }
 RETURN 'qa_exchange' AS kind, p.id AS node
 """
+
+
+LARGEST_FLOAT32 = 3.4e38
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -75,7 +77,7 @@ def vector(value: Any) -> list[float]:
 
 
 def _is_finite(number: Any) -> bool:
-    return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+    return isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= LARGEST_FLOAT32
 
 
 EXTRACTOR = Extractor(
