@@ -6,23 +6,25 @@ the rules; here the first failing rule of each row is found, counted and named. 
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pitlake.clock import instant, micros
+from pitlake.errors import BadInstant
 from pitlake.gate.hidden import Mask, hidden, valid
 from pitlake.gate.instants import read_texts, stamp_faults
 from pitlake.gate.plain import plain, row_item
-from pitlake.gate.rules import CODES, SOURCES, check_clock, check_item, is_forbidden_key
+from pitlake.gate.rules import CODES, SOURCES, check_clock, check_item, is_forbidden_key, is_instant
 
 Codes = npt.NDArray[np.uint8]
 
 SHOWN_ROWS = 100
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECOND = timedelta(microseconds=1)
 _BATCH = 131_072  # Rows whose columns still fit the processor's caches.
 _CODE = {code: number for number, code in enumerate(CODES, start=1)}
 _MISSING = _CODE["PIT_MISSING_AVAILABLE_AT"]
@@ -61,8 +63,7 @@ def judge(table: pa.Table, cutoff: datetime | None, json_columns: Collection[str
     `cutoff` is an aware datetime; None skips the cut-off alone. `json_columns` names columns whose texts are JSON
     nearly throughout: a hint for speed, without effect on verdicts. Raises BadInstant for a cut-off that is none.
     """
-    moment = None if cutoff is None else instant(cutoff, "cutoff")
-    limit = _Cutoff(moment, None if moment is None else micros(moment))
+    limit = _cutoff(cutoff)
     violations = Violations()
     start = 0
     for batch in table.to_batches(max_chunksize=_BATCH):
@@ -71,6 +72,18 @@ def judge(table: pa.Table, cutoff: datetime | None, json_columns: Collection[str
             _record(violations, batch, codes, limit, start)
         start += batch.num_rows
     return violations
+
+
+def _cutoff(cutoff: datetime | None) -> _Cutoff:
+    if cutoff is None:
+        return _Cutoff(None, None)
+    if not is_instant(cutoff):
+        raise BadInstant("cutoff", "naive", "not a datetime with a time zone")
+    count = int((cutoff - _EPOCH) // _MICROSECOND)
+    try:
+        return _Cutoff(_EPOCH + count * _MICROSECOND, count)
+    except OverflowError:
+        raise BadInstant("cutoff", "out_of_range", "outside the years 1 to 9999 in UTC") from None
 
 
 def _record(violations: Violations, batch: pa.RecordBatch, codes: Codes, limit: _Cutoff, start: int) -> None:

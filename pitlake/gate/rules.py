@@ -278,7 +278,7 @@ _DECODER = json.JSONDecoder(
 
 def check_item(item: Any, cutoff: datetime | None, place: str = "item") -> Verdict | None:
     """The first rule one data item breaks, or None. `cutoff` is an aware datetime; None skips the cut-off alone."""
-    if cutoff is not None and not _is_instant(cutoff):
+    if cutoff is not None and not is_instant(cutoff):
         return Verdict("PIT_INVALID_PIT", "the cut-off is no aware datetime")
     if not isinstance(item, dict):
         return Verdict("PIT_INVALID_ITEM_TYPE", f"{place} is not an object")
@@ -288,8 +288,9 @@ def check_item(item: Any, cutoff: datetime | None, place: str = "item") -> Verdi
     return check_clock(item.get("available_at"), item.get("available_at_source"), cutoff, place)
 
 
-def _is_instant(cutoff: Any) -> bool:
-    return isinstance(cutoff, datetime) and cutoff.utcoffset() is not None
+def is_instant(value: Any) -> bool:
+    """Whether a value is an aware datetime."""
+    return isinstance(value, datetime) and value.tzinfo is not None and value.utcoffset() is not None
 
 
 def _forbidden(place: str, path: str) -> Verdict:

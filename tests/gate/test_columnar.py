@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta, timezone
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -74,10 +75,22 @@ def test_an_empty_table_is_clean():
     assert not judge(pa.table({"daily_stock": pa.array([], pa.string())}), CUTOFF)
 
 
-@pytest.mark.parametrize("cutoff", [datetime.fromisoformat("2024-01-01"), "2024-01-01"])
-def test_a_cut_off_that_is_no_instant_is_refused_even_over_an_empty_table(cutoff):
-    with pytest.raises(BadInstant):
+BEYOND = datetime.max.replace(tzinfo=timezone(-timedelta(hours=5)))
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "fault"),
+    [(datetime.fromisoformat("2024-01-01"), "naive"), ("2024-01-01", "naive"), (BEYOND, "out_of_range")],
+)
+def test_a_cut_off_that_is_no_instant_is_refused_even_over_an_empty_table(cutoff, fault):
+    with pytest.raises(BadInstant) as caught:
         judge(pa.table({}), cutoff)
+    assert caught.value.fault == fault
+
+
+def test_a_cut_off_finer_than_the_lakes_instants_is_compared_exactly():
+    finer = pd.Timestamp(CUTOFF) + pd.Timedelta(999, "ns")
+    assert codes(rows(2, available_at=stamps(CUTOFF, JUST_AFTER)), finer) == [None, "PIT_VIOLATION_GT_CUTOFF"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import sys
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
+import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -104,7 +105,7 @@ def test_the_cut_off_itself_passes_and_a_microsecond_later_does_not(zone):
     assert code_of(rules.check_item(SOUND | {"available_at": later}, cutoff)) == "PIT_VIOLATION_GT_CUTOFF"
 
 
-@pytest.mark.parametrize("cutoff", [datetime.fromisoformat("2024-01-01"), PIT, 0, "now"])
+@pytest.mark.parametrize("cutoff", [datetime.fromisoformat("2024-01-01"), pd.NaT, PIT, 0, "now"])
 def test_a_cut_off_that_is_no_aware_datetime_refuses_everything(cutoff):
     assert code_of(rules.check_item(SOUND, cutoff)) == "PIT_INVALID_PIT"
 
