@@ -1,25 +1,28 @@
 -- reads: news, embeddings
 -- The articles nearest to a vector or a seed, of one company or all: cut to the company first, then ranked.
+-- Vectors are scored where they are read and go no further: a join would carry them, 12 kilobytes a row, along.
 CREATE MACRO nearest_news(embedding, seed, ticker_wanted, k) AS TABLE
 WITH
-    asked AS MATERIALIZED (SELECT search_vector(embedding, seed) AS asked),
-    scored AS MATERIALIZED (
-        SELECT
-            news.id,
-            greatest(news.available_at, stored.available_at) AS available_at,
-            search_similarity(stored.vector, asked) AS vector_score
-        FROM embeddings AS stored
-        JOIN news_of(ticker_wanted) AS news ON news.id = stored.id
-        CROSS JOIN asked
-        WHERE stored.kind = 'news' AND news.id IS DISTINCT FROM seed
-        QUALIFY row_number() OVER (PARTITION BY news.id ORDER BY vector_score DESC) = 1
+    asked AS MATERIALIZED (SELECT search_vector(embedding, seed) AS vector),
+    articles AS MATERIALIZED (SELECT id, ticker, available_at FROM news_of(ticker_wanted)),
+    others AS MATERIALIZED (
+        SELECT id FROM articles WHERE ticker_wanted::VARCHAR IS NOT NULL AND ticker IS DISTINCT FROM ticker_wanted
     ),
-    best AS (
-        SELECT *
-        FROM scored
-        WHERE search_near(vector_score, (SELECT max(vector_score) FROM scored))
-        ORDER BY vector_score DESC, id
-        LIMIT k
-    )
-SELECT best.available_at, news.available_at_source, news.id, title, channels, ticker, vector_score
-FROM best JOIN news_of(ticker_wanted) AS news ON news.id = best.id;
+    scores AS MATERIALIZED (
+        SELECT id, available_at, evidence, search_similarity(vector, (FROM asked)) AS vector_score
+        FROM lake.embeddings
+        WHERE kind = 'news' AND (ticker_wanted::VARCHAR IS NULL OR ticker = ticker_wanted)
+        UNION ALL
+        SELECT id, available_at, evidence, search_similarity(vector, (FROM asked))
+        FROM lake.embeddings
+        WHERE kind = 'news' AND ticker IS DISTINCT FROM ticker_wanted AND id IN (FROM others)
+    ),
+    scored AS MATERIALIZED (
+        SELECT id, greatest(articles.available_at, newest.available_at) AS available_at, vector_score
+        FROM newest_scores('scores') AS newest
+        JOIN articles USING (id)
+        WHERE id IS DISTINCT FROM seed
+    ),
+    best AS (FROM nearest_scores('scored', k))
+SELECT best.available_at, available_at_source, id, title, channels, ticker, vector_score
+FROM best JOIN news_of(ticker_wanted) USING (id);

@@ -20,3 +20,15 @@ CREATE MACRO search_near(score, best) AS
         WHEN best IS NULL THEN error('embedding: no stored vector has as many numbers')::BOOLEAN
         ELSE NOT isnan(score) AND (score >= 0.8 OR (best < 0.8 AND score >= 0.7))
     END;
+
+-- Of scored revisions the newest of each text.
+CREATE MACRO newest_scores(scores) AS TABLE
+FROM query_table(scores)
+QUALIFY row_number() OVER (PARTITION BY id ORDER BY available_at DESC, evidence DESC) = 1;
+
+-- The k best of the scores that count.
+CREATE MACRO nearest_scores(scored, k) AS TABLE
+FROM query_table(scored)
+WHERE search_near(vector_score, (SELECT max(vector_score) FROM query_table(scored)))
+ORDER BY vector_score DESC, id
+LIMIT k;
