@@ -82,12 +82,20 @@ def shown(
     if isinstance(report.outcome, Refusal):
         yield from checks
         raise dg.Failure(str(report.outcome), metadata=refusal_metadata(report.outcome), allow_retries=False)
+    whole = run_metadata(report, report.outcome)
     if dataset.partitioned:
-        for day, count in report.outcome.per_day.items():
-            if day in context.partition_keys:
-                rows = {"dagster/partition_row_count": count.published + count.unchanged}
-                context.add_asset_metadata(rows | vars(count), partition_key=day)
-    yield dg.MaterializeResult(metadata=run_metadata(report, report.outcome), check_results=checks)
+        _add_day_metadata(context, report.outcome, whole)
+    yield dg.MaterializeResult(metadata=None if dataset.partitioned else whole, check_results=checks)
+
+
+def _add_day_metadata(context: dg.AssetExecutionContext, published: Published, whole: dict[str, Any]) -> None:
+    """Each day's counts on its own partition; the run's on the last one alone, or a range would store it per day."""
+    last = max(context.partition_keys)
+    for day in context.partition_keys:
+        count = published.per_day[day]
+        if day == last or count.extracted:
+            rows = {"dagster/partition_row_count": count.published + count.unchanged}
+            context.add_asset_metadata(rows | vars(count) | (whole if day == last else {}), partition_key=day)
 
 
 def refusal_metadata(refusal: Refusal) -> dict[str, dg.MetadataValue]:

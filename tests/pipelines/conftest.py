@@ -1,5 +1,7 @@
 """What the tests of the wiring share: the toy asset materialised by Dagster itself, into a lake of its own."""
 
+from pathlib import Path
+
 import dagster as dg
 import pytest
 
@@ -46,3 +48,8 @@ def materialise(toy, lake, instance):
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return Path(__file__).resolve().parents[2]
