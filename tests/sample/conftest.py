@@ -1,9 +1,8 @@
-"""The sample world, generated once, and loaded once into an embedded server."""
+"""The sample world, generated once, and loaded once into a server of each kind."""
 
 import pytest
 
 from resources.graph.admin import GraphAdmin
-from resources.graph.embedded import embedded_graph
 from sample import world
 from sample.load import load_world
 
@@ -33,15 +32,13 @@ def edges(parts):
     return found
 
 
-@pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    with embedded_graph(tmp_path_factory.mktemp("graph")) as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
-def loaded(server):
+@pytest.fixture(scope="module")
+def loaded(graph_server):
     """An admin over the loaded world, what was written, and the progress that was told."""
     told = []
-    with GraphAdmin(server) as admin:
+    own = graph_server.kind == "arcadedb"
+    with GraphAdmin(graph_server.with_database("sample") if own else graph_server) as admin:
+        make_empty, leave = (admin.create_database, admin.drop_database) if own else (admin.wipe, admin.wipe)
+        make_empty()
         yield admin, load_world(admin, progress=lambda *step: told.append(step)), told
+        leave()

@@ -1,4 +1,4 @@
-"""Writing the world over Bolt, into an embedded server."""
+"""Writing the world over Bolt, into a server of each kind."""
 
 import math
 
