@@ -5,6 +5,7 @@ it and `graph` reads it. The embedded kind runs everywhere. The Neo4j kind must 
 elsewhere it runs where it can, and says why when it cannot.
 """
 
+import contextlib
 import itertools
 import os
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from resources.graph.neo4j_local import local_neo4j, server_jars, why_not
 from resources.graph.server import GraphServer
 
 _databases = itertools.count(1)
+_owned: set[str] = set()
 
 
 @pytest.fixture(scope="session", params=["embedded", pytest.param("neo4j", marks=pytest.mark.real_neo4j)])
@@ -32,15 +34,25 @@ def graph_server(request, tmp_path_factory) -> Iterator[GraphServer]:
 
 @pytest.fixture
 def graph_db(graph_server) -> Iterator[GraphServer]:
-    if graph_server.kind == "neo4j":
-        with GraphAdmin(graph_server) as admin:
-            admin.wipe()
-        yield graph_server
-        return
-    server = graph_server.with_database(f"test{next(_databases)}")
-    with GraphAdmin(server) as admin:
-        admin.create_database()
+    with own_database(graph_server) as server:
         yield server
+
+
+@contextlib.contextmanager
+def own_database(server: GraphServer) -> Iterator[GraphServer]:
+    """An empty database, for a fixture of any scope. Neo4j Community has one: two owners at once are an error."""
+    if server.kind == "neo4j":
+        assert server.uri not in _owned, "a fixture of a wider scope owns Neo4j's only database"
+        _owned.add(server.uri)
+        with GraphAdmin(server) as admin:
+            admin.wipe()
+        yield server
+        _owned.discard(server.uri)
+        return
+    mine = server.with_database(f"test{next(_databases)}")
+    with GraphAdmin(mine) as admin:
+        admin.create_database()
+        yield mine
         admin.drop_database()
 
 

@@ -53,7 +53,12 @@ class Graph:
         self._retry_seconds = retry_seconds
         with translated(self.address):
             self._driver = neo4j.GraphDatabase.driver(
-                uri, auth=auth, user_agent="pitlake", connection_timeout=15, notifications_min_severity="OFF"
+                uri,
+                auth=auth,
+                user_agent="pitlake",
+                connection_timeout=15,
+                connection_acquisition_timeout=30,
+                notifications_min_severity="OFF",
             )
         try:
             self._patiently(self._prove)

@@ -106,14 +106,13 @@ def lease(control: Path, launch: Callable[[], Launch], ready: Callable[[Lease], 
 def _spawn(control: Path, launch: Launch) -> Lease:
     ours, theirs = socket.socketpair()
     command = [sys.executable, "-I", "-S", str(_SUPERVISOR)]
-    with theirs, launch.log.with_suffix(".supervisor.log").open("wb") as log:
+    with theirs, launch.log.open("wb") as log:
         supervisor = subprocess.Popen(command, stdin=theirs.fileno(), stdout=log, stderr=log, start_new_session=True)
     _reap(supervisor)
     spec = {
         "control": str(control.resolve()),
         "command": launch.command,
         "cwd": str(launch.cwd),
-        "log": str(launch.log.resolve()),
         "info": launch.info,
         "grace": _GRACE_SECONDS,
     }

@@ -41,10 +41,9 @@ class GraphSettings:
     root: Path = _DEFAULT_ROOT
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.uri)
-        if "@" in parts.netloc:
+        if "@" in self.uri:
             raise BadInput("NEO4J_URI", "carries credentials", "put them into NEO4J_USERNAME and NEO4J_PASSWORD")
-        if self.uri and (parts.scheme not in SCHEMES or not parts.netloc):
+        if self.uri and not _is_address(self.uri):
             raise BadInput("NEO4J_URI", "is no graph address", "write for example bolt://host:7687 or neo4j+s://host")
         if self.uri and bool(self.username) != bool(self.password):
             raise BadInput("NEO4J_USERNAME", "user and password come together", "set both, or neither")
@@ -62,6 +61,14 @@ class GraphSettings:
             local=environ.get("PITLAKE_GRAPH", "") or "embedded",
             root=Path(environ.get("PITLAKE_GRAPH_ROOT", "") or _DEFAULT_ROOT),
         )
+
+
+def _is_address(uri: str) -> bool:
+    parts = urlsplit(uri)
+    try:
+        return parts.scheme in SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number
+        return False
 
 
 @contextlib.contextmanager

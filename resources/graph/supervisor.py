@@ -59,16 +59,13 @@ class Supervisor:
         self.ended = self._watch()
 
     def _start(self) -> "subprocess.Popen[bytes]":
-        with Path(self.spec["log"]).open("wb") as log:
-            return subprocess.Popen(
-                self.spec["command"],
-                cwd=self.spec["cwd"],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                pass_fds=(self.owner,),  # the lock is free only when the server itself is gone
-                preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509  no thread runs yet
-            )
+        return subprocess.Popen(
+            self.spec["command"],
+            cwd=self.spec["cwd"],
+            stdin=subprocess.DEVNULL,  # its output goes where ours goes: to the log
+            pass_fds=(self.owner,),  # the lock is free only when the server itself is gone
+            preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509  no thread runs yet
+        )
 
     def _watch(self) -> socket.socket:
         """Turn the server's end and a SIGTERM into a readable socket."""

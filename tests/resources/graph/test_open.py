@@ -48,6 +48,8 @@ def test_an_address_wins_over_a_local_server():
         ({"uri": f"bolt://user:{SECRET}@host"}, "NEO4J_URI: carries credentials"),
         ({"uri": f"http://{SECRET}"}, "NEO4J_URI: is no graph address"),
         ({"uri": SECRET}, "NEO4J_URI: is no graph address"),
+        ({"uri": "bolt://"}, "NEO4J_URI: is no graph address"),
+        ({"uri": f"bolt://host:{SECRET}"}, "NEO4J_URI: is no graph address"),
         ({"uri": "bolt://host", "username": "u"}, "NEO4J_USERNAME: user and password come together"),
         ({"uri": "bolt://host", "password": SECRET}, "NEO4J_USERNAME: user and password come together"),
         ({"local": "memgraph"}, "PITLAKE_GRAPH: 'memgraph' is no local server; choose from embedded, neo4j"),
