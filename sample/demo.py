@@ -4,57 +4,180 @@
 in the lake and asks. It owns `.pitlake/demo` and begins it anew each time. Progress goes to stderr, findings to stdout.
 """
 
+import os
+import shlex
 import shutil
 import sys
+import time
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from rich.console import Console
+from rich.table import Table
 
-from pitlake.errors import PitlakeError
+from pitlake.contract import GAP_TYPES
+from pitlake.datasets import all_datasets
+from pitlake.errors import IsolationUnavailable, PitlakeError
 from pitlake.lake.lake import Lake
-from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT
+from pitlake.session import Session, connect
+from resources.graph.admin import GraphAdmin
+from resources.graph.open import GraphSettings, graph_server
+from resources.graph.server import GraphServer
+from sample.load import load_world
+from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
+from sample.progress import Tick, finished, step
+from sample.world import part_count
 
-HOME = Path(".pitlake/demo")
+if TYPE_CHECKING:
+    import dagster as dg
+
+HOME = Path(".pitlake") / "demo"
 FIRST_DAY, LAST_DAY = "2023-01-01", "2025-06-30"
-EVENT_BATCH = {"DAGSTER_EVENT_BATCH_SIZE": "500", "DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS": "1"}
+ALL_DAYS = {"dagster/asset_partition_range_start": FIRST_DAY, "dagster/asset_partition_range_end": LAST_DAY}
+FAST_EVENTS = {"DAGSTER_EVENT_BATCH_SIZE": "500", "DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS": "1"}
+QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 WIDTH = 110
 
-progress = Console(stderr=True, highlight=False)
-out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDTH)
 
 
 def main() -> int:
-    """Run the demo and return the exit code."""
+    """Run the demo and return its exit code."""
+    started = time.monotonic()
+    home = HOME.absolute()
     try:
-        home = HOME.absolute()
         shutil.rmtree(home, ignore_errors=True)
         fill(home)
         lake = Lake(home / "lake")
-        show_contents(lake)
+        out.print(contents(lake))
         for demonstration in (DEMO_QUESTION, DEMO_RESTATEMENT):
-            show_answers(lake, demonstration)
-        show_next_steps(DEMO_QUESTION)
+            show(lake, demonstration)
     except PitlakeError as error:
-        progress.print(f"demo: {error}", style="red", markup=False)
+        print(f"demo: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        progress.print("demo: interrupted")
+        print("demo: interrupted", file=sys.stderr)
         return 130
+    show_next_steps(home)
+    finished(f"the demo took {time.monotonic() - started:.0f} s")
     return 0
 
 
 def fill(home: Path) -> None:
-    """The sample world in a graph of its own, and every dataset of it in a lake: one run over all days."""
-    with step("starting the embedded graph"):
-        from resources.graph.admin import GraphAdmin
-        from resources.graph.open import GraphSettings, graph_server
-        from sample.load import load_world
-        from sample.world import part_count
-
-        running = ExitStack()
-        server = running.enter_context(graph_server(GraphSettings(root=home / "graph")))
-    with running:
+    """The sample world in a graph of its own, and every dataset of it in a lake: one run over all its days."""
+    with ExitStack() as running:
+        with step("starting the embedded graph"):
+            server = running.enter_context(graph_server(GraphSettings(root=home / "graph")))
         with step("loading the sample world", of=part_count()) as tick, GraphAdmin(server) as admin:
-            loaded = load_world(admin, progress=lambda done, _total, name: tick(done, name))
-        say(f"{loaded.nodes:,} nodes and {loaded.edges:,} edges")
+            loaded = load_world(admin, progress=lambda done, _of, last: tick(done, last))
+        finished(f"{loaded.nodes:,} nodes, {loaded.edges:,} edges")
+        with step("starting Dagster"):
+            job, instance = wiring(server, home)
+        with step(f"publishing every dataset, {FIRST_DAY} to {LAST_DAY}, in one run", of=len(all_datasets())) as tick:
+            publish(job, instance, tick)
+
+
+def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.DagsterInstance"]:
+    """Dagster's job of every dataset, from the server into the lake, and an instance that keeps the run for the UI."""
+    import dagster as dg
+    from dagster._core.instance.ref import InstanceRef
+
+    from pipelines.definitions import build_definitions
+    from resources.graph.resource import GraphResource
+    from resources.lake import LakeResource
+
+    user, password = server.reader_auth or ("", "")
+    graph = GraphResource(uri=server.uri, username=user, password=password, database=server.database)
+    definitions = build_definitions(resources={"graph": graph, "lake": LakeResource(root=str(home / "lake"))})
+    (home / "dagster").mkdir(parents=True)
+    log = {"module": "resources.event_log", "class": "RangeEventLog", "config": {"base_dir": str(home / "dagster")}}
+    settings = {"event_log_storage": log, "telemetry": {"enabled": False}}
+    instance = dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(home / "dagster"), overrides=settings))
+    return definitions.resolve_implicit_global_asset_job_def(), instance
+
+
+def publish(job: "dg.JobDefinition", instance: "dg.DagsterInstance", tick: Tick) -> None:
+    """Run it. Raises PitlakeError naming the datasets that failed; what they would have published is not there."""
+    run_id, done = str(uuid4()), []
+
+    def heard(entry: "dg.EventLogEntry") -> None:
+        event = entry.dagster_event
+        if event is not None and event.is_step_success:
+            done.append(event.step_key)
+            tick(len(done), str(event.step_key))
+
+    os.environ.update(FAST_EVENTS)
+    instance.add_event_listener(run_id, heard)
+    outcome = job.execute_in_process(
+        run_config=QUIET, instance=instance, run_id=run_id, tags=ALL_DAYS, raise_on_error=False
+    )
+    if not outcome.success:
+        failures = [event for event in outcome.all_events if event.is_step_failure]
+        told = "; ".join(f"{event.step_key}: {event.step_failure_data.error_display_string}" for event in failures)
+        raise PitlakeError(f"the run failed ({told})")
+
+
+def contents(lake: Lake) -> Table:
+    """Per dataset: rows, gaps by type, and the lake version that published it."""
+    versions = {entry.dataset: entry.version for entry in reversed(list(lake.versions()))}
+    with asking(lake, as_of=None) as session:
+        rows = dict(session.sql("SELECT dataset, rows FROM lake_info ORDER BY dataset").rows())
+        counted = session.sql("SELECT dataset, gap_type, count(*) FROM gaps GROUP BY ALL").rows()
+    gaps = Counter({(dataset, kind): count for dataset, kind, count in counted})
+    table = Table("dataset", title=f"The lake at version {lake.head()}")
+    for column in ("rows", *GAP_TYPES, "lake version"):
+        table.add_column(column, justify="right")
+    for dataset, count in rows.items():
+        by_type = (f"{gaps[dataset, kind]:,}" for kind in GAP_TYPES)
+        table.add_row(dataset, f"{count:,}", *by_type, str(versions.get(dataset, "")))
+    totals = (f"{sum(gaps[dataset, kind] for dataset in rows):,}" for kind in GAP_TYPES)
+    table.add_section()
+    table.add_row("in all", f"{sum(rows.values()):,}", *totals, str(lake.head()))
+    return table
+
+
+def show(lake: Lake, demonstration: Demonstration) -> None:
+    """One question as of two instants. Raises PitlakeError if an answer is not what the sample's manifest says."""
+    out.print(f"\n{demonstration.title}", style="bold")
+    expected = {
+        demonstration.before: demonstration.answer_before,
+        demonstration.after: demonstration.answer_after,
+    }
+    for as_of, answer in expected.items():
+        with asking(lake, as_of) as session:
+            value, _, filing = session.sql(demonstration.sql).rows()[0]
+        out.print(f"  as of {as_of}  {value:>18,.0f}  from filing {filing}")
+        if value != answer:
+            raise PitlakeError(f"the manifest of the sample world expects {answer:,.0f} as of {as_of}")
+    out.print(f"  They differ because {demonstration.because}.")
+
+
+def asking(lake: Lake, as_of: str | None) -> Session:
+    """A session on the demo's lake: sealed, or in this process where the system cannot seal one."""
+    try:
+        return connect(as_of, lake=lake, open_mode=as_of is None)
+    except IsolationUnavailable as reason:
+        finished(str(reason))
+        return connect(as_of, lake=lake, open_mode=as_of is None, isolation="in_process")
+
+
+def show_next_steps(home: Path) -> None:
+    """What to type next."""
+    out.print("\nAsk it yourself", style="bold")
+    settings = {"PITLAKE_LAKE": home / "lake", "PITLAKE_GRAPH_ROOT": home / "graph", "DAGSTER_HOME": home / "dagster"}
+    command = Path(sys.executable).with_name("pitlake")
+    lines = [
+        f"export {' '.join(f'{name}={shlex.quote(str(value))}' for name, value in settings.items())}",
+        f'{command} query --as-of {DEMO_RESTATEMENT.after} "SELECT ticker, count(*) FROM reports GROUP BY ALL"',
+        f"{command} datasets",
+        "make ui",
+    ]
+    for line in lines:
+        out.print(f"  {line}", markup=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+"""What a person sees while the demo works: a bar at a terminal, plain lines elsewhere, always on stderr.
+
+Nothing here knows what is done. Called by the demo.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+Tick = Callable[[int, str], None]
+
+_console = Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def step(title: str, of: int | None = None) -> Iterator[Tick]:
+    """Show a step while the block lasts and its seconds afterwards. The block may tick: how many are done, the last."""
+    began = time.monotonic()
+    with _bar(title, of) if _console.is_terminal else _lines(title, of) as tick:
+        yield tick
+    finished(f"{title}: {time.monotonic() - began:.1f} s")
+
+
+def finished(line: str) -> None:
+    """A line that stays."""
+    print(line, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _bar(title: str, of: int | None) -> Iterator[Tick]:
+    columns = [SpinnerColumn(), TextColumn(title), *([BarColumn(), MofNCompleteColumn()] if of else [])]
+    with Progress(
+        *columns, TimeElapsedColumn(), TextColumn("{task.fields[last]}"), console=_console, transient=True
+    ) as bar:
+        task = bar.add_task(title, total=of, last="")
+        yield lambda done, last: bar.update(task, completed=done, last=last)
+
+
+@contextmanager
+def _lines(title: str, of: int | None) -> Iterator[Tick]:
+    finished(f"{title} …")
+    yield lambda done, last: finished(f"  {done} of {of}: {last}")
