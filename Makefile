@@ -10,7 +10,6 @@ BIN := .venv/bin
 SET_UP := .venv/.set-up
 STATE := $(CURDIR)/.pitlake
 WORKERS ?= 2
-PACKAGES := pitlake assets checks resources pipelines sample
 
 help: ## List what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

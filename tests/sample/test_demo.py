@@ -1,0 +1,79 @@
+"""What the demo shows and when it refuses to, on a small lake; the tests of the pipelines walk the whole road."""
+
+from dataclasses import replace
+
+import pytest
+
+from pitlake.errors import IsolationUnavailable, PitlakeError
+from pitlake.lake.lake import Lake
+from sample import demo
+from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
+from sample.progress import step
+from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
+
+COUNT = Demonstration(
+    title="Articles",
+    ticker="NOG",
+    concept="",
+    sql="SELECT count(*)::DOUBLE, NULL, coalesce(max(id), 'none') FROM news",
+    before=BEFORE,
+    after=AFTER,
+    answer_before=0.0,
+    answer_after=1.0,
+    because="one was written",
+)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    lake = Lake(tmp_path_factory.mktemp("demo") / "lake")
+    publish(lake, "run", [article(1, "Title", CREATED)])
+    return lake
+
+
+def test_contents_names_every_dataset_with_its_rows_and_version(lake):
+    table = demo.contents(lake)
+    cells = {column.header: list(column.cells) for column in table.columns}
+    news = cells["dataset"].index("news")
+    assert (cells["rows"][news], cells["lake version"][news]) == ("1", "1")
+    assert cells["rows"][-1] == "1"
+
+
+def test_a_question_is_asked_as_of_both_instants(lake, capsys):
+    demo.show(lake, COUNT)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[3] for line in lines[2:4]] == ["0", "1"]
+    assert "one was written" in lines[4]
+
+
+def test_a_wrong_answer_fails_the_demo(lake):
+    with pytest.raises(PitlakeError, match="manifest"):
+        demo.show(lake, replace(COUNT, answer_after=2.0))
+
+
+def test_a_system_without_a_seal_is_told_so(lake, monkeypatch, capsys):
+    sealed = demo.connect
+
+    def connect(as_of, *, isolation="process", **settings):
+        if isolation == "process":
+            raise IsolationUnavailable("no Landlock")
+        return sealed(as_of, isolation=isolation, **settings)
+
+    monkeypatch.setattr(demo, "connect", connect)
+    with demo.asking(lake, AFTER) as session:
+        assert session.sql("SELECT count(*) FROM news").rows() == [(1,)]
+    assert "no Landlock" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("question", [DEMO_QUESTION, DEMO_RESTATEMENT], ids=lambda question: question.ticker)
+def test_the_two_answers_of_a_question_differ(question):
+    assert question.before < question.after
+    assert question.answer_before != question.answer_after
+
+
+def test_a_step_says_what_is_done_and_how_long_it_took(capsys):
+    with step("working", of=2) as tick:
+        tick(1, "first")
+    said = capsys.readouterr().err.splitlines()
+    assert said[:2] == ["working …", "  1 of 2: first"]
+    assert said[2].startswith("working: ")
