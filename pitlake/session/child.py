@@ -42,7 +42,7 @@ def serve(descriptor: int, connection: duckdb.DuckDBPyConnection, separated: boo
         _open(end, connection, separated)
     except (sandbox.Unsealable, protocol.ProtocolError, OSError, duckdb.Error) as problem:
         failure = protocol.Failure(type(problem).__name__, str(problem))
-        end.send(END, protocol.end_of(protocol.Told(failure=failure)))
+        end.send(END, protocol.end_of(Told(0, failure=failure)))
         return
     Server(end, connection).run()
 
@@ -127,8 +127,8 @@ class Server:
         try:
             engine.load(self._connection, order["name"], pa.ipc.open_stream(body).read_all())
         except Exception as error:  # noqa: BLE001  the boundary: whatever an order raises is told, the session lives
-            return Told(failure=engine.failure(error))
-        return Told()
+            return Told(order["id"], failure=engine.failure(error))
+        return Told(order["id"])
 
     def _query(self, order: dict[str, Any]) -> Told:
         stateless = False
@@ -143,8 +143,8 @@ class Server:
                     writer.write_batch(batch)
             sink.flush()
         except Exception as error:  # noqa: BLE001  the same boundary
-            return Told(stateless=stateless, failure=engine.failure(error))
-        return Told(truncated=answer.truncated, stateless=stateless)
+            return Told(order["id"], stateless=stateless, failure=engine.failure(error))
+        return Told(order["id"], answer.truncated, stateless)
 
 
 class _Sink:

@@ -46,6 +46,7 @@ from pitlake.session.statements import Statements, installed, parquet
 OPEN_SECONDS = 60.0
 GRACE_SECONDS = 2.0
 """How long an interrupted query may take to stop before its process is killed."""
+_AGAIN_SECONDS = 0.2  # an interrupt may come before the query it is meant for has begun
 _KILLED = Failure("Killed", "the query did not stop", limit="seconds", fatal=True)
 _FRAME_BYTES = 1 << 20
 
@@ -142,6 +143,9 @@ class SealedProcess:
             told, stream, reason = self._await(cap, deadline)
         except ProtocolError as problem:
             raise self._lost(str(problem)) from None
+        except KeyboardInterrupt:
+            self._send_interrupt()
+            raise
         finally:
             self._running = False
         if told.failure is None:
@@ -151,28 +155,35 @@ class SealedProcess:
         raise Failed(told.failure, stateless=told.stateless, reason=reason)
 
     def _await(self, cap: int, deadline: float) -> tuple[Told, bytes, str]:
-        reason, received = "", 0
+        reason, give_up, received = "", deadline, 0
         parts: list[bytearray] = []
         while True:
             try:
                 kind, payload = self._channel.receive(_FRAME_BYTES, deadline)
             except (Late, KeyboardInterrupt) as stopped:
-                if reason:
-                    self.close()
-                    raise Failed(_KILLED, stateless=False) from None
-                reason = "seconds" if isinstance(stopped, Late) else "keyboard"
+                by_hand = isinstance(stopped, KeyboardInterrupt)
+                if reason and (by_hand or time.monotonic() >= give_up):
+                    raise self._killed(reason) from None
+                if not reason:
+                    reason, give_up = "keyboard" if by_hand else "seconds", time.monotonic() + GRACE_SECONDS
                 self._send_interrupt()
-                deadline = time.monotonic() + GRACE_SECONDS
+                deadline = min(give_up, time.monotonic() + _AGAIN_SECONDS)
                 continue
-            if kind == END:
-                break
-            received += len(payload)
-            if kind != DATA or received > cap:
+            if kind == DATA:
+                received += len(payload)
+                parts.append(payload)
+            elif kind == END and (told := tell(payload)).order == self._order:
+                if reason == "keyboard":
+                    raise KeyboardInterrupt
+                return told, b"".join(parts), reason
+            else:  # what is left of an order that was given up before its answer was read
+                received, parts = 0, []
+            if received > cap:
                 raise ProtocolError("the session sent more than was asked for")
-            parts.append(payload)
-        if reason == "keyboard":
-            raise KeyboardInterrupt
-        return tell(payload), b"".join(parts), reason
+
+    def _killed(self, reason: str) -> BaseException:
+        self.close()
+        return KeyboardInterrupt() if reason == "keyboard" else Failed(_KILLED, stateless=False)
 
     def _send_interrupt(self) -> None:
         with suppress(ProtocolError), self._sending:

@@ -26,6 +26,7 @@ READY, DATA, END, ACK = b"R", b"D", b"E", b"A"
 LIMITS = ("", "rows", "bytes", "seconds", "memory")
 FIRST_FILE = 300
 """Where the child puts the first of its files: above what it may have open itself."""
+_WHOLE = 1 << 15
 FILES_PER_FRAME = 128
 """Descriptors sent at once: the kernel takes at most 253, and the child must not run into FIRST_FILE."""
 
@@ -51,8 +52,9 @@ class Failure:
 
 @dataclass(frozen=True)
 class Told:
-    """How a query ended, as the child tells it. `stateless`: later answers can't depend on it."""
+    """How the order of this number ended, as the child tells it. `stateless`: later answers can't depend on it."""
 
+    order: int
     truncated: bool = False
     stateless: bool = False
     failure: Failure | None = None
@@ -85,16 +87,17 @@ def tell(payload: bytes | bytearray) -> Told:
     """The inverse of end_of, for a payload that need not be honest. Raises ProtocolError."""
     try:
         said = json.loads(payload)
-        truncated, stateless, failed = said["truncated"] is True, said["stateless"] is True, said["failure"]
+        order, truncated, stateless = int(said["order"]), said["truncated"] is True, said["stateless"] is True
+        failed = said["failure"]
         if failed is None:
-            return Told(truncated, stateless)
+            return Told(order, truncated, stateless)
         kind, message, limit = str(failed["kind"]), str(failed["message"]), str(failed["limit"])
         failure = Failure(kind, message, limit, fatal=failed["fatal"] is True)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         raise ProtocolError("the session's last word on a query can't be read") from None
     if limit not in LIMITS:
         raise ProtocolError("the session names a limit there is none of")
-    return Told(truncated, stateless, failure)
+    return Told(order, truncated, stateless, failure)
 
 
 class Channel:
@@ -104,13 +107,17 @@ class Channel:
         self._sock = sock
         self._kind: bytes | None = None
         self._buffer, self._filled = bytearray(HEADER.size), 0
+        self._torn = False
 
     def send(self, kind: bytes, payload: bytes | memoryview = b"", deadline: float | None = None) -> None:
-        """One frame."""
+        """One frame. A small one goes out whole or not at all; a large one that is cut off ends the conversation."""
+        if self._torn:
+            raise ProtocolError("an order was cut off")
         try:
             self._wait_at_most(deadline)
-            self._sock.sendall(HEADER.pack(kind, len(payload)))
-            self._sock.sendall(payload)
+            self._torn = len(payload) > _WHOLE
+            self._sock.sendall(b"".join((HEADER.pack(kind, len(payload)), payload)))
+            self._torn = False
         except TimeoutError:
             raise Late("the session does not read") from None
         except OSError as error:

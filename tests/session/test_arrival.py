@@ -76,9 +76,10 @@ def test_lists_of_bits_arrive():
         b"[]",
         b"{}",
         b"[" * 100_000,
-        b'{"truncated": true}',
-        b'{"truncated": false, "stateless": true, "failure": {"kind": 1}}',
-        b'{"truncated": false, "stateless": true, "failure": {"kind": "", "message": "", "limit": "x", "fatal": 0}}',
+        b'{"order": "x", "truncated": false, "stateless": false, "failure": null}',
+        b'{"order": 1, "truncated": true}',
+        b'{"order": 1, "truncated": false, "stateless": true, "failure": {"kind": 1}}',
+        b'{"order": 1, "truncated": 0, "stateless": 0, "failure": {"kind": "", "message": "", "limit": "x", "fatal": 0}}',
     ],
 )
 def test_a_last_word_out_of_order_is_refused(word):

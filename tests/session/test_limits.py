@@ -115,6 +115,22 @@ def test_ctrl_c_stops_the_query_and_not_the_session(ask):
     assert alive(session)
 
 
+def test_an_answer_given_up_on_is_not_taken_for_a_later_one(ask, monkeypatch):
+    session = ask()
+    with monkeypatch.context() as patched:
+        patched.setattr(session._backend, "_await", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            session.sql("SELECT 'given up' FROM range(100000)")
+    assert session.sql("SELECT 'asked for'").rows() == [("asked for",)]
+
+
+def test_an_order_that_was_cut_off_ends_the_session(ask, monkeypatch):
+    session = ask()
+    session._backend._channel._torn = True
+    with pytest.raises(SessionLost):
+        session.sql("SELECT 1")
+
+
 def test_another_thread_can_stop_a_query(ask, isolation):
     session = ask(isolation=isolation)
     timer = threading.Timer(0.3, session.interrupt)
