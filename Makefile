@@ -2,17 +2,22 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui bench check docs lock build up
+.PHONY: help demo test ui run bench truth attack check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 SET_UP := .venv/.set-up
-STATE := $(CURDIR)/.pitlake
 WORKERS ?= 2
+N ?= 10000
+ASSETS ?= group:graph and not key:companies
+
+DAGSTER_HOME ?= $(CURDIR)/.pitlake/dagster
+DG := mkdir -p "$(DAGSTER_HOME)" && cp dagster.yaml "$(DAGSTER_HOME)" && DAGSTER_HOME="$(DAGSTER_HOME)" \
+	DAGSTER_EVENT_BATCH_SIZE=500 DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS=1 $(BIN)/dg
 
 help: ## List what can be made.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(SET_UP): requirements.lock pyproject.toml scripts/set-up
 	@scripts/set-up
@@ -24,12 +29,20 @@ test: $(SET_UP) ## Run every test.
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS)
 
 ui: $(SET_UP) ## Open the Dagster user interface on http://127.0.0.1:3000.
-	@mkdir -p $(STATE)/dagster && cp dagster.yaml $(STATE)/dagster/dagster.yaml
-	@DAGSTER_HOME=$(STATE)/dagster DAGSTER_EVENT_BATCH_SIZE=500 DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS=1 \
-		$(BIN)/dg dev --workspace workspace.yaml
+	@$(DG) dev --workspace workspace.yaml
+
+run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (every dataset by day) in one run.
+	$(if $(DAYS),,$(error name the days: make run DAYS=2024-01-01...2024-12-31))
+	@$(DG) launch --assets "$(ASSETS)" --partition-range "$(DAYS)"
 
 bench: $(SET_UP) ## Measure extraction, gate, publish, sessions and backfills.
 	@$(BIN)/python -m bench
+
+truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at their instant.
+	@$(BIN)/python -m tests.wall.campaign truth --n $(N)
+
+attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
+	@$(BIN)/python -m tests.wall.campaign attack --n $(N)
 
 check: $(SET_UP) ## Lint, format, types, import direction, and generated pages against their sources.
 	@$(BIN)/ruff check .

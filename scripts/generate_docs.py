@@ -40,7 +40,10 @@ def command_line() -> str:
 
 
 def _help(command: click.Command, name: str) -> str:
-    context = click.Context(command, info_name=name, terminal_width=HELP_WIDTH, max_content_width=HELP_WIDTH)
+    width = {"terminal_width": HELP_WIDTH, "max_content_width": HELP_WIDTH}
+    context = click.Context(
+        command, info_name=name, help_option_names=cli.context_settings["help_option_names"], **width
+    )
     return f"```\n{command.get_help(context)}\n```"
 
 

@@ -9,6 +9,9 @@ import zipfile
 
 import pytest
 
+from pitlake.lake.lake import Lake
+from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
+
 
 @pytest.fixture(scope="module")
 def built(root, tmp_path_factory):
@@ -61,3 +64,16 @@ def test_the_installed_wheel_answers_outside_the_checkout(installed):
     described = pitlake(installed, "describe", "news")
     assert described.returncode == 0, described.stderr
     assert described.stdout.startswith("# news")
+
+
+def test_the_installed_wheel_asks_a_lake_as_of_an_instant(installed, tmp_path):
+    lake = Lake(tmp_path / "lake")
+    publish(lake, "run", [article(1, "Title", CREATED)])
+    counts = [
+        pitlake(
+            installed, "query", "--lake", str(lake.root), "--as-of", instant, "--format", "csv", "SELECT id FROM news"
+        )
+        for instant in (BEFORE, AFTER)
+    ]
+    assert [said.returncode for said in counts] == [0, 0], counts
+    assert [said.stdout for said in counts] == ["id\n", "id\nbzNews_1\n"]
