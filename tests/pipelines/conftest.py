@@ -10,6 +10,8 @@ from pipelines.partitions import DAYS
 from pitlake.lake.lake import Lake
 from resources.lake import LakeResource
 from resources.settings import ExtractionSettings
+from tests.graph_servers import _require_neo4j as require_neo4j
+from tests.story import Story, once, shared_folder, tell
 from tests.toys import TOY, ToyGraph, ToyResource
 
 
@@ -53,3 +55,11 @@ def materialise(toy, lake, instance):
 @pytest.fixture(scope="session")
 def root() -> Path:
     return Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session", params=["embedded", pytest.param("neo4j", marks=pytest.mark.real_neo4j)])
+def story(request, tmp_path_factory) -> Story:
+    if request.param == "neo4j":
+        require_neo4j()
+    root = shared_folder(tmp_path_factory) / "story" / request.param
+    return once(root / "told.json", lambda: tell(root, request.param))

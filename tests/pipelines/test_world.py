@@ -1,0 +1,105 @@
+"""The acceptance of extraction: what became of every planted quirk, and that nothing was lost, doubled or dated early.
+
+Runs on every kind of graph server. Each quirk is a test of its own, named by number, dataset and title.
+"""
+
+import pyarrow.parquet as pq
+import pytest
+
+from assets.graph import all_extractors
+from pitlake.datasets import get
+from sample.manifest import EVOLVED, EXPECTATIONS, NOT_PLANTED
+from sample.verdicts import Outcomes
+from tests.story import FIRST, WHOLE, began
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+DATASETS = sorted(all_extractors())
+
+
+@pytest.fixture(scope="session")
+def first(story):
+    return Outcomes(story.lake.snapshot(story.first_version), began(story.first_began))
+
+
+@pytest.fixture(scope="session")
+def third(story):
+    return Outcomes(story.lake.snapshot(story.third_version), began(story.first_began))
+
+
+def rows(story, table, version):
+    return sum(pq.ParquetFile(file.path).metadata.num_rows for file in story.lake.snapshot(version).files(table))
+
+
+@pytest.mark.parametrize("expectation", EXPECTATIONS, ids=lambda one: one.name)
+def test_quirk(first, expectation):
+    assert first.faults(expectation) == []
+
+
+@pytest.mark.parametrize("expectation", EVOLVED, ids=lambda one: one.name)
+def test_after_the_world_moved_on(third, expectation):
+    assert third.faults(expectation) == []
+
+
+def test_what_is_new_is_dated_by_the_run_that_saw_it(story):
+    older = Outcomes(story.lake.snapshot(story.third_version), began(story.third_began))
+    observed = [one for one in EVOLVED if one.revisions and one.revisions[-1].available_at is None]
+    assert observed
+    for one in observed:
+        faults = older.faults(one)
+        assert all("observation" in fault for fault in faults)
+        assert len(faults) == sum(revision.available_at is None for revision in one.revisions) - 1
+
+
+def test_every_quirk_of_the_source_is_planted_or_says_why_not():
+    planted = {one.quirk for one in (*EXPECTATIONS, *EVOLVED)}
+    assert planted | NOT_PLANTED.keys() >= set(range(1, 55))
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_record_of_the_source_was_met(story, name):
+    extracted = sum(counts[0] for counts in story.second_counts[name].values())
+    assert extracted == story.source_records[name]
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_nothing_is_lost_in_any_partition(story, name):
+    for day, (extracted, published, unchanged, gaps) in story.second_counts[name].items():
+        assert extracted == published + unchanged + gaps, day
+    if get(name).partitioned:
+        assert story.second_counts[name].keys() == {*(day.isoformat() for day in WHOLE), "undated"}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_a_second_run_publishes_nothing(story, name):
+    assert story.second_version == story.first_version
+    assert all(published == 0 for _, published, _, _ in story.second_counts[name].values())
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_what_is_unchanged_is_what_the_lake_holds(story, name):
+    unchanged, gaps = (sum(counts[at] for counts in story.second_counts[name].values()) for at in (2, 3))
+    repeats = unchanged - rows(story, name, story.first_version)
+    assert repeats == {"transcripts": 1, "qa_exchanges": 2, "prepared_remarks": 1, "embeddings": repeats}.get(name, 0)
+    assert gaps == rows(story, f"gaps/{name}", story.first_version)
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_day_of_the_range_is_materialised(story, name):
+    if get(name).partitioned:
+        assert story.first_days[name] == [day.isoformat() for day in WHOLE]
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_the_past_never_changes(story, name):
+    def stored(version):
+        return {file.path for file in story.lake.snapshot(version).files(name)}
+
+    assert stored(story.first_version) <= stored(story.third_version)
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_no_row_is_dated_before_the_first_day_or_after_it_was_observed(story, name):
+    for file in story.lake.snapshot().files(name):
+        table = pq.read_table(file.path, columns=["available_at", "observed_at"], partitioning=None)
+        pairs = zip(table["available_at"].to_pylist(), table["observed_at"].to_pylist(), strict=True)
+        assert all(FIRST.isoformat() <= available.isoformat() and available <= seen for available, seen in pairs)

@@ -1,0 +1,195 @@
+"""The sample world's story on a real graph server, told once a session and kind of server: load, extract everything
+through Dagster, read everything again, let the world move on, extract again. Tests read what came of it.
+
+Test processes share one story: the first to come tells it, the others wait for its last page.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets.factory import graph_asset
+from assets.graph import all_extractors
+from assets.runs import run_partitions
+from pipelines.partitions import DAYS
+from pitlake import clock
+from pitlake.lake.lake import Lake
+from resources.graph.admin import GraphAdmin
+from resources.graph.graph import Graph
+from resources.graph.open import GraphSettings, graph_server, open_graph
+from resources.graph.resource import GraphResource
+from resources.lake import LakeResource
+from resources.settings import ExtractionSettings
+from sample.evolve import evolve
+from sample.load import load_world
+
+FIRST, LAST = date(2023, 1, 1), date(2025, 6, 30)
+WHOLE = [FIRST + timedelta(days=offset) for offset in range((LAST - FIRST).days + 1)]
+TOUCHED = ("news", "reports", "dividends", "companies", "xbrl_facts")
+SETTINGS = Path(__file__).resolve().parents[1] / "dagster.yaml"
+
+# How many source records there are, counted another way than extraction counts them. $first bounds what has a day.
+COUNTS = {
+    "calendar": "MATCH (d:Date) RETURN count(d) AS n",
+    "companies": "MATCH (c:Company) RETURN count(c) AS n",
+    "dividends": "MATCH (v:Dividend) RETURN count(v) AS n",
+    "embeddings": """
+        MATCH (n) WHERE (n:News OR n:QAExchange) AND n.embedding IS NOT NULL AND NOT
+            (coalesce(n.created, '') STARTS WITH '202' AND n.created < $first AND coalesce(n.updated, '') < $first)
+        RETURN count(n) AS n""",
+    "event_returns": """
+        MATCH (n)-[i:INFLUENCES|PRIMARY_FILER|REFERENCED_IN]->()
+        WHERE (n:News OR n:Report OR n:Transcript)
+            AND NOT (coalesce(n.created, '') STARTS WITH '202' AND n.created < $first)
+        UNWIND keys(i) AS key
+        WITH key WHERE key =~ '(hourly|session|daily)_(stock|industry|sector|macro)'
+        RETURN count(key) AS n""",
+    "exhibits": "MATCH (s:ExhibitContent) RETURN count(s) AS n",
+    "filing_texts": "MATCH (s:FilingTextContent) RETURN count(s) AS n",
+    "financial_statements": "MATCH (s:FinancialStatementContent) RETURN count(s) AS n",
+    "news": """
+        MATCH (n:News) WHERE NOT
+            (coalesce(n.created, '') STARTS WITH '202' AND n.created < $first AND coalesce(n.updated, '') < $first)
+        RETURN count(n) AS n""",
+    "prepared_remarks": "MATCH (p:PreparedRemark) RETURN count(p) AS n",
+    "prices": "MATCH (:Date)-[p:HAS_PRICE]->() RETURN count(p) AS n",
+    "qa_exchanges": "MATCH (p:QAExchange) RETURN count(p) AS n",
+    "report_sections": "MATCH (s:ExtractedSectionContent) RETURN count(s) AS n",
+    "reports": "MATCH (r:Report) RETURN count(r) AS n",
+    "splits": "MATCH (v:Split) RETURN count(v) AS n",
+    "transcripts": "MATCH (t:Transcript) RETURN count(t) AS n",
+    "xbrl_facts": """
+        MATCH (f:Fact) RETURN count(f) AS n
+        UNION ALL
+        MATCH (r:Report) WHERE r.formType IN ['10-K', '10-K/A', '10-Q', '10-Q/A']
+            AND NOT EXISTS { (r)-[:HAS_XBRL]->(:XBRLNode)<-[:REPORTS]-(:Fact) }
+        RETURN count(r) AS n""",
+}
+
+
+@dataclass(frozen=True)
+class Story:
+    """What is left when it is told. Versions are the lake's after each run; instants are ISO text."""
+
+    kind: str
+    root: str
+    first_began: str
+    first_version: int
+    first_days: dict[str, list[str]]
+    second_version: int
+    second_counts: dict[str, dict[str, list[int]]]
+    source_records: dict[str, int]
+    third_began: str
+    third_version: int
+
+    @property
+    def lake(self) -> Lake:
+        """The lake all runs published into."""
+        return Lake(Path(self.root) / "lake")
+
+    @property
+    def settings(self) -> GraphSettings:
+        """Where the world is, as it was left."""
+        return GraphSettings(local=self.kind, root=Path(self.root) / "graph")
+
+    @contextlib.contextmanager
+    def graph(self) -> Iterator[Graph]:
+        """A door to the world as it was left."""
+        with open_graph(self.settings) as door:
+            yield door
+
+
+def once(page: Path, tell: Callable[[], Story]) -> Story:
+    """Tell it unless another process has; wait if one is at it."""
+    page.parent.mkdir(parents=True, exist_ok=True)
+    with page.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not page.exists():
+            page.write_text(json.dumps(asdict(tell())))
+    return Story(**json.loads(page.read_text()))
+
+
+def tell(root: Path, kind: str) -> Story:
+    """The story from its beginning. Takes a minute or two."""
+    lake = Lake(root / "lake")
+    settings = GraphSettings(local=kind, root=root / "graph")
+    with graph_server(settings) as server, GraphAdmin(server) as admin, open_graph(settings) as door:
+        load_world(admin)
+        first_began = clock.now()
+        first = materialise(root, kind, list(all_extractors()))
+        first_version = lake.head()
+        again = {name: _again(name, door, lake) for name in all_extractors()}
+        second_version = lake.head()
+        counted = {name: _count(door, cypher) for name, cypher in COUNTS.items()}
+        evolve(admin)
+        third_began = clock.now()
+        materialise(root, kind, TOUCHED)
+    return Story(
+        kind=kind,
+        root=str(root),
+        first_began=clock.iso(first_began),
+        first_version=first_version,
+        first_days=first,
+        second_version=second_version,
+        second_counts=again,
+        source_records=counted,
+        third_began=clock.iso(third_began),
+        third_version=lake.head(),
+    )
+
+
+def materialise(root: Path, kind: str, names: list[str] | tuple[str, ...]) -> dict[str, list[str]]:
+    """Every day of these datasets as one Dagster run. Returns the days Dagster holds for materialised."""
+    home = root / "dagster"
+    home.mkdir(exist_ok=True)
+    shutil.copy(SETTINGS, home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DAGSTER_HOME", str(home))
+        patch.setenv("DAGSTER_EVENT_BATCH_SIZE", "500")
+        patch.setenv("DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS", "1")
+        with dg.DagsterInstance.get() as instance:
+            result = dg.materialize(
+                [graph_asset(all_extractors()[name], DAYS) for name in names],
+                instance=instance,
+                resources={
+                    "graph": GraphResource(local=kind, root=str(root / "graph")),
+                    "lake": LakeResource(root=str(root / "lake")),
+                    "settings": ExtractionSettings(),
+                },
+                tags={
+                    "dagster/asset_partition_range_start": FIRST.isoformat(),
+                    "dagster/asset_partition_range_end": LAST.isoformat(),
+                },
+                run_config={"loggers": {"console": {"config": {"log_level": "ERROR"}}}},
+            )
+            assert result.success
+            return {name: sorted(instance.get_materialized_partitions(dg.AssetKey(name))) for name in names}
+
+
+def _again(name: str, door: Graph, lake: Lake) -> dict[str, list[int]]:
+    published = run_partitions(all_extractors()[name], WHOLE, door, lake, run_id="again")
+    return {day: list(vars(count).values()) for day, count in published.per_day.items()}
+
+
+def _count(door: Graph, cypher: str) -> int:
+    return sum(record["n"] for batch in door.stream(cypher, {"first": FIRST.isoformat()}) for record in batch)
+
+
+def shared_folder(tmp_path_factory) -> Path:
+    """The session's folder, one for all of its test processes."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+def began(text: str) -> datetime:
+    """An instant of the story."""
+    return clock.instant(text)
