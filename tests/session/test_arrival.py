@@ -79,7 +79,7 @@ def test_lists_of_bits_arrive():
         b'{"order": "x", "truncated": false, "stateless": false, "failure": null}',
         b'{"order": 1, "truncated": true}',
         b'{"order": 1, "truncated": false, "stateless": true, "failure": {"kind": 1}}',
-        b'{"order": 1, "truncated": 0, "stateless": 0, "failure": {"kind": "", "message": "", "limit": "x", "fatal": 0}}',
+        b'{"order": 1, "truncated": 0, "stateless": 0, "failure": {"kind": 1, "message": 1, "limit": "x", "fatal": 0}}',
     ],
 )
 def test_a_last_word_out_of_order_is_refused(word):

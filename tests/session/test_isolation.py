@@ -126,6 +126,7 @@ session.sql("SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(
     assert left == []
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_fork_of_the_opener_does_not_end_its_sessions(ask):
     session = ask()
     pid = os.fork()
