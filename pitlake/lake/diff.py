@@ -78,48 +78,50 @@ def new_gaps(staged: Staged, state: TableState) -> Positions:
         return as_numbers(sql.sql(first).to_arrow_table()["position"])
 
 
-def _against_newest(
-    staged: Staged,
-    state: TableState,
-    observed_at: datetime,
-    verdict: Verdict,
-) -> None:
-    dataset = staged.dataset
-    order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in dataset.revision_order)
-    query = f"""
-        SELECT s._position AS position, e.available_at <= $observed AS seen, e.available_at AS newest,
-            e.content_hash = s._hash AS same,
-            bool_or(same AND e.available_at = $observed) OVER (PARTITION BY s._position) AS stated
-        FROM staged s JOIN {reading(state.files)} e ON {_same_identity(dataset)}
-        QUALIFY row_number() OVER (PARTITION BY s._position ORDER BY seen DESC, {order}) = 1"""
-    found = _ask(query, staged, dataset.identity, observed_at)
-    position, seen, same, stated = (found[name].to_numpy() for name in ("position", "seen", "same", "stated"))
+def _against_newest(staged: Staged, state: TableState, observed_at: datetime, verdict: Verdict) -> None:
+    position, seen, newest, same, stated = _newest(staged, state, observed_at)
     unchanged = (seen & same) | stated
     verdict.known[position[unchanged]] = True
     at, observed = position[~unchanged], clock.micros(observed_at)
-    newest = np.where(seen, as_micros(found["newest"]), NEVER)[~unchanged]
+    before = np.where(seen, newest, NEVER)[~unchanged]
     dated = _revised_at(staged)[at]
-    proven = (dated > newest) & (dated <= observed)
+    proven = (dated > before) & (dated <= observed)
     verdict.available[at] = np.where(proven, np.maximum(dated, verdict.available[at]), observed)
     verdict.revised[at] = True
 
 
-def _against_history(
-    staged: Staged,
-    state: TableState,
-    observed_at: datetime,
-    verdict: Verdict,
-) -> None:
-    dataset = staged.dataset
+def _newest(staged: Staged, state: TableState, observed_at: datetime) -> list[Positions]:
+    """Per staged row with a known identity: its position, whether the lake had it as of the observation, the newest
+    revision's instant then, whether that is the same content, and whether this content is dated so already.
+    """
+    order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in staged.dataset.revision_order)
+    facts = """s._position AS position, e.available_at <= $observed AS seen, epoch_us(e.available_at) AS newest,
+        e.content_hash = s._hash AS same"""
+    joined = f"FROM staged s JOIN {reading(state.files)} e ON {_same_identity(staged.dataset)}"
+    every = f"SELECT {facts}, same AND e.available_at = $observed AS stated {joined}"
+    # A window over all rows costs more than the join; few identities have more than one revision.
+    only_newest = f"""
+        SELECT {facts}, bool_or(same AND e.available_at = $observed) OVER (PARTITION BY s._position) AS stated {joined}
+        QUALIFY row_number() OVER (PARTITION BY s._position ORDER BY seen DESC, {order}) = 1"""
+    names = staged.dataset.identity
+    found = _ask(every, staged, names, observed=observed_at)
+    revisions = np.bincount(found[0], minlength=staged.rows.num_rows)
+    if revisions.max(initial=0) <= 1:
+        return found
+    several = _ask(only_newest, staged, names, np.flatnonzero(revisions > 1), observed=observed_at)
+    single = revisions[found[0]] == 1
+    return [np.concatenate([one[single], more]) for one, more in zip(found, several, strict=True)]
+
+
+def _against_history(staged: Staged, state: TableState, observed_at: datetime, verdict: Verdict) -> None:
     query = f"""
         SELECT s._position AS position,
             bool_or(e.available_at = s.available_at) AS dated,
             bool_or(e.content_hash = s._hash AND (e.available_at = s.available_at
                 OR (e.available_at > s.available_at AND e.available_at = e.observed_at))) AS stated
-        FROM staged s JOIN {reading(state.files)} e ON {_same_identity(dataset)}
+        FROM staged s JOIN {reading(state.files)} e ON {_same_identity(staged.dataset)}
         GROUP BY s._position"""
-    found = _ask(query, staged, (*dataset.identity, "available_at"), observed_at)
-    position, dated, stated = (found[name].to_numpy() for name in ("position", "dated", "stated"))
+    position, dated, stated = _ask(query, staged, (*staged.dataset.identity, "available_at"))
     verdict.known[position[dated & stated]] = True
     changed = np.sort(position[dated & ~stated])
     hashes = pc.dictionary_encode(staged.content_hash.take(pa.array(changed))).combine_chunks().indices.to_numpy()
@@ -129,13 +131,17 @@ def _against_history(
     verdict.revised[changed] = True
 
 
-def _ask(query: str, staged: Staged, names: Iterable[str], observed_at: datetime) -> dict[str, pa.ChunkedArray]:
+def _ask(
+    query: str, staged: Staged, names: Iterable[str], only: Positions | None = None, **parameters: datetime
+) -> list[Positions]:
+    """The columns of a query over the staged rows (all, or `only` some), which it knows as `staged`."""
     table = staged.rows.select(list(names)).append_column("_hash", staged.content_hash)
     table = table.append_column("_position", pa.array(np.arange(table.num_rows)))
+    if only is not None:
+        table = table.take(pa.array(only))
     with calculator(staged=table) as sql:
-        parameters = {"observed": observed_at} if "$observed" in query else {}
         found = sql.sql(query, params=parameters).to_arrow_table()
-    return dict(zip(found.column_names, found.columns, strict=True))
+    return [as_numbers(column) for column in found.columns]
 
 
 def _revised_at(staged: Staged) -> Positions:

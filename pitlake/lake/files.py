@@ -20,7 +20,10 @@ from pitlake.lake.store import Store
 MONTH_COLUMN = "available_month"
 # DuckDB prunes by row group; at its own size one ticker of a month costs one group, not the file.
 ROW_GROUP_ROWS = 122_880
-UNIQUE_COLUMNS = frozenset({"content_hash", "evidence"})
+USELESS_BOUNDS = frozenset({"content_hash", "evidence"})
+SAMPLE_ROWS = 4_096
+MOST_DISTINCT = 0.8
+LONG_VALUE_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +74,34 @@ def write_file(store: Store, table: str, month: str, rows: pa.Table) -> NewFile:
 
 
 def write_parquet(rows: pa.Table, path: Path) -> None:
-    """Write one Parquet file the way the lake keeps all of them: zstd, DuckDB-sized row groups, no dictionary and no
-    compression where values never repeat.
+    """Write one Parquet file the way the lake keeps all of them: zstd, DuckDB-sized row groups, a dictionary only for
+    columns whose values repeat, and neither compression nor bounds where they are of no use.
     """
+    leaves = {
+        _leaf(field): name not in USELESS_BOUNDS for name, field in zip(rows.column_names, rows.schema, strict=True)
+    }
     pq.write_table(
         rows,
         path,
         row_group_size=ROW_GROUP_ROWS,
-        compression={name: "none" if name == "content_hash" else "zstd" for name in rows.column_names},
-        use_dictionary=[name for name in rows.column_names if name not in UNIQUE_COLUMNS],
-        write_statistics=[name for name in rows.column_names if name not in UNIQUE_COLUMNS],
+        compression={leaf: "none" if leaf == "content_hash" else "zstd" for leaf in leaves},
+        use_dictionary=[_leaf(field) for field in rows.schema if _repeats(rows[field.name])],
+        write_statistics=[leaf for leaf, bounded in leaves.items() if bounded],
     )
+
+
+def _leaf(field: pa.Field) -> str:
+    """The name of a column's values in Parquet."""
+    return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
+
+
+def _repeats(column: pa.ChunkedArray) -> bool:
+    """Whether values repeat enough for a dictionary to pay, told from a sample of the column; long texts never do."""
+    if column.nbytes > LONG_VALUE_BYTES * len(column):
+        return False
+    sample = column.take(pa.array(np.linspace(0, len(column) - 1, min(SAMPLE_ROWS, len(column)), dtype=np.int64)))
+    values = pc.list_flatten(sample) if pa.types.is_list(column.type) else sample
+    return bool(pc.count_distinct(values).as_py() <= MOST_DISTINCT * len(values))
 
 
 def floor_millis(moment: datetime) -> datetime:

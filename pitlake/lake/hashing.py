@@ -24,8 +24,9 @@ from pitlake.lake.parallel import in_blocks
 from pitlake.lake.query import calculator
 
 HASH_BYTES = 16
-# Above this mean length hashlib beats DuckDB: its per-row cost is paid back by the processor's SHA instructions.
+# hashlib is faster on long rows, having the processor's SHA instructions, and on few, which don't pay for a query.
 LONG_ROW_BYTES = 1_000
+FEW_ROWS = 2_000
 
 _LENGTH = np.dtype("<i4")
 _VALUE = np.dtype([("present", "u1"), ("value", "<i8")])
@@ -41,14 +42,14 @@ def content_hashes(table: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
 
 def _hash_block(block: pa.Table, _: int) -> pa.Array:
     encoded = encode_rows(block)
-    if encoded.nbytes > LONG_ROW_BYTES * len(encoded):
-        return _hash_long(encoded)
+    if len(encoded) < FEW_ROWS or encoded.nbytes > LONG_ROW_BYTES * len(encoded):
+        return _hash_each(encoded)
     with calculator(threads=1, block=pa.table({"row": encoded})) as sql:
         digests = sql.sql(f"SELECT unhex(left(sha256(row), {2 * HASH_BYTES})) AS hash FROM block").to_arrow_table()
     return digests["hash"].combine_chunks()
 
 
-def _hash_long(encoded: pa.LargeBinaryArray) -> pa.Array:
+def _hash_each(encoded: pa.LargeBinaryArray) -> pa.Array:
     _, offsets, data = encoded.buffers()
     stops = np.frombuffer(offsets, "<i8", len(encoded) + 1, encoded.offset * 8).tolist()
     content, sha256 = memoryview(data), hashlib.sha256

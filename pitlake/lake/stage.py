@@ -26,8 +26,9 @@ from pitlake import clock
 from pitlake.contract import INSTANT, Dataset
 from pitlake.errors import BadInput, CheckFailed, GateRefused
 from pitlake.gate.columnar import judge
-from pitlake.lake.hashing import content_hashes
+from pitlake.lake.hasher import Hasher
 from pitlake.lake.repeats import Positions, Repeats, as_micros, find_repeats
+from pitlake.lake.shelf import Shelf
 from pitlake.lake.store import Store
 
 STAGING = "_staging"
@@ -69,12 +70,12 @@ def staged_schema(dataset: Dataset) -> pa.Schema:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Staged:
     """All that one run staged for one dataset.
 
     `rows` and `gaps` are in partition order; `row_partition` and `gap_partition` index `partitions` (New York days as
-    YYYY-MM-DD, or "undated"). `extracted` counts the source records met per partition.
+    YYYY-MM-DD, or "undated"). `content_hash` is of `rows`; `extracted` counts the source records met per partition.
     """
 
     dataset: Dataset
@@ -82,14 +83,10 @@ class Staged:
     partitions: tuple[str, ...]
     rows: pa.Table
     row_partition: Positions
+    content_hash: pa.ChunkedArray
     gaps: pa.Table
     gap_partition: Positions
     extracted: dict[str, int]
-
-    @cached_property
-    def content_hash(self) -> pa.ChunkedArray:
-        """The content hash of every staged row."""
-        return content_hashes(self.rows, self.dataset.content_columns)
 
     @cached_property
     def repeats(self) -> Repeats:
@@ -115,9 +112,12 @@ class Stage:
                 "run_id", "not a name a folder can have", "use letters, digits, dots, dashes and underscores"
             )
         self.dataset, self.run_id = dataset, run_id
-        self._files: list[tuple[str, str, Path]] = []
-        self._extracted: dict[str, int] = {}
+        self._lock: int | None
         self._folder, self._lock = _claim(store.path(f"{STAGING}/{run_id}"), dataset.name)
+        self._rows = Shelf(self._folder, "rows", staged_schema(dataset))
+        self._gaps = Shelf(self._folder, "gaps", GAP_STAGED_SCHEMA)
+        self._hasher = Hasher(dataset.content_columns)
+        self._extracted: dict[str, int] = {}
 
     def add(self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[Gap] = (), *, extracted: int) -> None:
         """Stage what was extracted for a New York day (None: records without any date, or an unpartitioned dataset).
@@ -130,26 +130,41 @@ class Stage:
         partition = UNDATED if day is None else day.isoformat()
         self._extracted[partition] = self._extracted.get(partition, 0) + extracted
         if rows is not None and rows.num_rows:
-            self._write(partition, "rows", self._typed(rows))
+            typed = self._typed(rows)
+            self._hasher.put(partition, typed)
+            self._rows.put(partition, typed)
         listed = [gap.as_row() for gap in gaps]
         if listed:
-            self._write(partition, "gaps", pa.Table.from_pylist(listed, GAP_STAGED_SCHEMA))
+            self._gaps.put(partition, pa.Table.from_pylist(listed, GAP_STAGED_SCHEMA))
 
     def load(self) -> Staged:
         """Everything staged so far, mapped from disk, in partition order."""
         partitions = tuple(sorted(self._extracted))
-        rows, row_partition = self._read("rows", partitions, staged_schema(self.dataset))
-        gaps, gap_partition = self._read("gaps", partitions, GAP_STAGED_SCHEMA)
+        rows, row_partition = self._rows.read(partitions)
+        gaps, gap_partition = self._gaps.read(partitions)
         return Staged(
-            self.dataset, self.run_id, partitions, rows, row_partition, gaps, gap_partition, dict(self._extracted)
+            dataset=self.dataset,
+            run_id=self.run_id,
+            partitions=partitions,
+            rows=rows,
+            row_partition=row_partition,
+            content_hash=self._hasher.read(),
+            gaps=gaps,
+            gap_partition=gap_partition,
+            extracted=dict(self._extracted),
         )
 
     def close(self) -> None:
         """Throw the stage away."""
+        self._hasher.close()
+        self._rows.close()
+        self._gaps.close()
         shutil.rmtree(self._folder, ignore_errors=True)
         with suppress(OSError):
             self._folder.parent.rmdir()
-        os.close(self._lock)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def __enter__(self) -> Self:
         return self
@@ -168,19 +183,6 @@ class Stage:
             raise GateRefused(self.dataset.name, violations.codes)
         wrong = sorted({f"{f.name} {f.type}" for f in rows.schema} ^ {f"{f.name} {f.type}" for f in due})
         raise CheckFailed(self.dataset.name, "schema", {"columns": ", ".join(wrong) or "in another order"})
-
-    def _write(self, partition: str, kind: str, table: pa.Table) -> None:
-        path = self._folder / f"{partition}.{len(self._files):06d}.{kind}.arrow"
-        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table)
-        self._files.append((kind, partition, path))
-
-    def _read(self, kind: str, partitions: tuple[str, ...], schema: pa.Schema) -> tuple[pa.Table, Positions]:
-        tables, index = [schema.empty_table()], [np.empty(0, np.int64)]
-        for partition, path in sorted((partition, path) for wanted, partition, path in self._files if wanted == kind):
-            tables.append(pa.ipc.open_file(pa.memory_map(str(path))).read_all())
-            index.append(np.full(tables[-1].num_rows, partitions.index(partition)))
-        return pa.concat_tables(tables), np.concatenate(index)
 
 
 def remove_stale(store: Store) -> list[str]:

@@ -72,6 +72,12 @@ def test_a_content_that_comes_back_is_a_revision_too(lake):
     assert not publish(lake, [A], LATER + timedelta(days=2)).changed
 
 
+def test_contents_that_alternate_within_one_instant_are_kept_once_each(lake):
+    for text in "xyxyxy":
+        publish(lake, [A._replace(text=text)], SEEN)
+    assert sorted(told(lake)) == [("a", "x", NOON), ("a", "x", SEEN), ("a", "y", SEEN)]
+
+
 @pytest.mark.parametrize(
     ("revised", "available"),
     [(SEEN, SEEN), (NOON, LATER), (None, LATER), (LATER + timedelta(seconds=1), LATER), (LATER, LATER)],
