@@ -14,7 +14,7 @@ from tests.wall import statements
 from tests.wall.sealed import Sealed
 from tests.wall.worlds import CANARY, T, build, instants
 
-QUESTIONS_A_SESSION = 100
+QUESTIONS_A_SESSION = 250
 
 
 @dataclass

@@ -42,7 +42,7 @@ class World:
         return [file.path for file in self.snapshot.files(dataset)]
 
 
-def build(root: Path, future: int, *, past: int = 0, rows: int = 120, cut: datetime | None = None) -> World:
+def build(root: Path, future: int, *, past: int = 0, rows: int = 80, cut: datetime | None = None) -> World:
     """Write a world below `root`. `cut` leaves out every row after that instant, in the same files."""
     tables: dict[str, TableState] = {}
     for name in (*DATASETS, OPEN_ONLY):
