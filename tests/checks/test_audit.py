@@ -1,0 +1,71 @@
+"""The audit as asset checks: names that Dagster and the kernel agree on, severities, and findings without values."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import dagster as dg
+import pytest
+
+from assets.runs import attempt_partitions
+from checks.audit import BLOCKING, WARNINGS, check_results, check_specs
+from checks.warnings import MEASURES
+from pitlake.datasets import all_datasets
+from pitlake.lake.audit import CheckResult
+from pitlake.lake.lake import Lake
+from tests.toys import NOTES, TOY, ToyGraph, between
+
+
+@pytest.fixture
+def report(tmp_path):
+    toy = ToyGraph()
+    toy.write("a", "2024-03-10T12:00:00-04:00")
+    return attempt_partitions(TOY, between("2024-03-10", "2024-03-10"), toy, Lake(tmp_path / "lake"), run_id="r")
+
+
+def test_a_run_measures_exactly_the_checks_that_are_declared(report):
+    assert [check.name for check in report.checks] == [spec.name for spec in check_specs(NOTES)]
+
+
+def test_what_blocks_in_the_kernel_blocks_in_dagster(report):
+    blocking = {spec.name: spec.blocking for spec in check_specs(NOTES)}
+    assert {check.name: check.severity == "blocking" for check in report.checks} == blocking
+
+
+@pytest.mark.parametrize("name", all_datasets())
+def test_every_warning_of_a_contract_is_declared_and_measured(name):
+    for warning in all_datasets()[name].warnings:
+        assert warning in WARNINGS
+        assert warning in MEASURES
+
+
+def test_every_check_says_what_it_holds():
+    specs = check_specs(replace(NOTES, warnings=tuple(MEASURES)))
+    assert {spec.name for spec in specs} == BLOCKING.keys() | WARNINGS.keys()
+    assert all(spec.description.endswith(".") for spec in specs)
+
+
+def test_a_finding_is_shown_with_its_facts_and_where_to_look():
+    found = CheckResult(name="gate", passed=False, facts={"PIT_MISSING_TZ": 2, "why": "x"}, examples=("toy:a", "toy:b"))
+    (shown,) = check_results(NOTES, [found])
+    assert (shown.passed, shown.severity, shown.check_name) == (False, dg.AssetCheckSeverity.ERROR, "gate")
+    assert shown.metadata["PIT_MISSING_TZ"].value == 2
+    assert shown.metadata["examples"].value == "- `toy:a`\n- `toy:b`"
+
+
+def test_a_warning_does_not_look_like_an_error():
+    found = CheckResult(name="freshness", passed=False, severity="warning", facts={})
+    (shown,) = check_results(NOTES, [found])
+    assert shown.severity == dg.AssetCheckSeverity.WARN
+    assert "examples" not in shown.metadata
+
+
+def test_freshness_warns_of_old_news_only_where_a_contract_sets_a_limit(tmp_path):
+    toy = ToyGraph()
+    toy.write("a", "2024-03-10T12:00:00-04:00")
+    limited = replace(TOY, dataset=replace(NOTES, freshness=timedelta(days=3)))
+    for number, (extractor, passed) in enumerate(((TOY, True), (limited, False))):
+        lake = Lake(tmp_path / str(number))
+        report = attempt_partitions(extractor, between("2024-03-10", "2024-03-10"), toy, lake, run_id="r")
+        (freshness,) = (check for check in report.checks if check.name == "freshness")
+        assert freshness.passed is passed
+        assert lake.head() == 1

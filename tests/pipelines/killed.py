@@ -1,0 +1,60 @@
+"""A process that extracts into a lake and kills itself, as kill -9 would, at the n-th call of a named function.
+
+Started by test_kill.py as `python -m tests.pipelines.killed MODULE:FUNCTION CALLS LAKE [KIND ROOT]`.
+"""
+
+import os
+import signal
+import sys
+from functools import reduce
+from importlib import import_module
+from pathlib import Path
+
+from assets.graph import all_extractors
+from assets.runs import run_partitions
+from pitlake.lake.lake import Lake
+from resources.graph.open import GraphSettings, open_graph
+from tests.toys import OBSERVED, TOY, ToyGraph, between
+
+DAYS = between("2024-03-01", "2024-03-31")
+
+
+def notes(count: int) -> ToyGraph:
+    """That many notes, and one without a date."""
+    graph = ToyGraph()
+    for number in range(count):
+        graph.write(f"n{number:03}", f"2024-03-{1 + number % 28:02}T12:00:00-05:00", f'{{"v":{number}}}')
+    graph.write(f"undated, one of {count}", None)
+    return graph
+
+
+def kill_at(place: str, calls: int) -> None:
+    """Make the n-th call of a function the process's last."""
+    module, _, path = place.partition(":")
+    *owners, name = path.split(".")
+    owner = reduce(getattr, owners, import_module(module))
+    original, left = getattr(owner, name), [calls]
+
+    def deadly(*arguments, **named):
+        left[0] -= 1
+        if not left[0]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return original(*arguments, **named)
+
+    setattr(owner, name, deadly)
+
+
+def main(place: str, calls: str, lake: str, kind: str = "", root: str = "") -> None:
+    """Extract notes, or a year's prices from the server over that root."""
+    if not kind:
+        kill_at(place, int(calls))
+        run_partitions(TOY, DAYS, notes(100), Lake(lake), run_id="killed", observed_at=OBSERVED)
+        return
+    with open_graph(GraphSettings(local=kind, root=Path(root))) as door:
+        kill_at(place, int(calls))
+        year = between("2024-01-01", "2024-12-31")
+        run_partitions(all_extractors()["prices"], year, door, Lake(lake), run_id="killed", observed_at=OBSERVED)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,33 @@
+"""The settings that decide availability: read from the run, else the environment, and refused outside of a day."""
+
+from datetime import timedelta
+
+import pytest
+
+from pitlake.errors import BadInput
+from resources.lake import LakeResource
+from resources.settings import LAG_VARIABLE, ExtractionSettings
+
+
+def test_without_a_setting_there_is_no_lag(monkeypatch):
+    monkeypatch.delenv(LAG_VARIABLE, raising=False)
+    assert ExtractionSettings().publication_lag() == timedelta(0)
+
+
+def test_the_run_s_own_setting_comes_before_the_environment_s(monkeypatch):
+    monkeypatch.setenv(LAG_VARIABLE, "45")
+    assert ExtractionSettings().publication_lag() == timedelta(minutes=45)
+    assert ExtractionSettings(publication_lag_minutes=0).publication_lag() == timedelta(0)
+
+
+@pytest.mark.parametrize("text", ["-1", "1441", "half an hour", "30.5", "٣٠"])
+def test_a_lag_that_is_none_is_refused_by_name(monkeypatch, text):
+    monkeypatch.setenv(LAG_VARIABLE, text)
+    with pytest.raises(BadInput, match=LAG_VARIABLE):
+        ExtractionSettings().publication_lag()
+
+
+def test_the_lake_is_where_the_setting_or_the_environment_says(monkeypatch, tmp_path):
+    monkeypatch.setenv("PITLAKE_LAKE", str(tmp_path / "other"))
+    assert LakeResource().open().root == tmp_path / "other"
+    assert LakeResource(root=str(tmp_path / "one")).open().root == tmp_path / "one"
