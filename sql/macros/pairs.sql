@@ -1,5 +1,8 @@
 -- The (ticker, instant) pairs a caller asks about, numbered in their order. A pair after the as of is an error: what
 -- is public then is not here, and the newest row that is here would be passed off as it.
+--
+-- The pairs come from range(), whose number of rows is known when a query is planned: an unnested list counts as one
+-- row, and for one row an ASOF join is planned as a loop over all bars.
 
 CREATE MACRO asof_pairs(pairs) AS TABLE
 SELECT
@@ -10,6 +13,7 @@ SELECT
         ELSE pair.at
     END AS at
 FROM (
-    SELECT unnest(listed) AS pair, unnest(range(len(listed))) AS position
-    FROM (SELECT from_json(pairs::JSON, '[{"ticker": "VARCHAR", "at": "TIMESTAMPTZ"}]') AS listed)
+    SELECT position, listed[position + 1] AS pair
+    FROM range(json_array_length(pairs::JSON)::BIGINT) AS places (position),
+        (SELECT from_json(pairs::JSON, '[{"ticker": "VARCHAR", "at": "TIMESTAMPTZ"}]') AS listed)
 );

@@ -17,7 +17,7 @@
 WITH
     events AS MATERIALIZED (FROM asof_pairs($pairs)),
     known AS MATERIALIZED (
-        FROM asof_facts((SELECT list(ticker) FROM events), $concepts::VARCHAR[])
+        FROM asof_facts((SELECT list(DISTINCT ticker) FROM events), $concepts::VARCHAR[])
         WHERE $months::INTEGER IS NULL OR months IS NULL OR months = $months
     ),
     series AS (SELECT DISTINCT ticker, concept, unit, span FROM known)

@@ -14,7 +14,7 @@
 WITH
     events AS MATERIALIZED (FROM asof_pairs($pairs)),
     known AS MATERIALIZED (
-        FROM asof_facts((SELECT list(ticker) FROM events), $concepts::VARCHAR[])
+        FROM asof_facts((SELECT list(DISTINCT ticker) FROM events), $concepts::VARCHAR[])
         WHERE months IS NULL OR months = $months
     ),
     series AS (SELECT DISTINCT ticker, concept, unit, span FROM known),
@@ -41,7 +41,8 @@ WITH
         FROM values_by_series
         GROUP BY position
     ),
-    articles AS MATERIALIZED (FROM asof_news_counts((SELECT list(ticker) FROM events))),
+    bars AS MATERIALIZED (FROM asof_prices((SELECT list(DISTINCT ticker) FROM events))),
+    articles AS MATERIALIZED (FROM asof_news_counts((SELECT list(DISTINCT ticker) FROM events))),
     counts AS (
         SELECT
             events.position,
@@ -67,8 +68,7 @@ WITH
             facts.available_at_source AS facts_source,
             counts.available_at_source AS news_source
         FROM events
-        ASOF LEFT JOIN asof_prices((SELECT list(ticker) FROM events)) AS bar
-            ON bar.symbol = events.ticker AND events.at >= bar.available_at
+        ASOF LEFT JOIN bars AS bar ON bar.symbol = events.ticker AND events.at >= bar.available_at
         LEFT JOIN facts ON facts.position = events.position
         LEFT JOIN counts ON counts.position = events.position
     )

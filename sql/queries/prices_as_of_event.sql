@@ -10,7 +10,9 @@
 -- column low | Lowest price.
 -- column close | Last price.
 -- column volume | Traded shares.
-WITH events AS MATERIALIZED (FROM asof_pairs($pairs))
+WITH
+    events AS MATERIALIZED (FROM asof_pairs($pairs)),
+    bars AS MATERIALIZED (FROM asof_prices((SELECT list(DISTINCT ticker) FROM events)))
 SELECT
     coalesce(bar.available_at, events.at) AS available_at,
     coalesce(bar.available_at_source, 'time_series_timestamp') AS available_at_source,
@@ -23,6 +25,5 @@ SELECT
     bar.close,
     bar.volume
 FROM events
-ASOF LEFT JOIN asof_prices((SELECT list(ticker) FROM events)) AS bar
-    ON bar.symbol = events.ticker AND events.at >= bar.available_at
+ASOF LEFT JOIN bars AS bar ON bar.symbol = events.ticker AND events.at >= bar.available_at
 ORDER BY events.position
