@@ -86,7 +86,8 @@ class Dataset:
     key: natural key; views show, per key, the newest revision as of T. identity: the source record's identity, by
     which a record seen again is recognised (default: key). entity: the column files are sorted by, before
     available_at. revised_at: the column by which the source dates a changed content; "" means that a change is
-    available when observed. tiebreak: columns that order revisions of one key that became available at the same
+    available when observed, "available_at" that the source keeps its history: every instant of an identity is a
+    statement of its own. tiebreak: columns that order revisions of one key that became available at the same
     instant. freshness: how old the newest available_at may be on a trading day before a warning.
     """
 
@@ -127,6 +128,8 @@ class Dataset:
         self._refuse(not referred <= known, "an unknown column is referred to")
         dates = {column.name for column in self.columns if column.type == "instant"} | {"", "available_at"}
         self._refuse(self.revised_at not in dates, "revised_at is no instant")
+        instants = {"", "available_at", *(column.name for column in self.columns if column.type == "instant")}
+        self._refuse(self.revised_at not in instants, "revised_at names no instant")
         self._refuse(self.source_tag not in SOURCES, "the source tag is not one of the gate's")
         self._refuse(not all(column.meaning for column in self.columns), "a column has no meaning")
 

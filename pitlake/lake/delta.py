@@ -98,15 +98,18 @@ class DeltaTables:
         return latest + 1
 
     def _swap(self, delta: DeltaTable, table: str, schema: pa.Schema, actions: list[Any], note: str) -> None:
+        version = delta.version() + 1
         properties = CommitProperties(custom_metadata={"note": note}, max_commit_retries=0)
         try:
             delta.create_write_transaction(
                 actions, "append", Schema.from_arrow(_stored(schema)), [MONTH_COLUMN], commit_properties=properties
             )
-        except CommitFailedError:
-            raise LakeConflict(f"another writer committed to {table} first; nothing was published, run again") from None
+        except DeltaError as error:
+            if isinstance(error, CommitFailedError) and (self.latest(table) or 0) >= version:
+                raise LakeConflict(f"another writer committed to {table} first; nothing was published") from None
+            raise LakeError(f"Delta could not commit to {table}: {error}") from error
         log = self._store.path(f"{table_key(table)}/_delta_log")
-        self._store.sync(log / f"{delta.version() + 1:020d}.json", log)
+        self._store.sync(log / f"{version:020d}.json", log)
 
     def _prove(
         self, table: str, version: int, pinned: dict[str, DataFile], added: Sequence[NewFile], gone: set[str]

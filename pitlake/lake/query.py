@@ -11,6 +11,7 @@ from functools import cache
 import duckdb
 import pyarrow as pa
 
+from pitlake.errors import LakeError
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.parallel import workers
 
@@ -20,13 +21,15 @@ CONFIG = {"autoinstall_known_extensions": "false", "python_enable_replacements":
 @contextmanager
 def calculator(threads: int | None = None, **tables: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection that knows the given Arrow tables by name, closed at the end. It computes on so many threads
-    (default: all that are worth it).
+    (default: all that are worth it). Raises LakeError when a file can't be read.
     """
     connection = _instance(os.getpid(), threads or workers()).cursor()
     try:
         for name, table in tables.items():
             connection.register(name, table)
         yield connection
+    except duckdb.Error as error:
+        raise LakeError(f"the lake's files could not be read: {str(error).splitlines()[0]}") from error
     finally:
         connection.close()
 

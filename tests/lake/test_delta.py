@@ -1,12 +1,14 @@
 """The Delta tables below: a commit holds what it must or fails, and what no entry pins is undone by the next one."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from pitlake.errors import LakeConflict, PastChanged
-from pitlake.lake.delta import DeltaTables
+from pitlake.errors import LakeConflict, LakeError, PastChanged
+from pitlake.lake import Lake
+from pitlake.lake.delta import DeltaTables, _add
 from pitlake.lake.files import write_file
 from pitlake.lake.store import Store
 from tests.lake.world import TOY, Toy, publish, rows, utc
@@ -74,3 +76,29 @@ def test_states_are_the_same_from_many_versions_on_past_a_checkpoint(store, lake
         publish(lake, [Toy(str(number), "x", NOON + timedelta(minutes=number))], SEEN)
     fresh = DeltaTables(store)
     assert [len(fresh.state("toys", version).files) for version in (1, 19, 20, 21, 40, 46)] == [1, 19, 20, 21, 40, 46]
+
+
+def test_a_commit_that_fails_for_another_reason_is_no_conflict(store, lake):
+    tables, added = DeltaTables(store), new_file(store, lake)
+    opened = tables._open("toys")
+    log = lake.root / "tables" / "toys" / "_delta_log"
+    log.rename(log.with_name("away"))
+    log.write_bytes(b"no folder")
+    with pytest.raises(LakeError, match="could not commit to toys"):
+        tables._swap(opened, "toys", TOY.arrow_schema, [_add(added.name, added, False)], "")
+
+
+def test_a_lake_with_a_lost_data_file_says_so(lake):
+    publish(lake, [Toy("a", "x", NOON)], SEEN)
+    (file,) = lake.snapshot().files("toys")
+    Path(file.path).unlink()
+    with pytest.raises(LakeError, match="could not be read"):
+        publish(lake, [Toy("a", "y", NOON)], SEEN)
+
+
+def test_a_root_with_odd_characters_works_like_any_other(tmp_path):
+    lake = Lake(tmp_path / "a lake, 100% 'odd' ü=1 #?")
+    publish(lake, [Toy("a", "x", NOON)], SEEN)
+    publish(lake, [Toy("a", "y", NOON)], SEEN)
+    lake.compact(TOY, before="2025-01")
+    assert [row.text for row in rows(lake)] == ["x", "y"]
