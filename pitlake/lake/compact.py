@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pitlake.contract import Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
 from pitlake.lake.delta import DeltaTables, table_key, table_schema
-from pitlake.lake.files import NewFile, month_of_file, sorted_by, write_file
+from pitlake.lake.files import NewFile, month_of_file, sorted_by, take_rows, write_file
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.parallel import each
@@ -89,7 +89,7 @@ class Compactor:
         order = sorted_by(
             rows[dataset.entity if table == dataset.name else "partition"], as_micros(rows["available_at"])
         )
-        new = write_file(self._store, table_key(table), name, rows.take(pa.array(order)))
+        new = write_file(self._store, table_key(table), name, take_rows(rows, order))
         path = str(self._store.path(f"{table_key(table)}/{new.name}"))
         if self._digest(schema, [DataFile(path, new.rows, new.size, new.lo, new.hi)]) != self._digest(schema, files):
             raise PastChanged(

@@ -61,6 +61,17 @@ def sorted_by(entity: pa.ChunkedArray, available: Positions) -> Positions:
     return np.lexsort((since, ranks))
 
 
+def take_rows(table: pa.Table, positions: Positions) -> pa.Table:
+    """The rows at these positions, in that order; in pieces where a text column is too long for one Arrow array."""
+    try:
+        return table.take(pa.array(positions))
+    except pa.ArrowInvalid:
+        if len(positions) < 2:
+            raise
+        middle = len(positions) // 2
+        return pa.concat_tables([take_rows(table, positions[:middle]), take_rows(table, positions[middle:])])
+
+
 def write_file(store: Store, table: str, month: str, rows: pa.Table) -> NewFile:
     """Write rows (already in order) as one file of a table's month and force it to disk."""
     name = f"{MONTH_COLUMN}={month}/{uuid4().hex}.parquet"

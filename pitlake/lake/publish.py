@@ -20,7 +20,7 @@ from pitlake.errors import BadInput, LakeConflict, PastChanged
 from pitlake.lake.audit import CheckResult, audit, enforce, freshness, past_never_changes
 from pitlake.lake.delta import DeltaTables, table_key
 from pitlake.lake.diff import NewRows, new_gaps, new_rows
-from pitlake.lake.files import NewFile, sorted_by, write_file
+from pitlake.lake.files import NewFile, sorted_by, take_rows, write_file
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.parallel import each
 from pitlake.lake.repeats import Positions
@@ -171,14 +171,14 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
     def build(chosen: Positions) -> pa.Table:
         positions, available = rows.positions[chosen], rows.available[chosen]
         start, count = int(positions[0]), int(positions[-1] - positions[0]) + 1
-        part, inside = staged.rows.slice(start, count), pa.array(positions - start)
+        part, inside = staged.rows.slice(start, count), positions - start
         entity = part[staged.dataset.entity]
-        order = sorted_by(entity if count == len(positions) else entity.take(inside), available)
-        taken = part.take(inside.take(pa.array(order)))
+        order = sorted_by(entity if count == len(positions) else entity.take(pa.array(inside)), available)
+        taken = take_rows(part, inside[order])
         columns = dict(zip(taken.column_names, taken.columns, strict=True))
         columns[clock.AVAILABLE_AT] = _instants(available[order])
         columns[clock.OBSERVED_AT] = _instants(np.full(len(order), clock.micros(observed_at)))
-        columns["content_hash"] = staged.content_hash.slice(start, count).take(inside.take(pa.array(order)))
+        columns["content_hash"] = staged.content_hash.slice(start, count).take(pa.array(inside[order]))
         schema = staged.dataset.arrow_schema
         return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
 

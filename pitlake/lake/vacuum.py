@@ -50,7 +50,7 @@ def vacuum(
     """Remove what nothing needs. Raises LakeNotFound when a version to be kept never was."""
     entries = list(log.entries())
     kept = _kept(entries, keep) | {log.entry(version).version for version in keep_versions}
-    needs = {pin: _keys(store, tables, *pin) for entry in entries for pin in entry.tables.items()}
+    needs = {pin: _keys(store, tables, *pin) for pin in {pin for entry in entries for pin in entry.tables.items()}}
     shown = frozenset[str]().union(*needs.values())
     wanted = _newest_delta(store, tables, entries[0]).union(
         *(needs[pin] for entry in entries if entry.version in kept for pin in entry.tables.items())

@@ -1,0 +1,82 @@
+"""One Parquet file: its order, its bounds, how it is encoded, and texts too long for one Arrow array."""
+
+from datetime import timedelta
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pitlake.clock import from_micros
+from pitlake.lake.files import ceil_millis, floor_millis, sorted_by, take_rows, write_parquet
+
+entities = st.none() | st.text(max_size=3)
+micros = st.integers(-(2**55), 2**55)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(entities, micros), min_size=1, max_size=20))
+def test_rows_are_ordered_by_the_bytes_of_their_entity_then_by_instant(rows):
+    entity = pa.chunked_array([[name for name, _ in rows[:7]], [name for name, _ in rows[7:]]], pa.string())
+    order = sorted_by(entity, np.array([at for _, at in rows]))
+    key = lambda place: ((rows[place][0] or "").encode(), rows[place][0] is not None, rows[place][1])  # noqa: E731
+    assert [key(place) for place in order] == sorted(key(place) for place in range(len(rows)))
+
+
+@given(micros)
+def test_bounds_are_whole_milliseconds_around_the_instant(count):
+    moment = from_micros(count)
+    low, high = floor_millis(moment), ceil_millis(moment)
+    assert low <= moment <= high
+    assert (high - low) in (timedelta(0), timedelta(milliseconds=1))
+    assert low.microsecond % 1000 == high.microsecond % 1000 == 0
+
+
+@pytest.fixture
+def written(tmp_path):
+    names = [f"name {number % 10}" for number in range(200_000)]
+    rows = pa.table(
+        {
+            "name": names,
+            "id": [f"id {number}" for number in range(200_000)],
+            "names": [[name, None] for name in names],
+            "content_hash": pa.array([number.to_bytes(16, "big") for number in range(200_000)], pa.binary()),
+        }
+    )
+    write_parquet(rows, tmp_path / "a.parquet")
+    assert pq.read_table(tmp_path / "a.parquet").equals(rows)
+    return pq.read_metadata(tmp_path / "a.parquet")
+
+
+def test_values_get_a_dictionary_where_they_repeat_and_hashes_no_compression(written):
+    columns = {column.path_in_schema: column for column in map(written.row_group(0).column, range(4))}
+    dictionaries = {path: "RLE_DICTIONARY" in column.encodings for path, column in columns.items()}
+    assert dictionaries == {"name": True, "id": False, "names.list.element": True, "content_hash": False}
+    compression = {path: column.compression for path, column in columns.items()}
+    assert compression.pop("content_hash") == "UNCOMPRESSED"
+    assert set(compression.values()) == {"ZSTD"}
+    assert [path for path, column in columns.items() if not column.is_stats_set] == ["content_hash"]
+
+
+def test_row_groups_are_duckdbs_size(written):
+    assert [written.row_group(number).num_rows for number in range(written.num_row_groups)] == [122_880, 77_120]
+
+
+class Narrow:
+    """A table that holds at most two rows in one piece, as Arrow does with gigabytes of text."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def take(self, positions):
+        if len(positions) > 2:
+            raise pa.ArrowInvalid("offset overflow")
+        return self.rows.take(positions)
+
+
+def test_rows_too_long_for_one_array_are_taken_in_pieces():
+    rows = pa.table({"a": list(range(9))})
+    order = np.array([8, 0, 7, 1, 6])
+    assert take_rows(Narrow(rows), order)["a"].to_pylist() == [8, 0, 7, 1, 6]
