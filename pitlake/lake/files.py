@@ -62,14 +62,26 @@ def sorted_by(entity: pa.ChunkedArray, available: Positions) -> Positions:
 
 
 def take_rows(table: pa.Table, positions: Positions) -> pa.Table:
-    """The rows at these positions, in that order; in pieces where a text column is too long for one Arrow array."""
+    """The rows at these positions, in that order. Text of more than 2 GiB, too long for one Arrow array, comes in
+    several chunks.
+    """
     try:
         return table.take(pa.array(positions))
     except pa.ArrowInvalid:
+        wide = [
+            field.with_type(pa.large_string()) if pa.types.is_string(field.type) else field for field in table.schema
+        ]
+        return _take_narrow(table.cast(pa.schema(wide)), positions, table.schema)
+
+
+def _take_narrow(wide: pa.Table, positions: Positions, schema: pa.Schema) -> pa.Table:
+    try:
+        return wide.take(pa.array(positions)).cast(schema)
+    except pa.ArrowInvalid:
         if len(positions) < 2:
             raise
-        middle = len(positions) // 2
-        return pa.concat_tables([take_rows(table, positions[:middle]), take_rows(table, positions[middle:])])
+        halves = np.array_split(positions, 2)
+        return pa.concat_tables([_take_narrow(wide, half, schema) for half in halves])
 
 
 def write_file(store: Store, table: str, month: str, rows: pa.Table) -> NewFile:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pitlake.clock import from_micros
-from pitlake.lake.files import ceil_millis, floor_millis, sorted_by, take_rows, write_parquet
+from pitlake.lake.files import _take_narrow, ceil_millis, floor_millis, sorted_by, write_parquet
 
 entities = st.none() | st.text(max_size=3)
 micros = st.integers(-(2**55), 2**55)
@@ -64,19 +64,24 @@ def test_row_groups_are_duckdbs_size(written):
     assert [written.row_group(number).num_rows for number in range(written.num_row_groups)] == [122_880, 77_120]
 
 
-class Narrow:
-    """A table that holds at most two rows in one piece, as Arrow does with gigabytes of text."""
+class Long:
+    """A table of which two rows at most have text short enough for one Arrow array; really, that is 2 GiB."""
 
     def __init__(self, rows):
         self.rows = rows
+        self.schema = rows.schema
 
     def take(self, positions):
-        if len(positions) > 2:
+        return Long(self.rows.take(positions))
+
+    def cast(self, schema):
+        if self.rows.num_rows > 2:
             raise pa.ArrowInvalid("offset overflow")
-        return self.rows.take(positions)
+        return self.rows.cast(schema)
 
 
-def test_rows_too_long_for_one_array_are_taken_in_pieces():
-    rows = pa.table({"a": list(range(9))})
-    order = np.array([8, 0, 7, 1, 6])
-    assert take_rows(Narrow(rows), order)["a"].to_pylist() == [8, 0, 7, 1, 6]
+def test_text_too_long_for_one_array_is_taken_in_pieces_and_in_order():
+    rows = pa.table({"text": pa.array(list("abcdefghi"), pa.large_string())})
+    schema = pa.schema({"text": pa.string()})
+    taken = _take_narrow(Long(rows), np.array([8, 0, 7, 1, 6]), schema)
+    assert (taken.schema, taken["text"].to_pylist()) == (schema, list("iahbg"))
