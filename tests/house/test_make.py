@@ -31,6 +31,12 @@ def test_continuous_integration_runs_the_readme_test_command(root):
     assert (root / ".ci/run").read_text().rstrip().endswith("exec make test")
 
 
+def test_a_run_without_days_says_what_to_type(root):
+    outcome = make(root, "-n", "run")
+    assert outcome.returncode != 0
+    assert "make run DAYS=" in outcome.stderr
+
+
 def test_a_python_that_does_not_suit_is_refused_with_the_next_step(root, tmp_path):
     shutil.copytree(root / "scripts", tmp_path / "scripts")
     outcome = subprocess.run(
