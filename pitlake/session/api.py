@@ -133,9 +133,13 @@ class Session:
     def run(self, name: str, /, **values: Any) -> Result:
         """Run a query of the catalogue by name, such as run("news_latest", ticker="NOG"). See pitlake.catalogue.
 
-        Raises BadInput for an unknown query or values it does not take, and what `sql` raises.
+        Raises BadInput for an unknown query, values it does not take or unbound datasets, and what `sql` raises.
         """
         query = queries.get(name)
+        if missing := sorted(set(query.reads).difference(self.datasets)):
+            raise BadInput(
+                "datasets", f"{name} reads {', '.join(missing)}, which is not bound", "open with it, or with all"
+            )
         return self.sql(query.sql, query.bind(values))
 
     def load(self, name: str, rows: "Rows") -> None:

@@ -1,0 +1,50 @@
+"""Session.run: named queries in Python, with their values checked and their answers in any form."""
+
+import pytest
+
+import pitlake
+from pitlake.errors import BadInput
+from tests.doors.conftest import AS_OF
+
+
+@pytest.fixture
+def session(lake):
+    with pitlake.connect(AS_OF, lake=lake) as opened:
+        yield opened
+
+
+def test_a_named_query_answers_as_its_sql_does(session):
+    from pitlake import catalogue
+
+    query = catalogue.get("news_latest")
+    asked = session.run("news_latest", ticker="nog", limit=3)
+    assert asked.arrow() == session.sql(query.sql, query.bind({"ticker": "NOG", "limit": 3})).arrow()
+    assert list(asked.df().columns) == [field.name for field in query.columns]
+
+
+def test_a_panel_takes_pairs_as_a_frame_gives_them(session):
+    frame = session.sql("SELECT 'NOG' AS ticker, TIMESTAMPTZ '2024-03-01 00:00:00+00' AS at").df()
+    pairs = list(zip(frame.ticker, frame["at"], strict=True))
+    (row,) = session.run("panel", pairs=pairs, concepts=["us-gaap:Revenues"]).rows()
+    assert row[-3:] == (68.0, '{"us-gaap:Revenues":100.0}', 15)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "complaint"),
+    [
+        ("news_newest", {}, "there is no query"),
+        ("news_latest", {}, "ticker"),
+        ("news_latest", {"ticker": "NOG", "pit": AS_OF}, "no such parameter"),
+    ],
+)
+def test_what_does_not_fit_is_refused(session, name, values, complaint):
+    with pytest.raises(BadInput, match=complaint):
+        session.run(name, **values)
+
+
+def test_a_query_over_datasets_that_are_not_bound_is_refused_by_their_names(lake):
+    with (
+        pitlake.connect(AS_OF, lake=lake, datasets=["prices"]) as session,
+        pytest.raises(BadInput, match="reads embeddings, news"),
+    ):
+        session.run("vector_news", seed_id="bzNews_1")

@@ -1,0 +1,98 @@
+"""Truncation invariance of the catalogue: the answer as of T is that of a lake that holds nothing after T."""
+
+import random
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+import pitlake
+from pitlake import catalogue
+from pitlake.errors import QueryFailed
+from pitlake.lake import Lake
+from tests.doors import conftest as doors
+
+QUESTIONS = 60
+WORDS = ("oil", "output", "margin", '"gross margin"', "guidance AND raised", "line OR fell", "Text", "149")
+MICROSECOND = timedelta(microseconds=1)
+MOMENTS = [
+    datetime(2024, 1, 2, 15, tzinfo=timezone.utc) + shift
+    for shift in (-MICROSECOND, timedelta(0), timedelta(days=60) - MICROSECOND, timedelta(days=60), timedelta(days=100))
+]
+
+
+def revisions():
+    """A later text of every third article."""
+    for number, row in enumerate(doors.news()):
+        later = row["available_at"] + timedelta(days=20)
+        if number % 3 == 0:
+            yield row | {"title": "oil margin guidance", "updated": later, "available_at": later}
+
+
+RUNS = (
+    ("news", doors.news),
+    ("news", revisions),
+    ("embeddings", doors.embeddings),
+    ("prices", doors.prices),
+    ("xbrl_facts", doors.facts),
+    ("reports", doors.reports),
+    ("report_sections", doors.sections),
+)
+
+
+def build(root, until=None):
+    lake = Lake(root)
+    lake.start()
+    for number, (name, rows) in enumerate(RUNS):
+        kept = [row for row in rows() if until is None or row["available_at"] <= until]
+        if kept:
+            doors.publish(lake, name, kept, f"run-{number}")
+    return lake
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("truncation") / "whole")
+
+
+def question(rng, as_of):
+    """A query of the catalogue with values that hit something now and then."""
+    query = catalogue.get(rng.choice(list(catalogue.all_queries())))
+    pairs = [(rng.choice(("NOG", "XOM")), as_of - timedelta(hours=rng.randrange(2000))) for _ in range(3)]
+    pool = {
+        "ticker": rng.choice(("NOG", "XOM")),
+        "start_date": "2024-01-20",
+        "query": rng.choice(WORDS),
+        "channel": "earn",
+        "concept_qname": doors.CONCEPT,
+        "member_qnames": ["a:One"],
+        "pairs": pairs,
+        "concepts": [doors.CONCEPT],
+        "limit": rng.choice((1, 5, 20)),
+        **rng.choice(
+            ({"seed_id": f"bzNews_{rng.randrange(150)}"}, {"embedding": [rng.random() for _ in doors.HEADLINES]})
+        ),
+    }
+    return query, query.bind({one.name: pool[one.name] for one in query.parameters if one.name in pool})
+
+
+def ask(session, query, values):
+    """The answer, or the refusal: neither may depend on the future."""
+    try:
+        return session.sql(query.sql, values).arrow()
+    except QueryFailed as refused:
+        return str(refused)
+
+
+@pytest.mark.parametrize("as_of", MOMENTS, ids=lambda moment: moment.isoformat())
+def test_every_answer_is_that_of_a_lake_without_the_future(whole, tmp_path, as_of):
+    bare = build(tmp_path / "bare", until=as_of)
+    rng = random.Random(as_of.isoformat())
+    answered = 0
+    with pitlake.connect(as_of, lake=whole) as full, pitlake.connect(as_of, lake=bare) as cut:
+        for _ in range(QUESTIONS):
+            query, values = question(rng, as_of)
+            ours, theirs = ask(full, query, values), ask(cut, query, values)
+            assert type(ours) is type(theirs), (query.name, values)
+            assert ours == theirs if isinstance(ours, str) else ours.equals(theirs), (query.name, values)
+            answered += not isinstance(ours, str) and ours.num_rows > 0
+    assert answered or as_of == MOMENTS[0]
