@@ -153,6 +153,11 @@ class Dataset:
         return ("available_at", "available_at_source", *self.content_columns, "evidence")
 
     @cached_property
+    def session_columns(self) -> tuple[str, ...]:
+        """The stored columns a session reads: the agent's, and the hash that orders revisions of one instant."""
+        return (*self.agent_columns, "content_hash")
+
+    @cached_property
     def json_columns(self) -> tuple[str, ...]:
         """The columns whose strings hold JSON."""
         return tuple(column.name for column in self.columns if column.type == "json")

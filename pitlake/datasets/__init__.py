@@ -29,7 +29,7 @@ def get(name: str) -> Dataset:
 
 
 def _load(name: str) -> Dataset:
-    dataset = import_module(f"{__name__}.{name}").DATASET
+    dataset: Dataset = import_module(f"{__name__}.{name}").DATASET
     if dataset.name != name:
         raise ValueError(f"pitlake/datasets/{name}.py describes a dataset called {dataset.name!r}")
     return dataset

@@ -10,7 +10,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """One Parquet file of `size` bytes. `lo` and `hi` bound `available_at`: lo rounded down, hi up to the millisecond."""
+    """One Parquet file of `size` bytes. `lo` and `hi` bound `available_at`, rounded down and up to the millisecond."""
 
     path: str
     rows: int

@@ -19,7 +19,6 @@ from pitlake.lake.manifest import DataFile, Snapshot
 from pitlake.session import footer
 from pitlake.session.boundary import Boundary, Cut, open_file
 from pitlake.session.plan import choose
-from pitlake.session.statements import stored_columns
 
 _CUTTERS = 2
 GAP_COLUMNS = ("dataset", "gap_type", "reason", "locator", "available_at")
@@ -121,7 +120,7 @@ class Binding:
         )
         return Relation(
             name=dataset.name,
-            columns=stored_columns(dataset),
+            columns=dataset.session_columns,
             stored=dataset.arrow_schema,
             cuts=(cut,),
             whole=choice.whole,

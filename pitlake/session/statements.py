@@ -75,11 +75,6 @@ class Ready:
     view: str
 
 
-def stored_columns(dataset: Dataset) -> tuple[str, ...]:
-    """The columns of the view over a dataset's stored rows."""
-    return (*dataset.agent_columns, "content_hash")
-
-
 def identifier(name: str) -> str:
     """A name as SQL."""
     return '"' + name.replace('"', '""') + '"'
@@ -107,7 +102,7 @@ def prepared(ready: Mapping[str, Ready]) -> list[str]:
         _AGE,
         *session_macros(()),
         *(
-            stored_rows(each.dataset.name, stored_columns(each.dataset), _no_rows(each.dataset))
+            stored_rows(each.dataset.name, each.dataset.session_columns, _no_rows(each.dataset))
             for each in ready.values()
         ),
         *(revisions(each.dataset) for each in ready.values()),
@@ -232,6 +227,6 @@ def _without(ready: Mapping[str, Ready], kept: Collection[str]) -> list[str]:
 
 
 def _no_rows(dataset: Dataset) -> str:
-    fields = (dataset.arrow_schema.field(name) for name in stored_columns(dataset))
+    fields = (dataset.arrow_schema.field(name) for name in dataset.session_columns)
     typed = ", ".join(f"NULL::{_KINDS[field.type]} AS {identifier(field.name)}" for field in fields)
     return f"(SELECT {typed} WHERE false)"
