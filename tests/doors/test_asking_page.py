@@ -1,0 +1,40 @@
+"""docs/asking.md: what it tells the reader to type works as it stands."""
+
+import io
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from pitlake import cli
+from pitlake.mcp import desk
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "asking.md").read_text()
+BLOCKS = dict(re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL))
+
+
+def test_the_python_runs(lake, monkeypatch):
+    monkeypatch.setenv("PITLAKE_LAKE", str(lake))
+    made = {}
+    exec(BLOCKS["python"], made)
+    assert len(made["latest"]) == 10
+    assert made["bars"].height > 20
+
+
+@pytest.mark.parametrize("line", BLOCKS["sh"].splitlines(), ids=lambda line: line.split()[1])
+def test_the_commands_run(lake, monkeypatch, capfdbinary, line):
+    monkeypatch.setenv("PITLAKE_LAKE", str(lake))
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert cli.invoke(shlex.split(line)[1:]) == 0
+
+
+def test_the_client_s_settings_are_json_that_names_a_command():
+    (server,) = json.loads(BLOCKS["json"])["mcpServers"].values()
+    assert (server["command"], server["args"][0]) == ("pitlake", "mcp")
+
+
+def test_the_limits_it_states_are_the_server_s():
+    assert (desk.ROWS, desk.MOST_ROWS, desk.PAGE_BYTES) == (100, 1000, 256 << 10)
+    assert (desk.LIMITS.rows, desk.LIMITS.bytes) == (100_000, 64 << 20)
