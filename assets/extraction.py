@@ -102,7 +102,7 @@ class Extractor:
     readable date, no parent), so that nothing is lost silently.
     margin: days by which windows are widened on each side, because a text's day depends on its offset; 0 where the
     text is a New York day itself. trail: days that a record's own day may follow its text's day, offsets aside.
-    chunk_days, batch: how many days a range run streams at once and how many records it pulls; they bound memory.
+    batch: how many records are pulled at once; it bounds memory, so it is smaller where records are larger.
     """
 
     dataset: Dataset
@@ -114,7 +114,6 @@ class Extractor:
     contest: Contest | None = None
     margin: int = 1
     trail: int = 0
-    chunk_days: int = 31
     batch: int = 5000
 
     @cached_property

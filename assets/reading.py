@@ -13,6 +13,7 @@ from assets.extraction import Extractor, GraphReader, Place, Record, RunFacts
 
 DATED = "[0-9]{4}-[0-9]{2}-[0-9]{2}.*"
 EXAMPLES = 5
+FIRST_LENGTH, SPAN_BATCHES = 7, 10
 
 
 class Span(NamedTuple):
@@ -47,18 +48,32 @@ class Strays:
             self.examples.append(place.evidence)
 
 
-def spans(days: Iterable[date], longest: int) -> Iterator[Span]:
-    """The days as contiguous spans of at most `longest` days, in order."""
-    pending: Span | None = None
-    for day in sorted(set(days)):
-        if pending is not None and day == pending.last + timedelta(days=1) and (day - pending.first).days < longest:
-            pending = Span(pending.first, day)
-            continue
-        if pending is not None:
-            yield pending
-        pending = Span(day, day)
-    if pending is not None:
-        yield pending
+class Spans:
+    """Days as contiguous spans in order, each as long as its forerunners' records allow: `met` tells how many came.
+
+    Where there is little, few queries suffice; where there is much, a span must not fill the memory.
+    """
+
+    def __init__(self, days: Iterable[date], batch: int) -> None:
+        self._days = sorted(set(days))
+        self._most = SPAN_BATCHES * batch
+        self._length = FIRST_LENGTH
+
+    def __iter__(self) -> Iterator[Span]:
+        while self._days:
+            first, ahead = self._days[0], 1
+            while ahead < min(self._length, len(self._days)) and (self._days[ahead] - first).days == ahead:
+                ahead += 1
+            span = Span(first, self._days[ahead - 1])
+            del self._days[:ahead]
+            yield span
+
+    def met(self, records: int) -> None:
+        """Set the length of the next span by what the last one brought."""
+        if records > self._most:
+            self._length = max(1, self._length // 2)
+        elif records <= self._most // 2:
+            self._length *= 2
 
 
 def extract(
@@ -78,8 +93,9 @@ def extract(
     if not extractor.dataset.partitioned:
         reading.snapshot(clock)
     else:
-        for span in spans(days, extractor.chunk_days):
-            reading.window(span)
+        spans = Spans(days, extractor.batch)
+        for span in spans:
+            spans.met(reading.window(span))
     reading.finish()
     return reading.strays
 
@@ -111,14 +127,16 @@ class _Reading:
         for record in records:
             self._file(record, self._extractor.locate(record, self._run), None)
 
-    def window(self, span: Span) -> None:
-        """The records of one span of days, handed to the stage at its end."""
+    def window(self, span: Span) -> int:
+        """The records of one span of days, handed to the stage at its end. Returns how many came."""
         margin, trail = self._extractor.margin, self._extractor.trail
         asked = span.widened(margin + trail, margin)
         answered = span.widened(2 * margin + trail, 2 * margin + trail)
         bounds = {"lo": asked.first.isoformat(), "hi": (asked.last + timedelta(days=1)).isoformat()}
+        came = 0
         for cypher in self._extractor.windows:
             for record in self._records(cypher, bounds):
+                came += 1
                 place = self._extractor.locate(record, self._run)
                 if place.day in span:
                     if place.evidence not in self._met:
@@ -128,6 +146,7 @@ class _Reading:
                 elif place.day not in answered:
                     self.strays.add(place)
         self._buckets.close(span.days())
+        return came
 
     def finish(self) -> None:
         """Hand the undated to the stage."""

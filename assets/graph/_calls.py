@@ -89,5 +89,4 @@ def part_extractor(
         values=values,
         contest=RICHER_CALL,
         trail=LONGEST_LAG_DAYS,
-        chunk_days=93,
     )

@@ -3,6 +3,7 @@
 Used by reports, report_sections, exhibits, financial_statements, filing_texts and xbrl_facts; no dataset lives here.
 """
 
+from functools import lru_cache
 from typing import Any
 
 from assets.extraction import Extractor, Place, Record, RunFacts, dated, parsed
@@ -70,7 +71,12 @@ def company(record: Record) -> tuple[str | None, str | None]:
 
 def linked_companies(pairs: Any) -> list[tuple[str, str | None]]:
     """The (CIK, ticker) pairs of a pattern comprehension, sorted; a company without a readable CIK is left out."""
-    found = ((texts.readable(texts.cik, cik), texts.word(ticker)) for cik, ticker in pairs or [])
+    return _linked(tuple(map(tuple, pairs or ())))
+
+
+@lru_cache(maxsize=texts.TEXTS_REMEMBERED)  # every fact of a filing names the same companies
+def _linked(pairs: tuple[tuple[Any, Any], ...]) -> list[tuple[str, str | None]]:
+    found = ((texts.readable(texts.cik, cik), texts.word(ticker)) for cik, ticker in pairs)
     return sorted(
         {(cik, ticker) for cik, ticker in found if cik is not None}, key=lambda pair: (pair[0], pair[1] or "")
     )

@@ -84,6 +84,4 @@ def foreseeable(day: date, following: date | None) -> date | None:
     return following
 
 
-EXTRACTOR = Extractor(
-    dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, chunk_days=366
-)
+EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values)

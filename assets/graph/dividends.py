@@ -51,6 +51,4 @@ def values(record: Record) -> dict[str, Any]:
     return parsed(record, PARSERS) | {"cash_amount": amount, "dividend_type": kind}
 
 
-EXTRACTOR = Extractor(
-    dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0, chunk_days=366
-)
+EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0)

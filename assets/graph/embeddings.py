@@ -93,5 +93,5 @@ EXTRACTOR = Extractor(
         reason=_calls.RICHER_CALL.reason,
     ),
     trail=_calls.LONGEST_LAG_DAYS,
-    chunk_days=3,
+    batch=250,
 )

@@ -67,6 +67,4 @@ def values(record: Record) -> dict[str, Any]:
     return named | parsed(record, PARSERS)
 
 
-EXTRACTOR = Extractor(
-    dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, chunk_days=93
-)
+EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values)

@@ -54,6 +54,4 @@ def values(record: Record) -> dict[str, Any]:
     return {"entity_kind": kind, "entity_id": texts.word(record["entity_id"]), "symbol": symbol} | bar
 
 
-EXTRACTOR = Extractor(
-    dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0, chunk_days=93
-)
+EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0)

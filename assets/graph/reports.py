@@ -47,5 +47,4 @@ EXTRACTOR = Extractor(
     sweeps=(_filings.UNDATED_FILING + _filings.COMPANIES + FIELDS,),
     locate=locate,
     values=values,
-    chunk_days=366,
 )

@@ -40,6 +40,4 @@ def values(record: Record) -> dict[str, Any]:
     return named | {"split_from": shares_before, "split_to": shares_after}
 
 
-EXTRACTOR = Extractor(
-    dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0, chunk_days=366
-)
+EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0)

@@ -17,11 +17,12 @@ from pitlake.clock import new_york_day
 from pitlake.errors import Unreadable
 from pitlake.gate.rules import InstantFault, parse_instant
 
-_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:[eE][-+]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _BLANK_SEPARATED = re.compile(r"^(\d{4}-\d{2}-\d{2}) (?=\d{2}:)", re.ASCII)
 _BARE_OFFSET = re.compile(r"(:\d{2}(?:\.\d+)?[+-]\d{2})(\d{2})$", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _ABSENT_WORDS = frozenset({"", "null", "nan", "none"})
+_LONGEST_ABSENT = 4
 _FLAGS = {"1": True, "0": False, "true": True, "false": False}
 _EASTMOST, _WESTMOST = timedelta(hours=14), timedelta(hours=-12)
 _CIK_DIGITS = 10
@@ -33,6 +34,8 @@ def is_absent(value: Any) -> bool:
     if value is None:
         return True
     if isinstance(value, str):
+        if len(value) > _LONGEST_ABSENT and not (value[0].isspace() or value[-1].isspace()):
+            return False
         return value.strip().lower() in _ABSENT_WORDS
     return isinstance(value, float) and math.isnan(value)
 
@@ -51,6 +54,8 @@ def word(value: Any) -> str | None:
 
 def number(value: Any) -> float | None:
     """A finite number, thousands separators removed ("81,035,171,840"); None when absent."""
+    if type(value) is float and math.isfinite(value):
+        return value
     if is_absent(value):
         return None
     if isinstance(value, str):
@@ -76,7 +81,7 @@ def plain_number(value: Any) -> str | None:
 
 def _plain_number(spelled: str) -> str:
     stripped = spelled.strip()
-    if not _NUMBER.fullmatch(stripped) or not any(character.isdigit() for character in stripped):
+    if not _NUMBER.fullmatch(stripped):
         raise Unreadable("no number")
     return stripped.replace(",", "")
 

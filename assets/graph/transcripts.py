@@ -48,5 +48,4 @@ EXTRACTOR = Extractor(
     values=values,
     contest=_calls.RICHER_CALL,
     trail=_calls.LONGEST_LAG_DAYS,
-    chunk_days=93,
 )

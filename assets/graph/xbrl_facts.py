@@ -1,6 +1,7 @@
 """Dataset `xbrl_facts`: reported values, one record per Fact node however many contexts it hangs on."""
 
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Any
 
 from assets.extraction import Contest, Extractor, Place, Record, RunFacts, parsed
@@ -83,18 +84,23 @@ def values(record: Record) -> dict[str, Any]:
 
 def period(record: Record) -> dict[str, Any]:
     """The period with its last day inclusive: the graph stores ends and instants one day late, starts as they are."""
-    stored = sorted({tuple(one) for one in record["periods"]}, key=str)
+    stored = {tuple(one) for one in record["periods"]}
     if len(stored) > 1:
         raise RecordRefused(contract.TWO_PERIODS.reason)
-    kind, start, end = texts.word(stored[0][0]), stored[0][1], stored[0][2]
+    kind, first, last = _days(*stored.pop())
+    return {"period_type": kind, "period_start": first, "period_end": last}
+
+
+@lru_cache(maxsize=texts.TEXTS_REMEMBERED)
+def _days(kind: Any, start: Any, end: Any) -> tuple[str, date | None, date | None]:
     if kind == "instant":
-        return {"period_type": kind, "period_start": None, "period_end": _last_day(start)}
+        return kind, None, _last_day(start)
     if kind == "forever":
-        return {"period_type": kind, "period_start": None, "period_end": None}
+        return kind, None, None
     first, last = texts.readable(texts.day, start), _last_day(end)
     if kind != "duration" or first is None or last < first:
         raise RecordRefused(contract.BAD_PERIOD.reason)
-    return {"period_type": kind, "period_start": first, "period_end": last}
+    return kind, first, last
 
 
 def _last_day(stored: Any) -> date:
@@ -145,11 +151,14 @@ def amount(record: Record, found: dict[str, Any]) -> dict[str, Any]:
 
 def precision(record: Record) -> tuple[int, int]:
     """What decides between two statements of one fact in one filing: decimals, then significant digits."""
-    decimals = texts.word(record["decimals"])
-    stated = texts.readable(texts.whole, decimals)
-    rank = INFINITE_DECIMALS if decimals == "INF" else NO_DECIMALS if stated is None else stated
-    mantissa = (texts.readable(texts.plain_number, record["value"]) or "").lower().split("e")[0]
-    return rank, len("".join(filter(str.isdigit, mantissa)).strip("0"))
+    mantissa = str(record["value"]).partition("e")[0].replace(",", "").replace(".", "")
+    return _decimals(texts.word(record["decimals"])), len(mantissa.strip("-+0"))
+
+
+@lru_cache(maxsize=texts.TEXTS_REMEMBERED)
+def _decimals(stated: str | None) -> int:
+    number = texts.readable(texts.whole, stated)
+    return INFINITE_DECIMALS if stated == "INF" else NO_DECIMALS if number is None else number
 
 
 EXTRACTOR = Extractor(
@@ -164,5 +173,4 @@ EXTRACTOR = Extractor(
         rank=precision,
         reason=contract.LESS_PRECISE.reason,
     ),
-    chunk_days=7,
 )

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assets.extraction import Contest, Place, dated
-from assets.reading import spans
+from assets.reading import Spans
 from assets.runs import attempt_partitions, run_partitions
 from pitlake.errors import BadInput, CheckFailed, GateRefused
 from pitlake.lake.lake import Lake
@@ -53,9 +53,9 @@ def test_a_second_run_publishes_nothing(publish, toy):
     assert second.per_day["2024-03-10"].unchanged == 20
 
 
-def test_windows_are_widened_by_a_day_and_streamed_in_chunks(publish, toy):
-    publish(between("2024-01-01", "2024-01-03"), extractor=replace(TOY, chunk_days=2))
-    assert toy.asked == [("2023-12-31", "2024-01-04"), ("2024-01-02", "2024-01-05")]
+def test_windows_are_widened_by_a_day_and_grow_while_little_comes(publish, toy):
+    publish(between("2024-01-01", "2024-01-30"))
+    assert toy.asked == [("2023-12-31", "2024-01-09"), ("2024-01-07", "2024-01-23"), ("2024-01-21", "2024-02-01")]
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -211,8 +211,19 @@ def test_a_snapshot_is_dated_when_it_was_read(publish, toy, lake):
     assert not publish([], extractor=extractor, observed_at=None, run_id="s").changed
 
 
-@given(st.sets(st.dates(date(2024, 1, 1), date(2024, 3, 1)), max_size=30), st.integers(1, 40))
-def test_spans_cover_the_days_exactly(wanted, longest):
-    found = list(spans(random.sample(sorted(wanted), len(wanted)), longest))
-    assert [day for span in found for day in span.days()] == sorted(wanted)
-    assert all(len(span.days()) <= longest for span in found)
+@given(st.sets(st.dates(date(2024, 1, 1), date(2024, 3, 1)), max_size=30), st.lists(st.integers(0, 200)))
+def test_spans_cover_the_days_exactly_whatever_came(wanted, came):
+    found, arrivals = [], iter(came)
+    spans = Spans(random.sample(sorted(wanted), len(wanted)), batch=10)
+    for span in spans:
+        found += span.days()
+        spans.met(next(arrivals, 0))
+    assert found == sorted(wanted)
+
+
+def test_spans_shrink_where_much_comes():
+    lengths, spans = [], Spans(between("2024-01-01", "2024-02-20"), batch=10)
+    for span, came in zip(spans, [0, 60, 101, 101, 101, 101, 0, 0], strict=False):
+        lengths.append(len(span.days()))
+        spans.met(came)
+    assert lengths == [7, 14, 14, 7, 3, 1, 1, 2]

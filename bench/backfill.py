@@ -1,0 +1,97 @@
+"""What Dagster costs: 250 days of every dataset as one run, against the same work without Dagster.
+
+Both read the sample world of `bench.extraction` and publish into an empty lake; Dagster keeps its events as `make ui`
+does, in a home of its own. Called by the bench runner.
+"""
+
+import os
+import shutil
+import tempfile
+from datetime import date, timedelta
+from pathlib import Path
+from unittest.mock import patch
+
+import dagster as dg
+
+from assets.factory import graph_asset
+from assets.graph import all_extractors
+from assets.runs import run_partitions
+from bench.extraction import sample_server
+from bench.figures import Figure, figure, paired
+from pipelines.partitions import DAYS
+from pitlake.lake.lake import Lake
+from resources.graph.graph import Graph
+from resources.graph.resource import GraphResource
+from resources.graph.server import GraphServer
+from resources.lake import LakeResource
+from resources.settings import ExtractionSettings
+
+FIRST = date(2024, 1, 1)
+DAY_COUNT = 250
+ROUNDS = 3
+AIM = "≤ 1.3"
+SETTINGS = Path(__file__).resolve().parents[1] / "dagster.yaml"
+FAST_EVENTS = {"DAGSTER_EVENT_BATCH_SIZE": "500", "DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS": "1"}
+
+
+def without_dagster(graph: Graph, work: Path) -> None:
+    """Every dataset's 250 days, one commit a dataset."""
+    lake = Lake(fresh(work / "plain"))
+    days = [FIRST + timedelta(days=offset) for offset in range(DAY_COUNT)]
+    for extractor in all_extractors().values():
+        run_partitions(extractor, days, graph, lake, run_id="bench")
+
+
+def with_dagster(server: GraphServer, instance: dg.DagsterInstance, work: Path) -> None:
+    """The same as one Dagster run over a range. Raises RuntimeError when the run fails."""
+    user, password = server.reader_auth or ("", "")
+    result = dg.materialize(
+        [graph_asset(extractor, DAYS) for extractor in all_extractors().values()],
+        instance=instance,
+        resources={
+            "graph": GraphResource(uri=server.uri, username=user, password=password, database=server.database),
+            "lake": LakeResource(root=str(fresh(work / "dagster"))),
+            "settings": ExtractionSettings(),
+        },
+        tags={
+            "dagster/asset_partition_range_start": FIRST.isoformat(),
+            "dagster/asset_partition_range_end": (FIRST + timedelta(days=DAY_COUNT - 1)).isoformat(),
+        },
+        run_config={"loggers": {"console": {"config": {"log_level": "ERROR"}}}},
+    )
+    if not result.success:
+        raise RuntimeError("the backfill failed; what it published does not count")
+
+
+def fresh(path: Path) -> Path:
+    """An empty place."""
+    shutil.rmtree(path, ignore_errors=True)
+    return path
+
+
+def run(scale: int = 1) -> list[Figure]:
+    """The ratio, and what one day of one dataset costs in it."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.dict(os.environ, FAST_EVENTS | {"DAGSTER_HOME": folder}),
+        sample_server(scale) as server,
+        Graph(server.uri, server.reader_auth, server.database) as graph,
+    ):
+        work = Path(folder)
+        shutil.copy(SETTINGS, work)
+        with dg.DagsterInstance.get() as instance:
+            mine, plain, ratio = paired(
+                lambda: with_dagster(server, instance, work), lambda: without_dagster(graph, work), ROUNDS
+            )
+    partitions = DAY_COUNT * len(all_extractors())
+    return [
+        figure(
+            f"{DAY_COUNT} days of {len(all_extractors())} datasets as one Dagster run",
+            mine,
+            "s",
+            baseline=f"run_partitions, {plain:.1f} s",
+            ratio=ratio,
+            aim=AIM,
+        ),
+        figure("Dagster's own cost per day and dataset", 1000 * (mine - plain) / partitions, "ms"),
+    ]

@@ -1,0 +1,95 @@
+"""What reading the graph costs: rows a second through our door, and to staged rows, against the bare driver's stream.
+
+Over the sample world on the embedded server, in `.pitlake/bench`, loaded once and kept. The bare driver runs the very
+query and drops every record. Called by the bench runner; `bench.backfill` uses the same world.
+"""
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, timezone
+from pathlib import Path
+
+import neo4j
+
+from assets.extraction import Extractor, RunFacts
+from assets.graph import all_extractors
+from assets.reading import extract
+from bench.figures import Figure, figure, paired
+from pitlake.lake.stage import Gap
+from resources.graph.admin import GraphAdmin
+from resources.graph.graph import FETCH_SIZE, Graph
+from resources.graph.open import GraphSettings, graph_server
+from resources.graph.server import GraphServer
+from sample.load import load_world
+
+HOME = Path(".pitlake") / "bench"
+FIRST, LAST = date(2023, 1, 1), date(2025, 6, 30)
+OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
+WHOLE = {"lo": FIRST.isoformat(), "hi": "2025-07-01"}
+MEASURED = ("prices", "xbrl_facts", "event_returns", "report_sections")
+ROUNDS = 7
+AIM = "≥ 0.85"
+
+
+@contextlib.contextmanager
+def sample_server(scale: int = 1) -> Iterator[GraphServer]:
+    """The embedded server over the sample world at a scale, loaded if this is the first time."""
+    root = HOME / f"x{scale}"
+    with graph_server(GraphSettings(root=root)) as server:
+        if not (root / "loaded").exists():
+            with GraphAdmin(server) as admin:
+                admin.wipe()
+                load_world(admin, scale)
+            (root / "loaded").touch()
+        yield server
+
+
+class NoStage:
+    """A stage that keeps nothing: what is measured ends where the lake begins."""
+
+    def add(self, day: date | None, rows: object = None, gaps: Iterable[Gap] = (), *, extracted: int) -> None:
+        """Use up the gaps, as a stage does."""
+        for _ in gaps:
+            pass
+
+
+def bare(server: GraphServer, cypher: str) -> int:
+    """The bare driver streaming a query, every record dropped. Returns the rows."""
+    with (
+        neo4j.GraphDatabase.driver(server.uri, auth=server.reader_auth) as driver,
+        driver.session(
+            database=server.database, fetch_size=FETCH_SIZE, default_access_mode=neo4j.READ_ACCESS
+        ) as session,
+    ):
+        return sum(1 for _ in session.run(cypher, WHOLE))
+
+
+def ours(graph: Graph, cypher: str) -> int:
+    """The same query through the door that proves itself read-only."""
+    return sum(len(records) for records in graph.stream(cypher, WHOLE))
+
+
+def staged(graph: Graph, extractor: Extractor) -> None:
+    """The whole way to Arrow tables ready for the stage: streamed, dated, normalised, settled."""
+    days = [date.fromordinal(day) for day in range(FIRST.toordinal(), LAST.toordinal() + 1)]
+    extract(extractor, days, graph, NoStage(), RunFacts(observed_at=OBSERVED), lambda: OBSERVED)
+
+
+def run(scale: int = 1) -> list[Figure]:
+    """Both ratios for the datasets with most rows."""
+    figures: list[Figure] = []
+    with sample_server(scale) as server, Graph(server.uri, server.reader_auth, server.database) as graph:
+        for name in MEASURED:
+            extractor = all_extractors()[name]
+            cypher = extractor.windows[0]
+            rows = bare(server, cypher)
+            mine, _, ratio = paired(lambda q=cypher: ours(graph, q), lambda q=cypher: bare(server, q), ROUNDS)
+            against = f"bare driver, {rows:,} rows"
+            figures.append(
+                figure(f"{name}: graph to records", rows / mine, "rows/s", baseline=against, ratio=1 / ratio, aim=AIM)
+            )
+            if len(extractor.windows) == 1 or name == "xbrl_facts":
+                mine, _, ratio = paired(lambda e=extractor: staged(graph, e), lambda q=cypher: bare(server, q), 3)
+                what = f"{name}: graph to staged rows"
+                figures.append(figure(what, rows / mine, "rows/s", baseline=against, ratio=1 / ratio))
+    return figures
