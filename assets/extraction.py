@@ -153,10 +153,10 @@ class Extractor:
 
 def dated(evidence: str, moment: datetime) -> Place:
     """The place of a record whose availability is proven."""
-    return Place(evidence, moment, _day_of(moment))
+    return Place(evidence, moment, day_of(moment))
 
 
-_day_of = lru_cache(maxsize=16_384)(new_york_day)
+day_of = lru_cache(maxsize=16_384)(new_york_day)  # the facts of a filing and the bars of a day share their instant
 
 
 def parsed(record: Record, parsers: Mapping[str, Parser]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from pitlake.clock import new_york_day
+from assets.extraction import day_of
 from pitlake.errors import Unreadable
 from pitlake.gate.rules import InstantFault, parse_instant
 
@@ -148,16 +148,15 @@ def _day(spelled: str) -> date:
 
 def leading_day(value: Any) -> date | None:
     """The day a text begins with, or None: where to file a record whose instant can't be read. Never raises."""
-    spelled = str(value).strip()[:10] if value is not None else ""
     try:
-        return date.fromisoformat(spelled) if _DAY.fullmatch(spelled) else None
-    except ValueError:
+        return _day(str(value).strip()[:10])
+    except Unreadable:
         return None
 
 
 def session_day(moment: datetime | None, claimed: date | None) -> bool:
     """Whether an instant lies on the New York day that a Date node claims for it."""
-    return moment is not None and claimed is not None and new_york_day(moment) == claimed
+    return moment is not None and claimed is not None and day_of(moment) == claimed
 
 
 def canonical_json(value: Any, kind: type | tuple[type, ...] = (dict, list)) -> str | None:
