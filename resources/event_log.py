@@ -5,10 +5,11 @@ of a range once per partition although it is evaluated once; that is most of a l
 nothing else calls it. It overrides private methods of the Dagster release that is pinned, and is tested against it.
 """
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import dagster as dg
 import sqlalchemy as sql
@@ -16,14 +17,31 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetC
 from dagster._core.events.log import EventLogEntry
 from dagster._core.storage.event_log import SqlEventLogStorageTable
 from dagster._core.storage.event_log.sqlite.consolidated_sqlite_event_log import ConsolidatedSqliteEventLogStorage
+from dagster._serdes import ConfigurableClassData
 from dagster_shared.record import copy
 
 ONE_ASSET_EVENT_EACH = frozenset({dg.DagsterEventType.ASSET_MATERIALIZATION, dg.DagsterEventType.ASSET_OBSERVATION})
 BUSY_SECONDS = 60
+HOMELESS = ".pitlake/dagster"
 
 
 class RangeEventLog(ConsolidatedSqliteEventLogStorage):
-    """One SQLite file for all runs. Batches come when DAGSTER_EVENT_BATCH_SIZE is set."""
+    """One SQLite file for all runs, in `base_dir`: by default DAGSTER_HOME, or the checkout's own when there is none.
+
+    Batches come when DAGSTER_EVENT_BATCH_SIZE is set.
+    """
+
+    @classmethod
+    def config_type(cls) -> dict[str, Any]:
+        """What dagster.yaml may say."""
+        return {"base_dir": dg.Field(dg.StringSource, is_required=False)}
+
+    @classmethod
+    def from_config_value(cls, inst_data: ConfigurableClassData, config_value: Mapping[str, Any]) -> Self:
+        """The storage that dagster.yaml describes."""
+        return cls(
+            inst_data=inst_data, base_dir=config_value.get("base_dir") or os.environ.get("DAGSTER_HOME") or HOMELESS
+        )
 
     @cached_property
     def _engine(self) -> sql.Engine:
