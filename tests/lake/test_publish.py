@@ -111,6 +111,13 @@ def test_a_replaced_statement_of_a_history_is_a_revision_when_observed(lake):
     assert not publish(lake, [A._replace(text="y")], LATER + timedelta(days=1), dataset=HISTORY).changed
 
 
+def test_statements_replaced_by_one_content_become_one_revision(lake):
+    publish(lake, [A, Toy("a", "y", SEEN)], SEEN, dataset=HISTORY)
+    total = publish(lake, [A._replace(text="z"), Toy("a", "z", SEEN)], LATER, dataset=HISTORY).total
+    assert (total.published, total.unchanged) == (1, 1)
+    assert told(lake) == [("a", "x", NOON), ("a", "y", SEEN), ("a", "z", LATER)]
+
+
 def test_an_older_observation_replayed_is_judged_by_what_was_known_then(lake):
     publish(lake, [A], SEEN)
     publish(lake, [A._replace(text="y")], LATER)

@@ -4,9 +4,14 @@ import os
 import time
 from datetime import timedelta
 
+import pyarrow.parquet as pq
 import pytest
 
+from pitlake import clock
 from pitlake.errors import LakeNotFound, VersionVacuumed
+from pitlake.lake.delta import DeltaTables
+from pitlake.lake.files import write_file
+from pitlake.lake.store import Store
 from tests.lake.world import TOY, Toy, data_files, publish, rows, utc
 
 NOON = utc("2024-03-05T12:00:00-05:00")
@@ -59,6 +64,18 @@ def test_versions_within_the_keep_stay(compacted):
     assert [len(rows(compacted, version)) for version in range(1, 5)] == [1, 2, 3, 3]
 
 
+def test_a_version_that_was_the_newest_within_the_keep_stays_however_old(compacted, monkeypatch):
+    later = clock.now() + timedelta(days=10)
+    monkeypatch.setattr("pitlake.clock.now", lambda: later)
+    at = NOON + timedelta(days=9)
+    publish(compacted, [Toy("9a", "x", at)], at)
+    compacted.compact(TOY, before="2024-04")
+    compacted.vacuum(timedelta(days=1), dry_run=False)
+    assert [len(rows(compacted, version)) for version in (4, 5, 6)] == [3, 4, 4]
+    with pytest.raises(VersionVacuumed):
+        compacted.snapshot(3)
+
+
 def test_a_version_a_receipt_names_stays(compacted):
     expected = rows(compacted, 2)
     report = compacted.vacuum(NONE, keep_versions=[2], dry_run=False)
@@ -99,4 +116,16 @@ def test_publishing_goes_on_after_a_vacuum(compacted):
     compacted.vacuum(NONE, dry_run=False)
     at = NOON + timedelta(days=9)
     publish(compacted, [Toy("9a", "x", at)], at)
+    assert len(rows(compacted)) == 4
+
+
+def test_files_of_the_newest_delta_version_stay_for_other_engines_until_it_is_undone(compacted):
+    store = Store(compacted.root)
+    (known,) = compacted.snapshot().files("toys")
+    orphan = write_file(store, "tables/toys", "2024-03", pq.read_table(known.path, partitioning=None))
+    DeltaTables(store).commit("toys", TOY.arrow_schema, compacted.entry().tables["toys"], [orphan])
+    assert compacted.vacuum(NONE, grace=NONE, dry_run=False).leftovers == ()
+    at = NOON + timedelta(days=9)
+    publish(compacted, [Toy("9a", "x", at)], at)
+    assert compacted.vacuum(NONE, grace=NONE, dry_run=False).leftovers == (f"tables/toys/{orphan.name}",)
     assert len(rows(compacted)) == 4
