@@ -106,6 +106,8 @@ def batched(items: list[tuple[str, str]], size: int) -> Iterator[list[tuple[str,
 
 def _judge(report: Report, name: str, first: str, again: str, other: str) -> None:
     sql, answer = first.split("\0", 1)
+    if not (again.startswith(f"{sql}\0") and other.startswith(f"{sql}\0")):
+        raise AssertionError(f"{name} is not the same statement in every world")
     report.answered += not answer.startswith("error")
     if any(CANARY in text.split("\0", 1)[1].replace(sql, "") for text in (first, other)):
         report.findings.append(Finding("value", name, sql))

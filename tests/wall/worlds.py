@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
+from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,6 +27,7 @@ CANARY = "CANARYZZ"
 DATASETS = ("news", "xbrl_facts", "prices", "qa_exchanges", "reports", "dividends")
 OPEN_ONLY = "event_returns"
 _MICROSECOND = timedelta(microseconds=1)
+_LOCATORS = ("evidence", "locator")
 _TICKERS = ("AAPL", "MSFT", "NOG", "NVDA", "WMT")
 _WORDS = ("guidance", "revenue", "margin", "buyback", "dividend", "growth", "risk", "supply", "cloud", "oil")
 
@@ -146,7 +148,11 @@ def _write(folder: Path, table: pa.Table, entity: str, cut: datetime | None) -> 
     files = []
     for month in sorted(set(months.to_pylist())):
         rows = table.filter(pc.equal(months, month)).sort_by([(entity, "ascending"), ("available_at", "ascending")])
-        for half, part in enumerate((rows.slice(0, len(rows) // 2), rows.slice(len(rows) // 2))):
+        # A row's file is its own affair: were files filled by position, the past's layout would depend on the future.
+        halves = pa.array(
+            [crc32(evidence.encode()) % 2 for evidence in rows[_LOCATORS[entity == "locator"]].to_pylist()]
+        )
+        for half, part in enumerate((rows.filter(pc.equal(halves, 0)), rows.filter(pc.equal(halves, 1)))):
             kept = part if cut is None else part.filter(pc.less_equal(part["available_at"], pa.scalar(cut)))
             if len(kept):
                 files.append(_file(folder / f"available_month={month}" / f"part-{half}.parquet", kept))
