@@ -21,8 +21,8 @@ MONTH_COLUMN = "available_month"
 # DuckDB prunes by row group; at its own size one ticker of a month costs one group, not the file.
 ROW_GROUP_ROWS = 122_880
 USELESS_BOUNDS = frozenset({"content_hash", "evidence"})
-SAMPLE_ROWS = 4_096
-MOST_DISTINCT = 0.8
+SAMPLE_ROWS = 1_024
+MOST_DISTINCT = 0.9
 LONG_VALUE_BYTES = 256
 
 

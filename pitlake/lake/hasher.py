@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pyarrow as pa
 
 from pitlake.lake.hashing import content_hashes
-from pitlake.lake.parallel import BLOCK_ROWS
+from pitlake.lake.parallel import BLOCK_ROWS, workers
 
 Group = list[tuple[str, int]]
 
@@ -24,7 +24,7 @@ class Hasher:
         self._group: Group = []
         self._rows = 0
         self._done: list[tuple[Group, Future[pa.ChunkedArray]]] = []
-        self._pool = ThreadPoolExecutor(1)
+        self._pool = ThreadPoolExecutor(workers())
 
     def put(self, partition: str, table: pa.Table) -> None:
         """Take a table's rows. They are hashed at once when enough have come together."""

@@ -33,9 +33,11 @@ def each(work: Callable[[Piece], Result], pieces: Iterable[Piece]) -> list[Resul
 
 
 def in_blocks(work: Callable[[pa.Table, int], Result], table: pa.Table) -> list[Result]:
-    """`work` done on slices of a table that fit the caches, in row order, each in one piece and with its first row."""
+    """`work` done on equal slices of a table that about fit the caches, in row order, each in one piece and with its
+    first row.
+    """
     if not table.num_rows:
         return []
-    row_bytes = max(1, table.nbytes // table.num_rows)
-    size = max(1, min(BLOCK_ROWS, BLOCK_BYTES // row_bytes))
+    count = max(1, round(max(table.num_rows / BLOCK_ROWS, table.nbytes / BLOCK_BYTES)))
+    size = -(-table.num_rows // count)
     return each(lambda start: work(table.slice(start, size).combine_chunks(), start), range(0, table.num_rows, size))
