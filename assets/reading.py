@@ -3,7 +3,9 @@
 What a record becomes is decided by its extractor, what is published by `assets.runs`. Called by `assets.runs` alone.
 """
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
@@ -76,6 +78,18 @@ class Spans:
             self._length *= 2
 
 
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Python's cycle collector off for a span: records hold no cycles, and it would walk them again and again."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
 def extract(
     extractor: Extractor,
     days: Sequence[date],
@@ -89,13 +103,15 @@ def extract(
     `clock` dates the snapshots of datasets without partitions, once they are read.
     """
     reading = _Reading(extractor, graph, stage, run, frozenset(days))
-    reading.sweep()
+    with collector_paused():
+        reading.sweep()
     if not extractor.dataset.partitioned:
         reading.snapshot(clock)
     else:
         spans = Spans(days, extractor.batch)
         for span in spans:
-            spans.met(reading.window(span))
+            with collector_paused():
+                spans.met(reading.window(span))
     reading.finish()
     return reading.strays
 

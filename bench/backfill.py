@@ -69,7 +69,7 @@ def fresh(path: Path) -> Path:
     return path
 
 
-def run(scale: int = 1) -> list[Figure]:
+def run(scale: int = 10) -> list[Figure]:
     """The ratio, and what one day of one dataset costs in it."""
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -13,7 +13,7 @@ import neo4j
 
 from assets.extraction import Extractor, RunFacts
 from assets.graph import all_extractors
-from assets.reading import extract
+from assets.reading import collector_paused, extract
 from bench.figures import Figure, figure, paired
 from pitlake.lake.stage import Gap
 from resources.graph.admin import GraphAdmin
@@ -27,7 +27,7 @@ FIRST, LAST = date(2023, 1, 1), date(2025, 6, 30)
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
 WHOLE = {"lo": FIRST.isoformat(), "hi": "2025-07-01"}
 MEASURED = ("prices", "xbrl_facts", "event_returns", "report_sections")
-ROUNDS = 7
+ROUNDS = 5
 AIM = "≥ 0.85"
 
 
@@ -65,8 +65,9 @@ def bare(server: GraphServer, cypher: str) -> int:
 
 
 def ours(graph: Graph, cypher: str) -> int:
-    """The same query through the door that proves itself read-only."""
-    return sum(len(records) for records in graph.stream(cypher, WHOLE))
+    """The same query through the door that proves itself read-only, as a run reads it."""
+    with collector_paused():
+        return sum(len(records) for records in graph.stream(cypher, WHOLE))
 
 
 def staged(graph: Graph, extractor: Extractor) -> None:
@@ -75,7 +76,7 @@ def staged(graph: Graph, extractor: Extractor) -> None:
     extract(extractor, days, graph, NoStage(), RunFacts(observed_at=OBSERVED), lambda: OBSERVED)
 
 
-def run(scale: int = 1) -> list[Figure]:
+def run(scale: int = 10) -> list[Figure]:
     """Both ratios for the datasets with most rows."""
     figures: list[Figure] = []
     with sample_server(scale) as server, Graph(server.uri, server.reader_auth, server.database) as graph:
