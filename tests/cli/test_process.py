@@ -43,14 +43,29 @@ def test_an_interrupt_stops_a_query_and_leaves_nothing(lake):
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)
     assert (running.returncode, out, err.strip()) == (INTERRUPTED, b"", b"pitlake: interrupted")
-    assert not any(child.is_running() and child.status() != "zombie" for child in children)
+    assert not any(alive(child) for child in children)
+
+
+def alive(child):
+    import psutil
+
+    try:
+        return child.is_running() and child.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def wait_for_children(pid):
     import psutil
 
+    def works(child):
+        try:
+            return child.cpu_times().user > 0.5
+        except psutil.NoSuchProcess:
+            return False
+
     parent = psutil.Process(pid)
-    while not (busy := [child for child in parent.children(recursive=True) if child.cpu_times().user > 0.5]):
+    while not (busy := [child for child in parent.children(recursive=True) if works(child)]):
         assert parent.is_running()
     return busy
 
