@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pitlake.errors import BadInput, QueryFailed, ReceiptDamaged, ReplayDiffers, ReplayImpossible
-from pitlake.lake.kept import receipt_files, receipt_id, receipt_key
-from pitlake.lake.store import Store, resolve_root
+from pitlake.lake.kept import receipt_id, receipt_ids, receipt_key
+from pitlake.lake.store import Store, open_store
 from pitlake.session.result import Question, Receipt, Step
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ SHORTEST_PREFIX = 4
 
 def kept(root: str | Path | None = None) -> dict[str, Receipt]:
     """The receipts kept in a lake, by id. Raises ReceiptDamaged for a file that is none."""
-    return {path.stem: _read(path) for path in receipt_files(_store(root))}
+    store = open_store(root)
+    return {name: _kept(store, name) for name in receipt_ids(store)}
 
 
 def find(reference: str, root: str | Path | None = None) -> Receipt:
@@ -37,18 +38,19 @@ def find(reference: str, root: str | Path | None = None) -> Receipt:
         path = Path(reference)
         if not path.is_file():
             raise BadInput("RECEIPT", f"there is no file {reference}", "give a receipt's file, or the id of a kept one")
-        return _read(path)
-    found = [path for path in receipt_files(_store(root)) if path.stem.startswith(reference)]
+        return _read(path.read_bytes(), path)
+    store = open_store(root)
+    found = [name for name in receipt_ids(store) if name.startswith(reference)]
     if len(reference) < SHORTEST_PREFIX or len(found) != 1:
         problem = f"{reference!r} names {len(found) if len(reference) >= SHORTEST_PREFIX else 'too many'} kept receipts"
         raise BadInput("RECEIPT", problem, "`pitlake receipts` lists them")
-    return _read(found[0])
+    return _kept(store, found[0])
 
 
 def forget(reference: str, root: str | Path | None = None) -> str:
     """Stop keeping a receipt; returns its id. The version it needs may then be vacuumed."""
     name = receipt_id(find(reference, root).to_json())
-    _store(root).delete(receipt_key(name))
+    open_store(root).delete(receipt_key(name))
     return name
 
 
@@ -124,19 +126,20 @@ def _values(parameters: str) -> Any:
     return unpack_parameters(json.loads(parameters))
 
 
-def _store(root: str | Path | None) -> Store:
-    return Store(resolve_root(root))
-
-
 def _lake(lake: "str | Path | Lake | None") -> "Lake":
     from pitlake.lake.lake import Lake
 
     return lake if isinstance(lake, Lake) else Lake(lake)
 
 
-def _read(path: Path) -> Receipt:
+def _kept(store: Store, name: str) -> Receipt:
+    key = receipt_key(name)
+    return _read(store.read(key), store.path(key))
+
+
+def _read(content: bytes, path: Path) -> Receipt:
     try:
-        told = json.loads(path.read_bytes())
+        told = json.loads(content)
         question = _exactly(Question, told.pop("question"))
         question["datasets"] = tuple(question["datasets"])
         question["prelude"] = tuple(Step(**_exactly(Step, step)) for step in question["prelude"])

@@ -61,6 +61,7 @@ class Compactor:
             if not months:
                 continue
             old = [file for files in months.values() for file in files]
+            self._store.fetch(old)
             new = each(partial(self._merge, dataset, table), months.items())
             pins[table] = self._tables.commit(
                 table, table_schema(dataset, table), base.tables.get(table), new, old, note="compact"

@@ -108,8 +108,7 @@ class DeltaTables:
             if isinstance(error, CommitFailedError) and (self.latest(table) or 0) >= version:
                 raise LakeConflict(f"another writer committed to {table} first; nothing was published") from None
             raise LakeError(f"Delta could not commit to {table}: {error}") from error
-        log = self._store.path(f"{table_key(table)}/_delta_log")
-        self._store.sync(log / f"{version:020d}.json", log)
+        self._store.settle(f"{table_key(table)}/_delta_log/{version:020d}.json")
 
     def _prove(
         self, table: str, version: int, pinned: dict[str, DataFile], added: Sequence[NewFile], gone: set[str]
@@ -124,16 +123,20 @@ class DeltaTables:
 
     def _open(self, table: str, version: int | None = None) -> DeltaTable | None:
         try:
-            return DeltaTable(str(self._store.path(table_key(table))), version=version)
+            uri = self._store.table_uri(table_key(table))
+            return DeltaTable(uri, version=version, storage_options=self._store.table_options)
         except TableNotFoundError:
             return None
 
     def _create(self, table: str, schema: pa.Schema) -> DeltaTable:
-        path = self._store.path(table_key(table))
-        path.mkdir(parents=True, exist_ok=True)
+        self._store.path(table_key(table)).mkdir(parents=True, exist_ok=True)
         try:
             return DeltaTable.create(
-                str(path), Schema.from_arrow(_stored(schema)), partition_by=[MONTH_COLUMN], configuration=CONFIGURATION
+                self._store.table_uri(table_key(table)),
+                Schema.from_arrow(_stored(schema)),
+                partition_by=[MONTH_COLUMN],
+                configuration=CONFIGURATION,
+                storage_options=self._store.table_options,
             )
         except DeltaError:
             opened = self._open(table)

@@ -90,7 +90,7 @@ def write_file(store: Store, table: str, month: str, rows: pa.Table) -> NewFile:
     path = store.path(f"{table}/{name}")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_parquet(rows, path)
-    store.sync(path, path.parent)
+    store.keep(path)
     bounds = pc.min_max(rows[clock.AVAILABLE_AT])
     lo, hi = bounds["min"].as_py(), bounds["max"].as_py()
     return NewFile(name, rows.num_rows, path.stat().st_size, lo, hi)

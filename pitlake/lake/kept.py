@@ -5,7 +5,6 @@ What a receipt says is pitlake.receipts' business. Called by the lake before it 
 
 import hashlib
 import json
-from pathlib import Path
 
 from pitlake.errors import ReceiptDamaged
 from pitlake.lake.store import Store
@@ -24,18 +23,19 @@ def receipt_key(name: str) -> str:
     return f"{RECEIPTS}/{name}.json"
 
 
-def receipt_files(store: Store) -> list[Path]:
-    """The files of the kept receipts, by name."""
-    return sorted(store.path(RECEIPTS).glob("*.json"))
+def receipt_ids(store: Store) -> list[str]:
+    """The ids of the kept receipts, sorted."""
+    keys = (file.key.removeprefix(f"{RECEIPTS}/") for file in store.walk(RECEIPTS))
+    return sorted(key.removesuffix(".json") for key in keys if key.endswith(".json") and "/" not in key)
 
 
 def kept_versions(store: Store) -> set[int]:
     """The versions that kept receipts need. A file that is no receipt raises ReceiptDamaged: its need is unknown."""
-    return {_version(path) for path in receipt_files(store)}
+    return {_version(store, receipt_key(name)) for name in receipt_ids(store)}
 
 
-def _version(path: Path) -> int:
+def _version(store: Store, key: str) -> int:
     try:
-        return int(json.loads(path.read_bytes())["question"]["version"])
+        return int(json.loads(store.read(key))["question"]["version"])
     except (ValueError, TypeError, KeyError):
-        raise ReceiptDamaged(f"{path} is no receipt; remove it, or restore it from a copy") from None
+        raise ReceiptDamaged(f"{store.path(key)} is no receipt; remove it, or restore it from a copy") from None

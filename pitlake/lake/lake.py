@@ -18,25 +18,30 @@ from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.manifest import Snapshot, TableState
 from pitlake.lake.publish import Published, Publisher
 from pitlake.lake.stage import Stage, remove_stale
-from pitlake.lake.store import Store, resolve_root
+from pitlake.lake.store import open_store
 from pitlake.lake.vacuum import DEFAULT_KEEP, GRACE, Vacuumed, vacuum
 
 
 class Lake:
     """One lake. Opening it touches nothing; the first stage makes it.
 
-    root: a directory or file:// URL; default $PITLAKE_LAKE, else ./.pitlake/lake.
+    root: a directory, a file:// URL or s3://bucket/prefix; default $PITLAKE_LAKE, else ./.pitlake/lake.
     """
 
     def __init__(self, root: str | Path | None = None) -> None:
-        self._store = Store(resolve_root(root))
+        self._store = open_store(root)
         self._log = LakeLog(self._store)
         self._tables = DeltaTables(self._store)
 
     @property
     def root(self) -> Path:
-        """The lake's directory."""
+        """The lake's directory on this machine; of an object store's, the mirror of what was used of it."""
         return self._store.root
+
+    @property
+    def location(self) -> str:
+        """Where the lake is, as people name it."""
+        return self._store.location
 
     def start(self) -> None:
         """Make the lake, with no tables in it, unless it is there."""
@@ -62,10 +67,10 @@ class Lake:
         entry = self._log.entry(version)
         pinned = PinnedTables(self._tables, entry.tables)
         if self._log.is_vacuumed(entry.version):
-            missing = {table: _missing(state) for table, state in pinned.items()}
+            missing = {table: self._missing(state) for table, state in pinned.items()}
             if any(missing.values()):
                 raise VersionVacuumed(entry.version, {table: count for table, count in missing.items() if count})
-        return Snapshot(entry.version, pinned)
+        return Snapshot(entry.version, pinned, self._store.fetch)
 
     def stage(self, dataset: Dataset | str, run_id: str) -> Stage:
         """A place for one run's rows and gaps of one dataset; use as a context manager. Makes the lake if need be."""
@@ -118,6 +123,11 @@ class Lake:
             raise
         return name
 
+    def _missing(self, state: TableState) -> str:
+        """How many files of a table are gone, as "n of m"; empty when none is."""
+        gone = sum(not self._store.holds(file) for file in state.files)
+        return f"{gone} of {len(state.files)}" if gone else ""
+
 
 class PinnedTables(Mapping[str, TableState]):
     """The tables a log entry pins; a table's files are looked up when first asked for, so few tables open fast."""
@@ -133,9 +143,3 @@ class PinnedTables(Mapping[str, TableState]):
 
     def __len__(self) -> int:
         return len(self._pins)
-
-
-def _missing(state: TableState) -> str:
-    """How many files of a table are gone, as "n of m"; empty when none is."""
-    gone = sum(not Path(file.path).exists() for file in state.files)
-    return f"{gone} of {len(state.files)}" if gone else ""

@@ -56,7 +56,9 @@ class LakeLog:
         if not self._exists(self._seen):
             self._seen = 0
             if not self._exists(0):
-                raise LakeNotFound(f"there is no lake at {self._store.root}; name another root or publish to this one")
+                raise LakeNotFound(
+                    f"there is no lake at {self._store.location}; name another root or publish to this one"
+                )
         self._seen = self._newest(self._seen)
         return self._read(self._seen)
 

@@ -3,7 +3,7 @@
 Made by the lake from its log, read by the as-of session to choose files. Nothing here touches a disk.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -26,12 +26,20 @@ class TableState:
     files: tuple[DataFile, ...] = ()
 
 
+def _nothing(_files: Iterable[DataFile]) -> None:
+    """All files are where they say."""
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One lake version. Tables are named "<dataset>" for rows and "gaps/<dataset>" for its gaps."""
+    """One lake version. Tables are named "<dataset>" for rows and "gaps/<dataset>" for its gaps.
+
+    fetch: sees that files can be read at their paths; to be called before they are.
+    """
 
     version: int
     tables: Mapping[str, TableState] = field(default_factory=dict)
+    fetch: Callable[[Iterable[DataFile]], None] = _nothing
 
     def files(self, table: str) -> tuple[DataFile, ...]:
         """The files of a table; none when this version has no such table."""

@@ -130,12 +130,10 @@ class Publisher:
 
     def _plan(self, staged: Staged, observed_at: datetime) -> Plan:
         base = self._log.head()
-        rows, gaps = staged.dataset.name, gap_table_name(staged.dataset.name)
-        return Plan(
-            base,
-            new_rows(staged, self._tables.state(rows, base.tables.get(rows)), observed_at),
-            new_gaps(staged, self._tables.state(gaps, base.tables.get(gaps))),
-        )
+        names = (staged.dataset.name, gap_table_name(staged.dataset.name))
+        rows, gaps = (self._tables.state(name, base.tables.get(name)) for name in names)
+        self._store.fetch((*rows.files, *gaps.files))
+        return Plan(base, new_rows(staged, rows, observed_at), new_gaps(staged, gaps))
 
     def _commit(self, staged: Staged, plan: Plan, observed_at: datetime) -> tuple[dict[str, int], list[NewFile]]:
         dataset = staged.dataset

@@ -1,11 +1,11 @@
 """Every file access of the lake goes through here: where things lie, and how a small file is written once and for all.
 
-The root is a directory today. Small files (log entries, marks) are objects of the kept `obstore` library, so that an
-object store can take the directory's place here alone. What the files mean is not known in this module.
+The root is a directory; pitlake.lake.remote is the same for an object store. Small files (log entries, marks) are
+objects of the kept `obstore` library in both. What the files mean is not known in this module.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from obstore.exceptions import AlreadyExistsError
 from obstore.store import LocalStore
 
 from pitlake.errors import BadInput
+from pitlake.lake.manifest import DataFile
 
 DEFAULT_ROOT = Path(".pitlake") / "lake"
 ROOT_VARIABLE = "PITLAKE_LAKE"
@@ -31,22 +32,34 @@ class StoredFile(NamedTuple):
     modified: float
 
 
-def resolve_root(root: str | Path | None) -> Path:
-    """The lake's directory: the argument, else $PITLAKE_LAKE, else ./.pitlake/lake. Raises BadInput for other URLs."""
+def open_store(root: str | Path | None) -> "Store":
+    """The lake's store: at the argument, else $PITLAKE_LAKE, else ./.pitlake/lake. Touches nothing.
+
+    Raises BadInput for a URL that is neither file:// nor s3://.
+    """
     chosen = root or os.environ.get(ROOT_VARIABLE) or DEFAULT_ROOT
     if isinstance(chosen, str) and "://" in chosen:
         url = urlsplit(chosen)
+        if url.scheme == "s3":
+            from pitlake.lake.remote import RemoteStore
+
+            return RemoteStore(chosen)
         if url.scheme != "file" or url.netloc not in ("", "localhost"):
-            raise BadInput("lake", f"{url.scheme}:// roots are not supported", "give a directory or a file:// URL")
+            next_step = "give a directory, a file:// URL or s3://bucket/prefix"
+            raise BadInput("lake", f"{url.scheme}:// roots are not supported", next_step)
         chosen = unquote(url.path)
-    return Path(chosen).expanduser().absolute()
+    return Store(Path(chosen).expanduser().absolute())
 
 
 class Store:
-    """The files below one root. Keys are relative, with forward slashes."""
+    """The files below one root. Keys are relative, with forward slashes; `location` is the root as people name it."""
+
+    table_options: dict[str, str] | None = None
+    """What Delta needs to reach the tables beside their URI."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.location = str(root)
 
     @cached_property
     def _objects(self) -> LocalStore:
@@ -55,6 +68,10 @@ class Store:
     def path(self, key: str) -> Path:
         """Where a key lies on this machine."""
         return self.root / key
+
+    def table_uri(self, key: str) -> str:
+        """Where Delta finds the table below a key."""
+        return str(self.path(key))
 
     def key(self, path: str | Path) -> str:
         """The key of an absolute path below the root."""
@@ -89,6 +106,21 @@ class Store:
                 os.fsync(handle)
             finally:
                 os.close(handle)
+
+    def keep(self, path: Path) -> None:
+        """Make a finished file part of the store, for good: a reader may be told of it from now on."""
+        self.sync(path, path.parent)
+
+    def settle(self, key: str) -> None:
+        """Force what Delta wrote at a key to the disk."""
+        self.sync(self.path(key), self.path(key).parent)
+
+    def fetch(self, files: Iterable[DataFile]) -> None:
+        """See that these files can be read at their paths. In a directory they can."""
+
+    def holds(self, file: DataFile) -> bool:
+        """Whether a file is still part of the store."""
+        return Path(file.path).exists()
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
         """Every file below a folder, in no order; none when the folder is missing."""

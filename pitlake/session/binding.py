@@ -6,7 +6,7 @@ descriptor. Called by api.py; the two receivers are process.py and in_process.py
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -51,6 +51,13 @@ class Relation:
         return range(self.first, self.first + len(self.cuts) + len(self.whole))
 
     @property
+    def sources(self) -> Iterator[DataFile]:
+        """Every file of the lake it is made from."""
+        yield from self.whole
+        for cut in self.cuts:
+            yield from cut.files
+
+    @property
     def watermark(self) -> datetime | None:
         """The newest available_at delivered."""
         return None if self.newest is None else from_micros(self.newest)
@@ -85,6 +92,7 @@ class Binding:
 
     def deliver(self, boundary: Boundary, take: Take) -> None:
         """Open, prove and give every file. Raises SessionRefused, after which nothing may be opened."""
+        self.snapshot.fetch(file for relation in self.relations for file in relation.sources)
         with ThreadPoolExecutor(_CUTTERS) as cutters:
             cutting = deque(
                 (relation, relation.first + place, cutters.submit(boundary.open, cut))

@@ -6,26 +6,26 @@ from pathlib import Path
 import pytest
 
 from pitlake.errors import BadInput
-from pitlake.lake.store import SCRATCH, Store, resolve_root
+from pitlake.lake.store import SCRATCH, Store, open_store
 
 
 def test_the_root_is_the_argument_then_the_variable_then_the_working_directory(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    assert resolve_root(None) == tmp_path / ".pitlake" / "lake"
+    assert open_store(None).root == tmp_path / ".pitlake" / "lake"
     monkeypatch.setenv("PITLAKE_LAKE", "/from/variable")
-    assert resolve_root(None) == Path("/from/variable")
-    assert resolve_root("/given") == Path("/given")
+    assert open_store(None).root == Path("/from/variable")
+    assert open_store("/given").root == Path("/given")
 
 
 @pytest.mark.parametrize("url", ["file:///a%20b/lake", "file://localhost/a%20b/lake"])
 def test_a_file_url_is_a_directory(url):
-    assert resolve_root(url) == Path("/a b/lake")
+    assert open_store(url).root == Path("/a b/lake")
 
 
-@pytest.mark.parametrize("url", ["s3://bucket/lake", "file://elsewhere/lake"])
+@pytest.mark.parametrize("url", ["s3:///lake", "s3://key:secret@bucket/lake", "gs://bucket/lake", "file://elsewhere/lake"])
 def test_other_urls_are_refused(url):
     with pytest.raises(BadInput, match="lake"):
-        resolve_root(url)
+        open_store(url)
 
 
 def test_put_new_writes_once_and_leaves_no_scratch(tmp_path):

@@ -1,0 +1,152 @@
+"""A lake in an object store (S3 and what speaks its protocol): all files lie there, data files also in a mirror here.
+
+Files of a lake are never changed and their names never used twice, so a copy on this machine is as good as the file:
+publishing, sessions and compaction read the mirror, which is filled on demand and may be removed at any time.
+Credentials and endpoint come from the usual AWS_* variables.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import obstore
+import platformdirs
+from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
+from obstore.store import S3Store
+
+from pitlake.errors import BadInput, LakeError
+from pitlake.lake.manifest import DataFile
+from pitlake.lake.parallel import each
+from pitlake.lake.store import Store, StoredFile
+
+ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+REMOVED_AT_ONCE = 1000
+
+
+class RemoteStore(Store):
+    """The files below s3://bucket/prefix; `root` is their mirror on this machine.
+
+    Writers need a store that honours conditional writes (If-None-Match), which is how one of two racing commits loses.
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        if not parts.netloc or parts.query or parts.fragment or "@" in parts.netloc:
+            raise BadInput("lake", f"{parts.scheme}:// root without a plain bucket", "give s3://bucket/prefix")
+        self._bucket, self._prefix = parts.netloc, parts.path.strip("/")
+        location = f"s3://{self._bucket}/{self._prefix}".rstrip("/")
+        endpoint = next((found for name in ENDPOINT_VARIABLES if (found := os.environ.get(name))), "")
+        super().__init__(_mirrors() / hashlib.sha256(f"{endpoint} {location}".encode()).hexdigest()[:32])
+        self.location = location
+        self.table_options = _table_options(endpoint)
+        self._endpoint = endpoint
+
+    @cached_property
+    def _remote(self) -> S3Store:
+        options = {"endpoint": self._endpoint} if self._endpoint else {}
+        plain = self._endpoint.startswith("http://")
+        return S3Store(
+            self._bucket, prefix=self._prefix or None, client_options={"allow_http": plain}, config=None, **options
+        )
+
+    def table_uri(self, key: str) -> str:
+        """Where Delta finds the table below a key."""
+        return f"{self.location}/{key}"
+
+    def exists(self, key: str) -> bool:
+        """Whether there is such a file."""
+        with self._reached():
+            try:
+                obstore.head(self._remote, key)
+            except (NotFoundError, FileNotFoundError):
+                return False
+            return True
+
+    def read(self, key: str) -> bytes:
+        """The bytes of a small file. Raises FileNotFoundError."""
+        with self._reached():
+            return bytes(obstore.get(self._remote, key).bytes())
+
+    def put_new(self, key: str, content: bytes) -> bool:
+        """Write a small file unless it is there already; says whether it was written. Atomic and durable."""
+        with self._reached():
+            try:
+                obstore.put(self._remote, key, content, mode="create")
+            except AlreadyExistsError:
+                return False
+            return True
+
+    def keep(self, path: Path) -> None:
+        """Send a finished file of the mirror to the object store."""
+        with self._reached():
+            obstore.put(self._remote, self.key(path), path)
+
+    def settle(self, key: str) -> None:
+        """Delta's own writes are there once they are acknowledged."""
+
+    def fetch(self, files: Iterable[DataFile]) -> None:
+        """Bring files that are not in the mirror. Raises LakeError when one is gone or has another size."""
+        each(self._bring, [file for file in files if not Path(file.path).exists()])
+
+    def holds(self, file: DataFile) -> bool:
+        """Whether a file is still in the object store."""
+        return self.exists(self.key(file.path))
+
+    def walk(self, folder: str) -> Iterator[StoredFile]:
+        """Every file below a folder, in no order; none when there is none."""
+        with self._reached():
+            for batch in obstore.list(self._remote, prefix=folder):
+                for found in batch:
+                    yield StoredFile(found["path"], found["size"], found["last_modified"].timestamp())
+
+    def delete(self, key: str) -> None:
+        """Remove a file; removing one that is gone is no error."""
+        with self._reached():
+            obstore.delete(self._remote, key)
+        self.path(key).unlink(missing_ok=True)
+
+    def _bring(self, file: DataFile) -> None:
+        path = Path(file.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{uuid4().hex}.tmp")
+        key = self.key(path)
+        try:
+            with self._reached(), temporary.open("wb") as copy:
+                for chunk in obstore.get(self._remote, key).stream():
+                    copy.write(chunk)
+            if temporary.stat().st_size != file.size:
+                raise LakeError(f"{self.location}/{key} is not the {file.size} bytes the lake wrote; restore it")
+            temporary.replace(path)
+        except FileNotFoundError:
+            raise LakeError(f"{self.location}/{key} is gone; ask a newer version, or restore it from a copy") from None
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        try:
+            yield
+        except (AlreadyExistsError, NotFoundError):
+            raise
+        except BaseError as error:
+            reason = str(error).split("\n", 1)[0][:200]
+            raise LakeError(f"the object store of {self.location} refused or could not be reached: {reason}") from None
+
+
+def _mirrors() -> Path:
+    named = os.environ.get("PITLAKE_CACHE")
+    return (Path(named) if named else Path(platformdirs.user_cache_dir("pitlake"))) / "mirror"
+
+
+def _table_options(endpoint: str) -> dict[str, str]:
+    options = {"aws_conditional_put": "etag"}
+    if endpoint:
+        options["aws_endpoint_url"] = endpoint
+    if endpoint.startswith("http://"):
+        options["aws_allow_http"] = "true"
+    return options

@@ -1,0 +1,173 @@
+"""A lake in an object store, on a real S3 server on the loopback: same answers, no lost commit, a mirror one may lose.
+
+`PITLAKE_RACES=100 pytest tests/lake/test_remote.py -k race` races two writers over 200 publishes.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import urllib.request
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pitlake import receipts
+from pitlake.errors import BadInput, LakeError, LakeNotFound, VersionVacuumed
+from pitlake.lake import Lake
+from pitlake.lake.remote import RemoteStore
+from pitlake.session import connect
+from tests.doors.conftest import small
+from tests.lake.test_writers import RUNS, assert_whole, race
+from tests.lake.world import TOY, Toy, publish, rows, utc
+
+NUMBERS = count()
+NOON, SEEN = utc("2024-03-05T12:00:00-05:00"), utc("2024-06-01T12:00:00-04:00")
+QUESTIONS = (
+    "FROM news ORDER BY ALL",
+    "FROM news_revisions ORDER BY ALL",
+    "SELECT count(*), max(available_at) FROM news",
+    "FROM gaps ORDER BY ALL",
+)
+SERVER = """
+import sys
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+print(server.get_host_and_port()[1], flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:
+        url = f"http://127.0.0.1:{int(server.stdout.readline())}"
+        urllib.request.urlopen(urllib.request.Request(f"{url}/lakes", method="PUT")).close()
+        yield url
+        server.stdin.close()
+
+
+@pytest.fixture
+def url(endpoint, monkeypatch, tmp_path):
+    for name, value in {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "someone",
+        "AWS_SECRET_ACCESS_KEY": "S3cretS3cret",
+        "AWS_REGION": "us-east-1",
+        "PITLAKE_CACHE": str(tmp_path / "cache"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    return f"s3://lakes/of/test-{next(NUMBERS)}"
+
+
+def another_machine(monkeypatch, tmp_path):
+    monkeypatch.setenv("PITLAKE_CACHE", str(tmp_path / "cache of another machine"))
+
+
+def test_answers_and_receipts_are_those_of_the_same_lake_in_a_directory(url, tmp_path, monkeypatch):
+    near, far = small(tmp_path / "lake"), small(url)
+    another_machine(monkeypatch, tmp_path)
+    for as_of in ("2024-03-02T15:00:00Z", "2024-04-11T15:00:00Z", "2025-01-01T00:00:00Z"):
+        with connect(as_of, lake=near.location) as here, connect(as_of, lake=far.location) as there:
+            for sql in QUESTIONS:
+                one, other = here.sql(sql), there.sql(sql)
+                assert one.receipt == other.receipt
+                assert one.arrow().equals(other.arrow())
+                assert receipts.replay(one.receipt, far).arrow().equals(one.arrow())
+
+
+def test_a_session_brings_no_file_that_is_wholly_later(url, tmp_path, monkeypatch):
+    small(url)
+    another_machine(monkeypatch, tmp_path)
+    as_of = utc("2024-03-02T15:00:00Z")
+    with connect(as_of, lake=url):
+        files = Lake(url).snapshot().files("news")
+    brought = [Path(file.path).exists() for file in files]
+    assert brought == [file.lo <= as_of for file in files]
+    assert not all(brought)
+
+
+def test_runs_on_two_machines_converge_and_a_lost_mirror_is_no_loss(url, tmp_path, monkeypatch):
+    lake = Lake(url)
+    assert publish(lake, [Toy("one", "x", NOON)], SEEN).changed
+    shutil.rmtree(lake.root)
+    another_machine(monkeypatch, tmp_path)
+    again = publish(Lake(url), [Toy("one", "x", NOON), Toy("two", "x", NOON)], SEEN)
+    assert (again.total.unchanged, again.total.published, again.version) == (1, 1, 2)
+    shutil.rmtree(Lake(url).root)
+    Lake(url).snapshot().fetch(Lake(url).snapshot().files("toys"))
+    assert sorted(row.key for row in rows(Lake(url))) == ["one", "two"]
+
+
+def test_compaction_and_vacuum_keep_what_receipts_need(url):
+    lake = Lake(url)
+    for name in "abc":
+        publish(lake, [Toy(name, "x", NOON)], SEEN)
+    assert (compacted := lake.compact(TOY, before="2025-01")).changed
+    kept = lake.vacuum(timedelta(0), keep_versions=[3], dry_run=False)
+    assert kept.files == ()
+    gone = lake.vacuum(timedelta(0), dry_run=False)
+    assert len(gone.files) == compacted.files_before == 3
+    assert sorted(row.key for row in rows(Lake(url))) == ["a", "b", "c"]
+    with pytest.raises(VersionVacuumed):
+        Lake(url).snapshot(3)
+
+
+def test_racing_writers_lose_and_double_nothing(url):
+    lake = Lake(url)
+    published = race(lake, "own_and_common", "own_and_common")
+    expected = {f"{number}{name}" for number in range(RUNS) for name in ("p", "q", " common")}
+    assert sorted(row.key for row in rows(lake)) == sorted(expected)
+    assert sum(published) == len(expected)
+    assert_whole(lake, len(expected))
+
+
+def test_other_engines_read_the_same_rows(url):
+    from datafusion import SessionContext
+    from deltalake import DeltaTable
+
+    lake = Lake(url)
+    publish(lake, [Toy(name, f"text of {name}", NOON) for name in "abc"], SEEN)
+    publish(lake, [Toy("a", "other text", NOON)], SEEN + timedelta(days=1))
+    store = RemoteStore(url)
+    table = DeltaTable(store.table_uri("tables/toys"), storage_options=store.table_options)
+    ours = sorted((row.key, row.text, row.available_at) for row in rows(lake))
+    polars = pl.scan_delta(store.table_uri("tables/toys"), storage_options=store.table_options | credentials())
+    assert sorted(polars.select("key", "text", "available_at").collect().rows()) == ours
+    context = SessionContext()
+    context.register_dataset("toys", table.to_pyarrow_dataset())
+    found = context.sql("SELECT key, text, available_at FROM toys").to_arrow_table().to_pylist()
+    assert sorted(tuple(row.values()) for row in found) == ours
+
+
+def credentials():
+    return {name.lower(): os.environ[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")}
+
+
+def test_a_store_out_of_reach_is_one_clear_error_without_secrets(url, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with pytest.raises(LakeError, match="could not be reached") as told:
+        Lake(url).head()
+    assert "S3cretS3cret" not in str(told.value)
+
+
+def test_no_lake_is_named_by_its_url(url):
+    with pytest.raises(LakeNotFound, match=url):
+        Lake(url).head()
+
+
+@pytest.mark.parametrize("bad", ["s3:///lake", "s3://key:secret@lakes/x", "s3://lakes/x?versionId=1"])
+def test_a_url_that_is_no_bucket_and_prefix_is_refused_without_its_secrets(bad):
+    with pytest.raises(BadInput) as told:
+        Lake(bad)
+    assert "secret" not in str(told.value)
