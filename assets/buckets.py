@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from assets.contests import CONTENDER, CONTEST_FIELDS, RANK, SECOND_RANK, contested_rows, settle
-from assets.extraction import Contest, Extractor, Gap, Row
+from assets.extraction import Contest, Gap, Normaliser, Row
 from pitlake.clock import AVAILABLE_AT
 from pitlake.contract import INSTANT
 from pitlake.lake import stage as staging
@@ -43,7 +43,7 @@ class Bucket:
 class Buckets:
     """The days of one run. `add` files an outcome, `spill` bounds memory, `close` hands finished days to the stage."""
 
-    def __init__(self, extractor: Extractor, stage: Stage) -> None:
+    def __init__(self, extractor: Normaliser, stage: Stage) -> None:
         self._extractor, self._stage = extractor, stage
         self._days: dict[date | None, Bucket] = defaultdict(Bucket)
         self._pending = 0
@@ -73,6 +73,10 @@ class Buckets:
         """Hand finished days to the stage, days without any record included: they were looked at."""
         for day in days:
             self._hand_over(day, self._days.pop(day, Bucket()))
+
+    def close_all(self) -> None:
+        """Hand over every day there is, for runs that are not cut by days."""
+        self.close(sorted(self._days, key=lambda day: (day is None, day or date.min)))
 
     def _hand_over(self, day: date | None, bucket: Bucket) -> None:
         self._to_arrow(bucket)
@@ -111,7 +115,7 @@ def staged_gap(gap: Gap) -> staging.Gap:
     return staging.Gap(gap.type, gap.reason, gap.locator, gap.available_at)
 
 
-def rows_table(extractor: Extractor, rows: Sequence[Row]) -> pa.Table:
+def rows_table(extractor: Normaliser, rows: Sequence[Row]) -> pa.Table:
     """Rows in the stage's schema, with the contest's columns behind it where the extractor names one.
 
     Raises KeyError when a row lacks a column of the contract, ValueError when it has one too many.

@@ -1,7 +1,7 @@
-"""What every extractor is: Cypher that finds source records, and pure functions that make each a row or a gap.
+"""What every normaliser is: pure functions that make each source record a row or a gap; and the graph's kind of it.
 
-No stream, no lake and no Dagster here: `assets.runs` streams, buckets and stages, `assets.factory` makes the Dagster
-asset. A dataset's module (assets/graph/<dataset>.py) fills in one `Extractor`.
+No stream, no lake and no Dagster here: `assets.runs` and `assets.external.runs` read, bucket and stage, the factories
+make the Dagster assets. A dataset's module fills in one `Extractor` (assets/graph) or one `Feed` (assets/external).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,15 +26,31 @@ class GraphReader(Protocol):
         ...
 
 
+class Releases(Protocol):
+    """When filings were accepted, as the lake knows it. See assets.external.releases."""
+
+    def acceptance(self, accession_no: str, cik: str) -> datetime | None:
+        """The earliest proven acceptance of a filing of that CIK; None when the lake does not know it."""
+        ...
+
+    def __call__(self, ticker: str, day: date) -> datetime | None:
+        """The acceptance of the ticker's 8-K with item 2.02 on that New York day; None when there is none."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
     """What a run knows beside the record: its clock and its settings.
 
-    publication_lag: added to a call's start to get the availability of its transcript.
+    publication_lag: added to a call's start to get the availability of its transcript. fetched_at and evidence: of the
+    capture the record came in; None and "" for the graph. releases: what the lake knows of filings, for outside feeds.
     """
 
     observed_at: datetime
     publication_lag: timedelta = timedelta(0)
+    fetched_at: datetime | None = None
+    evidence: str = ""
+    releases: Releases | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,26 +110,17 @@ def whole_record(record: Record) -> Iterable[Record]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Extractor:
-    """One dataset's extraction.
+class Normaliser:
+    """How one dataset's source records become rows and gaps, wherever they come from.
 
-    windows: Cypher with $lo and $hi, day texts that bound the record's timestamp text (lo <= text < hi). They only
-    save work; `locate` decides. sweeps: Cypher with $dated, a regular expression, for what no window can match (no
-    readable date, no parent), so that nothing is lost silently.
-    margin: days by which windows are widened on each side, because a text's day depends on its offset; 0 where the
-    text is a New York day itself. trail: days that a record's own day may follow its text's day, offsets aside.
-    batch: how many records are pulled at once; it bounds memory, so it is smaller where records are larger.
+    batch: how many records are turned into Arrow at once; it bounds memory, so it is smaller where records are larger.
     """
 
     dataset: Dataset
-    windows: tuple[str, ...]
     locate: Callable[[Record, RunFacts], Place]
     values: Callable[[Record], dict[str, Any]]
-    sweeps: tuple[str, ...] = ()
     split: Callable[[Record], Iterable[Record]] = whole_record
     contest: Contest | None = None
-    margin: int = 1
-    trail: int = 0
     batch: int = 5000
 
     @cached_property
@@ -149,6 +156,23 @@ class Extractor:
     def _gap(self, place: Place, reason: str, run: RunFacts) -> Gap:
         shown_at = None if reason == self.future.reason else place.available_at
         return Gap(self.gap_types[reason], reason, place.evidence, shown_at, place.day)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extractor(Normaliser):
+    """One dataset's extraction from the graph.
+
+    windows: Cypher with $lo and $hi, day texts that bound the record's timestamp text (lo <= text < hi). They only
+    save work; `locate` decides. sweeps: Cypher with $dated, a regular expression, for what no window can match (no
+    readable date, no parent), so that nothing is lost silently.
+    margin: days by which windows are widened on each side, because a text's day depends on its offset; 0 where the
+    text is a New York day itself. trail: days that a record's own day may follow its text's day, offsets aside.
+    """
+
+    windows: tuple[str, ...]
+    sweeps: tuple[str, ...] = ()
+    margin: int = 1
+    trail: int = 0
 
 
 def dated(evidence: str, moment: datetime) -> Place:

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 
 import dagster as dg
 
+from assets.external import all_feeds
+from assets.external.factory import feed_asset, source_of
 from assets.factory import SOURCE, graph_asset
 from assets.graph import all_extractors
-from pipelines.jobs import graph_days, graph_snapshots
+from pipelines.jobs import external_feeds, graph_days, graph_snapshots
 from pipelines.partitions import DAYS
 from pipelines.schedules import evening, evening_snapshots
 from resources.graph.resource import GraphResource
@@ -22,8 +24,13 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
     """Everything there is. `resources` replaces single resources by name: graph, lake, settings."""
     standard: dict[str, object] = {"graph": GraphResource(), "lake": LakeResource(), "settings": ExtractionSettings()}
     return dg.Definitions(
-        assets=[SOURCE, *(graph_asset(extractor, DAYS) for extractor in all_extractors().values())],
-        jobs=[graph_days, graph_snapshots],
+        assets=[
+            SOURCE,
+            *(graph_asset(extractor, DAYS) for extractor in all_extractors().values()),
+            *{feed.provider.name: source_of(feed) for feed in all_feeds().values()}.values(),
+            *(feed_asset(feed) for feed in all_feeds().values()),
+        ],
+        jobs=[graph_days, graph_snapshots, external_feeds],
         schedules=[evening, evening_snapshots],
         resources=standard | dict(resources or {}),
         executor=dg.in_process_executor,

@@ -1,4 +1,4 @@
-"""What is run together: every dataset of the graph by day, and the snapshots that have no day."""
+"""What is run together: every dataset of the graph by day, the snapshots that have no day, and the outside feeds."""
 
 import dagster as dg
 
@@ -17,4 +17,10 @@ graph_snapshots = dg.define_asset_job(
     "graph_snapshots",
     selection=dg.AssetSelection.assets(*SNAPSHOTS),
     description="What the graph holds without a date: company reference, available when observed.",
+)
+
+external_feeds = dg.define_asset_job(
+    "external_feeds",
+    selection=dg.AssetSelection.groups("external"),
+    description="Feeds of outside sources. What each covers, and whether it may use the network, is its run config.",
 )

@@ -24,6 +24,11 @@ PitlakeError                    anything pitlake refuses or fails at
 │   ├── ReceiptDamaged          a receipt's file is not one, or was changed
 │   ├── ReplayImpossible        what the question needs is not there; the message says what
 │   └── ReplayDiffers           the question was asked again and the answer is another one
+├── SourceError                 an outside source, asked over HTTP
+│   ├── NotCaptured             replay asked for an answer that was never captured
+│   ├── CaptureDamaged          a capture's files are not what was captured
+│   ├── AnswerRefused           the provider gave no usable answer (gap_type, reason); the unit ends in that gap
+│   └── Unparsable              an answer is not what its source promises; it becomes a gap
 └── GraphError                  the source graph
     ├── GraphUnavailable        not reachable, or gone in the middle of a stream: resume from the window it names
     ├── GraphLoginFailed        the server refused the credentials
@@ -209,6 +214,42 @@ class ReplayDiffers(ReceiptError):
     def __init__(self, result_sha256: str, reason: str) -> None:
         self.result_sha256, self.reason = result_sha256, reason
         super().__init__(f"the answer is not the one the receipt tells of (now sha256 {result_sha256}): {reason}")
+
+
+class SourceError(PitlakeError):
+    """An outside source. Messages name the URL without its secrets, never a body."""
+
+
+class NotCaptured(SourceError):
+    """Replay serves captures alone, and this request was never captured. `location` is the URL with its query."""
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        super().__init__(f"{location} was never captured; fetch it once in mode live, or replay what was")
+
+
+class CaptureDamaged(SourceError):
+    """A capture's files are not what was captured. `name` is the answer's file."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name, self.problem = name, problem
+        super().__init__(f"capture {name} is damaged: {problem}; restore it, or remove it and fetch again")
+
+
+class AnswerRefused(SourceError):
+    """No usable answer, retries spent. `gap_type` and `reason` say which gap it becomes, `evidence` locates it."""
+
+    def __init__(self, gap_type: str, reason: str, evidence: str) -> None:
+        self.gap_type, self.reason, self.evidence = gap_type, reason, evidence
+        super().__init__(f"{evidence}: {reason}")
+
+
+class Unparsable(SourceError):
+    """An answer is not what its source promises: no JSON, or another shape. `evidence` locates it."""
+
+    def __init__(self, evidence: str, problem: str) -> None:
+        self.evidence, self.problem = evidence, problem
+        super().__init__(f"{evidence}: {problem}")
 
 
 class GraphError(PitlakeError):

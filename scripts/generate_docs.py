@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from pitlake import dictionary, guide
-from pitlake.cli import COMMANDS, cli, load
+from pitlake.cli import cli, load, names
 from pitlake.datasets import all_datasets
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,7 +34,7 @@ def pages() -> dict[Path, str]:
 def command_line() -> str:
     """The help of `pitlake` and of each command."""
     parts = ["# The command line", _help(cli, "pitlake")]
-    for name in COMMANDS:
+    for name in names():
         parts += [f"## pitlake {name}", _help(load(name), f"pitlake {name}")]
     return "\n\n".join(parts) + "\n"
 

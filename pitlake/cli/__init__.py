@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 
 from pitlake import __version__
+from pitlake.cli import added
 from pitlake.errors import PitlakeError
 
 COMMANDS = (
@@ -33,19 +34,28 @@ EXIT_CODES = "Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted, 141 th
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are the `command` of the modules named in COMMANDS, imported on use."""
+    """A group whose commands are the `command` of the modules named in COMMANDS, and what is added to them from
+    outside of the kernel; all are imported on use.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands, in the order one meets them."""
-        return list(COMMANDS)
+        return names()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, or None."""
-        return load(cmd_name) if cmd_name in COMMANDS else None
+        return load(cmd_name) if cmd_name in COMMANDS or cmd_name in added.entries() else None
+
+
+def names() -> list[str]:
+    """Every command: the kernel's own, then what is added."""
+    return [*COMMANDS, *(name for name in added.entries() if name not in COMMANDS)]
 
 
 def load(name: str) -> click.Command:
-    """The command of that name, one of COMMANDS."""
+    """The command of that name, one of `names`."""
+    if name not in COMMANDS:
+        return added.load(name)
     command: click.Command = import_module(f"{__name__}.{name}").command
     return command
 

@@ -1,0 +1,163 @@
+"""When outside items became public: the dating rules the sources share. Pure; each says by how much it may be late.
+
+No rule is ever early. Where a text leaves a choice the later reading counts, and where it leaves none there is no
+instant: `Unreadable`. Called by the modules of assets/external.
+"""
+
+import re
+from datetime import date, datetime, time, timedelta, timezone
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+from pitlake.clock import NEW_YORK, end_of_new_york_day, new_york_day
+from pitlake.errors import BadInstant, Unreadable
+from pitlake.gate.rules import InstantFault, parse_instant
+
+# The longest New York day has 25 hours: a date alone may be that much late.
+DATE_ONLY_BOUND = timedelta(hours=25)
+# The New York clock is behind UTC by this much at most, so the later of two readings is late by no more.
+UNDECIDED_BOUND = timedelta(hours=5)
+# A clock time that New York has twice is read as the second one.
+FOLD_BOUND = timedelta(hours=1)
+
+OFFSET, NEW_YORK_CLOCK, UTC, LATER, DATE_ONLY, SGML = (
+    "offset",
+    "new_york_clock",
+    "utc",
+    "later_reading",
+    "date_only",
+    "sgml_header",
+)
+EDGAR_RULES = (OFFSET, NEW_YORK_CLOCK, UTC, LATER, DATE_ONLY, SGML)
+
+_CLOCK = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(\.\d{1,6})?(Z?)", re.ASCII)
+_SGML = re.compile(r"\d{14}", re.ASCII)
+_BASIC_DAY = re.compile(r"\d{8}", re.ASCII)
+_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+# EDGAR takes filings from 06:00 on, and stamps what came before 22:00 until some minutes later: the New York clock
+# has been seen at 22:05, so half an hour is left to it. As UTC 06:00 to 09:59 would be the middle of the night.
+FIRST_NEW_YORK_CLOCK, LAST_SURELY_NEW_YORK = time(6), time(10)
+FIRST_SURELY_UTC, LAST_SURELY_UTC = time(22, 30), time(3)
+# What the Commission's own systems file comes at any hour, a quarter past midnight above all.
+ANY_HOUR_FORMS = frozenset({"EFFECT", "UPLOAD", "QUALIF", "CERT", "REVOKED", "DEREG", "ORDER", "NO ACT", "IRANNOTICE"})
+
+
+class Dated(NamedTuple):
+    """An instant and the rule that decided it."""
+
+    instant: datetime
+    rule: str
+
+
+def day(text: object) -> date:
+    """A date in ISO or basic form (2024-02-15, 20240215). Raises Unreadable."""
+    spelled = text.strip() if isinstance(text, str) else ""
+    if not (_ISO_DAY.fullmatch(spelled) or _BASIC_DAY.fullmatch(spelled)):
+        raise Unreadable("no date")
+    try:
+        return date.fromisoformat(spelled)
+    except ValueError:
+        raise Unreadable("no date") from None
+
+
+@lru_cache(maxsize=16_384)
+def end_of_day(published: date) -> datetime:
+    """A publication date without a time: public at the end of that New York day. Late by DATE_ONLY_BOUND at most."""
+    try:
+        return end_of_new_york_day(published)
+    except BadInstant:
+        raise Unreadable("no date") from None
+
+
+def end_of_day_text(text: object) -> datetime:
+    """`end_of_day` of a date in ISO or basic form. Raises Unreadable."""
+    return end_of_day(day(text))
+
+
+def rfc2822(text: object) -> datetime:
+    """A mail or HTTP date with an offset: exact. `-0000` states no offset and is unreadable. Raises Unreadable."""
+    try:
+        found = parsedate_to_datetime(text if isinstance(text, str) else "")
+    except (ValueError, TypeError, OverflowError):
+        raise Unreadable("no RFC 2822 date") from None
+    if found.tzinfo is None:
+        raise Unreadable("no offset")
+    return _utc(found)
+
+
+def iso(text: object) -> datetime:
+    """A strict ISO-8601 instant with an offset: exact. Raises Unreadable."""
+    try:
+        return parse_instant(text)
+    except InstantFault:
+        raise Unreadable("no instant") from None
+
+
+def new_york_clock(naive: datetime) -> datetime:
+    """A naive US/Eastern clock time: where New York has it twice, or not at all, the later instant counts.
+
+    Late by FOLD_BOUND at most, and only then. Raises Unreadable for times outside of the calendar.
+    """
+    readings = (_utc(naive.replace(tzinfo=NEW_YORK, fold=fold)) for fold in (0, 1))
+    return max(readings)
+
+
+def new_york_at(day_of_release: date, clock_time: time) -> datetime:
+    """A release at a known New York clock time of a day, such as 08:30. Exact, folds aside."""
+    return new_york_clock(datetime.combine(day_of_release, clock_time))
+
+
+def edgar_header(text: object) -> Dated:
+    """<ACCEPTANCE-DATETIME> of an SGML header, always the New York clock. Exact. Raises Unreadable."""
+    spelled = text.strip() if isinstance(text, str) else ""
+    if not _SGML.fullmatch(spelled):
+        raise Unreadable("no SGML time")
+    try:
+        naive = datetime.strptime(spelled, "%Y%m%d%H%M%S")  # noqa: DTZ007 - New York's, by definition
+    except ValueError:
+        raise Unreadable("no SGML time") from None
+    if naive.time() == time():
+        return Dated(end_of_day(naive.date()), DATE_ONLY)
+    return Dated(new_york_clock(naive), SGML)
+
+
+def edgar(text: object, form: str | None = None) -> Dated:
+    """`acceptanceDateTime` of EDGAR's JSON, whose Z is UTC for some filers and the New York clock for others.
+
+    An offset decides. Midnight, in either reading, stands for a day without a time: its end, late by 24 hours and
+    DATE_ONLY_BOUND at most. Hours that only one of the two can have decide; what the Commission files itself has no
+    hours. Everything else takes the later reading, late by UNDECIDED_BOUND at most. Raises Unreadable.
+    """
+    spelled = text.strip() if isinstance(text, str) else ""
+    found = _CLOCK.fullmatch(spelled)
+    if not found:
+        return Dated(iso(spelled), OFFSET)
+    try:
+        naive = datetime.fromisoformat(f"{found[1]}T{found[2]}{found[3] or ''}")
+    except ValueError:
+        raise Unreadable("no time") from None
+    return _decided(naive, any_hour=(form or "").strip().upper() in ANY_HOUR_FORMS)
+
+
+def _decided(naive: datetime, *, any_hour: bool) -> Dated:
+    as_utc, as_new_york = naive.replace(tzinfo=timezone.utc), new_york_clock(naive)
+    if naive.time() == time():
+        return Dated(end_of_day(naive.date()), DATE_ONLY)
+    if _utc(as_utc).astimezone(NEW_YORK).time() == time():
+        return Dated(end_of_day(new_york_day(as_utc)), DATE_ONLY)
+    if not any_hour:
+        clock_time = naive.time()
+        if FIRST_NEW_YORK_CLOCK <= clock_time < LAST_SURELY_NEW_YORK:
+            return Dated(as_new_york, NEW_YORK_CLOCK)
+        if clock_time >= FIRST_SURELY_UTC or clock_time < LAST_SURELY_UTC:
+            return Dated(as_utc, UTC)
+    return Dated(as_new_york, LATER)
+
+
+def _utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(timezone.utc)
+    except (OverflowError, ValueError):
+        raise Unreadable("outside of the calendar") from None

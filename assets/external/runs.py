@@ -1,0 +1,103 @@
+"""Runs a feed over a scope: collects unit by unit, makes records rows or gaps, audits and publishes as one commit.
+
+The same audit and publish as the graph's runs; parsing captures again without publishing is `assets.external.reparse`.
+No Dagster here; called by `assets.external.factory`, commands, bench and tests.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+
+from assets.buckets import Buckets
+from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.releases import LakeReleases
+from assets.extraction import Gap, Releases, Row, RunFacts
+from assets.reading import collector_paused
+from assets.runs import RunReport, concluded
+from pitlake import clock
+from pitlake.errors import AnswerRefused, Unparsable
+from pitlake.lake.audit import Audit
+from pitlake.lake.lake import Lake
+from resources.http.capture import Capture
+from resources.http.client import HttpClient
+
+EMPTY = "the answer is valid and empty"
+UNPARSABLE = "the answer is unreadable"
+
+Outcome = tuple[Row | Gap, date | None]
+
+
+def run_feed(
+    feed: Feed,
+    scope: Scope,
+    client: HttpClient,
+    lake: Lake,
+    *,
+    run_id: str,
+    observed_at: datetime | None = None,
+    releases: Releases | None = None,
+    audits: Sequence[Audit] = (),
+) -> RunReport:
+    """Fetch or replay a scope and publish what came as one lake version, or nothing and the report says why.
+
+    observed_at: the run's one clock; by default the wall clock, read after each unit is collected and again before
+    publishing. releases: what dates records by their filing; by default what the lake knows.
+    Raises BadInput for a scope or settings that do not do, NotCaptured in replay, LakeError; nothing is published then.
+    """
+    read_clock: Callable[[], datetime] = clock.now if observed_at is None else lambda: observed_at
+    known = releases or LakeReleases(lake)
+    units = feed.units(scope)
+    with lake.stage(feed.dataset, run_id) as stage:
+
+        def fill() -> None:
+            buckets, until = Buckets(feed, stage), read_clock()
+            for unit in units:
+                captures, refusal = collected(feed, unit, client.fetch)
+                until = max(until, read_clock(), *(capture.fetched_at for capture in captures))
+                with collector_paused():
+                    run = RunFacts(observed_at=read_clock(), releases=known)
+                    for outcome, day in outcomes(feed, unit, captures, refusal, run):
+                        buckets.add(day, outcome)
+                        buckets.spill()
+            buckets.close_all()
+            facts = {"scope": scope.as_json(), "mode": client.mode, "until": clock.iso(until)}
+            client.store.keep_run(run_id, feed.dataset.name, facts)
+            client.store.flush()
+
+        return concluded(stage, lake, fill, RunFacts(observed_at=read_clock()), read_clock, audits)
+
+
+def collected(feed: Feed, unit: Unit, fetch: Fetch) -> tuple[list[Capture], AnswerRefused | None]:
+    """The captures of a unit, and the refusal that ended it early if one did."""
+    captures: list[Capture] = []
+    try:
+        for capture in feed.collect(unit, fetch):
+            captures.append(capture)  # noqa: PERF402 - what came before a refusal is kept
+    except AnswerRefused as refusal:
+        return captures, refusal
+    return captures, None
+
+
+def outcomes(
+    feed: Feed, unit: Unit, captures: Sequence[Capture], refusal: AnswerRefused | None, run: RunFacts
+) -> Iterator[Outcome]:
+    """One row or gap for each source record of a unit; a refused, unreadable or empty answer is a record too."""
+    count = 0
+    facts: dict[int, RunFacts] = {}
+    try:
+        for record, capture in feed.records(unit, captures):
+            known = facts.get(id(capture))
+            if known is None:
+                known = facts[id(capture)] = replace(run, fetched_at=capture.fetched_at, evidence=capture.evidence)
+            for one in feed.split(record):
+                count += 1
+                place = feed.locate(one, known)
+                yield feed.outcome(one, place, known), place.day
+    except Unparsable as problem:
+        count += 1
+        yield Gap("upstream_error", UNPARSABLE, problem.evidence, None, None), None
+    if refusal is not None:
+        yield Gap(refusal.gap_type, refusal.reason, refusal.evidence, None, None), None
+    elif not count:
+        evidence = captures[-1].evidence if captures else f"{feed.provider.name}:{unit.name}"
+        yield Gap("no_data", EMPTY, evidence, None, None), None

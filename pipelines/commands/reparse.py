@@ -1,0 +1,44 @@
+"""`pitlake reparse RUN DATASET`: an outside run parsed again from its captures with today's code, and what differs.
+
+Reads captures and the lake; fetches and publishes nothing. What is compared is assets.external.reparse's.
+"""
+
+import click
+
+from pitlake.cli import render
+from pitlake.cli.options import format_option, lake_option
+
+
+@click.command("reparse")
+@click.argument("run", required=False)
+@click.argument("dataset", required=False)
+@lake_option
+@format_option(("table", "json"))
+def command(run: str | None, dataset: str | None, lake: str | None, form: str) -> None:
+    """Parse an outside run again from its captures and show what differs from the lake.
+
+    Without a run, list the runs that left captures.
+    """
+    from assets.external import feed
+    from assets.external.reparse import reparse
+    from pitlake.errors import BadInput
+    from pitlake.lake.lake import Lake
+    from resources.http.capture import CaptureStore
+
+    opened = Lake(lake)
+    store = CaptureStore.of(opened.root)
+    if run is None:
+        render.deliver(render.grid(("run", "dataset"), store.runs()), None)
+        return
+    if dataset is None:
+        raise BadInput(
+            "dataset", "is missing", f"name one of {', '.join(name for of, name in store.runs() if of == run)}"
+        )
+    found = vars(reparse(feed(dataset), run, opened, store))
+    if form == "json":
+        render.deliver(render.to_json([found]), None)
+        return
+    examples = found.pop("examples")
+    render.deliver(render.grid(("outcome", "records"), [(name, str(count)) for name, count in found.items()]), None)
+    for line in examples:
+        render.say(line)

@@ -1,0 +1,217 @@
+"""Captures: raw HTTP answers as they came, without secrets, kept by content and found again by the request.
+
+A body is stored once under its SHA-256, each answer as one small JSON file beside the others of its request. Nothing
+here talks to the network or knows what an answer means. Called by the client and by runs that parse captures again.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from pitlake import clock
+from pitlake.errors import BadInput, CaptureDamaged, Unparsable
+
+ROOT_VARIABLE = "PITLAKE_CAPTURES"
+FOLDER = "_captures"
+FIRST_OF_NAME = 2
+_CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a provider: `path` below its base URL, or below one of its other hosts.
+
+    Never holds a secret. Two requests are the same when their `key` is.
+    """
+
+    path: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    method: str = "GET"
+    json: Any = None
+    host: str = ""
+
+    @cached_property
+    def query(self) -> tuple[tuple[str, str], ...]:
+        """The parameters as sorted pairs of text; None is left out, a list is a repeated parameter."""
+        pairs = []
+        for name, value in self.params.items():
+            values = value if isinstance(value, (list, tuple)) else (value,)
+            pairs += [(name, _spelled(one)) for one in values if one is not None]
+        return tuple(sorted(pairs))
+
+    def key(self, source: str) -> str:
+        """32 hex digits by which answers to this request are found, wherever the provider's base URL points."""
+        said = [source, self.method.upper(), self.host, self.path, self.query, self.json]
+        text = json.dumps(said, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _spelled(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capture:
+    """One answer. `url` is without query, `params` without secrets, `headers` only those worth keeping.
+
+    `sha256` is of `body` as it is stored; `redacted` counts the secrets that were taken out of it and of the headers.
+    `fetched_at` is when the answer was complete, or the later Date the provider put on it when clocks disagree.
+    """
+
+    source: str
+    method: str
+    url: str
+    params: tuple[tuple[str, str], ...]
+    payload: Any = None
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    fetched_at: datetime
+    sha256: str
+    request_key: str
+    redacted: int = 0
+
+    @property
+    def location(self) -> str:
+        """The URL with its non-secret query."""
+        return located(self.url, self.params)
+
+    @property
+    def evidence(self) -> str:
+        """What rows cite: the URL with its non-secret query, and the hash of the body."""
+        return f"{self.location}#sha256={self.sha256}"
+
+    def text(self) -> str:
+        """The body as text: by its charset, else UTF-8, without byte order mark; what can't be decoded is replaced."""
+        found = _CHARSET.search(self.headers.get("content-type", ""))
+        try:
+            return self.body.decode(found[1] if found else "utf-8-sig", errors="replace").removeprefix("\ufeff")
+        except LookupError:
+            return self.body.decode("utf-8-sig", errors="replace")
+
+    def json(self) -> Any:
+        """The body as JSON. Raises Unparsable when it is none, which truncated answers and HTML pages are."""
+        try:
+            return json.loads(self.body.decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            raise Unparsable(self.evidence, "the answer is no JSON") from None
+
+
+def located(url: str, params: tuple[tuple[str, str], ...]) -> str:
+    """A URL with its query."""
+    return f"{url}?{urlencode(params)}" if params else url
+
+
+class CaptureStore:
+    """Captures below one directory. Made when first written; safe for runs at the same time, which never overwrite."""
+
+    def __init__(self, root: Path | str) -> None:
+        self.root = Path(root)
+        self._unsynced: set[Path] = set()
+
+    @classmethod
+    def of(cls, lake_root: Path) -> "CaptureStore":
+        """The store of a lake: $PITLAKE_CAPTURES, else `_captures` in the lake's root."""
+        return cls(Path(os.environ.get(ROOT_VARIABLE) or lake_root / FOLDER).expanduser().absolute())
+
+    def put(self, capture: Capture) -> Capture:
+        """Keep an answer; a body that is there already is not written again. Returns the capture."""
+        body = self._body(capture.sha256)
+        if not _holds(body, capture.body):
+            self._write(body, capture.body)
+        self._write(self._answer(capture), _answer_text(capture))
+        return capture
+
+    def newest_first(self, source: str, request_key: str) -> Iterator[Capture]:
+        """Every answer to a request, the last one first. Raises CaptureDamaged."""
+        for path in sorted(self._folder(source, request_key).glob("*.json"), reverse=True):
+            yield self._read(path)
+
+    def every(self, source: str = "*") -> Iterator[Capture]:
+        """Every answer there is of a source, in no order. Raises CaptureDamaged."""
+        for path in (self.root / "answers").glob(f"{source}/*/*/*.json"):
+            yield self._read(path)
+
+    def keep_run(self, run_id: str, dataset: str, facts: Mapping[str, Any]) -> None:
+        """Keep what a run was asked for, so that it can be parsed again from the same captures."""
+        text = json.dumps(facts, ensure_ascii=False, sort_keys=True, indent=1) + "\n"
+        self._write(self.root / "runs" / run_id / f"{dataset}.json", text.encode())
+
+    def run(self, run_id: str, dataset: str) -> dict[str, Any]:
+        """What `keep_run` kept. Raises BadInput for a run that is not known here."""
+        try:
+            facts: dict[str, Any] = json.loads((self.root / "runs" / run_id / f"{dataset}.json").read_bytes())
+        except (OSError, ValueError):
+            raise BadInput("run", f"no captures of run {run_id!r} of {dataset}", "name a run and its dataset") from None
+        return facts
+
+    def runs(self) -> list[tuple[str, str]]:
+        """The runs that were kept, as (run, dataset)."""
+        return sorted((path.parent.name, path.stem) for path in (self.root / "runs").glob("*/*.json"))
+
+    def flush(self) -> None:
+        """Force what was written to the disk: done before rows that cite it are published."""
+        while self._unsynced:
+            path = self._unsynced.pop()
+            for one in (path, path.parent):
+                handle = os.open(one, os.O_RDONLY)
+                try:
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
+
+    def _body(self, sha256: str) -> Path:
+        return self.root / "bodies" / sha256[:FIRST_OF_NAME] / sha256
+
+    def _folder(self, source: str, request_key: str) -> Path:
+        return self.root / "answers" / source / request_key[:FIRST_OF_NAME] / request_key
+
+    def _answer(self, capture: Capture) -> Path:
+        name = f"{clock.micros(capture.fetched_at):017d}-{capture.sha256[:16]}.json"
+        return self._folder(capture.source, capture.request_key) / name
+
+    def _write(self, path: Path, content: bytes) -> None:
+        """Whole or not at all: a file appears under its name once it is complete."""
+        scratch = path.with_name(f".{uuid4().hex}")
+        try:
+            scratch.write_bytes(content)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            scratch.write_bytes(content)
+        scratch.replace(path)
+        self._unsynced.add(path)
+
+    def _read(self, path: Path) -> Capture:
+        try:
+            facts = json.loads(path.read_bytes())
+            body = self._body(facts["sha256"]).read_bytes()
+        except (OSError, ValueError, KeyError, TypeError):
+            raise CaptureDamaged(path.name, "its files are not complete") from None
+        if hashlib.sha256(body).hexdigest() != facts["sha256"]:
+            raise CaptureDamaged(path.name, "its body is not the one that was captured")
+        facts["fetched_at"] = clock.instant(facts["fetched_at"])
+        facts["params"] = tuple((name, value) for name, value in facts["params"])
+        return Capture(**facts, body=body)
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return path.stat().st_size == len(content) and path.read_bytes() == content
+    except FileNotFoundError:
+        return False
+
+
+def _answer_text(capture: Capture) -> bytes:
+    facts = asdict(capture)
+    del facts["body"]
+    facts["fetched_at"] = clock.iso(capture.fetched_at)
+    return (json.dumps(facts, ensure_ascii=False, sort_keys=True, indent=1) + "\n").encode()

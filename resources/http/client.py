@@ -1,0 +1,236 @@
+"""The one way to ask a provider: captures first, then the network, slowly enough, and again where that may help.
+
+Every answer is captured before it is judged, refusals included; refusals are never served as data. What a capture is
+lives in `capture`, who the provider is in `provider`. Called by assets/external with a feed's requests.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from email.utils import parsedate_to_datetime
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, NamedTuple, Self
+from urllib.request import getproxies
+
+import requests
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+from tenacity.nap import sleep
+
+from pitlake import clock
+from pitlake.errors import AnswerRefused, BadInput, NotCaptured
+from resources.http.capture import Capture, CaptureStore, Request, located
+from resources.http.limits import RateLimit
+from resources.http.provider import OK, Provider
+from resources.http.secrets import masked_wire, redact, unmask
+
+Mode = Literal["replay", "live", "refresh"]
+MODES = ("replay", "live", "refresh")
+LONGEST_WAIT, FIRST_WAIT = 60.0, 0.5
+LONGEST_RETRY_AFTER = 300.0
+CLOCKS_AGREE = timedelta(minutes=1)
+
+
+class _AskAgain(Exception):
+    """An answer that may be another one soon; `after` is how many seconds the provider asks to wait."""
+
+    def __init__(self, refusal: AnswerRefused, after: float) -> None:
+        super().__init__(refusal.reason)
+        self.refusal, self.after = refusal, after
+
+
+class _Line(NamedTuple):
+    """What asking the network takes, made when it is first asked, once all of it is known to be there."""
+
+    session: requests.Session
+    limit: RateLimit
+    secrets: dict[str, str]
+
+    @classmethod
+    def open(cls, provider: Provider, root: Path) -> "_Line":
+        headers, secrets = provider.request_headers(), provider.secret_store().values()
+        session = requests.Session()
+        session.trust_env = False  # a .netrc would add credentials of its own
+        session.proxies = dict(getproxies())
+        session.headers.update(headers)
+        return cls(session, RateLimit(provider, root), secrets)
+
+
+class HttpClient:
+    """Asks one provider. replay never touches the network; live asks for what no capture answers; refresh asks always.
+
+    until: captures fetched later are not there, which is how an earlier run is replayed. pause waits so many seconds
+    between attempts; tests hand in one that does not. Use as a context manager.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        store: CaptureStore,
+        mode: Mode | str = "replay",
+        *,
+        until: datetime | None = None,
+        pause: Callable[[float], None] | None = None,
+    ) -> None:
+        if mode not in MODES:
+            raise BadInput("mode", f"there is no mode {mode!r}", f"choose one of {', '.join(MODES)}")
+        self.provider, self.store, self.mode = provider, store, mode
+        self._until, self._pause = until, pause
+        self._line: _Line | None = None
+        self._spellings = provider.secret_store().spellings()
+        self._masks = masked_wire(self._spellings)
+
+    def fetch(self, request: Request) -> Capture:
+        """The answer to a request. Raises AnswerRefused when there is no usable one, NotCaptured in replay, and
+        BadInput for a missing secret or contact before anything is asked.
+        """
+        if self.mode != "refresh":
+            captured = self._captured(request)
+            if captured is not None:
+                return captured
+        return self._asked(request)
+
+    def close(self) -> None:
+        """Let go of connections and files."""
+        unmask(self._masks)
+        self._masks = []
+        if self._line is not None:
+            self._line.session.close()
+            self._line.limit.close()
+            self._line = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _captured(self, request: Request) -> Capture | None:
+        """The newest usable capture. In replay the newest refusal counts where there is none, as it did then."""
+        refusal: AnswerRefused | None = None
+        for capture in self.store.newest_first(self.provider.name, request.key(self.provider.name)):
+            if self._until is not None and capture.fetched_at > self._until:
+                continue
+            verdict = self.provider.judge(capture)
+            if verdict == OK:
+                return capture
+            refusal = refusal or AnswerRefused(verdict.gap_type, verdict.reason, capture.evidence)
+        if self.mode == "live":
+            return None
+        raise refusal or NotCaptured(located(self.provider.url(request), request.query))
+
+    def _asked(self, request: Request) -> Capture:
+        retrying = Retrying(
+            retry=retry_if_exception_type(_AskAgain),
+            stop=stop_after_attempt(self.provider.attempts),
+            wait=_wait,
+            reraise=True,
+            sleep=self._pause or sleep,
+        )
+        try:
+            return retrying(self._once, request)
+        except _AskAgain as spent:
+            raise spent.refusal from None
+
+    def _once(self, request: Request) -> Capture:
+        url = self.provider.url(request)
+        try:
+            answer = self._send(request, url)
+            body = answer.content
+        except requests.RequestException as problem:
+            # Its text may hold the whole URL, secrets included: only its kind is told.
+            reason = f"no answer: {_kind(problem)}"
+            raise _AskAgain(AnswerRefused("upstream_error", reason, located(url, request.query)), 0.0) from None
+        capture = self.store.put(self._capture(request, url, answer, body))
+        verdict = self.provider.judge(capture)
+        if verdict == OK:
+            return capture
+        refusal = AnswerRefused(verdict.gap_type, verdict.reason, capture.evidence)
+        if verdict.outcome == "refused":
+            raise refusal
+        raise _AskAgain(refusal, _retry_after(capture))
+
+    def _send(self, request: Request, url: str) -> requests.Response:
+        line = self._line = self._line or _Line.open(self.provider, self.store.root)
+        line.limit.wait()
+        place, query, headers = self.provider.place, list(request.query), {}
+        if place == "query":
+            query += line.secrets.items()
+        elif place == "header":
+            headers = line.secrets
+        elif line.secrets:
+            headers = {"Authorization": f"Bearer {next(iter(line.secrets.values()))}"}
+        return line.session.request(
+            request.method,
+            url,
+            params=query,
+            json=request.json,
+            headers=headers,
+            timeout=self.provider.timeout,
+            allow_redirects=self.provider.follow,
+        )
+
+    def _capture(self, request: Request, url: str, answer: requests.Response, content: bytes) -> Capture:
+        body, found = redact(content, self._spellings)
+        headers = {}
+        for name in self.provider.keep:
+            if name in answer.headers:
+                value, count = redact(answer.headers[name].encode("latin-1", "replace"), self._spellings)
+                headers[name], found = value.decode("latin-1"), found + count
+        return Capture(
+            source=self.provider.name,
+            method=request.method.upper(),
+            url=url,
+            params=request.query,
+            payload=request.json,
+            status=answer.status_code,
+            headers=headers,
+            body=body,
+            fetched_at=_fetched_at(headers.get("date")),
+            sha256=sha256(body).hexdigest(),
+            request_key=request.key(self.provider.name),
+            redacted=found,
+        )
+
+
+def _fetched_at(stated: str | None) -> datetime:
+    """Now, or the provider's Date where it lies ahead by more than clocks differ: late is safe, early is not."""
+    ours = clock.now()
+    try:
+        theirs = parsedate_to_datetime(stated or "")
+    except ValueError:
+        return ours
+    if theirs.tzinfo is None:
+        theirs = theirs.replace(tzinfo=timezone.utc)
+    return theirs.astimezone(timezone.utc) if theirs - ours > CLOCKS_AGREE else ours
+
+
+def _retry_after(capture: Capture) -> float:
+    """The seconds the provider asks to wait, as a number or as a date; 0 when it does not say."""
+    stated = capture.headers.get("retry-after", "").strip()
+    if stated.isascii() and stated.isdigit():
+        return min(float(stated), LONGEST_RETRY_AFTER)
+    try:
+        ahead = (parsedate_to_datetime(stated) - capture.fetched_at).total_seconds()
+    except (ValueError, TypeError):
+        return 0.0
+    return min(max(ahead, 0.0), LONGEST_RETRY_AFTER)
+
+
+_backing_off = wait_random_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
+
+
+def _wait(state: RetryCallState) -> float:
+    problem = state.outcome.exception() if state.outcome else None
+    asked = problem.after if isinstance(problem, _AskAgain) else 0.0
+    return max(asked, _backing_off(state))
+
+
+def _kind(problem: requests.RequestException) -> str:
+    if isinstance(problem, requests.Timeout):
+        return "timeout"
+    if isinstance(problem, requests.ConnectionError | requests.exceptions.ChunkedEncodingError):
+        return "the connection broke or was refused"
+    return type(problem).__name__

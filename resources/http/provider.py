@@ -1,0 +1,127 @@
+"""What a provider of outside data is: where it lives, how fast it may be asked, its secrets, who judges its answers.
+
+One `PROVIDER` a file in resources/http/providers. A judge reads an answer by its meaning, because refusals come as
+HTTP 200 as well. Nothing here opens a connection; called by the client and by feeds.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pitlake.errors import BadInput, Unparsable
+from resources.http.capture import Capture, Request
+from resources.http.secrets import Secrets, setting
+
+TOO_MANY, TIMED_OUT, NOT_FOUND = 429, 408, 404
+SERVER_ERRORS = 500
+SUCCESS = range(200, 300)
+
+Outcome = Literal["ok", "retry", "refused"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an answer is worth. `gap_type` and `reason` say what becomes of it when it is not ok, retries spent."""
+
+    outcome: Outcome
+    gap_type: str = ""
+    reason: str = ""
+
+
+OK = Verdict("ok")
+
+
+def retry(reason: str, gap_type: str = "upstream_error") -> Verdict:
+    """The answer may be another one soon; if not, it becomes this gap."""
+    return Verdict("retry", gap_type, reason)
+
+
+def refused(gap_type: str, reason: str) -> Verdict:
+    """Asking again would not help."""
+    return Verdict("refused", gap_type, reason)
+
+
+Judge = Callable[[Capture], Verdict]
+
+
+def judge_status(capture: Capture) -> Verdict:
+    """By the status alone: too many, timeouts and server errors may pass, not found is no data, the rest is refused."""
+    status = capture.status
+    if status in SUCCESS:
+        return OK
+    if status in (TOO_MANY, TIMED_OUT) or status >= SERVER_ERRORS:
+        return retry(f"HTTP {status}")
+    return refused("no_data" if status == NOT_FOUND else "upstream_error", f"HTTP {status}")
+
+
+def judge_json(capture: Capture) -> Verdict:
+    """By the status, and a success must be JSON: a truncated answer or an HTML page is asked for again."""
+    verdict = judge_status(capture)
+    if verdict.outcome != "ok":
+        return verdict
+    try:
+        capture.json()
+    except Unparsable:
+        return retry("the answer is no JSON")
+    return OK
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """One provider.
+
+    rate: at most so many requests in so many seconds, over all runs that share a capture store. hosts: other base URLs
+    by name, for requests that name one. secrets: name to send it under -> variables it may be given in. public: values
+    of them that are no secret, such as a demo key. place: where secrets go. headers: sent with every request. contact:
+    variables that hold the User-Agent with a contact address, for providers that demand one. timeout: seconds to
+    connect and to read. attempts: how often a request is made at most. follow: whether redirects are followed; never
+    together with secrets. keep: response headers worth keeping. $PITLAKE_<NAME>_URL moves base URL and hosts, which is
+    how a loopback server plays the provider.
+    """
+
+    name: str
+    base_url: str
+    rate: tuple[int, float]
+    judge: Judge = judge_json
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    public: tuple[str, ...] = ()
+    place: Literal["query", "header", "bearer"] = "query"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    contact: tuple[str, ...] = ()
+    timeout: tuple[float, float] = (10.0, 30.0)
+    attempts: int = 4
+    follow: bool = False
+    keep: tuple[str, ...] = ("content-type", "date", "last-modified", "retry-after", "etag")
+
+    def __post_init__(self) -> None:
+        if self.follow and self.secrets:
+            raise ValueError(f"provider {self.name}: a redirect would carry its secrets elsewhere")
+
+    def url(self, request: Request) -> str:
+        """Where a request goes, without its query. Raises BadInput for a moved URL that is none."""
+        moved = os.environ.get(f"PITLAKE_{self.name.upper()}_URL", "").strip()
+        if moved and not moved.startswith(("http://", "https://")):
+            raise BadInput(
+                f"PITLAKE_{self.name.upper()}_URL", "is no http URL", "give one such as http://127.0.0.1:8080"
+            )
+        base = moved or (self.hosts[request.host] if request.host else self.base_url)
+        return f"{base.rstrip('/')}/{request.path.lstrip('/')}"
+
+    def secret_store(self) -> Secrets:
+        """Its secrets."""
+        return Secrets(self.name, self.secrets, self.public)
+
+    def request_headers(self) -> dict[str, str]:
+        """The headers every request bears, secrets aside. Raises BadInput when the contact is missing."""
+        if not self.contact:
+            return {"User-Agent": "pitlake", **self.headers}
+        agent = setting(self.contact)
+        if agent is None or "@" not in agent:
+            raise BadInput(
+                self.contact[0],
+                f"{self.name} demands a User-Agent with a contact address",
+                'set it to a name and an address, such as "Jane Doe jane@example.com"',
+            )
+        return {"User-Agent": agent, **self.headers}

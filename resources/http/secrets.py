@@ -1,0 +1,122 @@
+"""Secrets of providers: where they come from, and how they are kept out of everything that is written.
+
+They come from the environment, else from a `.env` in the working directory, are put into a request at the last moment,
+and are taken out of answers, which may echo them, before anything is stored. Called by the client alone.
+"""
+
+import base64
+import json
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+from dotenv import dotenv_values
+
+from pitlake.errors import BadInput
+
+SHORTEST = 8
+WIRE_LOGGERS = ("urllib3.connectionpool", "urllib3.util.retry", "requests.sessions")
+
+
+def setting(names: Iterable[str]) -> str | None:
+    """The first of these variables that is set, in the environment or in ./.env; None when none is."""
+    listed = tuple(names)
+    for source in (os.environ, _dotenv(Path(".env").absolute())):
+        for name in listed:
+            value = (source.get(name) or "").strip()
+            if value:
+                return value
+    return None
+
+
+def _dotenv(path: Path) -> Mapping[str, str | None]:
+    try:
+        return _parsed(path, path.stat().st_mtime_ns)
+    except FileNotFoundError:
+        return {}
+
+
+@cache
+def _parsed(path: Path, _modified: int) -> Mapping[str, str | None]:
+    return dotenv_values(path, interpolate=False)
+
+
+class Secrets:
+    """The secrets of one provider: by the name they are sent under, each from the variables it may be given in.
+
+    public: values that are no secret although they stand in its place, such as a provider's public demo key.
+    """
+
+    def __init__(self, provider: str, variables: Mapping[str, tuple[str, ...]], public: tuple[str, ...] = ()) -> None:
+        self._provider, self._variables, self._public = provider, variables, frozenset(public)
+
+    def values(self) -> dict[str, str]:
+        """Every secret by name. Raises BadInput naming the variable that is missing, never a value."""
+        found = {}
+        for name, variables in self._variables.items():
+            value = setting(variables)
+            if value is None:
+                raise BadInput(
+                    variables[0], f"{self._provider} needs it and it is not set", "set it, or put it in .env"
+                )
+            if len(value) < SHORTEST and value not in self._public:
+                raise BadInput(variables[0], "is too short to be a key", "check what it is set to")
+            found[name] = value
+        return found
+
+    def spellings(self) -> dict[bytes, str]:
+        """Every way a secret that is set might be echoed, longest first, and the name it stands for."""
+        found: dict[bytes, str] = {}
+        for name, variables in self._variables.items():
+            for value in filter(None, (setting([variable]) for variable in variables)):
+                if value not in self._public and len(value) >= SHORTEST:
+                    found |= {spelling.encode(): name for spelling in _spellings(value)}
+        return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
+
+
+def _spellings(value: str) -> Iterator[str]:
+    yield from (value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1])
+    yield base64.b64encode(value.encode()).decode().rstrip("=")
+
+
+def redact(content: bytes, spellings: Mapping[bytes, str]) -> tuple[bytes, int]:
+    """The content with every secret replaced by its name, and how many there were."""
+    count = 0
+    for spelling, name in spellings.items():
+        if spelling in content:
+            count += content.count(spelling)
+            content = content.replace(spelling, f"[redacted {name}]".encode())
+    return content, count
+
+
+class Mask(logging.Filter):
+    """Takes secrets out of log records: at debug level the HTTP libraries log whole URLs."""
+
+    def __init__(self, spellings: Mapping[bytes, str]) -> None:
+        super().__init__()
+        self._spellings = spellings
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Mask the record; it is always let through."""
+        text = record.getMessage()
+        masked, count = redact(text.encode(), self._spellings)
+        if count:
+            record.msg, record.args = masked.decode(), None
+        return True
+
+
+def masked_wire(spellings: Mapping[bytes, str]) -> list[tuple[logging.Logger, Mask]]:
+    """Mask the HTTP libraries' own loggers. Returns what `unmask` takes back."""
+    masks = [(logging.getLogger(name), Mask(spellings)) for name in WIRE_LOGGERS] if spellings else []
+    for logger, mask in masks:
+        logger.addFilter(mask)
+    return masks
+
+
+def unmask(masks: Iterable[tuple[logging.Logger, Mask]]) -> None:
+    """Let the loggers go."""
+    for logger, mask in masks:
+        logger.removeFilter(mask)
