@@ -24,6 +24,7 @@ WARNINGS = {
     "freshness": "The newest row is no older than the contract allows.",
     "edited": "The share of articles whose text was changed after they first appeared.",
     "publication_lag": "Whether calls are dated by their start, before their text can have been public.",
+    "sources_agree": "What sources say of one earnings release and do not agree upon.",
 }
 
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checks.agreement import sources_agree
 from pitlake.contract import Dataset
 from pitlake.lake.audit import CheckResult
 
@@ -36,6 +37,7 @@ def publication_lag(_rows: pa.Table, lag: timedelta) -> CheckResult:
 MEASURES: dict[str, Callable[[pa.Table, timedelta], CheckResult]] = {
     "edited": edited,
     "publication_lag": publication_lag,
+    "sources_agree": sources_agree,
 }
 
 

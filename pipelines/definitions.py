@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import dagster as dg
 
+from assets.derived.factory import derived_assets
 from assets.external import all_feeds
 from assets.external.factory import feed_asset, source_of
 from assets.factory import SOURCE, graph_asset
@@ -29,6 +30,7 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             *(graph_asset(extractor, DAYS) for extractor in all_extractors().values()),
             *{feed.provider.name: source_of(feed) for feed in all_feeds().values()}.values(),
             *(feed_asset(feed) for feed in all_feeds().values()),
+            *derived_assets(),
         ],
         jobs=[graph_days, graph_snapshots, external_feeds],
         schedules=[evening, evening_snapshots],

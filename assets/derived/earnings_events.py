@@ -1,0 +1,124 @@
+"""Derives `earnings_events`: every 8-K with item 2.02 as an event, and what other sources say attached to it.
+
+Pure over one lake version, and the same whatever order sources came in: a row depends on a filing and on one statement
+alone, never on what became available later. Called by `assets.derived.factory`, tests and the demo.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from assets.derived.statements import RELEASES, STATEMENTS, Source, Told, days_around
+from assets.external.sessions import session
+from assets.extraction import RunFacts
+from assets.runs import RunReport, concluded
+from pitlake import clock
+from pitlake.datasets.earnings_events import DATASET, NO_EVENT
+from pitlake.errors import LakeNotFound
+from pitlake.lake.lake import Lake
+from pitlake.lake.manifest import Snapshot
+from pitlake.lake.stage import Gap, staged_schema
+
+Releases = dict[tuple[str, date], list[Told]]
+READS = tuple(source.dataset for source in (*RELEASES, *STATEMENTS))
+
+
+def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None) -> RunReport:
+    """Derive the dataset from the lake's newest version and publish it as one commit, or nothing. Raises LakeError.
+
+    A call that has no release near it is a gap; what the lake held before stays as it was.
+    """
+    try:
+        snapshot = lake.snapshot()
+    except LakeNotFound:
+        snapshot = Snapshot(0)
+    rows, gaps = events(snapshot)
+    with lake.stage(DATASET, run_id) as stage:
+        moment = observed_at or clock.now()
+
+        def fill() -> None:
+            table = pa.Table.from_pylist(rows, staged_schema(DATASET))
+            stage.add(None, table, gaps, extracted=len(rows) + len(gaps))
+
+        return concluded(stage, lake, fill, RunFacts(observed_at=moment), lambda: moment)
+
+
+def events(snapshot: Snapshot) -> tuple[list[dict[str, Any]], list[Gap]]:
+    """The rows of one lake version, and a gap for every statement that no release is near."""
+    told = [release for source in RELEASES for release in source.read(snapshot)]
+    rows = [_row(release, release) for release in told]
+    by_company = _by_company(told)
+    gaps = []
+    for source in STATEMENTS:
+        for statement in source.read(snapshot):
+            found = _releases_near(statement, source, by_company)
+            rows += [_row(release, statement) for release in found]
+            if not found:
+                gaps.append(Gap(NO_EVENT.type, NO_EVENT.reason, statement.evidence))
+    return list(_without_repeats(rows)), gaps
+
+
+def when(event_at: datetime) -> str:
+    """Where an instant lies in its New York day's session: before_open, during, after_close or no_session."""
+    found = session(clock.new_york_day(event_at))
+    if found is None:
+        return "no_session"
+    if event_at < found.open:
+        return "before_open"
+    return "during" if event_at < found.close else "after_close"
+
+
+def _by_company(told: Iterable[Told]) -> Releases:
+    releases: Releases = defaultdict(list)
+    for release in told:
+        for ticker in release.tickers:
+            releases[ticker, release.day].append(release)
+    return releases
+
+
+def _releases_near(statement: Told, source: Source, releases: Releases) -> list[Told]:
+    """Of each filing of the company near the statement's day, what was known of it first.
+
+    Every filing near attaches, so that a later one cannot take a statement away from an earlier one.
+    """
+    first: dict[str, Told] = {}
+    for day in days_around(statement.day, source):
+        for ticker in statement.tickers:
+            for release in releases.get((ticker, day), ()):
+                known = first.setdefault(release.statement, release)
+                if release.order < known.order:
+                    first[release.statement] = release
+    return [first[accession_no] for accession_no in sorted(first)]
+
+
+def _row(release: Told, statement: Told) -> dict[str, Any]:
+    later = max(release, statement, key=lambda one: one.available_at)
+    return {
+        **dict.fromkeys(DATASET.content_columns),
+        **release.fields,
+        "session": when(release.fields["event_at"]),
+        **statement.fields,
+        "source": statement.source,
+        "statement": statement.statement,
+        "available_at": later.available_at,
+        "available_at_source": later.available_at_source,
+        "evidence": statement.evidence,
+    }
+
+
+def _without_repeats(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows in order: the last of those that one instant shows of a statement, unless it was said before."""
+    last = {(*_identity(row), row["available_at"]): row for row in rows}
+    said: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in sorted(last.values(), key=lambda row: (row["available_at"], *_identity(row))):
+        content = {name: row[name] for name in DATASET.content_columns}
+        if said.get(_identity(row)) != content:
+            said[_identity(row)] = content
+            yield row
+
+
+def _identity(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in DATASET.identity)

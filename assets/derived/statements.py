@@ -1,0 +1,162 @@
+"""What each dataset of the lake says of earnings releases, in one form: releases from filings, statements from others.
+
+Pure over rows of one lake version; a source is an entry of RELEASES or STATEMENTS. What attaches to what is decided in
+`assets.derived.earnings_events`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from pitlake.clock import from_micros, new_york_day
+from pitlake.lake.manifest import Snapshot
+from pitlake.lake.query import calculator, reading
+
+Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """One revision of one source row that speaks of an earnings release.
+
+    day: the New York day it names. tickers: the companies it may be about. statement: what names it in its source.
+    fields: the columns of `earnings_events` it fills.
+    """
+
+    source: str
+    statement: str
+    tickers: tuple[str, ...]
+    day: date
+    available_at: datetime
+    available_at_source: str
+    evidence: str
+    fields: Fields
+
+    @property
+    def order(self) -> tuple[datetime, str, str, str]:
+        """Oldest first, and total."""
+        return self.available_at, self.source, self.statement, self.evidence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """How one dataset is read. `where` and `select` are SQL over its revisions; `tell` makes a row a Told's facts.
+
+    before, after: the event's day lies in [day - before, day + after].
+    """
+
+    dataset: str
+    select: str
+    tell: Callable[[Mapping[str, Any]], tuple[str, date, Fields]]
+    where: str = "true"
+    tickers: str = "[ticker]"
+    before: int = 0
+    after: int = 0
+
+    def read(self, snapshot: Snapshot) -> Iterator[Told]:
+        """Every revision of one lake version, oldest first."""
+        files = snapshot.files(self.dataset)
+        if not files:
+            return
+        snapshot.fetch(files)
+        question = f"""
+            SELECT {self.select}, {self.tickers} AS _tickers, epoch_us(available_at) AS _at,
+                available_at_source AS _tag, evidence AS _evidence
+            FROM {reading(files)} WHERE {self.where} ORDER BY available_at, evidence"""
+        with calculator() as connection:
+            rows = connection.sql(question).to_arrow_table().to_pylist()
+        for row in rows:
+            statement, day, fields = self.tell(row)
+            yield Told(
+                source=self.dataset,
+                statement=statement,
+                tickers=tuple(sorted({ticker for ticker in row["_tickers"] or () if ticker})),
+                day=day,
+                available_at=from_micros(row["_at"]),
+                available_at_source=row["_tag"],
+                evidence=row["_evidence"],
+                fields=fields,
+            )
+
+
+def _release(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
+    at = row["event_at"]
+    day = new_york_day(at)
+    filing = {name: row[name] for name in ("accession_no", "cik", "ticker")}
+    return row["accession_no"], day, filing | {"event_at": at, "event_day": day}
+
+
+def _reported(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
+    names = ("reported_date", "report_time", "fiscal_date_ending")
+    return str(row["fiscal_date_ending"]), row["reported_date"], {name: row[name] for name in names}
+
+
+def _yahoo(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
+    return str(row["event_date"]), row["event_date"], {"yahoo_date": row["event_date"]}
+
+
+def _call(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
+    start = row["call_start"]
+    fields = {"call_start": start} | ({"transcript_at": row["available_at"]} if row["transcript"] else {})
+    return row["name"], new_york_day(start), fields
+
+
+_FISCAL = "concat_ws('/', exchange, ticker, fiscal_year, fiscal_quarter) AS name, call_start, available_at"
+
+RELEASES = (
+    Source(
+        dataset="reports",
+        select="accession_no, cik, ticker, created AS event_at",
+        where="form_type = '8-K' AND len(list_filter(items, lambda x: x LIKE 'Item 2.02%')) > 0",
+        tickers="list_append(tickers, ticker)",
+        tell=_release,
+    ),
+    Source(
+        dataset="sec_filings",
+        select="accession_no, cik, ticker, accepted_at AS event_at",
+        where="form_type = '8-K' AND list_contains(items, '2.02')",
+        tell=_release,
+    ),
+)
+
+# A release may be filed days after it was made, never long before; a call follows its release by days at most.
+STATEMENTS = (
+    Source(
+        dataset="av_earnings",
+        select="fiscal_date_ending, reported_date, report_time",
+        where="period_type = 'quarter'",
+        tell=_reported,
+        before=1,
+        after=4,
+    ),
+    Source(dataset="yahoo_earnings", select="event_date", tell=_yahoo, before=1, after=4),
+    Source(
+        dataset="call_events",
+        select=f"{_FISCAL}, false AS transcript",
+        where="call_start IS NOT NULL",
+        tell=_call,
+        before=4,
+        after=1,
+    ),
+    Source(
+        dataset="call_transcripts",
+        select=f"{_FISCAL}, true AS transcript",
+        where="call_start IS NOT NULL",
+        tell=_call,
+        before=4,
+        after=1,
+    ),
+    Source(
+        dataset="transcripts",
+        select="transcript_id AS name, conference_datetime AS call_start, available_at, true AS transcript",
+        tell=_call,
+        before=4,
+        after=1,
+    ),
+)
+
+
+def days_around(day: date, source: Source) -> list[date]:
+    """The days on which the event of a statement may lie."""
+    return [day + timedelta(days=offset) for offset in range(-source.before, source.after + 1)]

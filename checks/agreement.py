@@ -1,0 +1,106 @@
+"""What sources say of one earnings release and do not agree upon: every disagreement as a row, nothing resolved.
+
+Pure over rows of `earnings_events` revisions; the warning `sources_agree` counts them. Called by `checks.warnings`,
+reports and tests.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from pitlake.clock import new_york_day
+from pitlake.lake.audit import CheckResult
+
+NAME = "sources_agree"
+FILINGS = ("reports", "sec_filings")
+MOST_EXAMPLES = 5
+Said = Mapping[str, Any]
+SAME_INSTANT = timedelta(minutes=1)
+SAME_CALL = timedelta(minutes=30)
+EXPECTED = {"pre-market": {"before_open"}, "post-market": {"after_close", "no_session"}}
+READ = (
+    "available_at", "accession_no", "ticker", "event_at", "event_day", "session", "reported_date", "report_time",
+    "yahoo_date", "call_start", "source", "evidence",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, order=True)
+class Disagreement:
+    """Two sources, two things said of one release. `available_at` is when both could be known."""
+
+    accession_no: str
+    about: str
+    source: str
+    says: str
+    other: str
+    other_says: str
+    ticker: str
+    available_at: datetime
+    evidence: str
+
+
+def disagreements(rows: pa.Table) -> list[Disagreement]:
+    """Every disagreement among the statements on each release, in order. `rows`: revisions of earnings_events.
+
+    about: acceptance (two instants for one filing), day (another day than the event's), session (a stated session
+    other than the calendar's), call (two starts, more than half an hour apart), call_before_release.
+    """
+    by_event: dict[str, list[Said]] = {}
+    for row in rows.select(READ).to_pylist():
+        by_event.setdefault(row["accession_no"], []).append(row)
+    found: set[Disagreement] = set()
+    for statements in by_event.values():
+        statements.sort(key=lambda row: (row["available_at"], row["source"], row["evidence"]))
+        event = next((row for row in statements if row["source"] in FILINGS), statements[0])
+        for row in statements:
+            found.update(_against_event(row, event))
+        found.update(_calls([row for row in statements if row["call_start"]]))
+    return sorted(found)
+
+
+def sources_agree(rows: pa.Table, _lag: timedelta) -> CheckResult:
+    """How many disagreements there are, by what they are about; examples cite the statement that differs."""
+    found = disagreements(rows)
+    facts: dict[str, int | str] = {"events": len(rows["accession_no"].unique()), "disagreements": len(found)}
+    facts |= sorted(Counter(one.about for one in found).items())
+    examples = tuple(f"{one.about}: {one.accession_no} and {one.evidence}" for one in found[:MOST_EXAMPLES])
+    return CheckResult(name=NAME, passed=not found, severity="warning", facts=facts, examples=examples)
+
+
+def _against_event(row: Said, event: Said) -> Iterable[Disagreement]:
+    day = event["event_day"]
+    if abs(row["event_at"] - event["event_at"]) > SAME_INSTANT:
+        yield _between(row, "acceptance", row["event_at"], event, event["event_at"])
+    for name in ("reported_date", "yahoo_date"):
+        if row[name] is not None and row[name] != day:
+            yield _between(row, "day", row[name], event, day)
+    expected = EXPECTED.get(row["report_time"] or "")
+    if expected and row["reported_date"] == day and event["session"] not in expected:
+        yield _between(row, "session", row["report_time"], event, event["session"])
+    start = row["call_start"]
+    if start is not None and start < event["event_at"] and new_york_day(start) <= day:
+        yield _between(row, "call_before_release", start, event, event["event_at"])
+
+
+def _calls(rows: list[Said]) -> Iterable[Disagreement]:
+    for row in rows[1:]:
+        if abs(row["call_start"] - rows[0]["call_start"]) > SAME_CALL:
+            yield _between(row, "call", row["call_start"], rows[0], rows[0]["call_start"])
+
+
+def _between(row: Said, about: str, says: object, other: Mapping[str, Any], theirs: object) -> Disagreement:
+    return Disagreement(
+        accession_no=row["accession_no"],
+        about=about,
+        source=row["source"],
+        says=str(says),
+        other=other["source"],
+        other_says=str(theirs),
+        ticker=row["ticker"] or other["ticker"] or "",
+        available_at=max(row["available_at"], other["available_at"]),
+        evidence=row["evidence"],
+    )

@@ -1,0 +1,57 @@
+"""Contract of dataset `earnings_events`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _shared as shared
+
+NO_EVENT = GapRule(
+    type="unverifiable",
+    reason="no release to attach to",
+    when="the lake has no 8-K with item 2.02 of the company near the stated day, so no event is proven",
+)
+SESSIONS = ("before_open", "during", "after_close", "no_session")
+
+DATASET = Dataset(
+    name="earnings_events",
+    title="Earnings releases",
+    summary=(
+        "One row per 8-K with item 2.02: its acceptance is the instant of the event. What other sources say of the "
+        "same release attaches to it. A revision is one source's statement and holds that alone; the view shows an "
+        "event with the newest statement of each kind."
+    ),
+    availability=(
+        "The filing's EDGAR acceptance; a statement of another source from the later of that and its own availability."
+    ),
+    columns=(
+        shared.ACCESSION,
+        Column(name="cik", type="string", meaning="Central Index Key of the company, 10 digits, zero-padded."),
+        Column(name="ticker", type="string", meaning="Ticker of the company."),
+        Column(name="event_at", type="instant", required=True, meaning="The instant of the event: the acceptance."),
+        Column(name="event_day", type="date", required=True, meaning="New York day of the event."),
+        Column(
+            name="session",
+            type="string",
+            required=True,
+            values=SESSIONS,
+            strict=True,
+            meaning="Where the event lies in its day's session by the exchange's calendar, early closes included.",
+        ),
+        Column(name="reported_date", type="date", meaning="Day of the report as Alpha Vantage states it."),
+        Column(name="report_time", type="string", meaning="pre-market or post-market, as Alpha Vantage states it."),
+        Column(name="fiscal_date_ending", type="date", meaning="Fiscal period end, as Alpha Vantage names it."),
+        Column(name="yahoo_date", type="date", meaning="Day of the report as Yahoo states it."),
+        Column(name="call_start", type="instant", meaning="Start of the earnings call."),
+        Column(name="transcript_at", type="instant", meaning="When a transcript of the call was first available."),
+        Column(name="source", type="string", required=True, meaning="Dataset whose statement came last."),
+        Column(name="statement", type="string", required=True, meaning="What names the statement in its source."),
+    ),
+    key=("accession_no",),
+    identity=("accession_no", "source", "statement"),
+    tiebreak=("source", "statement"),
+    revised_at="available_at",
+    entity="ticker",
+    source_tag="edgar_accepted",
+    gap_rules=(NO_EVENT, shared.FUTURE),
+    warnings=("sources_agree",),
+    group="derived",
+    partitioned=False,
+)

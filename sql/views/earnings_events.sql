@@ -1,0 +1,27 @@
+-- Earnings releases, one row per 8-K with item 2.02, with the newest of what each source stated of it by then.
+-- A revision holds one source's statement alone; earnings_events_revisions holds all of them.
+CREATE VIEW earnings_events AS
+SELECT
+    available_at, available_at_source, accession_no,
+    last_value(cik IGNORE NULLS) OVER so_far AS cik,
+    last_value(ticker IGNORE NULLS) OVER so_far AS ticker,
+    first_value(event_at) OVER so_far AS event_at,
+    first_value(event_day) OVER so_far AS event_day,
+    first_value(session) OVER so_far AS session,
+    last_value(reported_date IGNORE NULLS) OVER so_far AS reported_date,
+    last_value(report_time IGNORE NULLS) OVER so_far AS report_time,
+    last_value(fiscal_date_ending IGNORE NULLS) OVER so_far AS fiscal_date_ending,
+    last_value(yahoo_date IGNORE NULLS) OVER so_far AS yahoo_date,
+    last_value(call_start IGNORE NULLS) OVER so_far AS call_start,
+    first_value(transcript_at IGNORE NULLS) OVER so_far AS transcript_at,
+    source, statement, evidence
+FROM earnings_events_revisions
+WINDOW so_far AS (
+    PARTITION BY accession_no
+    ORDER BY available_at, source, statement, evidence
+    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+)
+QUALIFY row_number() OVER (
+    PARTITION BY accession_no
+    ORDER BY available_at DESC, source DESC, statement DESC, evidence DESC
+) = 1;

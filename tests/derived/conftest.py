@@ -1,0 +1,43 @@
+"""What tests of derived datasets share: rows of any dataset put into a lake, as few columns as a test needs."""
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+
+import pyarrow as pa
+import pytest
+
+from pitlake.clock import new_york_day
+from pitlake.datasets import get
+from pitlake.lake.lake import Lake
+from pitlake.lake.stage import staged_schema
+
+Put = Callable[..., None]
+OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
+def utc(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(timezone.utc)
+
+
+def put_rows(lake: Lake, dataset: str, *rows: dict) -> None:
+    contract = get(dataset)
+    tag = {"available_at_source": contract.source_tag}
+    named = [
+        tag | {"evidence": f"{dataset}:{row['available_at']:%Y%m%d%H%M%S}:{index}"} | row
+        for index, row in enumerate(rows)
+    ]
+    with lake.stage(contract, "put") as stage:
+        for row in named:
+            day = new_york_day(row["available_at"])
+            stage.add(day, pa.Table.from_pylist([row], staged_schema(contract)), extracted=1)
+        lake.publish(stage, OBSERVED)
+
+
+@pytest.fixture
+def lake(tmp_path) -> Lake:
+    return Lake(tmp_path / "lake")
+
+
+@pytest.fixture
+def put(lake) -> Put:
+    return lambda dataset, *rows: put_rows(lake, dataset, *rows)

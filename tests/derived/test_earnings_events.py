@@ -1,0 +1,190 @@
+"""Earnings events: the filing is the event, other sources attach later, and no answer knows what came after it."""
+
+from datetime import date, timedelta
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assets.derived import earnings_events
+from assets.derived.earnings_events import derive, events, when
+from checks.agreement import disagreements, sources_agree
+from pitlake.lake.lake import Lake
+from pitlake.session import connect
+from tests.derived.conftest import OBSERVED, put_rows, utc
+
+ACCEPTED = utc("2024-02-01T16:30:12-05:00")
+CALLED = utc("2024-02-01T17:00:00-05:00")
+RELEASE_ITEMS = ["Item 2.02: Results of Operations and Financial Condition"]
+
+
+def release(at=ACCEPTED, number=1, ticker="AAPL", items=RELEASE_ITEMS, form="8-K") -> dict:
+    return {
+        "accession_no": f"0000320193-24-{number:06d}", "form_type": form, "cik": "0000320193", "ticker": ticker,
+        "tickers": [ticker], "items": items, "created": at, "available_at": at,
+    }  # fmt: skip
+
+
+def reported(day=date(2024, 2, 1), at=ACCEPTED, time="post-market") -> dict:
+    return {
+        "ticker": "AAPL", "period_type": "quarter", "fiscal_date_ending": date(2023, 12, 31), "reported_date": day,
+        "report_time": time, "reported_eps": 2.18, "available_at": at,
+    }  # fmt: skip
+
+
+def call(start=CALLED, at=CALLED + timedelta(hours=24)) -> dict:
+    return {
+        "exchange": "NASDAQ", "ticker": "AAPL", "fiscal_year": 2024, "fiscal_quarter": 1, "call_start": start,
+        "text": "Good afternoon.", "turn_count": 0, "available_at": at,
+    }  # fmt: skip
+
+
+SOURCES = {"reports": release(), "av_earnings": reported(), "call_transcripts": call()}
+
+
+def answer(lake, as_of):
+    with connect(as_of, lake=lake, datasets=["earnings_events"], isolation="in_process") as session:
+        return session.sql("SELECT * FROM earnings_events ORDER BY accession_no").arrow().to_pylist()
+
+
+def derived(lake):
+    return derive(lake, run_id="derive", observed_at=OBSERVED).outcome.total
+
+
+def test_a_lake_with_reports_alone_has_events(lake, put):
+    put("reports", release())
+    derived(lake)
+    [event] = answer(lake, OBSERVED)
+    assert (event["event_at"], event["available_at"], event["session"]) == (ACCEPTED, ACCEPTED, "after_close")
+
+
+def test_filings_without_item_2_02_and_amendments_are_no_events(lake, put):
+    put("reports", release(items=["Item 7.01: Regulation FD"]), release(number=2, form="8-K/A"))
+    assert derived(lake).extracted == 0
+
+
+def test_a_statement_is_seen_from_its_own_availability_on(lake, put):
+    for dataset, row in SOURCES.items():
+        put(dataset, row)
+    derived(lake)
+    [before] = answer(lake, ACCEPTED + timedelta(hours=2))
+    [after] = answer(lake, call()["available_at"])
+    assert (before["report_time"], before["call_start"], before["transcript_at"]) == ("post-market", None, None)
+    assert (after["call_start"], after["transcript_at"]) == (call()["call_start"], call()["available_at"])
+    assert (after["event_at"], after["available_at"]) == (ACCEPTED, call()["available_at"])
+
+
+def test_a_statement_known_before_its_filing_waits_for_it(lake, put):
+    put("reports", release())
+    put("yahoo_earnings", {
+        "ticker": "AAPL", "event_date": date(2024, 2, 1), "event_text": "2024-02-01", "reported_eps": 2.18,
+        "available_at": ACCEPTED - timedelta(hours=3),
+    })  # fmt: skip
+    derived(lake)
+    assert answer(lake, ACCEPTED - timedelta(microseconds=1)) == []
+    assert answer(lake, ACCEPTED)[0]["yahoo_date"] == date(2024, 2, 1)
+
+
+def test_a_statement_without_a_release_near_is_a_gap(lake, put):
+    put("reports", release())
+    put("av_earnings", reported(day=date(2023, 11, 2), at=utc("2023-11-03T00:00:00-04:00")))
+    count = derived(lake)
+    assert (count.extracted, count.published, count.gaps) == (2, 1, 1)
+
+
+def test_deriving_again_publishes_nothing(lake, put):
+    for dataset, row in SOURCES.items():
+        put(dataset, row)
+    derived(lake)
+    assert derived(lake).published == 0
+
+
+@pytest.mark.parametrize("order", list(permutations(SOURCES))[1::2], ids="-".join)
+def test_the_order_in_which_sources_came_changes_nothing(tmp_path, order):
+    lake = Lake(tmp_path)
+    for dataset in order:
+        put_rows(lake, dataset, SOURCES[dataset])
+        derived(lake)
+    told, _ = events(lake.snapshot())
+    with connect(OBSERVED, lake=lake, datasets=["earnings_events"], isolation="in_process") as session:
+        stored = session.sql("SELECT source, available_at FROM earnings_events_revisions ORDER BY ALL").rows()
+    assert stored == sorted((row["source"], row["available_at"]) for row in told)
+
+
+MOMENTS = st.integers(0, 6 * 24 * 4).map(lambda quarter: ACCEPTED + timedelta(minutes=15 * quarter))
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    releases=st.lists(MOMENTS, min_size=1, max_size=3, unique=True),
+    statements=st.lists(st.tuples(MOMENTS, st.integers(-2, 6)), max_size=3, unique_by=lambda one: one[0]),
+    calls=st.lists(MOMENTS, max_size=2, unique_by=lambda at: at.day),
+    cut=MOMENTS,
+)
+def test_no_row_depends_on_what_became_available_later(tmp_path_factory, releases, statements, calls, cut):
+    rows = [("reports", release(at, number)) for number, at in enumerate(releases)]
+    for number, (at, day) in enumerate(statements):
+        named = {"fiscal_date_ending": date(2023, 12, 31 - number)}
+        rows.append(("av_earnings", reported(date(2024, 2, 1) + timedelta(days=day), at) | named))
+    rows += [("call_transcripts", call(at - timedelta(hours=24), at) | {"fiscal_year": at.day}) for at in calls]
+    whole, bare = Lake(tmp_path_factory.mktemp("whole")), Lake(tmp_path_factory.mktemp("bare"))
+    for lake, kept in ((whole, rows), (bare, [one for one in rows if one[1]["available_at"] <= cut])):
+        for dataset in ("reports", "av_earnings", "call_transcripts"):
+            for row in (row for name, row in kept if name == dataset):
+                put_rows(lake, dataset, row)
+        lake.start()
+    full, _ = events(whole.snapshot())
+    assert [row for row in full if row["available_at"] <= cut] == events(bare.snapshot())[0]
+
+
+@pytest.mark.parametrize(
+    ("moment", "session"),
+    [
+        ("2024-02-01T09:29:59-05:00", "before_open"),
+        ("2024-02-01T09:30:00-05:00", "during"),
+        ("2024-02-01T15:59:59-05:00", "during"),
+        ("2024-02-01T16:00:00-05:00", "after_close"),
+        ("2024-07-03T12:59:59-04:00", "during"),
+        ("2024-07-03T13:00:00-04:00", "after_close"),
+        ("2025-01-09T10:00:00-05:00", "no_session"),
+        ("2024-02-03T10:00:00-05:00", "no_session"),
+        ("2024-02-02T02:00:00+00:00", "after_close"),
+    ],
+)
+def test_the_session_is_the_calendar_s(moment, session):
+    assert when(utc(moment)) == session
+
+
+def revisions(lake):
+    with connect(OBSERVED, lake=lake, datasets=["earnings_events"], isolation="in_process") as session:
+        return session.sql("FROM earnings_events_revisions").arrow()
+
+
+def test_disagreements_are_rows(lake, put):
+    put("reports", release())
+    put("av_earnings", reported(day=date(2024, 1, 31)))
+    put("av_earnings", reported(time="pre-market"))
+    put("call_transcripts", call(start=utc("2024-02-01T15:00:00-05:00")))
+    derived(lake)
+    found = disagreements(revisions(lake))
+    assert [(one.about, one.source) for one in found] == [
+        ("call_before_release", "call_transcripts"), ("day", "av_earnings"), ("session", "av_earnings"),
+    ]  # fmt: skip
+    check = sources_agree(revisions(lake), timedelta(0))
+    assert not check.passed
+    assert check.severity == "warning"
+    assert check.facts["disagreements"] == 3
+
+
+def test_sources_that_agree_pass(lake, put):
+    for dataset, row in SOURCES.items():
+        put(dataset, row)
+    derived(lake)
+    assert sources_agree(revisions(lake), timedelta(0)).passed
+
+
+def test_it_reads_only_datasets_there_are():
+    from pitlake.datasets import all_datasets
+
+    assert set(earnings_events.READS) <= set(all_datasets())
