@@ -1,0 +1,70 @@
+"""What daily and intraday bars share: reading both forms of an answer, JSON and CSV, into one record a bar.
+
+No dates are decided here. Called by av_daily_bars and av_intraday_bars.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from io import StringIO
+from typing import Any
+
+from assets.external import dating, fields
+from assets.external.alpha_vantage._spelling import required_number
+from assets.external.feed import Unit
+from assets.extraction import Record
+from pitlake.errors import Unparsable, Unreadable
+from resources.http.capture import Capture
+
+ZONES = {"US/Eastern", "America/New_York"}
+FIGURES = ("open", "high", "low", "close", "volume")
+PARSERS = dict.fromkeys(FIGURES[:-1], required_number) | {"volume": fields.whole}
+
+
+def bars(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record a bar: ticker, stamp, interval, zone, seen_at, and the figures as they are spelled."""
+    for capture in captures:
+        shared = {
+            "ticker": unit.name,
+            "interval": dict(capture.params).get("interval", ""),
+            "zone": "US/Eastern",
+            "seen_at": seen_at(capture),
+        }
+        found = _of_object(capture) if capture.text().lstrip().startswith("{") else _of_lines(capture)
+        for bar in found:
+            yield {**shared, **bar}, capture
+
+
+def seen_at(capture: Capture) -> datetime:
+    """The earliest instant the answer may have been made at, by our clock and the provider's: both must call a bar
+    finished.
+    """
+    try:
+        return min(capture.fetched_at, dating.rfc2822(capture.headers.get("date")))
+    except Unreadable:
+        return capture.fetched_at
+
+
+def _of_object(capture: Capture) -> Iterator[dict[str, Any]]:
+    answer = capture.json()
+    about = answer.get("Meta Data")
+    about = {_plain(name): str(value) for name, value in about.items()} if isinstance(about, dict) else {}
+    stated = {"zone": about.get("Time Zone"), "interval": about.get("Interval")}
+    for name, series in answer.items():
+        if name.startswith("Time Series") and isinstance(series, dict):
+            for stamp, figures in series.items():
+                plain = {_plain(key): value for key, value in figures.items()} if isinstance(figures, dict) else {}
+                yield {key: value for key, value in stated.items() if value} | plain | {"stamp": stamp}
+
+
+def _of_lines(capture: Capture) -> Iterator[dict[str, Any]]:
+    lines = csv.DictReader(StringIO(capture.text()))
+    if "timestamp" not in (lines.fieldnames or ()):
+        raise Unparsable(capture.evidence, "the lines have no timestamp")
+    for line in lines:
+        yield {name: line.get(name) for name in FIGURES} | {"stamp": line["timestamp"]}
+
+
+def _plain(name: str) -> str:
+    """A field's name without its number: "1. open" is "open"."""
+    return name.split(". ", 1)[-1]

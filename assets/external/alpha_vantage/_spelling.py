@@ -1,0 +1,45 @@
+"""Readers of Alpha Vantage's spellings: numbers as text, and "None", "-" or nothing for a missing one.
+
+Also the units every feed of it shares. Called by the modules of this folder.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from assets.external import fields
+from assets.external.feed import Scope, Unit
+from pitlake.errors import BadInput, Unreadable
+
+ABSENT = {"", "-", "None", "null", "nan"}
+PATH = "/query"
+
+
+def is_absent(value: Any) -> bool:
+    """Whether a field says nothing."""
+    return value is None or (isinstance(value, str) and value.strip() in ABSENT)
+
+
+def number(value: Any) -> float | None:
+    """A finite number; None when absent. Raises Unreadable."""
+    return None if is_absent(value) else fields.number(value)
+
+
+def required_number(value: Any) -> float:
+    """A finite number that may not be missing. Raises Unreadable."""
+    found = number(value)
+    if found is None:
+        raise Unreadable("a number is required")
+    return found
+
+
+def word(value: Any) -> str | None:
+    """A name or an enumeration; None when absent. Raises Unreadable."""
+    return None if is_absent(value) else fields.word(value)
+
+
+def one_a_ticker(scope: Scope) -> Sequence[Unit]:
+    """One unit a ticker, each once. Raises BadInput when the scope names none."""
+    tickers = list(dict.fromkeys(ticker.strip().upper() for ticker in scope.tickers if ticker.strip()))
+    if not tickers:
+        raise BadInput("tickers", "none is given", "name at least one, such as AAPL")
+    return [Unit(ticker, scope) for ticker in tickers]

@@ -1,0 +1,57 @@
+"""Dataset `av_daily_bars`: raw daily bars of Alpha Vantage, dated by the exchange's close."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from assets.external import dating
+from assets.external.alpha_vantage import _bars
+from assets.external.alpha_vantage._spelling import PATH, one_a_ticker
+from assets.external.feed import Feed, Fetch, Unit
+from assets.external.items import named
+from assets.external.sessions import session
+from assets.extraction import Place, Record, RunFacts, dated, parsed
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import av_daily_bars as contract
+from pitlake.datasets.av_daily_bars import DATASET
+from pitlake.errors import Unreadable
+from resources.http.capture import Capture, Request
+from resources.http.providers.alpha_vantage import PROVIDER
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """The raw series; `outputsize` of the options is compact (100 days, the default) or full."""
+    size = unit.scope.options.get("outputsize", "compact")
+    yield fetch(Request(PATH, {"function": "TIME_SERIES_DAILY", "symbol": unit.name, "outputsize": size}))
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """The close of the bar's day, if the answer was made after it."""
+    evidence = named(run, record, record["stamp"])
+    try:
+        day = dating.day(record["stamp"])
+    except Unreadable:
+        return Place(evidence, reason=contract.NO_DAY.reason)
+    if record["zone"] not in _bars.ZONES:
+        return Place(evidence, day=day, reason=figures.OTHER_ZONE.reason)
+    hours = session(day)
+    if hours is None:
+        return Place(evidence, day=day, reason=figures.NO_SESSION.reason)
+    if record["seen_at"] < hours.close:
+        return Place(evidence, day=day, reason=figures.UNFINISHED.reason)
+    return dated(evidence, hours.close)
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns."""
+    return parsed(record, _bars.PARSERS) | {"ticker": record["ticker"], "date": dating.day(record["stamp"])}
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=one_a_ticker,
+    collect=collect,
+    records=_bars.bars,
+    locate=locate,
+    values=values,
+)

@@ -1,0 +1,147 @@
+"""Dataset `av_earnings`: reported earnings of Alpha Vantage, dated by the filing that told them if the lake has it."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from assets.external import dating
+from assets.external.alpha_vantage._spelling import PATH, is_absent, number, one_a_ticker, required_number, word
+from assets.external.feed import Feed, Fetch, Unit
+from assets.external.items import TWICE, named, told_once
+from assets.external.sessions import session
+from assets.extraction import Place, Record, Releases, RunFacts, dated, parsed
+from pitlake.clock import start_of_new_york_day
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import av_earnings as contract
+from pitlake.datasets.av_earnings import DATASET
+from pitlake.errors import Unparsable, Unreadable
+from resources.http.capture import Capture, Request
+from resources.http.providers.alpha_vantage import PROVIDER
+
+QUARTER, YEAR = "quarter", "year"
+SHORTEST_YEAR = timedelta(days=300)
+AFTER_CLOSE = "post-market"
+FILING, FILING_NEXT_DAY, END_OF_DAY = "8-K", "8-K_next_day", "end_of_day"
+
+PARSERS = {
+    "reported_eps": required_number,
+    "estimated_eps": number,
+    "surprise": number,
+    "surprise_percentage": number,
+    "report_time": word,
+}
+SPELLED = {
+    "reported_eps": "reportedEPS",
+    "estimated_eps": "estimatedEPS",
+    "surprise": "surprise",
+    "surprise_percentage": "surprisePercentage",
+    "report_time": "reportTime",
+}
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """One answer holds all quarters and years."""
+    yield fetch(Request(PATH, {"function": "EARNINGS", "symbol": unit.name}))
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record a quarter and one a year; a year brings the quarter it ends with."""
+    for capture in captures:
+        answer = capture.json()
+        quarters, years = (_objects(answer, name, capture) for name in ("quarterlyEarnings", "annualEarnings"))
+        ending = {str(one.get("fiscalDateEnding")): one for one in reversed(quarters)}
+        running = _running(years)
+        found: list[Record] = [{**one, "kind": QUARTER} for one in quarters]
+        for one in years:
+            end = one.get("fiscalDateEnding")
+            quarter = ending.get(str(end))
+            facts = {"kind": YEAR, "running": end == running, "undated": quarter is None}
+            told = {name: (quarter or {}).get(name) for name in ("reportedDate", "reportTime")}
+            found.append({"fiscalDateEnding": end, "reportedEPS": one.get("reportedEPS"), **told, **facts})
+        for record in told_once(found, lambda one: (one["kind"], str(one.get("fiscalDateEnding")))):
+            yield {**record, "ticker": unit.name}, capture
+
+
+def _objects(answer: Any, name: str, capture: Capture) -> list[dict[str, Any]]:
+    found = answer.get(name) if isinstance(answer, dict) else None
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise Unparsable(capture.evidence, f"{name} is no list of records")
+    return found
+
+
+def _running(years: Sequence[Record]) -> str | None:
+    """The end of the newest year where it follows the one before too soon: quarters of a running year, summed up."""
+    ends = []
+    for one in years:
+        try:
+            ends.append((dating.day(one.get("fiscalDateEnding")), one["fiscalDateEnding"]))
+        except Unreadable:
+            continue
+    ends = sorted(set(ends), reverse=True)
+    return ends[0][1] if len(ends) > 1 and ends[0][0] - ends[1][0] < SHORTEST_YEAR else None
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """The 8-K's acceptance, or the end of the reported day; evidence says which."""
+    evidence = named(run, record, record["kind"], record.get("fiscalDateEnding"))
+    if TWICE in record:
+        return Place(evidence, reason=figures.TOLD_TWICE.reason)
+    try:
+        period = dating.day(record.get("fiscalDateEnding"))
+    except Unreadable:
+        return Place(evidence, reason=figures.NO_PERIOD.reason)
+    if record.get("running"):
+        return Place(evidence, reason=contract.RUNNING_YEAR.reason)
+    if record.get("undated"):
+        return Place(evidence, reason=contract.NO_QUARTER.reason)
+    try:
+        day = dating.day(record.get("reportedDate"))
+    except Unreadable:
+        return Place(evidence, reason=contract.NO_REPORTED_DATE.reason)
+    if day < period:
+        return Place(evidence, day=day, reason=contract.BEFORE_PERIOD_END.reason)
+    if is_absent(record.get("reportedEPS")):
+        return Place(evidence, day=day, reason=contract.NOT_REPORTED.reason)
+    instant, rule = public_at(record["ticker"], day, str(record.get("reportTime")), run.releases)
+    return dated(f"{evidence}&dated_by={rule}", instant)
+
+
+def public_at(ticker: str, day: date, time_of_day: str, releases: Releases | None) -> tuple[datetime, str]:
+    """When a report of that day was public, and by which rule. Late by DATE_ONLY_BOUND at most.
+
+    A filing of the day before its close does not tell what is said to have come after it. One of the next day does
+    where the day itself has none: the stated day may be early, and then its end is.
+    """
+    if releases is not None:
+        found = releases(ticker, day)
+        hours = session(day)
+        late_enough = time_of_day != AFTER_CLOSE or hours is None or found is None or found >= hours.close
+        if found is not None and late_enough:
+            return max(found, start_of_new_york_day(day)), FILING
+        if found is None:
+            found = releases(ticker, day + timedelta(days=1))
+            if found is not None:
+                return max(found, dating.end_of_day(day)), FILING_NEXT_DAY
+    return dating.end_of_day(day), END_OF_DAY
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns."""
+    spelled = {column: record.get(name) for column, name in SPELLED.items()}
+    return parsed(spelled, PARSERS) | {
+        "ticker": record["ticker"],
+        "period_type": record["kind"],
+        "fiscal_date_ending": dating.day(record["fiscalDateEnding"]),
+        "reported_date": dating.day(record["reportedDate"]),
+    }
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=one_a_ticker,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

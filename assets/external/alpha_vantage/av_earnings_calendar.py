@@ -1,0 +1,89 @@
+"""Dataset `av_earnings_calendar`: expected reports as Alpha Vantage's calendar had them when it was fetched."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from typing import Any
+
+from assets.external import dating
+from assets.external.alpha_vantage._spelling import PATH, number, one_a_ticker, word
+from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.items import TWICE, named, told_once
+from assets.extraction import Place, Record, RunFacts, dated, parsed
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import av_earnings_calendar as contract
+from pitlake.datasets.av_earnings_calendar import DATASET
+from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
+from resources.http.capture import Capture, Request
+from resources.http.providers.alpha_vantage import PROVIDER
+
+HORIZONS = ("3month", "6month", "12month")
+EVERY = "every company"
+FIELDS = ("symbol", "name", "reportDate", "fiscalDateEnding", "estimate", "currency", "timeOfTheDay")
+
+PARSERS = {"report_date": dating.day, "estimate": number, "name": word, "time_of_day": word, "currency": word}
+SPELLED = {
+    "report_date": "reportDate",
+    "estimate": "estimate",
+    "name": "name",
+    "time_of_day": "timeOfTheDay",
+    "currency": "currency",
+}
+
+
+def units(scope: Scope) -> list[Unit]:
+    """One unit a ticker, or one for all companies. Raises BadInput for a horizon the source does not know."""
+    horizon = scope.options.get("horizon", HORIZONS[0])
+    if horizon not in HORIZONS:
+        raise BadInput("options.horizon", f"there is no horizon {horizon!r}", f"choose one of {', '.join(HORIZONS)}")
+    return list(one_a_ticker(scope)) if scope.tickers else [Unit(EVERY, scope)]
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """The calendar, always as lines."""
+    symbol = None if unit.name == EVERY else unit.name
+    horizon = unit.scope.options.get("horizon", HORIZONS[0])
+    yield fetch(Request(PATH, {"function": "EARNINGS_CALENDAR", "horizon": horizon, "symbol": symbol}))
+
+
+def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record a line. A line that is too short or too long may be a torn one and is kept for its gap."""
+    for capture in captures:
+        lines = csv.DictReader(StringIO(capture.text()))
+        if not {"symbol", "reportDate", "fiscalDateEnding"} <= set(lines.fieldnames or ()):
+            raise Unparsable(capture.evidence, "the lines have other columns")
+        found = told_once(lines, lambda one: (one["symbol"], one["fiscalDateEnding"]))
+        for line, record in enumerate(found, start=2):
+            yield {**record, "line": line}, capture
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """When the answer was fetched."""
+    evidence = named(run, record, f"line-{record['line']}", record["symbol"])
+    if run.fetched_at is None:
+        raise ValueError("a calendar without the instant it was fetched at")
+    reason = figures.TOLD_TWICE.reason if TWICE in record else ""
+    place = dated(evidence, run.fetched_at)
+    return Place(evidence, place.available_at, place.day, reason)
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns."""
+    if None in record or any(record.get(name) is None for name in FIELDS):
+        raise RecordRefused(contract.TORN.reason)
+    ticker = word(record["symbol"])
+    if ticker is None:
+        raise RecordRefused(contract.NO_SYMBOL.reason)
+    try:
+        period = dating.day(record["fiscalDateEnding"])
+    except Unreadable:
+        raise RecordRefused(figures.NO_PERIOD.reason) from None
+    return parsed({column: record[name] for column, name in SPELLED.items()}, PARSERS) | {
+        "ticker": ticker,
+        "fiscal_date_ending": period,
+    }
+
+
+FEED = Feed(
+    dataset=DATASET, provider=PROVIDER, units=units, collect=collect, records=records, locate=locate, values=values
+)

@@ -1,0 +1,72 @@
+"""Dataset `av_estimates`: consensus estimates of Alpha Vantage, available when they were fetched and never before."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from assets.external import dating
+from assets.external.alpha_vantage._spelling import PATH, number, one_a_ticker, word
+from assets.external.feed import Feed, Fetch, Unit
+from assets.external.items import TWICE, named, told_once
+from assets.extraction import Place, Record, RunFacts, dated, parsed
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import av_estimates as contract
+from pitlake.datasets.av_estimates import DATASET, FIGURES
+from pitlake.errors import RecordRefused, Unparsable, Unreadable
+from resources.http.capture import Capture, Request
+from resources.http.providers.alpha_vantage import PROVIDER
+
+PARSERS = {column.name: number for column in FIGURES}
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """One answer holds all periods."""
+    yield fetch(Request(PATH, {"function": "EARNINGS_ESTIMATES", "symbol": unit.name}))
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record an estimate."""
+    for capture in captures:
+        answer = capture.json()
+        found = answer.get("estimates") if isinstance(answer, dict) else None
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            raise Unparsable(capture.evidence, "estimates is no list of records")
+        for record in told_once(found, lambda one: (str(one.get("horizon")), str(one.get("date")))):
+            yield {**record, "ticker": unit.name}, capture
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """When the answer was fetched."""
+    evidence = named(run, record, record.get("horizon"), record.get("date"))
+    if TWICE in record:
+        return Place(evidence, run.fetched_at, reason=figures.TOLD_TWICE.reason)
+    if run.fetched_at is None:
+        raise ValueError("an estimate without the instant it was fetched at")
+    return dated(evidence, run.fetched_at)
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns. A figure whose name is gone may have a new name, so that null would be untrue."""
+    try:
+        horizon = word(record.get("horizon"))
+    except Unreadable:
+        horizon = None
+    if horizon is None:
+        raise RecordRefused(contract.NO_HORIZON.reason)
+    try:
+        period = dating.day(record.get("date"))
+    except Unreadable:
+        raise RecordRefused(figures.NO_PERIOD.reason) from None
+    if not PARSERS.keys() <= record.keys():
+        raise RecordRefused(contract.OTHER_SHAPE.reason)
+    return parsed(record, PARSERS) | {"ticker": record["ticker"], "horizon": horizon, "fiscal_date_ending": period}
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=one_a_ticker,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

@@ -1,0 +1,121 @@
+"""Dataset `av_intraday_bars`: raw intraday bars of Alpha Vantage, dated by their end.
+
+The source does not say whether a bar's time is its start. It is today: the bar called 15:55 ends at the official close
+and the one called 16:00 holds the closing auction, and the last one of a day is 19:55, not 20:00. Answers of 2018 do
+not tell. Time plus length is never early either way.
+"""
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from assets.external import dating
+from assets.external.alpha_vantage import _bars
+from assets.external.alpha_vantage._spelling import PATH, one_a_ticker
+from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.items import named
+from assets.external.sessions import session
+from assets.extraction import Place, Record, RunFacts, dated, parsed
+from pitlake.clock import new_york_day
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import av_intraday_bars as contract
+from pitlake.datasets.av_intraday_bars import DATASET
+from pitlake.errors import BadInput, RecordRefused, Unreadable
+from resources.http.capture import Capture, Request
+from resources.http.providers.alpha_vantage import PROVIDER
+
+INTERVALS = {f"{minutes}min": timedelta(minutes=minutes) for minutes in (1, 5, 15, 30, 60)}
+STAMP = "%Y-%m-%d %H:%M:%S"
+
+
+def units(scope: Scope) -> list[Unit]:
+    """One unit a ticker. Raises BadInput for a length the source does not know."""
+    interval = scope.options.get("interval", "5min")
+    if interval not in INTERVALS:
+        raise BadInput(
+            "options.interval", f"there are no bars of {interval!r}", f"choose one of {', '.join(INTERVALS)}"
+        )
+    return list(one_a_ticker(scope))
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """The months from date_from to date_to, else the last 30 days; never adjusted, and all hours."""
+    scope = unit.scope
+    for month in _months(scope.date_from, scope.date_to) if scope.date_from and scope.date_to else [None]:
+        yield fetch(
+            Request(
+                PATH,
+                {
+                    "function": "TIME_SERIES_INTRADAY",
+                    "symbol": unit.name,
+                    "interval": scope.options.get("interval", "5min"),
+                    "adjusted": "false",
+                    "extended_hours": "true",
+                    "outputsize": "full",
+                    "month": month,
+                },
+            )
+        )
+
+
+def _months(first: date, last: date) -> list[str | None]:
+    numbers = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
+    return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in numbers]
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """The bar's time plus its length, if the answer was made after it."""
+    evidence = named(run, record, record["interval"], record["stamp"])
+    try:
+        start = start_of(record["stamp"])
+    except Unreadable:
+        return Place(evidence, reason=contract.NO_TIME.reason)
+    day = new_york_day(start)
+    length = INTERVALS.get(record["interval"])
+    if length is None:
+        return Place(evidence, day=day, reason=contract.NO_INTERVAL.reason)
+    if record["zone"] not in _bars.ZONES:
+        return Place(evidence, day=day, reason=figures.OTHER_ZONE.reason)
+    if record["seen_at"] < start + length:
+        return Place(evidence, day=day, reason=figures.UNFINISHED.reason)
+    return dated(evidence, start + length)
+
+
+def start_of(stamp: Any) -> datetime:
+    """A bar's time, New York; of two readings the later. Raises Unreadable."""
+    try:
+        return dating.new_york_clock(datetime.strptime(stamp, STAMP))  # noqa: DTZ007 - New York's, by definition
+    except (TypeError, ValueError):
+        raise Unreadable("no time") from None
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns."""
+    start = start_of(record["stamp"])
+    return parsed(record, _bars.PARSERS) | {
+        "ticker": record["ticker"],
+        "interval": record["interval"],
+        "bar_start": start,
+        "market_session": market_session(start),
+    }
+
+
+def market_session(start: datetime) -> str:
+    """Where a bar lies in its day. Raises RecordRefused on days without a session."""
+    hours = session(new_york_day(start))
+    if hours is None:
+        raise RecordRefused(figures.NO_SESSION.reason)
+    if start < hours.open:
+        return "pre_market"
+    return "in_market" if start < hours.close else "post_market"
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=units,
+    collect=collect,
+    records=_bars.bars,
+    locate=locate,
+    values=values,
+)

@@ -1,0 +1,1 @@
+"""Polygon's (Massive's) datasets: dividends and splits with exact figures."""

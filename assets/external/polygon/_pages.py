@@ -1,0 +1,90 @@
+"""What Polygon's feeds share: units, pages, exact figures, and the gap of pages that were not asked for.
+
+Called by the modules of this folder.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from assets.external.feed import Fetch, Scope, Unit
+from assets.extraction import Record
+from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
+from resources.http.capture import Capture, Request
+
+EVERY = "every ticker"
+PAGE = 1000
+MORE = "_more"
+
+
+def units(scope: Scope) -> list[Unit]:
+    """One unit a ticker, or one for all tickers within days. Raises BadInput when neither is given."""
+    tickers = list(dict.fromkeys(ticker.strip().upper() for ticker in scope.tickers if ticker.strip()))
+    if tickers:
+        return [Unit(ticker, scope) for ticker in tickers]
+    if scope.date_from is None:
+        raise BadInput("tickers", "none is given", "name at least one, such as AAPL, or days with date_from")
+    return [Unit(EVERY, scope)]
+
+
+def pages(unit: Unit, fetch: Fetch, path: str, dated_by: str) -> Iterator[Capture]:
+    """Every page, up to the scope's max_pages. A page's address is followed on the provider's own host alone."""
+    params: Mapping[str, Any] = {
+        "ticker": None if unit.name == EVERY else unit.name,
+        f"{dated_by}.gte": unit.scope.date_from,
+        f"{dated_by}.lte": unit.scope.date_to,
+        "order": "asc",
+        "sort": dated_by,
+        "limit": PAGE,
+    }
+    for _ in range(unit.scope.max_pages):
+        capture = fetch(Request(path, params))
+        yield capture
+        after = next_page(capture)
+        if not after:
+            return
+        params = after
+
+
+def next_page(capture: Capture) -> dict[str, str]:
+    """The parameters of the next page; none when this is the last. Raises Unparsable."""
+    address = _answer(capture).get("next_url")
+    return dict(parse_qsl(urlsplit(address).query)) if isinstance(address, str) else {}
+
+
+def items(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record a result, numbers as they are spelled; and one, MORE, where pages are left. Raises Unparsable."""
+    for capture in captures:
+        for number, result in enumerate(_answer(capture).get("results") or ()):
+            if not isinstance(result, dict):
+                raise Unparsable(capture.evidence, "a result is no record")
+            yield {**result, "asked": unit.name, "number": number}, capture
+    if captures and next_page(captures[-1]) and len(captures) >= unit.scope.max_pages:
+        yield {MORE: True}, captures[-1]
+
+
+def is_other(record: Record) -> bool:
+    """Whether the record is about another ticker than the one asked for."""
+    return bool(record["asked"] not in (EVERY, record.get("ticker")))
+
+
+def or_refused(parser: Callable[[Any], Any], value: Any, reason: str) -> Any:
+    """What the parser makes of a value that may not be missing. Raises RecordRefused with the reason."""
+    try:
+        found = parser(value)
+    except (Unreadable, OverflowError):
+        found = None
+    if found is None:
+        raise RecordRefused(reason)
+    return found
+
+
+def _answer(capture: Capture) -> dict[str, Any]:
+    try:
+        answer = json.loads(capture.text(), parse_float=str)
+    except (ValueError, RecursionError):
+        raise Unparsable(capture.evidence, "the answer is no JSON") from None
+    if not isinstance(answer, dict):
+        raise Unparsable(capture.evidence, "the answer is no object")
+    return answer

@@ -1,0 +1,97 @@
+"""Dataset `polygon_dividends`: exact cash dividends, dated by the end of their declaration day."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from assets.external import dating, fields
+from assets.external.feed import Feed, Fetch, Unit
+from assets.external.items import named
+from assets.external.polygon import _pages
+from assets.extraction import Place, Record, RunFacts, dated, parsed
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import _shared as shared
+from pitlake.datasets import polygon_dividends as contract
+from pitlake.datasets.polygon_dividends import DATASET
+from pitlake.errors import RecordRefused, Unreadable
+from resources.http.capture import Capture
+from resources.http.providers.polygon import PROVIDER
+
+PATH = "/v3/reference/dividends"
+UNKNOWN = "UNKNOWN"
+
+PARSERS = {
+    "record_date": fields.day,
+    "pay_date": fields.day,
+    "frequency": lambda value: None if value is None else fields.whole(value),
+    "currency": fields.word,
+    "dividend_type": lambda value: fields.word(value) or UNKNOWN,
+    "dividend_id": fields.word,
+}
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """Every dividend by ex-date, which each of them has; the declaration is missing for some."""
+    return _pages.pages(unit, fetch, PATH, "ex_dividend_date")
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record a dividend, with its ordinal among those of its ticker, ex-date and type; equal ones share it."""
+    found = list(_pages.items(unit, captures))
+    amounts: defaultdict[tuple[Any, ...], set[str]] = defaultdict(set)
+    for record, _ in found:
+        amounts[_alike(record)].add(str(record.get("cash_amount")))
+    ranked = {alike: sorted(spelled, key=_size) for alike, spelled in amounts.items()}
+    for record, capture in found:
+        yield {**record, "ordinal": ranked[_alike(record)].index(str(record.get("cash_amount")))}, capture
+
+
+def _alike(record: Record) -> tuple[Any, ...]:
+    return tuple(str(record.get(name)) for name in ("ticker", "ex_dividend_date", "dividend_type"))
+
+
+def _size(spelled: str) -> tuple[float, str]:
+    try:
+        return (fields.number(spelled) or 0.0, spelled)
+    except Unreadable:
+        return (0.0, spelled)
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """The end of the declaration day."""
+    if _pages.MORE in record:
+        return Place(run.evidence, reason=figures.MORE_PAGES.reason)
+    evidence = named(run, record, record.get("ticker"), record.get("ex_dividend_date"), record["number"])
+    if _pages.is_other(record):
+        return Place(evidence, reason=figures.OTHER_TICKER.reason)
+    try:
+        return dated(evidence, dating.end_of_day_text(record.get("declaration_date")))
+    except Unreadable:
+        return Place(evidence, reason=contract.NO_DECLARATION.reason)
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns."""
+    ticker = _pages.or_refused(fields.word, record.get("ticker"), shared.NO_TICKER.reason)
+    amount = _pages.or_refused(fields.number, record.get("cash_amount"), contract.NO_AMOUNT.reason)
+    if amount < 0:
+        raise RecordRefused(contract.NO_AMOUNT.reason)
+    return parsed({**record, "dividend_id": record.get("id")}, PARSERS) | {
+        "ticker": ticker,
+        "declaration_date": dating.day(record["declaration_date"]),
+        "ex_dividend_date": _pages.or_refused(fields.day, record.get("ex_dividend_date"), contract.NO_EX_DATE.reason),
+        "ordinal": record["ordinal"],
+        "cash_amount": amount,
+        "cash_amount_text": str(record["cash_amount"]),
+    }
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=_pages.units,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

@@ -1,0 +1,70 @@
+"""Dataset `polygon_splits`: exact share splits, dated by the end of their execution day."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from assets.external import dating, fields
+from assets.external.feed import Feed, Fetch, Unit
+from assets.external.items import named
+from assets.external.polygon import _pages
+from assets.extraction import Place, Record, RunFacts, dated, parsed
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import _shared as shared
+from pitlake.datasets import polygon_splits as contract
+from pitlake.datasets.polygon_splits import DATASET
+from pitlake.errors import RecordRefused, Unreadable
+from resources.http.capture import Capture
+from resources.http.providers.polygon import PROVIDER
+
+PATH = "/v3/reference/splits"
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """Every split by execution day."""
+    return _pages.pages(unit, fetch, PATH, "execution_date")
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record a split."""
+    return _pages.items(unit, captures)
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """The end of the execution day."""
+    if _pages.MORE in record:
+        return Place(run.evidence, reason=figures.MORE_PAGES.reason)
+    evidence = named(run, record, record.get("ticker"), record.get("execution_date"), record["number"])
+    if _pages.is_other(record):
+        return Place(evidence, reason=figures.OTHER_TICKER.reason)
+    try:
+        return dated(evidence, dating.end_of_day_text(record.get("execution_date")))
+    except Unreadable:
+        return Place(evidence, reason=contract.NO_DATE.reason)
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns."""
+    return parsed({"split_id": record.get("id")}, {"split_id": fields.word}) | {
+        "ticker": _pages.or_refused(fields.word, record.get("ticker"), shared.NO_TICKER.reason),
+        "execution_date": dating.day(record["execution_date"]),
+        "split_from": _side(record.get("split_from")),
+        "split_to": _side(record.get("split_to")),
+    }
+
+
+def _side(value: Any) -> float:
+    found: float = _pages.or_refused(fields.number, value, contract.NO_RATIO.reason)
+    if found <= 0:
+        raise RecordRefused(contract.NO_RATIO.reason)
+    return found
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=_pages.units,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

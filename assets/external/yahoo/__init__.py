@@ -1,0 +1,1 @@
+"""Yahoo's datasets: earnings events and analyst ratings."""

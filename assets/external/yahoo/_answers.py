@@ -1,0 +1,52 @@
+"""What Yahoo's feeds share: its envelope, its numbers (plain or wrapped), and one unit a ticker.
+
+Called by the modules of this folder.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from assets.external import fields
+from assets.external.feed import Scope, Unit
+from pitlake.errors import BadInput, Unparsable, Unreadable
+from resources.http.capture import Capture
+
+ABSENT = {"", "-", "--", "N/A", "None", "null", "nan", "NaN"}
+
+
+def results(capture: Capture, envelope: str) -> list[Any]:
+    """The results in an answer's envelope. Raises Unparsable."""
+    answer = capture.json()
+    inside = answer.get(envelope) if isinstance(answer, dict) else None
+    found = inside.get("result") if isinstance(inside, dict) else None
+    if not isinstance(found, list):
+        raise Unparsable(capture.evidence, "the answer has no results")
+    return found
+
+
+def number(value: Any) -> float | None:
+    """A finite number, plain, as text, or wrapped as {"raw": ...}; None when absent. Raises Unreadable."""
+    if isinstance(value, dict):
+        value = value.get("raw")
+    return None if is_absent(value) else fields.number(value)
+
+
+def is_absent(value: Any) -> bool:
+    """Whether a field says nothing."""
+    return value is None or (isinstance(value, str) and value.strip() in ABSENT)
+
+
+def required_number(value: Any) -> float:
+    """A number that may not be missing. Raises Unreadable."""
+    found = number(value)
+    if found is None:
+        raise Unreadable("a number is required")
+    return found
+
+
+def one_a_ticker(scope: Scope) -> Sequence[Unit]:
+    """One unit a ticker, each once. Raises BadInput when the scope names none."""
+    tickers = list(dict.fromkeys(ticker.strip().upper() for ticker in scope.tickers if ticker.strip()))
+    if not tickers:
+        raise BadInput("tickers", "none is given", "name at least one, such as AAPL")
+    return [Unit(ticker, scope) for ticker in tickers]

@@ -1,0 +1,62 @@
+"""When Yahoo's dated items became public. Pure; called by the modules of this folder.
+
+Yahoo's days have been UTC midnights, which fall on the evening before in New York, and New York clock times called UTC.
+So no time of day is believed: only which day it is at the latest.
+"""
+
+import re
+from datetime import date, datetime, timedelta, timezone
+from typing import Any, NamedTuple
+
+from assets.external import dating
+from pitlake.clock import from_micros, new_york_day
+from pitlake.errors import BadInstant, Unreadable
+
+# A stated instant lies within its day, which ends at 05:00 UTC of the next; a bare day is a day later still.
+INSTANT_BOUND = timedelta(hours=29)
+DAY_BOUND = timedelta(hours=24) + dating.DATE_ONLY_BOUND
+
+_BLANK_SEPARATED = re.compile(r"(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+class Dated(NamedTuple):
+    """The day an item counts for, and the instant it was public at the latest."""
+
+    day: date
+    available_at: datetime
+
+
+def of_instant(moment: datetime) -> Dated:
+    """The end of the instant's day in UTC or New York, whichever is later. Late by INSTANT_BOUND at most."""
+    try:
+        day = max(moment.astimezone(timezone.utc).date(), new_york_day(moment))
+    except (BadInstant, OverflowError):
+        raise Unreadable("outside of the calendar") from None
+    return Dated(day, dating.end_of_day(day))
+
+
+def of_text(text: Any) -> Dated:
+    """`of_instant` of a text with an offset. A bare day may be the evening before the item's own: late by DAY_BOUND
+    at most. A time without an offset is unreadable, for it is the asking machine's. Raises Unreadable.
+    """
+    spelled = text.strip() if isinstance(text, str) else ""
+    if _DAY.fullmatch(spelled):
+        try:
+            day = dating.day(spelled) + timedelta(days=1)
+        except OverflowError:
+            raise Unreadable("outside of the calendar") from None
+        return Dated(day, dating.end_of_day(day))
+    return of_instant(dating.iso(_BLANK_SEPARATED.sub(r"\1T\2", spelled)))
+
+
+def instant_of_epoch(seconds: Any) -> datetime:
+    """An instant given as seconds since 1970, plain or wrapped as {"raw": ...}. Raises Unreadable."""
+    if isinstance(seconds, dict):
+        seconds = seconds.get("raw")
+    if isinstance(seconds, bool) or not isinstance(seconds, int) or seconds <= 0:
+        raise Unreadable("no epoch")
+    try:
+        return from_micros(seconds * 1_000_000)
+    except (BadInstant, OverflowError):
+        raise Unreadable("outside of the calendar") from None

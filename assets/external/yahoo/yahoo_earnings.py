@@ -1,0 +1,133 @@
+"""Dataset `yahoo_earnings`: reported earnings of Yahoo, dated by the end of the event's day."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from assets.external import fields
+from assets.external.feed import Feed, Fetch, Unit
+from assets.external.items import TWICE, named, told_once
+from assets.external.yahoo import _answers, _dates
+from assets.extraction import Place, Record, RunFacts, dated, parsed
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import yahoo_earnings as contract
+from pitlake.datasets.yahoo_earnings import DATASET
+from pitlake.errors import Unparsable, Unreadable
+from resources.http.capture import Capture, Request
+from resources.http.providers.yahoo import PROVIDER
+
+MOST = 100
+NAMES = {
+    "Event Start Date": "startdatetime",
+    "Timezone short name": "timeZoneShortName",
+    "EPS Estimate": "epsestimate",
+    "Reported EPS": "epsactual",
+    "Surprise (%)": "epssurprisepct",
+}
+FIELDS = tuple(NAMES.values())
+REPORTED = "2"
+
+PARSERS = {
+    "reported_eps": _answers.required_number,
+    "estimated_eps": _answers.number,
+    "surprise_stated": _answers.number,
+    "event_text": fields.required_word,
+    "time_zone": fields.word,
+}
+SPELLED = {
+    "reported_eps": "epsactual",
+    "estimated_eps": "epsestimate",
+    "surprise_stated": "epssurprisepct",
+    "event_text": "startdatetime",
+    "time_zone": "timeZoneShortName",
+}
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """The newest 100 events of a company, which is what the source gives at most."""
+    asked = [
+        {"operator": "eq", "operands": [name, value]}
+        for name, value in (("ticker", unit.name), ("eventtype", REPORTED))
+    ]
+    yield fetch(
+        Request(
+            "/v1/finance/visualization",
+            {"lang": "en-US", "region": "US"},
+            method="POST",
+            json={
+                "size": MOST,
+                "query": {"operator": "and", "operands": asked},
+                "sortField": "startdatetime",
+                "sortType": "DESC",
+                "entityIdType": "earnings",
+                "includeFields": list(FIELDS),
+            },
+        )
+    )
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record an event, by the names of the answer's own columns."""
+    for capture in captures:
+        events = (event for table in _tables(capture) for event in _events(table, capture))
+        for record in told_once(events, _day_of):
+            yield {**record, "ticker": unit.name}, capture
+
+
+def _tables(capture: Capture) -> Iterator[Any]:
+    for result in _answers.results(capture, "finance"):
+        tables = result.get("documents") if isinstance(result, dict) else None
+        if not isinstance(tables, list):
+            raise Unparsable(capture.evidence, "the result has no documents")
+        yield from tables
+
+
+def _events(table: Any, capture: Capture) -> Iterator[Record]:
+    try:
+        columns = [NAMES.get(column.get("label"), column.get("id")) for column in table["columns"]]
+        rows = [dict(zip(columns, row, strict=True)) for row in table["rows"]]
+    except (TypeError, KeyError, ValueError, AttributeError):
+        raise Unparsable(capture.evidence, "the table has another shape") from None
+    if rows and not {"startdatetime", "epsactual", "epsestimate"} <= rows[0].keys():
+        raise Unparsable(capture.evidence, "the table has other columns")
+    yield from rows
+
+
+def _day_of(record: Record) -> object:
+    try:
+        return _dates.of_text(record["startdatetime"]).day
+    except Unreadable:
+        return str(record["startdatetime"])
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """The end of the event's day."""
+    evidence = named(run, record, record["startdatetime"])
+    try:
+        found = _dates.of_text(record["startdatetime"])
+    except Unreadable:
+        return Place(evidence, reason=contract.NO_DATE.reason)
+    if TWICE in record:
+        return Place(evidence, day=found.day, reason=figures.TOLD_TWICE.reason)
+    place = dated(evidence, found.available_at)
+    if _answers.is_absent(record["epsactual"]) and found.available_at <= run.observed_at:
+        return Place(evidence, place.available_at, place.day, contract.NOT_REPORTED.reason)
+    return place
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns."""
+    return parsed({column: record.get(name) for column, name in SPELLED.items()}, PARSERS) | {
+        "ticker": record["ticker"],
+        "event_date": _dates.of_text(record["startdatetime"]).day,
+    }
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=_answers.one_a_ticker,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

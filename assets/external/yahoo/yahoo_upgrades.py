@@ -1,0 +1,91 @@
+"""Dataset `yahoo_upgrades`: analyst ratings of Yahoo, dated by the end of the rating's day."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from assets.external import fields
+from assets.external.feed import Feed, Fetch, Unit
+from assets.external.items import TWICE, named, told_once
+from assets.external.yahoo import _answers, _dates
+from assets.extraction import Place, Record, RunFacts, dated, parsed
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import yahoo_upgrades as contract
+from pitlake.datasets.yahoo_upgrades import DATASET
+from pitlake.errors import RecordRefused, Unparsable, Unreadable
+from resources.http.capture import Capture, Request
+from resources.http.providers.yahoo import PROVIDER
+
+MODULE = "upgradeDowngradeHistory"
+
+PARSERS = {"current_price_target": _answers.number, "prior_price_target": _answers.number}
+SPELLED = {"current_price_target": "currentPriceTarget", "prior_price_target": "priorPriceTarget"}
+WORDS = {
+    "to_grade": "toGrade",
+    "from_grade": "fromGrade",
+    "action": "action",
+    "price_target_action": "priceTargetAction",
+}
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """One answer holds a company's whole history."""
+    yield fetch(
+        Request(f"/v10/finance/quoteSummary/{quote(unit.name, safe='')}", {"modules": MODULE, "formatted": "false"})
+    )
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record a rating."""
+    for capture in captures:
+        for result in _answers.results(capture, "quoteSummary"):
+            module = result.get(MODULE) if isinstance(result, dict) else None
+            history = module.get("history") if isinstance(module, dict) else None
+            if not isinstance(history, list) or not all(isinstance(one, dict) for one in history):
+                raise Unparsable(capture.evidence, "the history is no list of records")
+            for record in told_once(history, lambda one: (str(one.get("firm")), str(one.get("epochGradeDate")))):
+                yield {**record, "ticker": unit.name}, capture
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """The end of the rating's day."""
+    evidence = named(run, record, record.get("firm"), record.get("epochGradeDate"))
+    try:
+        found = _dates.of_instant(_dates.instant_of_epoch(record.get("epochGradeDate")))
+    except Unreadable:
+        return Place(evidence, reason=contract.NO_DATE.reason)
+    if TWICE in record:
+        return Place(evidence, day=found.day, reason=figures.TOLD_TWICE.reason)
+    return dated(evidence, found.available_at)
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns; a price target of 0 stands for none."""
+    try:
+        firm = fields.word(record.get("firm"))
+    except Unreadable:
+        firm = None
+    if firm is None:
+        raise RecordRefused(contract.NO_FIRM.reason)
+    targets = parsed({column: record.get(name) for column, name in SPELLED.items()}, PARSERS)
+    words = parsed({column: record.get(name) for column, name in WORDS.items()}, dict.fromkeys(WORDS, fields.word))
+    return (
+        {column: value or None for column, value in targets.items()}
+        | words
+        | {
+            "ticker": record["ticker"],
+            "firm": firm,
+            "graded_at": _dates.instant_of_epoch(record["epochGradeDate"]),
+        }
+    )
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=_answers.one_a_ticker,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

@@ -1,0 +1,29 @@
+"""Gaps that datasets of providers' figures share: bars, earnings, corporate actions. No dataset lives here."""
+
+from pitlake.contract import GapRule
+
+NO_SESSION = GapRule(
+    type="unverifiable", reason="no session on that day", when="New York's exchange was closed on the bar's day"
+)
+UNFINISHED = GapRule(
+    type="pit_excluded",
+    reason="bar was unfinished when fetched",
+    when="the answer was made before the bar's end, so its figures are not the bar's",
+)
+OTHER_ZONE = GapRule(
+    type="unverifiable",
+    reason="times are in an unknown zone",
+    when="the answer says that its times are not US/Eastern",
+)
+NO_PERIOD = GapRule(type="unverifiable", reason="no fiscal period end", when="fiscalDateEnding is absent or unreadable")
+TOLD_TWICE = GapRule(
+    type="unverifiable", reason="told twice", when="an earlier record of the answer tells the same thing otherwise"
+)
+OTHER_TICKER = GapRule(
+    type="unverifiable",
+    reason="record is about another ticker",
+    when="the source ignores parameters it does not know and answers about others",
+)
+MORE_PAGES = GapRule(
+    type="no_data", reason="more pages than asked for", when="max_pages was reached and the source has more"
+)

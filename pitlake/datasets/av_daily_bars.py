@@ -1,0 +1,47 @@
+"""Contract of dataset `av_daily_bars`."""
+
+from datetime import timedelta
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import _shared as shared
+
+NO_DAY = GapRule(type="unverifiable", reason="bar has no readable day", when="the bar's key is no calendar day")
+
+DATASET = Dataset(
+    name="av_daily_bars",
+    title="Daily bars of Alpha Vantage",
+    summary=(
+        "Raw daily bars as traded, never adjusted: adjusted prices know later splits and dividends. Meant for listings "
+        "in New York. Not to be mixed with bars of other sources within one series."
+    ),
+    availability=(
+        "The close of New York's exchange on the bar's day, early closes included. A bar fetched before its close is "
+        "no row; a bar that reads otherwise later is a new revision, available when observed. Never early for "
+        "exchanges that close no later than New York's; never late for those that close with it."
+    ),
+    columns=(
+        Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
+        Column(name="date", type="date", required=True, meaning="Trading day of the bar, New York."),
+        Column(name="open", type="float", unit="USD", required=True, meaning="First price of the day."),
+        Column(name="high", type="float", unit="USD", required=True, meaning="Highest price."),
+        Column(name="low", type="float", unit="USD", required=True, meaning="Lowest price."),
+        Column(name="close", type="float", unit="USD", required=True, meaning="Last price, not adjusted."),
+        Column(name="volume", type="int", unit="shares", required=True, meaning="Traded shares."),
+    ),
+    key=("ticker", "date"),
+    entity="ticker",
+    source_tag="time_series_timestamp",
+    gap_rules=(
+        shared.FUTURE,
+        figures.UNFINISHED,
+        NO_DAY,
+        figures.NO_SESSION,
+        figures.OTHER_ZONE,
+        *shared.unreadable("open", "high", "low", "close", "volume"),
+    ),
+    group="external",
+    lane=2,
+    partitioned=False,
+    freshness=timedelta(days=5),
+)

@@ -1,0 +1,55 @@
+"""Contract of dataset `av_intraday_bars`."""
+
+from datetime import timedelta
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import _shared as shared
+
+NO_TIME = GapRule(type="unverifiable", reason="bar has no readable time", when="the bar's key is no New York time")
+NO_INTERVAL = GapRule(
+    type="unverifiable", reason="bar length is unknown", when="neither answer nor request says how long a bar is"
+)
+
+DATASET = Dataset(
+    name="av_intraday_bars",
+    title="Intraday bars of Alpha Vantage",
+    summary="Raw intraday bars as traded, never adjusted, before the open and after the close included.",
+    availability=(
+        "The bar's time plus its length. The source does not say whether its times are starts or ends; the closing "
+        "auction lies in the bar called 16:00 and the last one of a day is called 19:55, so they are starts today, "
+        "and older answers may name ends. Read as starts a bar is never early and late by one bar at most."
+    ),
+    columns=(
+        Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
+        Column(name="interval", type="string", required=True, meaning="1min, 5min, 15min, 30min or 60min."),
+        Column(name="bar_start", type="instant", required=True, meaning="The bar's time, read as its start."),
+        Column(
+            name="market_session",
+            type="string",
+            required=True,
+            meaning="pre_market, in_market or post_market by the exchange's hours of that day, early closes included.",
+        ),
+        Column(name="open", type="float", unit="USD", required=True, meaning="First price of the bar."),
+        Column(name="high", type="float", unit="USD", required=True, meaning="Highest price."),
+        Column(name="low", type="float", unit="USD", required=True, meaning="Lowest price."),
+        Column(name="close", type="float", unit="USD", required=True, meaning="Last price, not adjusted."),
+        Column(name="volume", type="int", unit="shares", required=True, meaning="Traded shares."),
+    ),
+    key=("ticker", "interval", "bar_start"),
+    entity="ticker",
+    source_tag="time_series_timestamp",
+    gap_rules=(
+        shared.FUTURE,
+        figures.UNFINISHED,
+        NO_TIME,
+        NO_INTERVAL,
+        figures.NO_SESSION,
+        figures.OTHER_ZONE,
+        *shared.unreadable("open", "high", "low", "close", "volume"),
+    ),
+    group="external",
+    lane=2,
+    partitioned=False,
+    freshness=timedelta(days=5),
+)

@@ -1,0 +1,66 @@
+"""Contract of dataset `polygon_dividends`."""
+
+from datetime import timedelta
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import _shared as shared
+
+NO_DECLARATION = GapRule(
+    type="unverifiable",
+    reason="no declaration date",
+    when="the dividend has no readable declaration date, so nothing dates it",
+)
+NO_EX_DATE = GapRule(type="unverifiable", reason="no ex-date", when="the ex-date is absent or unreadable")
+NO_AMOUNT = GapRule(type="unverifiable", reason="no amount", when="the amount is absent, negative or no number")
+
+DATASET = Dataset(
+    name="polygon_dividends",
+    title="Cash dividends of Polygon (Massive)",
+    summary="Declared cash dividends with exact amounts. Ex, record and pay dates are known by declaration.",
+    availability=(
+        "The END of the declaration day in New York: late by a day at most, never early while the stated day is right. "
+        "A dividend without a declaration date is a gap."
+    ),
+    columns=(
+        Column(name="ticker", type="string", required=True, meaning="Ticker of the paying company."),
+        Column(name="ex_dividend_date", type="date", required=True, meaning="First day without the right to it."),
+        Column(
+            name="dividend_type",
+            type="string",
+            required=True,
+            meaning="CD regular, SC special, LT or ST capital gains; UNKNOWN where it is not stated.",
+        ),
+        Column(
+            name="ordinal",
+            type="int",
+            required=True,
+            meaning="0, or 1 and up by amount where several share ticker, ex-date and type.",
+        ),
+        Column(name="declaration_date", type="date", required=True, meaning="Day of declaration."),
+        Column(name="record_date", type="date", meaning="Day holders are recorded."),
+        Column(name="pay_date", type="date", meaning="Day of payment."),
+        Column(name="cash_amount", type="float", unit="per share, in `currency`", required=True, meaning="Amount."),
+        Column(name="cash_amount_text", type="string", required=True, meaning="The amount, digit by digit as stated."),
+        Column(name="currency", type="string", meaning="Currency of the amount; null where it is not stated."),
+        Column(name="frequency", type="int", unit="per year", meaning="How often it is paid; 0 for once."),
+        Column(name="dividend_id", type="string", meaning="The source's id; older answers have none."),
+    ),
+    key=("ticker", "ex_dividend_date", "dividend_type", "ordinal"),
+    entity="ticker",
+    source_tag="provider_metadata",
+    gap_rules=(
+        shared.FUTURE,
+        shared.NO_TICKER,
+        NO_DECLARATION,
+        NO_EX_DATE,
+        NO_AMOUNT,
+        figures.OTHER_TICKER,
+        figures.MORE_PAGES,
+        *shared.unreadable("record_date", "pay_date", "frequency", "currency", "dividend_type", "dividend_id"),
+    ),
+    group="external",
+    lane=2,
+    partitioned=False,
+    freshness=timedelta(days=120),
+)

@@ -1,0 +1,43 @@
+"""Contract of dataset `polygon_splits`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import _shared as shared
+
+NO_DATE = GapRule(type="unverifiable", reason="no execution date", when="the execution date is absent or unreadable")
+NO_RATIO = GapRule(type="unverifiable", reason="no ratio", when="a side of the ratio is absent, zero or no number")
+
+DATASET = Dataset(
+    name="polygon_splits",
+    title="Share splits of Polygon (Massive)",
+    summary=(
+        "Executed share splits and reverse splits with exact ratios. The source may list one split under two dates "
+        "within a week; both are kept."
+    ),
+    availability=(
+        "The END of the execution day in New York. The announcement came earlier, but nothing says when, and "
+        "its execution day proves no instant within that day. Never early; announcements lead by days to months."
+    ),
+    columns=(
+        Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
+        Column(name="execution_date", type="date", required=True, meaning="Day the split takes effect, New York."),
+        Column(name="split_from", type="float", required=True, unit="shares", meaning="Shares before."),
+        Column(name="split_to", type="float", required=True, unit="shares", meaning="Shares after."),
+        Column(name="split_id", type="string", meaning="The source's id; older answers have none."),
+    ),
+    key=("ticker", "execution_date", "split_from", "split_to"),
+    entity="ticker",
+    source_tag="provider_metadata",
+    gap_rules=(
+        shared.FUTURE,
+        shared.NO_TICKER,
+        NO_DATE,
+        NO_RATIO,
+        figures.OTHER_TICKER,
+        figures.MORE_PAGES,
+        *shared.unreadable("split_id"),
+    ),
+    group="external",
+    lane=2,
+    partitioned=False,
+)

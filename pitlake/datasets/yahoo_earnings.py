@@ -1,0 +1,54 @@
+"""Contract of dataset `yahoo_earnings`."""
+
+from datetime import timedelta
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import _shared as shared
+
+NO_DATE = GapRule(
+    type="unverifiable", reason="event date is missing or unreadable", when="the event has no day that can be read"
+)
+NOT_REPORTED = GapRule(
+    type="no_data", reason="no reported figure", when="the event has no reported figure: an appointment, or unknown"
+)
+
+DATASET = Dataset(
+    name="yahoo_earnings",
+    title="Earnings events of Yahoo",
+    summary="Reported earnings per share with the estimate they met, by the day of the event as Yahoo states it.",
+    availability=(
+        "The END, in New York, of the event's day in UTC or in New York, whichever is later; where the event is a day "
+        "without a zone, the END of the day after. Yahoo has shown days as UTC midnights that fall on the evening "
+        "before in New York, so that no time of day of its is believed. Late by two days at most."
+    ),
+    columns=(
+        Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
+        Column(
+            name="event_date", type="date", required=True, meaning="Day of the event that availability counts from."
+        ),
+        Column(name="event_text", type="string", required=True, meaning="The event's time as the source spells it."),
+        Column(name="time_zone", type="string", meaning="Zone the source names, such as EST; it is not relied upon."),
+        Column(name="reported_eps", type="float", unit="USD per share", required=True, meaning="As reported."),
+        Column(name="estimated_eps", type="float", unit="USD per share", meaning="Consensus the report met."),
+        Column(
+            name="surprise_stated",
+            type="float",
+            meaning="The surprise as stated: percent, and a fraction in older answers.",
+        ),
+    ),
+    key=("ticker", "event_date"),
+    entity="ticker",
+    source_tag="provider_metadata",
+    gap_rules=(
+        shared.FUTURE,
+        NO_DATE,
+        NOT_REPORTED,
+        figures.TOLD_TWICE,
+        *shared.unreadable("reported_eps", "estimated_eps", "surprise_stated", "event_text", "time_zone"),
+    ),
+    group="external",
+    lane=2,
+    partitioned=False,
+    freshness=timedelta(days=120),
+)

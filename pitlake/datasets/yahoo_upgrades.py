@@ -1,0 +1,49 @@
+"""Contract of dataset `yahoo_upgrades`."""
+
+from datetime import timedelta
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _figures as figures
+from pitlake.datasets import _shared as shared
+
+NO_DATE = GapRule(
+    type="unverifiable", reason="grade date is missing or unreadable", when="epochGradeDate is no instant"
+)
+NO_FIRM = GapRule(type="unverifiable", reason="no firm", when="the rating names no firm")
+
+DATASET = Dataset(
+    name="yahoo_upgrades",
+    title="Analyst ratings of Yahoo",
+    summary="Upgrades, downgrades, initiations and reiterations by firm, with price targets where they are stated.",
+    availability=(
+        "The END, in New York, of the rating's day in UTC or in New York, whichever is later: the day of the as-of "
+        "instant is left out, for the source's times of day are not proven. Late by two days at most."
+    ),
+    columns=(
+        Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
+        Column(name="firm", type="string", required=True, meaning="The firm that rates."),
+        Column(name="graded_at", type="instant", required=True, meaning="The rating's instant as stated; not proven."),
+        Column(name="to_grade", type="string", meaning="The new rating, in the firm's words."),
+        Column(name="from_grade", type="string", meaning="The rating before."),
+        Column(name="action", type="string", meaning="up, down, init, main or reit."),
+        Column(name="price_target_action", type="string", meaning="Raises, Lowers, Maintains or Announces."),
+        Column(name="current_price_target", type="float", unit="USD", meaning="The new price target; null for none."),
+        Column(name="prior_price_target", type="float", unit="USD", meaning="The price target before."),
+    ),
+    key=("ticker", "firm", "graded_at"),
+    entity="ticker",
+    source_tag="provider_metadata",
+    gap_rules=(
+        shared.FUTURE,
+        NO_DATE,
+        NO_FIRM,
+        figures.TOLD_TWICE,
+        *shared.unreadable(
+            "current_price_target", "prior_price_target", "to_grade", "from_grade", "action", "price_target_action"
+        ),
+    ),
+    group="external",
+    lane=2,
+    partitioned=False,
+    freshness=timedelta(days=30),
+)

@@ -1,0 +1,98 @@
+"""Alpha Vantage: one address for everything, refusals with HTTP 200 under three keys, valid answers that are empty.
+
+What an answer means is read from its sentence: `Information` alone stands for a daily limit, a limit per second, a
+premium endpoint and a demo key. An answer that is valid and empty is asked for again, because under load it is wrong.
+"""
+
+import csv
+from collections.abc import Mapping
+from io import StringIO
+from typing import Any
+
+from pitlake.errors import Unparsable
+from resources.http.capture import Capture
+from resources.http.provider import OK, Provider, Verdict, judge_status, refused, retry
+
+REFUSALS = ("Error Message", "Information", "Note")
+PAUSES = ("per second", "sparingly", "spreading out", "burst pattern", "call frequency", "calls per minute")
+DAILY = ("requests per day", "daily rate limit", "calls per day")
+OTHER_SHAPE = "answer has another shape"
+EMPTY = "no data"
+
+LISTS = {"EARNINGS": ("quarterlyEarnings", "annualEarnings"), "EARNINGS_ESTIMATES": ("estimates",)}
+HEADERS = {"EARNINGS_CALENDAR": {"symbol", "reportDate", "fiscalDateEnding"}}
+BARS = {"open", "high", "low", "close", "volume"}
+
+
+def judge(capture: Capture) -> Verdict:
+    """By the status, then by what the answer says."""
+    verdict = judge_status(capture)
+    if verdict.outcome != "ok":
+        return verdict
+    text = capture.text().strip()
+    if not text:
+        return retry("the answer is blank")
+    if text[0] == "{":
+        return _judge_object(capture)
+    if text[0] in "<[":
+        return retry("the answer is no JSON object")
+    return _judge_lines(text, dict(capture.params).get("function", ""))
+
+
+def _judge_object(capture: Capture) -> Verdict:
+    try:
+        answer = capture.json()
+    except Unparsable:
+        return retry("the answer is no JSON")
+    said = [key for key in REFUSALS if key in answer]
+    function = dict(capture.params).get("function", "")
+    found = _data(answer, function)
+    if said and not found:
+        return _refusal(said[0], str(answer[said[0]]))
+    if not answer:
+        return retry(EMPTY, "no_data")
+    if found is None or function in HEADERS:
+        return refused("upstream_error", OTHER_SHAPE)
+    return OK if found else retry(EMPTY, "no_data")
+
+
+def _data(answer: Mapping[str, Any], function: str) -> bool | None:
+    """Whether the answer holds what the function is asked for; None when not even the place of it is there."""
+    if function in LISTS:
+        places = [answer.get(name) for name in LISTS[function]]
+        return any(places) if all(isinstance(place, list) for place in places) else None
+    series = [value for name, value in answer.items() if name.startswith("Time Series") and isinstance(value, dict)]
+    return any(series) if series else None
+
+
+def _refusal(key: str, sentence: str) -> Verdict:
+    said = sentence.lower()
+    if any(words in said for words in PAUSES):  # these sentences name the daily limit as well, so they come first
+        return retry("too many requests at once")
+    if any(words in said for words in DAILY):
+        return refused("upstream_error", "daily limit reached")
+    if "premium" in said:
+        return refused("upstream_error", "premium endpoint")
+    if "apikey" in said or "api key" in said:
+        return refused("upstream_error", "the key is not accepted")
+    if key == "Error Message":
+        return refused("upstream_error", "the source does not know the symbol or the call")
+    return refused("upstream_error", "refused without a known reason")
+
+
+def _judge_lines(text: str, function: str) -> Verdict:
+    lines = csv.reader(StringIO(text))
+    header = {name.strip() for name in next(lines)}
+    if not HEADERS.get(function, BARS | {"timestamp"}) <= header:
+        return refused("upstream_error", OTHER_SHAPE)
+    return OK if next(lines, None) else retry(EMPTY, "no_data")
+
+
+PROVIDER = Provider(
+    name="alpha_vantage",
+    base_url="https://www.alphavantage.co",
+    rate=(1, 1.2),
+    secrets={"apikey": ("ALPHAVANTAGE_API_KEY", "ALPHA_VANTAGE_API_KEY")},
+    public=("demo",),
+    judge=judge,
+)

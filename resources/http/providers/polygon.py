@@ -1,0 +1,48 @@
+"""Polygon, now Massive: reference data in pages, with the key as bearer token.
+
+Its `status` speaks beside the HTTP status, and parameters it does not know are ignored without a word, so that feeds
+compare what they asked for with what came.
+"""
+
+from pitlake.errors import Unparsable
+from resources.http.capture import Capture
+from resources.http.provider import OK, Provider, Verdict, judge_status, refused, retry
+
+FINE = {"OK", "DELAYED"}
+
+
+def judge(capture: Capture) -> Verdict:
+    """By the status, then by the answer's own status and the place of its results."""
+    verdict = judge_status(capture)
+    if verdict.outcome != "ok":
+        return verdict
+    try:
+        answer = capture.json()
+    except Unparsable:
+        return retry("the answer is no JSON")
+    if not isinstance(answer, dict):
+        return refused("upstream_error", "answer has another shape")
+    status = str(answer.get("status", "OK")).upper()
+    if status not in FINE:
+        return _refusal(status, str(answer.get("error") or answer.get("message") or ""))
+    if not isinstance(answer.get("results") or [], list) or not answer.keys() & {"results", "status"}:
+        return refused("upstream_error", "answer has another shape")
+    return OK if answer.get("results") or "cursor" in dict(capture.params) else retry("no data", "no_data")
+
+
+def _refusal(status: str, sentence: str) -> Verdict:
+    if "exceeded the maximum requests" in sentence.lower():
+        return retry("too many requests at once")
+    if status == "NOT_AUTHORIZED":
+        return refused("upstream_error", "not included in the plan")
+    return refused("no_data" if status == "NOT_FOUND" else "upstream_error", "the source refused the request")
+
+
+PROVIDER = Provider(
+    name="polygon",
+    base_url="https://api.polygon.io",
+    rate=(5, 60.0),
+    secrets={"authorization": ("POLYGON_API_KEY", "MASSIVE_API_KEY")},
+    place="bearer",
+    judge=judge,
+)

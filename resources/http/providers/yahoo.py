@@ -1,0 +1,62 @@
+"""Yahoo Finance: the JSON addresses its own pages use, which want a cookie and the crumb that goes with it.
+
+No key: the crumb is fetched when the first question is asked and kept out of captures like any secret.
+"""
+
+from typing import Any
+
+import requests
+
+from pitlake.errors import Unparsable
+from resources.http.capture import Capture, Request
+from resources.http.provider import OK, Provider, Verdict, judge_status, refused, retry
+
+ENVELOPES = ("finance", "quoteSummary")
+LONGEST_CRUMB = 64
+UNKNOWN = {"not found", "no data found"}
+OTHER_SHAPE = "answer has another shape"
+
+
+def judge(capture: Capture) -> Verdict:
+    """By the status, then by the envelope's `error`, which stands beside `result` whatever the status."""
+    status = judge_status(capture)
+    try:
+        answer = capture.json()
+    except Unparsable:
+        return status if status.outcome != "ok" else retry("the answer is no JSON")
+    envelope = next((answer[name] for name in ENVELOPES if name in answer), None) if isinstance(answer, dict) else None
+    if not isinstance(envelope, dict):
+        return status if status.outcome != "ok" else refused("upstream_error", OTHER_SHAPE)
+    if envelope.get("error"):
+        return status if status.outcome == "retry" else _refusal(envelope["error"])
+    if status.outcome != "ok":
+        return status
+    if not isinstance(envelope.get("result"), list):
+        return refused("upstream_error", OTHER_SHAPE)
+    return OK if envelope["result"] else retry("no data", "no_data")
+
+
+def _refusal(error: Any) -> Verdict:
+    code = str(error.get("code", "")).lower() if isinstance(error, dict) else ""
+    if code in UNKNOWN:
+        return refused("no_data", "the source does not know the symbol")
+    return refused("upstream_error", "the cookie is not accepted" if code == "unauthorized" else "the source refused")
+
+
+def handshake(session: requests.Session, provider: Provider) -> dict[str, str]:
+    """A cookie for the session, and its crumb; none when Yahoo gives none, and then its answers say so."""
+    session.get(provider.url(Request("/", host="cookies")), timeout=provider.timeout)
+    answer = session.get(provider.url(Request("/v1/test/getcrumb")), timeout=provider.timeout)
+    crumb = answer.text.strip()
+    fits = answer.ok and 0 < len(crumb) <= LONGEST_CRUMB and not set(crumb) & set("<{ ")
+    return {"crumb": crumb} if fits else {}
+
+
+PROVIDER = Provider(
+    name="yahoo",
+    base_url="https://query2.finance.yahoo.com",
+    hosts={"cookies": "https://fc.yahoo.com"},
+    rate=(1, 2.0),
+    headers={"User-Agent": "Mozilla/5.0 (compatible; pitlake)", "Accept": "application/json"},
+    judge=judge,
+)
