@@ -16,6 +16,7 @@ import pyarrow as pa
 from assets.extraction import Extractor
 from assets.runs import Refusal, RunReport, attempt_partitions
 from checks.audit import check_results, check_specs
+from checks.expectations import expected
 from pitlake import clock
 from pitlake.contract import Dataset
 from pitlake.lake.publish import Published
@@ -68,6 +69,7 @@ def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg
                 lake.open(),
                 run_id=context.run.run_id,
                 publication_lag=settings.publication_lag(),
+                audits=(expected,),
             )
         yield from shown(context, dataset, report)
 

@@ -16,10 +16,11 @@ from assets.reading import Strays, extract
 from checks.warnings import warnings
 from pitlake import clock
 from pitlake.errors import BadInput, CheckFailed, GateRefused
-from pitlake.lake.audit import CheckResult, audit
+from pitlake.lake.audit import Audit, CheckResult, audit_with
+from pitlake.lake.judgements import Judgement
 from pitlake.lake.lake import Lake
 from pitlake.lake.publish import Published
-from pitlake.lake.stage import Staged
+from pitlake.lake.stage import Stage, Staged
 
 PREVIEW_ROWS = 5
 Refusal = GateRefused | CheckFailed
@@ -48,10 +49,18 @@ def run_partitions(
     run_id: str,
     observed_at: datetime | None = None,
     publication_lag: timedelta = timedelta(0),
+    audits: Sequence[Audit] = (),
 ) -> Published:
     """`attempt_partitions` for callers who want a refusal raised. Raises GateRefused or CheckFailed."""
     report = attempt_partitions(
-        extractor, days, graph, lake, run_id=run_id, observed_at=observed_at, publication_lag=publication_lag
+        extractor,
+        days,
+        graph,
+        lake,
+        run_id=run_id,
+        observed_at=observed_at,
+        publication_lag=publication_lag,
+        audits=audits,
     )
     if isinstance(report.outcome, Refusal):
         raise report.outcome
@@ -67,11 +76,14 @@ def attempt_partitions(
     run_id: str,
     observed_at: datetime | None = None,
     publication_lag: timedelta = timedelta(0),
+    audits: Sequence[Audit] = (),
 ) -> RunReport:
     """Extract and publish the records of these New York days as one lake version; a snapshot dataset ignores them.
 
     observed_at: the run's one clock; by default the wall clock, read before the first record to judge what is public
     and after the last one to date what is new, so that no change is dated before it was seen.
+    audits: what judges the stage beside the lake's own audit, such as `checks.expectations.expected`.
+    What the checks found is kept in the lake either way.
     Raises GraphError, LakeError, and BadInput for days before the dataset's first; nothing is published then.
     """
     dataset = extractor.dataset
@@ -81,14 +93,47 @@ def attempt_partitions(
     read_clock: Callable[[], datetime] = clock.now if observed_at is None else lambda: observed_at
     run = RunFacts(observed_at=read_clock(), publication_lag=publication_lag)
     with lake.stage(dataset, run_id) as stage:
-        try:
-            strays = extract(extractor, days, graph, stage, run, read_clock)
-            _refuse_strays(dataset.name, strays)
-            published = lake.publish(stage, read_clock())
-        except (GateRefused, CheckFailed) as refusal:
-            staged = stage.load()
-            return _report(staged, run, refusal, _with_refusal(audit(staged, read_clock()), refusal))
-        return _report(stage.load(), run, published, published.checks)
+
+        def fill() -> None:
+            _refuse_strays(dataset.name, extract(extractor, days, graph, stage, run, read_clock))
+
+        return concluded(stage, lake, fill, run, read_clock, audits)
+
+
+def concluded(
+    stage: Stage,
+    lake: Lake,
+    fill: Callable[[], None],
+    run: RunFacts,
+    read_clock: Callable[[], datetime],
+    audits: Sequence[Audit] = (),
+) -> RunReport:
+    """Fill a stage, publish it, and report; a refusal publishes nothing and is reported. How every run ends."""
+    try:
+        fill()
+        published = lake.publish(stage, read_clock(), audits)
+    except (GateRefused, CheckFailed) as refusal:
+        staged = stage.load()
+        found = _with_refusal(audit_with(staged, read_clock(), audits), refusal)
+        report = _report(staged, run, refusal, found)
+    else:
+        report = _report(stage.load(), run, published, published.checks)
+    lake.keep_judgement(judgement(report, stage.run_id))
+    return report
+
+
+def judgement(report: RunReport, run_id: str) -> Judgement:
+    """What a run's checks found, as the lake keeps it."""
+    outcome = report.outcome
+    version, refusal = (None, str(outcome)) if isinstance(outcome, Refusal) else (outcome.version, "")
+    return Judgement(
+        dataset=report.dataset,
+        run_id=run_id,
+        judged_at=clock.now(),
+        version=version,
+        refusal=refusal,
+        checks=report.checks,
+    )
 
 
 def _refuse_strays(dataset: str, strays: Strays) -> None:

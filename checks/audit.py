@@ -7,8 +7,12 @@ from collections.abc import Iterable, Iterator
 
 import dagster as dg
 
+from checks.expectations import BLOCKING as EXPECTED
+from checks.expectations import WARNING as WARNED
+from checks.rules import rules
+from pitlake import clock
 from pitlake.contract import Dataset
-from pitlake.lake.audit import CheckResult
+from pitlake.lake.audit import CheckResult, Severity
 
 BLOCKING = {
     "gate": "Every staged row passes the gate: strict availability, a known source tag, no forbidden key at any depth.",
@@ -32,7 +36,20 @@ def check_specs(dataset: Dataset) -> list[dg.AssetCheckSpec]:
     """The checks of a dataset's asset."""
     blocking = [_spec(dataset, name, text, blocking=True) for name, text in BLOCKING.items()]
     warnings = ("freshness", *dataset.warnings)
-    return blocking + [_spec(dataset, name, WARNINGS[name], blocking=False) for name in warnings]
+    return [
+        *blocking,
+        *(_spec(dataset, name, WARNINGS[name], blocking=False) for name in warnings),
+        _spec(dataset, EXPECTED, _listed(dataset, "blocking"), blocking=True),
+        _spec(dataset, WARNED, _listed(dataset, "warning"), blocking=False),
+    ]
+
+
+def _listed(dataset: Dataset, severity: Severity) -> str:
+    """Every expectation of a severity: one check holds them, since in a long backfill each check costs events."""
+    listed = rules(dataset, (clock.EPOCH, None))
+    names = [f"- {rule.name}" for rule in listed if rule.severity == severity]
+    told = "Expected, or nothing is published" if severity == "blocking" else "Expected of the source's values"
+    return "\n".join((f"{told}:", "", *names)) if names else "The contract states nothing of the source's values."
 
 
 def _spec(dataset: Dataset, name: str, description: str, *, blocking: bool) -> dg.AssetCheckSpec:

@@ -56,13 +56,35 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """One business column. `type` is a key of TYPES; `json` is a string that holds canonical JSON."""
+    """One business column. `type` is a key of TYPES; `json` is a string that holds canonical JSON.
+
+    values: the texts there are. minimum, maximum: bounds of a number, inclusive. pattern: what a whole text matches,
+    in the common ground of Python's and RE2's regular expressions. Null breaks none of them. strict: rows that break
+    them are refused, because the lake itself makes them so; else the source does, and a break is a warning.
+    """
 
     name: str
     type: str
     meaning: str
     unit: str = ""
     required: bool = False
+    values: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    pattern: str = ""
+    strict: bool = False
+
+    @property
+    def limited(self) -> bool:
+        """Whether anything is stated of the values beyond their type."""
+        return bool(self.values or self.pattern) or self.minimum is not None or self.maximum is not None
+
+    @property
+    def limits_fit(self) -> bool:
+        """Whether what is stated fits the type: texts have values and patterns, numbers have bounds."""
+        text, number = self.type == "string", self.type in {"int", "float"}
+        bounded = self.minimum is not None or self.maximum is not None
+        return (text or not (self.values or self.pattern)) and (number or not bounded)
 
     @property
     def arrow(self) -> pa.Field:
@@ -120,6 +142,8 @@ class Dataset:
         self._refuse(len(names) != len(known), "a column is named twice")
         self._refuse(not all(map(_NAME.fullmatch, (self.name, *names))), "a name is no lower-case SQL name")
         self._refuse(any(column.type not in TYPES for column in self.columns), "a column has an unknown type")
+        self._refuse(not all(column.limits_fit for column in self.columns), "a column has limits its type can't have")
+        self._refuse(any(column.strict and not column.limited for column in self.columns), "strict about nothing")
         self._refuse(any(rule.type not in GAP_TYPES for rule in self.gap_rules), "a gap rule has an unknown type")
         self._refuse(not self.key, "there is no natural key")
         self._refuse(any(is_forbidden_key(name) for name in names), "a column has a forbidden name")

@@ -3,10 +3,20 @@
 from pitlake.contract import Column, GapRule
 
 ACCESSION = Column(
-    name="accession_no", type="string", required=True, meaning="EDGAR accession number of the filing, with hyphens."
+    name="accession_no",
+    type="string",
+    required=True,
+    meaning="EDGAR accession number of the filing, with hyphens.",
+    pattern="[0-9]{10}-[0-9]{2}-[0-9]{6}",
 )
 FORM_TYPE = Column(name="form_type", type="string", meaning='EDGAR form type; amendments end in "/A".')
-CIK = Column(name="cik", type="string", meaning="Central Index Key of the filing company, 10 digits, zero-padded.")
+CIK = Column(
+    name="cik",
+    type="string",
+    meaning="Central Index Key of the filing company, 10 digits, zero-padded.",
+    pattern="[0-9]{10}",
+    strict=True,
+)
 TICKER = Column(name="ticker", type="string", meaning="Ticker of the company as the graph names it today.")
 
 FILING = (ACCESSION, FORM_TYPE, CIK, TICKER)

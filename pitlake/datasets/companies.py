@@ -11,7 +11,14 @@ DATASET = Dataset(
     summary="Snapshots of the graph's company nodes. Nothing upstream dates them, so each is available when observed.",
     availability="When the lake observed the snapshot; nothing earlier can be proven, so past instants see no row.",
     columns=(
-        Column(name="cik", type="string", required=True, meaning="Central Index Key, 10 digits, zero-padded."),
+        Column(
+            name="cik",
+            type="string",
+            required=True,
+            meaning="Central Index Key, 10 digits, zero-padded.",
+            pattern="[0-9]{10}",
+            strict=True,
+        ),
         Column(name="ticker", type="string", required=True, meaning="Ticker."),
         Column(name="name", type="string", meaning="Company name."),
         Column(name="exchange", type="string", meaning="Listing exchange."),
@@ -20,11 +27,21 @@ DATASET = Dataset(
         Column(name="industry_normalized", type="string", meaning="Industry id in the graph's classification."),
         Column(name="sector_etf", type="string", meaning="ETF that stands for the sector."),
         Column(name="industry_etf", type="string", meaning="ETF that stands for the industry."),
-        Column(name="mkt_cap", type="float", unit="USD", meaning="Market capitalisation at the upstream's load."),
-        Column(name="shares_out", type="float", unit="shares", meaning="Shares outstanding at the upstream's load."),
-        Column(name="employees", type="float", meaning="Employees at the upstream's load."),
-        Column(name="fiscal_year_end_month", type="int", meaning="Month the fiscal year ends in."),
-        Column(name="fiscal_year_end_day", type="int", meaning="Day of that month."),
+        Column(
+            name="mkt_cap", type="float", unit="USD", meaning="Market capitalisation at the upstream's load.", minimum=0
+        ),
+        Column(
+            name="shares_out",
+            type="float",
+            unit="shares",
+            meaning="Shares outstanding at the upstream's load.",
+            minimum=0,
+        ),
+        Column(name="employees", type="float", meaning="Employees at the upstream's load.", minimum=0),
+        Column(
+            name="fiscal_year_end_month", type="int", meaning="Month the fiscal year ends in.", minimum=1, maximum=12
+        ),
+        Column(name="fiscal_year_end_day", type="int", meaning="Day of that month.", minimum=1, maximum=31),
     ),
     key=("cik",),
     entity="ticker",

@@ -14,7 +14,14 @@ DATASET = Dataset(
         "texts, so a vector as of an early instant carries the model's own knowledge of the language since."
     ),
     columns=(
-        Column(name="kind", type="string", required=True, meaning="news or qa_exchange."),
+        Column(
+            name="kind",
+            type="string",
+            required=True,
+            meaning="news or qa_exchange.",
+            values=("news", "qa_exchange"),
+            strict=True,
+        ),
         Column(
             name="id",
             type="string",

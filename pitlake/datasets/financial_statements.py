@@ -15,6 +15,7 @@ DATASET = Dataset(
             type="string",
             required=True,
             meaning="BalanceSheets, StatementsOfIncome, StatementsOfCashFlows or StatementsOfShareholdersEquity.",
+            values=("BalanceSheets", "StatementsOfIncome", "StatementsOfCashFlows", "StatementsOfShareholdersEquity"),
         ),
         Column(name="value", type="json", meaning="The statement: line item to reported values."),
         Column(name="period_end", type="date", meaning="Period end the upstream states, where it does."),

@@ -14,8 +14,8 @@ DATASET = Dataset(
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
         Column(name="execution_date", type="date", required=True, meaning="Day the split takes effect, New York."),
-        Column(name="split_from", type="float", required=True, unit="shares", meaning="Shares before."),
-        Column(name="split_to", type="float", required=True, unit="shares", meaning="Shares after."),
+        Column(name="split_from", type="float", required=True, unit="shares", meaning="Shares before.", minimum=0),
+        Column(name="split_to", type="float", required=True, unit="shares", meaning="Shares after.", minimum=0),
     ),
     key=("ticker", "execution_date", "split_from", "split_to"),
     entity="ticker",

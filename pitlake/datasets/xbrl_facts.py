@@ -50,16 +50,37 @@ DATASET = Dataset(
     availability=shared.FILED,
     columns=(
         *shared.FILING,
-        Column(name="concept", type="string", required=True, meaning="Qualified name, such as us-gaap:Revenues."),
+        Column(
+            name="concept",
+            type="string",
+            required=True,
+            meaning="Qualified name, such as us-gaap:Revenues.",
+            pattern="[^:]+:[^:]+",
+        ),
         Column(name="label", type="string", meaning="Label of the concept."),
         Column(name="value", type="string", meaning="Value as filed, thousands separators removed; null when nil."),
         Column(name="value_number", type="float", meaning="The value as a number, where the fact is numeric."),
         Column(
-            name="decimals", type="string", meaning='Stated precision: digits, a negative number of them, or "INF".'
+            name="decimals",
+            type="string",
+            meaning='Stated precision: digits, a negative number of them, or "INF".',
+            pattern="-?[0-9]+|INF",
         ),
         Column(name="unit", type="string", meaning="Unit, such as iso4217:USD or shares; null for text facts."),
-        Column(name="balance", type="string", meaning="credit or debit, where the concept states it."),
-        Column(name="period_type", type="string", required=True, meaning="instant, duration or forever."),
+        Column(
+            name="balance",
+            type="string",
+            meaning="credit or debit, where the concept states it.",
+            values=("credit", "debit"),
+        ),
+        Column(
+            name="period_type",
+            type="string",
+            required=True,
+            meaning="instant, duration or forever.",
+            values=("instant", "duration", "forever"),
+            strict=True,
+        ),
         Column(name="period_start", type="date", meaning="First day of a duration."),
         Column(name="period_end", type="date", meaning="Last day of a duration, or the day of an instant, inclusive."),
         Column(name="is_numeric", type="bool", meaning="Whether the fact is a number."),
@@ -71,7 +92,12 @@ DATASET = Dataset(
             name="members", type="string", required=True, meaning="Sorted members, joined by |; empty for the total."
         ),
         Column(
-            name="member_count", type="int", required=True, meaning="How many members qualify the fact; 0 is the total."
+            name="member_count",
+            type="int",
+            required=True,
+            meaning="How many members qualify the fact; 0 is the total.",
+            minimum=0,
+            strict=True,
         ),
         Column(name="fact_id", type="string", meaning="Id of the fact in its document."),
     ),

@@ -4,7 +4,7 @@ Each check measures and returns a frozen result that names places (evidence of r
 failure means is decided by `enforce`: a blocking one publishes nothing at all. Shown to people by the checks room.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Literal
@@ -39,6 +39,23 @@ class CheckResult:
     facts: dict[str, int | str] = field(default_factory=dict)
     examples: tuple[str, ...] = ()
 
+    @property
+    def refuses(self) -> bool:
+        """Whether nothing may be published because of it."""
+        return not self.passed and self.severity == "blocking"
+
+
+# A further audit that a caller brings. It sees a stage that has passed the lake's own, and may refuse it like them.
+Audit = Callable[[Staged, datetime], Iterable[CheckResult]]
+
+
+def audit_with(staged: Staged, observed_at: datetime, further: Sequence[Audit]) -> tuple[CheckResult, ...]:
+    """The lake's own checks and, where none of them refuses the stage, those of further audits."""
+    own = audit(staged, observed_at)
+    if any(result.refuses for result in own):
+        return own
+    return (*own, *(result for one in further for result in one(staged, observed_at)))
+
 
 def audit(staged: Staged, observed_at: datetime) -> tuple[CheckResult, ...]:
     """Every check of a stage that needs nothing from the lake, in the order they are to be read."""
@@ -57,7 +74,7 @@ def audit(staged: Staged, observed_at: datetime) -> tuple[CheckResult, ...]:
 def enforce(dataset: Dataset, results: Iterable[CheckResult]) -> None:
     """Raise GateRefused or CheckFailed for the first blocking failure; nothing may be published then."""
     for result in results:
-        if result.passed or result.severity == "warning":
+        if not result.refuses:
             continue
         if result.name == GATE:
             codes = {code: count for code, count in result.facts.items() if isinstance(count, int)}

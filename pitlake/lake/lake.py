@@ -4,15 +4,18 @@ Everything is done by the modules beside this one; here they are only put togeth
 command line, sessions and tests.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from pitlake import datasets
 from pitlake.contract import Dataset
 from pitlake.errors import LakeNotFound, VersionVacuumed
+from pitlake.lake import judgements
+from pitlake.lake.audit import Audit
 from pitlake.lake.compact import Compacted, Compactor
 from pitlake.lake.delta import DeltaTables
+from pitlake.lake.judgements import Judgement
 from pitlake.lake.kept import kept_versions, receipt_id, receipt_key
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.manifest import Snapshot, TableState
@@ -78,9 +81,20 @@ class Lake:
         remove_stale(self._store)
         return Stage(self._store, datasets.get(dataset) if isinstance(dataset, str) else dataset, run_id)
 
-    def publish(self, stage: Stage, observed_at: datetime | None = None) -> Published:
-        """Audit a stage and publish it as one new version. See `Publisher.publish` for what is raised."""
-        return Publisher(self._store, self._log, self._tables).publish(stage.load(), observed_at)
+    def publish(self, stage: Stage, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> Published:
+        """Audit a stage, by further `audits` too, and publish it as one new version.
+
+        See `Publisher.publish` for what is raised.
+        """
+        return Publisher(self._store, self._log, self._tables).publish(stage.load(), observed_at, audits)
+
+    def keep_judgement(self, judgement: Judgement) -> None:
+        """Keep what a run's checks found, for people: see `pitlake.lake.judgements`."""
+        judgements.keep(self._store, judgement)
+
+    def judgements(self, dataset: str) -> Iterator[Judgement]:
+        """What the checks of a dataset's runs found, newest run first."""
+        return judgements.kept(self._store, dataset)
 
     def compact(self, dataset: Dataset | str, before: str | None = None) -> Compacted:
         """Merge the files of a dataset's closed months, its gaps' too, into one a month, as one new version.

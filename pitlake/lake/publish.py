@@ -5,7 +5,7 @@ that alone is visible. A crash before it leaves the old version; a re-run finds 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
@@ -17,7 +17,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 from pitlake import clock
 from pitlake.contract import GAP_SCHEMA, INSTANT, gap_table_name
 from pitlake.errors import BadInput, LakeConflict, PastChanged
-from pitlake.lake.audit import CheckResult, audit, enforce, freshness, past_never_changes
+from pitlake.lake.audit import Audit, CheckResult, audit_with, enforce, freshness, past_never_changes
 from pitlake.lake.delta import DeltaTables, table_key
 from pitlake.lake.diff import NewRows, new_gaps, new_rows
 from pitlake.lake.files import NewFile, sorted_by, take_rows, write_file
@@ -90,14 +90,15 @@ class Publisher:
     def __init__(self, store: Store, log: LakeLog, tables: DeltaTables) -> None:
         self._store, self._log, self._tables = store, log, tables
 
-    def publish(self, staged: Staged, observed_at: datetime | None = None) -> Published:
-        """Audit and publish. `observed_at` (default: now) must not lie before the last record was read.
+    def publish(self, staged: Staged, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> Published:
+        """Audit and publish. `observed_at` (default: now) must not lie before the last record was read. `audits` judge
+        after the lake's own audit, and refuse as it does.
 
         Raises GateRefused or CheckFailed when a blocking check fails, LakeConflict when other writers won too often,
         BadInput for an observation in the future; nothing is published then.
         """
         observed_at = _observation(observed_at)
-        results = audit(staged, observed_at)
+        results = audit_with(staged, observed_at, audits)
         enforce(staged.dataset, results)
         return RETRY.copy()(self._publish_once, staged, observed_at, results)
 

@@ -8,6 +8,9 @@ import pytest
 
 from assets.runs import attempt_partitions
 from checks.audit import BLOCKING, WARNINGS, check_results, check_specs
+from checks.expectations import BLOCKING as EXPECTED
+from checks.expectations import WARNING as WARNED
+from checks.expectations import expected
 from checks.warnings import MEASURES
 from pitlake.datasets import all_datasets
 from pitlake.lake.audit import CheckResult
@@ -19,11 +22,12 @@ from tests.toys import NOTES, TOY, ToyGraph, between
 def report(tmp_path):
     toy = ToyGraph()
     toy.write("a", "2024-03-10T12:00:00-04:00")
-    return attempt_partitions(TOY, between("2024-03-10", "2024-03-10"), toy, Lake(tmp_path / "lake"), run_id="r")
+    days, lake = between("2024-03-10", "2024-03-10"), Lake(tmp_path / "lake")
+    return attempt_partitions(TOY, days, toy, lake, run_id="r", audits=(expected,))
 
 
 def test_a_run_measures_exactly_the_checks_that_are_declared(report):
-    assert [check.name for check in report.checks] == [spec.name for spec in check_specs(NOTES)]
+    assert sorted(check.name for check in report.checks) == sorted(spec.name for spec in check_specs(NOTES))
 
 
 def test_what_blocks_in_the_kernel_blocks_in_dagster(report):
@@ -40,8 +44,11 @@ def test_every_warning_of_a_contract_is_declared_and_measured(name):
 
 def test_every_check_says_what_it_holds():
     specs = check_specs(replace(NOTES, warnings=tuple(MEASURES)))
-    assert {spec.name for spec in specs} == BLOCKING.keys() | WARNINGS.keys()
-    assert all(spec.description.endswith(".") for spec in specs)
+    assert {spec.name for spec in specs} == {*BLOCKING, *WARNINGS, EXPECTED, WARNED}
+    told = {spec.name: spec.description for spec in specs}
+    assert all(told[name].endswith(".") for name in {*BLOCKING, *WARNINGS})
+    assert "- one row per id\n" in told[EXPECTED]
+    assert "- said is JSON" in told[EXPECTED]
 
 
 def test_a_finding_is_shown_with_its_facts_and_where_to_look():

@@ -1,0 +1,134 @@
+"""Runs a dataset's expectations over what a run staged, with Great Expectations, before anything is published.
+
+What is expected is generated in `checks.rules`. The library takes seconds to import, so it is imported when the first
+rows are judged. `expected` is the audit that `assets.factory` hands to the kernel: what blocks, blocks the publish.
+"""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+from checks.rules import Rule, rules, window_of
+from pitlake.contract import Dataset
+from pitlake.lake.audit import MOST_EXAMPLES, CheckResult
+from pitlake.lake.files import take_rows
+from pitlake.lake.stage import Staged
+
+BLOCKING, WARNING = "expectations", "expectation_warnings"
+# So many failing rows are enough to find examples among; the library is slow at listing all of a large failure.
+SEARCHED_ROWS = 10_000
+
+
+def expected(staged: Staged, observed_at: datetime) -> tuple[CheckResult, CheckResult]:
+    """Whether staged rows are as the contract says: one result for what blocks, one for what warns.
+
+    The same record staged twice counts once, as it is published once.
+    """
+    listed = rules(staged.dataset, window_of(staged.partitions, observed_at))
+    rows = once(staged)
+    broken = validate(rows, listed) if rows.num_rows else {}
+    return _result(BLOCKING, listed, rows, broken), _result(WARNING, listed, rows, broken)
+
+
+def once(staged: Staged) -> pa.Table:
+    """The staged rows without records that were seen before in the same stage."""
+    if not len(staged.repeats.again):
+        return staged.rows
+    return take_rows(staged.rows, np.delete(np.arange(staged.rows.num_rows), staged.repeats.again))
+
+
+def validate(rows: pa.Table, listed: Sequence[Rule]) -> dict[str, int]:
+    """How many rows break each rule; rules that hold are left out. A break of the table as a whole counts as one."""
+    return _broken(frame(rows), listed)
+
+
+def frame(rows: pa.Table) -> Any:
+    """Rows as the pandas frame the rules are written for: no type is lost to a null, texts and lists stay Arrow's."""
+    return rows.to_pandas(types_mapper=_pandas_type, date_as_object=False, split_blocks=True)
+
+
+def suite(dataset: Dataset, listed: Iterable[Rule]) -> Any:
+    """The rules as an ExpectationSuite, each with its name and severity."""
+    library, _ = _library()
+    return library.ExpectationSuite(name=dataset.name, expectations=[expectation(rule) for rule in listed])
+
+
+def expectation(rule: Rule) -> Any:
+    """A rule as Great Expectations' object."""
+    _, kinds = _library()
+    severity = {"blocking": "critical", "warning": "warning"}[rule.severity]
+    return getattr(kinds, rule.kind)(**rule.arguments, severity=severity, meta={"rule": rule.name})
+
+
+def _broken(data: Any, listed: Sequence[Rule]) -> dict[str, int]:
+    failed = [one for one in _results(data, listed, {"result_format": "BASIC"}) if not one.success]
+    return {one.expectation_config.meta["rule"]: int(one.result.get("unexpected_count", 1)) or 1 for one in failed}
+
+
+def _results(data: Any, listed: Sequence[Rule], form: Mapping[str, Any]) -> list[Any]:
+    judged = _library()[0].ExpectationSuite(name="run", expectations=[expectation(rule) for rule in listed])
+    sources = _context().data_sources
+    # A source keeps every frame it has seen, so each frame has a source of its own.
+    name = f"staged-{uuid4().hex}"
+    try:
+        asset = sources.add_pandas(name).add_dataframe_asset("rows")
+        batch = asset.add_batch_definition_whole_dataframe("run").get_batch({"dataframe": data})
+        return list(batch.validate(judged, result_format={"partial_unexpected_count": 0, **form}).results)
+    finally:
+        sources.delete(name)
+
+
+def _result(name: str, listed: Sequence[Rule], rows: pa.Table, broken: Mapping[str, int]) -> CheckResult:
+    severity = "blocking" if name == BLOCKING else "warning"
+    judged = [rule for rule in listed if rule.severity == severity]
+    counts = {rule.name: broken[rule.name] for rule in judged if rule.name in broken}
+    return CheckResult(
+        name=name,
+        passed=not counts,
+        severity="blocking" if name == BLOCKING else "warning",
+        facts={"rows": rows.num_rows, "expectations": len(judged), "broken": len(counts), **counts},
+        examples=_examples(rows, [rule for rule in judged if rule.name in counts]),
+    )
+
+
+def _examples(rows: pa.Table, failed: Sequence[Rule]) -> tuple[str, ...]:
+    """Evidence of some rows that break the rules. Rules of the table as a whole have none."""
+    found: dict[str, None] = {}
+    for start in range(0, rows.num_rows if failed else 0, SEARCHED_ROWS):
+        form = {"result_format": "COMPLETE", "unexpected_index_column_names": ["evidence"]}
+        for one in _results(frame(rows.slice(start, SEARCHED_ROWS)), failed, form):
+            found |= {str(place["evidence"]): None for place in one.result.get("unexpected_index_list") or ()}
+        if len(found) >= MOST_EXAMPLES:
+            break
+    return tuple(found)[:MOST_EXAMPLES]
+
+
+def _pandas_type(kind: pa.DataType) -> Any:
+    import pandas as pd
+
+    if pa.types.is_list(kind):
+        return pd.ArrowDtype(kind)
+    return {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get(kind)
+
+
+@cache
+def _context() -> Any:
+    context = _library()[0].get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False}
+    return context
+
+
+@cache
+def _library() -> tuple[Any, Any]:
+    """Great Expectations and its expectations, imported once."""
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of what it imports itself
+        import great_expectations
+        from great_expectations import expectations
+
+    return great_expectations, expectations

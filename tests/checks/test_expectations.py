@@ -1,0 +1,193 @@
+"""Expectations: generated from every contract, held by clean rows, and each of them caught when it is broken."""
+
+from dataclasses import replace
+from datetime import date, datetime, timedelta, timezone
+from functools import cache
+
+import hypothesis
+import pyarrow as pa
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+
+from assets.runs import attempt_partitions
+from checks.expectations import BLOCKING, WARNING, expected, suite, validate
+from checks.rules import rules, window_of
+from pitlake import clock
+from pitlake.contract import Column
+from pitlake.datasets import all_datasets
+from pitlake.errors import CheckFailed
+from pitlake.lake.lake import Lake
+from pitlake.lake.stage import staged_schema
+from tests.toys import NOTES, OBSERVED, TOY, ToyGraph, between, stored
+
+NOON = datetime(2024, 3, 8, 17, tzinfo=timezone.utc)
+WINDOW = (NOON - timedelta(days=1), NOON + timedelta(days=1))
+PLAIN = {
+    "string": "text", "int": 5, "float": 5.5, "bool": True, "instant": NOON, "date": date(2024, 3, 8), "json": "{}",
+    "strings": ["a"], "vector": [0.5],
+}  # fmt: skip
+OTHERS = {"string": "other", "int": 6, "float": 6.5, "instant": NOON + timedelta(hours=1), "date": date(2024, 3, 9)}
+
+
+@cache
+def matching(pattern):
+    """Two texts that match."""
+    texts = st.from_regex(pattern, fullmatch=True)
+    quick = settings(phases=[Phase.generate], database=None, derandomize=True)
+    first = hypothesis.find(texts, str.isascii, settings=quick)
+    return first, hypothesis.find(texts, lambda text: text.isascii() and text != first, settings=quick)
+
+
+def fitting(column, other=False):
+    """A value the contract allows, or another one."""
+    if column.values:
+        return column.values[0]
+    if column.pattern:
+        return matching(column.pattern)[int(other)]
+    if column.minimum is not None or column.maximum is not None:
+        bound = column.minimum if column.minimum is not None else column.maximum
+        return int(bound) if column.type == "int" else float(bound)
+    return (OTHERS if other else PLAIN)[column.type]
+
+
+def clean(dataset):
+    """Two rows that are as the contract says: one full, one of another identity with every null that is allowed."""
+    full = {column.name: fitting(column) for column in dataset.columns}
+    full |= {clock.AVAILABLE_AT: NOON, "available_at_source": dataset.source_tag, "evidence": "toy:1"}
+    bare = {name: full[name] if not dataset.arrow_schema.field(name).nullable else None for name in full}
+    if {name for name in dataset.identity if bare[name] is not None} == set(dataset.identity):
+        column = next(c for c in dataset.columns if c.name in dataset.identity and not (c.limited and c.values))
+        bare[column.name] = fitting(column, other=True)
+    return pa.Table.from_pylist([full, bare], staged_schema(dataset))
+
+
+def with_column(rows, name, values):
+    place = rows.schema.get_field_index(name)
+    return rows.set_column(place, name, values)
+
+
+def with_value(rows, name, value):
+    return with_column(rows, name, pa.array([value, value], rows.schema.field(name).type))
+
+
+def broken(rows, rule):
+    """The rows with this one rule broken."""
+    name = rule.arguments.get("column", "")
+    match rule.kind:
+        case "ExpectTableColumnsToMatchOrderedList":
+            return rows.select(rows.column_names[::-1])
+        case "ExpectColumnValuesToBeOfType":
+            other = pa.array([1.5, 2.5]) if rule.arguments["type_"] != "float64" else pa.array([NOON, NOON])
+            return with_column(rows, name, other)
+        case "ExpectColumnValuesToNotBeNull":
+            return with_column(rows, name, pa.nulls(2, rows.schema.field(name).type))
+        case "ExpectColumnValuesToBeUnique" | "ExpectCompoundColumnsToBeUnique":
+            return pa.concat_tables([rows, rows.slice(1)])
+        case "ExpectColumnValuesToBeInSet":
+            return with_value(rows, name, "unheard of")
+        case "ExpectColumnValuesToBeBetween":
+            low, high = rule.arguments["min_value"], rule.arguments["max_value"]
+            step = timedelta(microseconds=1) if isinstance(low or high, datetime) else 1
+            return with_value(rows, name, high + step if high is not None else low - step)
+        case "ExpectColumnValuesToMatchRegex":
+            return with_value(rows, name, " \n" if name == "evidence" else "\n?\n")
+        case "ExpectColumnValuesToBeJsonParseable":
+            return with_value(rows, name, '{"a":')
+
+
+@pytest.mark.parametrize("name", all_datasets())
+def test_every_expectation_of_a_dataset_holds_and_is_caught_when_broken(name):
+    dataset = all_datasets()[name]
+    listed, rows = rules(dataset, WINDOW), clean(dataset)
+    assert validate(rows, listed) == {}
+    assert len({rule.name for rule in listed}) == len(listed)
+    for kind in {rule.kind for rule in listed}:
+        alike = [rule for rule in listed if rule.kind == kind]
+        worse = rows
+        for rule in alike:
+            worse = broken(worse, rule)
+        assert {rule.name for rule in alike} - validate(worse, alike).keys() == set()
+
+
+@pytest.mark.parametrize("name", all_datasets())
+def test_what_a_contract_states_is_expected(name):
+    dataset = all_datasets()[name]
+    told = "\n".join(rule.name for rule in rules(dataset, WINDOW))
+    for column in dataset.columns:
+        assert f"{column.name} is " in told
+        assert not column.required or f"{column.name} is there" in told
+        assert all(value in told for value in column.values)
+        assert column.pattern in told
+    assert f"one row per {', '.join(dataset.identity)}" in told
+
+
+def test_a_suite_carries_names_and_severities():
+    made = suite(all_datasets()["dividends"], rules(all_datasets()["dividends"], WINDOW))
+    levels = {one.meta["rule"]: one.severity for one in made.expectations}
+    assert levels["ticker is there"] == "critical"
+    assert levels["cash_amount is at least 0"] == "warning"
+
+
+def test_a_window_is_the_days_of_the_run_as_far_as_they_are_over():
+    whole = window_of(("2024-03-08", "2024-03-09"), OBSERVED)
+    assert whole == (clock.start_of_new_york_day(date(2024, 3, 8)),
+                     clock.end_of_new_york_day(date(2024, 3, 9)) - timedelta(microseconds=1))  # fmt: skip
+    assert window_of(("2024-03-08",), NOON)[1] == NOON
+    assert window_of(("2024-03-08", "undated"), OBSERVED) == window_of((), OBSERVED) == (None, OBSERVED)
+
+
+def limited(**limits):
+    said = Column(name="said", type="string", meaning="What was said.", **limits)
+    return replace(TOY, dataset=replace(NOTES, columns=(NOTES.columns[0], said)))
+
+
+@pytest.fixture
+def attempt(tmp_path):
+    toy, lake = ToyGraph(), Lake(tmp_path / "lake")
+    for number in range(20):
+        toy.write(f"n{number:02}", f"2024-03-10T12:{number:02}:00-04:00", "no" if number < 7 else "yes")
+
+    def run(extractor):
+        days = between("2024-03-10", "2024-03-10")
+        report = attempt_partitions(extractor, days, toy, lake, run_id="r", audits=(expected,))
+        return report, {check.name: check for check in report.checks}, lake
+
+    return run
+
+
+def test_a_broken_strict_expectation_publishes_nothing_and_says_where(attempt):
+    report, checks, lake = attempt(limited(values=("yes",), strict=True))
+    assert isinstance(report.outcome, CheckFailed)
+    assert (lake.head(), stored(lake)) == (0, [])
+    found = checks[BLOCKING]
+    assert (found.passed, found.facts["said is one of yes"], found.facts["rows"]) == (False, 7, 20)
+    assert found.examples == tuple(f"toy:n0{number}" for number in range(5))
+    assert checks[WARNING].passed
+
+
+def test_a_broken_expectation_of_the_sources_values_warns_and_publishes(attempt):
+    report, checks, lake = attempt(limited(pattern="y.*"))
+    assert report.outcome.version == lake.head() == 1
+    assert (checks[BLOCKING].passed, checks[WARNING].passed) == (True, False)
+    assert checks[WARNING].facts["said is like y.*"] == 7
+
+
+def test_what_the_checks_found_is_kept_newest_first(attempt):
+    attempt(limited(values=("yes",), strict=True))
+    report, _, lake = attempt(limited(values=("yes", "no")))
+    newest, refused = lake.judgements("notes")
+    assert (newest.version, newest.refusal, newest.checks) == (1, "", report.checks)
+    assert refused.version is None
+    assert "said is one of yes=7" in refused.refusal
+
+
+def test_a_record_staged_twice_is_expected_once(tmp_path):
+    toy = ToyGraph()
+    toy.write("a", "2024-03-10T12:00:00-04:00")
+    doubled = replace(TOY, windows=("window", "window"))
+    report = attempt_partitions(
+        doubled, between("2024-03-10", "2024-03-10"), toy, Lake(tmp_path / "lake"), run_id="r", audits=(expected,)
+    )
+    assert {check.name: check.facts.get("rows") for check in report.checks}[BLOCKING] == 1
+    assert report.outcome.total.unchanged == 1
