@@ -22,7 +22,7 @@ from pitlake.errors import AnswerRefused, BadInput, NotCaptured
 from resources.http.capture import Capture, CaptureStore, Request, located
 from resources.http.limits import RateLimit
 from resources.http.provider import OK, Provider
-from resources.http.secrets import masked_wire, redact, unmask
+from resources.http.secrets import masked_wire, redact, spelled, unmask
 
 Mode = Literal["replay", "live", "refresh"]
 MODES = ("replay", "live", "refresh")
@@ -53,6 +53,8 @@ class _Line(NamedTuple):
         session.trust_env = False  # a .netrc would add credentials of its own
         session.proxies = dict(getproxies())
         session.headers.update(headers)
+        if provider.handshake is not None:
+            secrets |= provider.handshake(session, provider)
         return cls(session, RateLimit(provider, root), secrets)
 
 
@@ -153,7 +155,7 @@ class HttpClient:
         raise _AskAgain(refusal, _retry_after(capture))
 
     def _send(self, request: Request, url: str) -> requests.Response:
-        line = self._line = self._line or _Line.open(self.provider, self.store.root)
+        line = self._line = self._line or self._opened()
         line.limit.wait()
         place, query, headers = self.provider.place, list(request.query), {}
         if place == "query":
@@ -171,6 +173,14 @@ class HttpClient:
             timeout=self.provider.timeout,
             allow_redirects=self.provider.follow,
         )
+
+    def _opened(self) -> _Line:
+        line = _Line.open(self.provider, self.store.root)
+        if self.provider.handshake is not None:  # what it granted is a secret as well
+            self._spellings |= spelled(line.secrets)
+            unmask(self._masks)
+            self._masks = masked_wire(self._spellings)
+        return line
 
     def _capture(self, request: Request, url: str, answer: requests.Response, content: bytes) -> Capture:
         body, found = redact(content, self._spellings)

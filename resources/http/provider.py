@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+import requests
+
 from pitlake.errors import BadInput, Unparsable
 from resources.http.capture import Capture, Request
 from resources.http.secrets import Secrets, setting
@@ -43,6 +45,7 @@ def refused(gap_type: str, reason: str) -> Verdict:
 
 
 Judge = Callable[[Capture], Verdict]
+Handshake = Callable[[requests.Session, "Provider"], Mapping[str, str]]
 
 
 def judge_status(capture: Capture) -> Verdict:
@@ -76,7 +79,8 @@ class Provider:
     of them that are no secret, such as a demo key. place: where secrets go. headers: sent with every request. contact:
     variables that hold the User-Agent with a contact address, for providers that demand one. timeout: seconds to
     connect and to read. attempts: how often a request is made at most. follow: whether redirects are followed; never
-    together with secrets. keep: response headers worth keeping. $PITLAKE_<NAME>_URL moves base URL and hosts, which is
+    together with secrets. handshake: fetches what the first question needs, cookies into the session and secrets as its
+    result. keep: response headers worth keeping. $PITLAKE_<NAME>_URL moves base URL and hosts, which is
     how a loopback server plays the provider.
     """
 
@@ -93,6 +97,7 @@ class Provider:
     timeout: tuple[float, float] = (10.0, 30.0)
     attempts: int = 4
     follow: bool = False
+    handshake: "Handshake | None" = None
     keep: tuple[str, ...] = ("content-type", "date", "last-modified", "retry-after", "etag")
 
     def __post_init__(self) -> None:

@@ -77,6 +77,12 @@ class Secrets:
         return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
 
 
+def spelled(values: Mapping[str, str]) -> dict[bytes, str]:
+    """Every way secrets might be echoed, and the name each stands for."""
+    long = {name: value for name, value in values.items() if len(value) >= SHORTEST}
+    return {spelling.encode(): name for name, value in long.items() for spelling in _spellings(value)}
+
+
 def _spellings(value: str) -> Iterator[str]:
     yield from (value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1])
     yield base64.b64encode(value.encode()).decode().rstrip("=")

@@ -45,8 +45,8 @@ def _refusal(error: Any) -> Verdict:
 
 def handshake(session: requests.Session, provider: Provider) -> dict[str, str]:
     """A cookie for the session, and its crumb; none when Yahoo gives none, and then its answers say so."""
-    session.get(provider.url(Request("/", host="cookies")), timeout=provider.timeout)
-    answer = session.get(provider.url(Request("/v1/test/getcrumb")), timeout=provider.timeout)
+    session.get(provider.url(Request("/", host="cookies")), timeout=provider.timeout, allow_redirects=False)
+    answer = session.get(provider.url(Request("/v1/test/getcrumb")), timeout=provider.timeout, allow_redirects=False)
     crumb = answer.text.strip()
     fits = answer.ok and 0 < len(crumb) <= LONGEST_CRUMB and not set(crumb) & set("<{ ")
     return {"crumb": crumb} if fits else {}
@@ -59,4 +59,5 @@ PROVIDER = Provider(
     rate=(1, 2.0),
     headers={"User-Agent": "Mozilla/5.0 (compatible; pitlake)", "Accept": "application/json"},
     judge=judge,
+    handshake=handshake,
 )
