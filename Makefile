@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui run bench truth attack check docs lock build up
+.PHONY: help demo test ui serve run bench truth attack check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -30,6 +30,9 @@ test: $(SET_UP) ## Run every test.
 
 ui: $(SET_UP) ## Open the Dagster user interface on http://127.0.0.1:3000.
 	@$(DG) dev --workspace workspace.yaml
+
+serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, webserver and daemon, until interrupted.
+	@$(BIN)/python -m pipelines.serve
 
 run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (every dataset by day) in one run.
 	$(if $(DAYS),,$(error name the days: make run DAYS=2024-01-01...2024-12-31))

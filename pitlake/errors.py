@@ -29,6 +29,8 @@ PitlakeError                    anything pitlake refuses or fails at
 │   ├── CaptureDamaged          a capture's files are not what was captured
 │   ├── AnswerRefused           the provider gave no usable answer (gap_type, reason); the unit ends in that gap
 │   └── Unparsable              an answer is not what its source promises; it becomes a gap
+├── ServerFailed                a server started for Dagster's own use did not come up
+├── NotifyFailed                an alert could not be delivered
 └── GraphError                  the source graph
     ├── GraphUnavailable        not reachable, or gone in the middle of a stream: resume from the window it names
     ├── GraphLoginFailed        the server refused the credentials
@@ -250,6 +252,14 @@ class Unparsable(SourceError):
     def __init__(self, evidence: str, problem: str) -> None:
         self.evidence, self.problem = evidence, problem
         super().__init__(f"{evidence}: {problem}")
+
+
+class ServerFailed(PitlakeError):
+    """A server started for Dagster's own use did not come up; the message names its log."""
+
+
+class NotifyFailed(PitlakeError):
+    """An alert could not be delivered. The message names the channel's kind and host, never its credentials."""
 
 
 class GraphError(PitlakeError):

@@ -41,10 +41,13 @@ def test_named_volumes_and_configs_exist(compose):
             assert config["source"] in compose["configs"]
 
 
-def test_dagster_accepts_the_container_settings(compose, tmp_path):
-    (tmp_path / "dagster.yaml").write_text(compose["configs"]["dagster"]["content"])
+def test_dagster_accepts_the_container_settings(compose, root, tmp_path):
+    text = (root / compose["configs"]["dagster"]["file"]).read_text()
+    (tmp_path / "dagster.yaml").write_text(text)
     storage = InstanceRef.from_dir(str(tmp_path)).run_storage_data
     assert storage.module_name == "dagster_postgres"
+    given = compose["services"]["daemon"]["environment"]
+    assert set(re.findall(r"env: (\w+)", text)) <= set(given)
 
 
 def test_dagster_accepts_the_local_settings(root, tmp_path):

@@ -1,0 +1,81 @@
+"""`make serve`: Postgres, Dagster's webserver and its daemon on this machine, without Docker, until interrupted.
+
+Only processes are wired here. What they run is `pipelines.definitions`; what Postgres is, `resources.postgres`.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from pitlake.errors import PitlakeError
+from resources.postgres import free_port, postgres
+
+ROOT = Path(__file__).resolve().parents[1]
+SETTINGS = ROOT / "deploy" / "dagster-postgres.yaml"
+FAST_EVENTS = {"DAGSTER_EVENT_BATCH_SIZE": "500", "DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS": "1"}
+GRACE_SECONDS = 60
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until SIGINT or SIGTERM, or until one of the processes ends. Returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--home", type=Path, default=ROOT / ".pitlake" / "serve", help="DAGSTER_HOME [%(default)s]")
+    parser.add_argument("--data", type=Path, help="where Postgres keeps its data [HOME/postgres]")
+    parser.add_argument("--port", type=int, default=3000, help="of the user interface, 0 for a free one [%(default)s]")
+    asked = parser.parse_args(arguments)
+    for ends in (signal.SIGINT, signal.SIGTERM):  # also where a shell started this with both ignored
+        signal.signal(ends, _interrupted)
+    home = asked.home.absolute()
+    home.mkdir(parents=True, exist_ok=True)
+    shutil.copy(SETTINGS, home / "dagster.yaml")
+    try:
+        with postgres(asked.data or home / "postgres") as server:
+            environment = {**os.environ, **FAST_EVENTS, **server.environment, "DAGSTER_HOME": str(home)}
+            return _run(environment, asked.port or free_port())
+    except KeyboardInterrupt:
+        return 0
+    except PitlakeError as error:
+        print(f"serve: {error}", file=sys.stderr)  # noqa: T201 - it is a command
+        return error.exit_code
+
+
+def _run(environment: dict[str, str], port: int) -> int:
+    workspace = ["--workspace", str(ROOT / "workspace.yaml")]
+    # Both make Dagster's tables on first use, and must not do so at once.
+    subprocess.run([_program("dagster"), "instance", "migrate"], env=environment, check=True, capture_output=True)
+    commands = (
+        [_program("dagster-webserver"), "--host", "127.0.0.1", "--port", str(port), *workspace],
+        [_program("dagster-daemon"), "run", *workspace],
+    )
+    processes = [subprocess.Popen(command, env=environment, cwd=ROOT) for command in commands]
+    print(f"serve: http://127.0.0.1:{port}", flush=True)  # noqa: T201 - it is a command
+    try:
+        while all(process.poll() is None for process in processes):
+            time.sleep(0.2)
+        return 1
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGTERM)
+        for process in processes:
+            try:
+                process.wait(GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _program(name: str) -> str:
+    return str(Path(sys.executable).with_name(name))
+
+
+def _interrupted(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

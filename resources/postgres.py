@@ -1,0 +1,147 @@
+"""A Postgres server of one's own, from the system's packages, on the loopback: for `make serve` and the tests.
+
+Where Docker is at hand `make up` starts one in a container instead. Nothing here knows what is stored in it.
+"""
+
+import contextlib
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pitlake.errors import BadInput, ServerFailed
+
+USER = DATABASE = "dagster"
+SYSTEM_USER = "postgres"
+_DEBIAN = Path("/usr/lib/postgresql")
+_PATIENCE_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """A running server on 127.0.0.1."""
+
+    port: int
+    password: str
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What deploy/dagster-postgres.yaml reads."""
+        return {
+            "DAGSTER_PG_HOST": "127.0.0.1",
+            "DAGSTER_PG_PORT": str(self.port),
+            "DAGSTER_PG_USERNAME": USER,
+            "DAGSTER_PG_PASSWORD": self.password,
+            "DAGSTER_PG_DB": DATABASE,
+        }
+
+
+def programs() -> Path | None:
+    """The folder of the system's newest Postgres server programs, None where there are none."""
+    on_path = shutil.which("initdb")
+    found = [Path(on_path).resolve().parent] if on_path else []
+    numbered = sorted(_DEBIAN.glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]), reverse=True)
+    return next(iter([*found, *(path.parent for path in numbered)]), None)
+
+
+@contextlib.contextmanager
+def postgres(data: Path) -> Iterator[Postgres]:
+    """The server over `data`, which is made if it is not there; stopped on leaving.
+
+    Raises BadInput when no server programs are installed, ServerFailed when it does not start.
+    """
+    where = programs()
+    if where is None:
+        raise BadInput("postgres", "no server programs were found", "install the package postgresql, or use `make up`")
+    account = _account()
+    password = _initialise(where, data, account)
+    port = free_port()
+    command = [where / "postgres", "-D", data, "-p", str(port), "-c", "listen_addresses=127.0.0.1"]
+    # Dagster's log loses the last moments in a power cut at most; the lake does not depend on it.
+    command += ["-c", "unix_socket_directories=", "-c", "synchronous_commit=off", "-c", "max_connections=200"]
+    log = data / "server.log"
+    with log.open("ab") as said:
+        server = subprocess.Popen(
+            command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, start_new_session=True, **account
+        )
+    try:
+        _wait(server, port, password, log)
+        yield Postgres(port, password)
+    finally:
+        server.send_signal(signal.SIGINT)  # fast shutdown: connections are closed, everything is written
+        server.wait()
+
+
+def free_port() -> int:
+    """A port on the loopback that nobody listens on."""
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _account() -> dict[str, object]:
+    """As whom to run: Postgres refuses root."""
+    if os.geteuid() != 0:
+        return {}
+    try:
+        account = pwd.getpwnam(SYSTEM_USER)
+    except KeyError:
+        raise BadInput("postgres", "the server refuses to run as root", "start this as another user") from None
+    return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+
+
+def _initialise(where: Path, data: Path, account: dict[str, object]) -> str:
+    kept = data.with_name(f"{data.name}.password")
+    if kept.exists():
+        return kept.read_text()
+    password = secrets.token_urlsafe(24)
+    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.NamedTemporaryFile("w", prefix="pitlake-") as file:
+        file.write(password)
+        file.flush()
+        if account:
+            os.chown(file.name, account["user"], account["group"])  # type: ignore[arg-type]
+            os.chown(data, account["user"], account["group"])  # type: ignore[arg-type]
+        made = subprocess.run(
+            [where / "initdb", "-D", data, "-U", USER, "-A", "scram-sha-256", "-E", "UTF8", f"--pwfile={file.name}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd="/",
+            **account,  # type: ignore[call-overload]
+        )
+    if made.returncode:
+        raise ServerFailed(f"initdb could not make {data}: {made.stderr.strip().splitlines()[-1]}")
+    descriptor = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(password)
+    return password
+
+
+def _wait(server: subprocess.Popen[bytes], port: int, password: str, log: Path) -> None:
+    import psycopg2
+
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < deadline and server.poll() is None:
+        with contextlib.suppress(psycopg2.OperationalError):
+            connection = psycopg2.connect(
+                host="127.0.0.1", port=port, user=USER, password=password, dbname="postgres", connect_timeout=5
+            )
+            with contextlib.closing(connection):
+                connection.autocommit = True
+                with connection.cursor() as cursor:
+                    cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,))
+                    if not cursor.fetchone():
+                        cursor.execute(f"CREATE DATABASE {DATABASE}")
+            return
+        time.sleep(0.05)
+    server.kill()
+    raise ServerFailed(f"Postgres did not start; {log} says why")

@@ -1,0 +1,120 @@
+"""Dagster on a real Postgres of the system's packages, and the whole of `make serve`."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets.factory import graph_asset
+from pipelines.partitions import DAYS
+from pipelines.serve import FAST_EVENTS, ROOT, SETTINGS
+from pitlake.errors import ServerFailed
+from pitlake.lake.lake import Lake
+from resources.lake import LakeResource
+from resources.postgres import postgres, programs
+from resources.settings import ExtractionSettings
+from tests.toys import TOY, ToyResource, between, stored
+
+pytestmark = pytest.mark.skipif(programs() is None, reason="no Postgres server: install the package postgresql")
+
+
+@pytest.fixture(scope="module")
+def place():
+    with tempfile.TemporaryDirectory(prefix="pitlake-") as folder:  # pytest's own folders are closed to other users
+        os.chmod(folder, 0o755)  # noqa: PTH101
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def server(place):
+    with postgres(place / "data") as running:
+        yield running
+
+
+@pytest.fixture
+def instance(server, tmp_path, monkeypatch):
+    for name, value in {**FAST_EVENTS, **server.environment, "DAGSTER_HOME": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "dagster.yaml").write_text(SETTINGS.read_text())
+    with dg.DagsterInstance.get() as found:
+        yield found
+
+
+def test_a_range_of_days_is_published_and_remembered_in_postgres(instance, toy, tmp_path):
+    days = between("2024-03-01", "2024-04-30")
+    for day in days:
+        toy.write(f"note {day}", f"{day}T12:00:00-05:00")
+    result = dg.materialize(
+        [graph_asset(TOY, DAYS)],
+        instance=instance,
+        resources={
+            "graph": ToyResource(),
+            "lake": LakeResource(root=str(tmp_path / "lake")),
+            "settings": ExtractionSettings(),
+        },
+        tags={"dagster/asset_partition_range_start": "2024-03-01", "dagster/asset_partition_range_end": "2024-04-30"},
+    )
+    assert result.success
+    assert instance.get_run_by_id(result.run_id).is_success
+    assert instance.get_materialized_partitions(dg.AssetKey("notes")) == {day.isoformat() for day in days}
+    assert len(stored(Lake(tmp_path / "lake"))) == len(days)
+    assert type(instance.event_log_storage).__name__ == "PostgresEventLogStorage"
+
+
+def test_the_password_is_in_no_settings_and_on_no_command_line(server, place):
+    import psutil
+
+    kept = place / "data.password"
+    assert kept.stat().st_mode & 0o077 == 0
+    assert server.password not in SETTINGS.read_text()
+    lines = [" ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])]
+    assert not any(server.password in line for line in lines)
+
+
+def test_serve_brings_up_webserver_and_daemons_and_takes_all_down(place, tmp_path):
+    command = [sys.executable, "-m", "pipelines.serve", "--home", place / "home", "--port", "0"]
+    environment = os.environ | {"PITLAKE_LAKE": str(tmp_path / "lake")}
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as running:
+        url = running.stdout.readline().removeprefix("serve: ").strip()
+        health = wait_for_daemons(url, running)
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(120) == 0
+    assert {"SENSOR", "SCHEDULER", "BACKFILL", "MONITORING"} <= health
+    with pytest.raises(OSError):  # noqa: PT011 - gone, whichever way the system says it
+        urllib.request.urlopen(f"{url}/server_info", timeout=5)
+    with postgres(place / "home" / "postgres") as again:  # stopped cleanly: it can be opened
+        assert again.port
+
+
+def wait_for_daemons(url, running):
+    query = json.dumps({"query": "{instance{daemonHealth{allDaemonStatuses{daemonType healthy}}}}"}).encode()
+    while running.poll() is None:
+        try:
+            asked = urllib.request.Request(f"{url}/graphql", query, {"content-type": "application/json"})
+            told = json.load(urllib.request.urlopen(asked, timeout=30))
+        except OSError:
+            time.sleep(0.2)
+            continue
+        statuses = told["data"]["instance"]["daemonHealth"]["allDaemonStatuses"]
+        if all(status["healthy"] for status in statuses):
+            return {status["daemonType"] for status in statuses}
+        time.sleep(0.2)
+    raise AssertionError(f"serve ended with {running.returncode}")
+
+
+def test_a_server_that_cannot_be_made_says_why_and_leaves_no_password(place):
+    (place / "full").mkdir()
+    (place / "full" / "file").touch()
+    with pytest.raises(ServerFailed, match="initdb could not make"), postgres(place / "full"):
+        pass
+    assert not (place / "full.password").exists()
