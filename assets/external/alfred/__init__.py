@@ -1,0 +1,1 @@
+"""FRED and ALFRED: macroeconomic series with every vintage. One module a dataset."""

@@ -1,0 +1,211 @@
+"""Dataset `macro_observations`: every vintage of every observation of a FRED series, dated by its release.
+
+One unit a series. ALFRED answers with at most 2,000 vintages, so long series are asked for in windows of vintages; the
+first day of a later window repeats the end of the one before it and is left out. Pure functions but for `collect`.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from itertools import pairwise
+from typing import Any
+
+from assets.external import fields
+from assets.external.alfred._calendar import public_at
+from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.items import named
+from assets.extraction import Place, Record, RunFacts, dated, parsed
+from pitlake.datasets import _answers as answers
+from pitlake.datasets import macro_observations as contract
+from pitlake.datasets.macro_observations import DATASET
+from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
+from resources.http.capture import Capture, Request
+from resources.http.providers.alfred import PROVIDER
+
+EARLIEST, LATEST = "1776-07-04", "9999-12-31"
+WINDOW = 1000
+PAGE, DATES_PAGE = 100_000, 10_000
+WITHDRAWN = "."
+VINTAGES, OBSERVATIONS, RELEASE, DATES = (
+    "series/vintagedates",
+    "series/observations",
+    "series/release",
+    "release/dates",
+)
+FIRST_DAY = date.fromisoformat(EARLIEST)
+
+
+def units(scope: Scope) -> Sequence[Unit]:
+    """One unit a series. Raises BadInput when none is named."""
+    if not scope.series:
+        raise BadInput("series", "no series is named", "name FRED series such as GDP")
+    return [Unit(series, scope) for series in scope.series]
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """The series' vintages, its observations in windows of them, and the calendar of its release, which comes last:
+    without it the observations are still data, dated later.
+    """
+    vintages = fetch(_ask(VINTAGES, series_id=unit.name, limit=DATES_PAGE))
+    yield vintages
+    for start, end in windows(_told(vintages, "vintage_dates")):
+        yield from _observations(unit.name, start, end, fetch)
+    release = fetch(_ask(RELEASE, series_id=unit.name))
+    yield release
+    number = _release_of(release)
+    if number is not None:
+        yield fetch(
+            _ask(
+                DATES,
+                release_id=number,
+                realtime_start=EARLIEST,
+                realtime_end=LATEST,
+                include_release_dates_with_no_data=True,
+                limit=DATES_PAGE,
+            )
+        )
+
+
+def windows(vintages: Sequence[Any]) -> list[tuple[str, str]]:
+    """Real-time windows of at most WINDOW vintages, each beginning on the last vintage of the one before."""
+    cuts = [EARLIEST, *vintages[WINDOW - 1 : -1 : WINDOW], LATEST]
+    return list(pairwise(cuts))
+
+
+def _observations(series: str, start: str, end: str, fetch: Fetch) -> Iterator[Capture]:
+    for offset in range(0, PAGE * PAGE, PAGE):
+        ask = _ask(
+            OBSERVATIONS, series_id=series, realtime_start=start, realtime_end=end, limit=PAGE, offset=offset or None
+        )
+        capture = fetch(ask)
+        yield capture
+        if len(_told(capture, "observations")) < PAGE:
+            return
+
+
+def _ask(path: str, **params: object) -> Request:
+    return Request(path, {**params, "file_type": "json"})
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """A record per observation and vintage. Raises Unparsable for an answer without its list; for those
+    that are no observations, whose absence only dates these later, at the end.
+    """
+    release, released_on = _release(captures)
+    facts = {"series_id": unit.name, "release_id": release, "released_on": released_on}
+    ends: set[str] = set()
+    for capture in captures:
+        if not _is(capture, OBSERVATIONS):
+            continue
+        asked = dict(capture.params)
+        carried = asked.get("realtime_start") if asked.get("realtime_start") in ends else None
+        body = _body(capture)
+        for row in _listed(capture, "observations"):
+            # A carried row repeats what the window before this one told with its own vintage.
+            if carried is None or not isinstance(row, dict) or row.get("realtime_start") != carried:
+                yield _record(row, body.get("realtime_start"), facts), capture
+        ends.add(asked.get("realtime_end", ""))
+    for capture in captures:
+        for path, name in ((VINTAGES, "vintage_dates"), (RELEASE, "releases"), (DATES, "release_dates")):
+            if _is(capture, path):
+                _listed(capture, name)
+
+
+def _record(row: Any, began: Any, facts: dict[str, Any]) -> Record:
+    if not isinstance(row, dict) or not {"date", "value", "realtime_start"} <= row.keys():
+        return {"problem": answers.OTHER_SHAPE.reason}
+    return {**row, **facts, "clipped": row["realtime_start"] == began and began != EARLIEST}
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """The vintage's day, at the release's clock time if its calendar names that day, else at its END."""
+    if "problem" in record:
+        return Place(run.evidence, reason=record["problem"])
+    evidence = named(run, record, record["date"], record["realtime_start"])
+    vintage = _day(record["realtime_start"])
+    if vintage is None or vintage == date.max:
+        return Place(evidence, reason=contract.NO_VINTAGE.reason)
+    if vintage <= FIRST_DAY or record["clipped"]:
+        return Place(evidence, reason=contract.CLIPPED.reason)
+    return dated(evidence, public_at(vintage, record["release_id"], record["released_on"]))
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of one observation in one vintage."""
+    withdrawn = record["value"] == WITHDRAWN
+    found = parsed({"observation_date": record["date"], "value": None if withdrawn else record["value"]}, PARSERS)
+    if found["observation_date"] is None:
+        raise RecordRefused("observation_date is unreadable")
+    if found["value"] is None and not withdrawn:
+        raise RecordRefused("value is unreadable")
+    return found | {
+        "series_id": record["series_id"],
+        "vintage_date": fields.day(record["realtime_start"]),
+        "value_text": None if withdrawn else str(record["value"]).strip(),
+        "withdrawn": withdrawn,
+    }
+
+
+PARSERS = {"observation_date": fields.day, "value": fields.number}
+
+
+def _release(captures: Sequence[Capture]) -> tuple[int | None, frozenset[date]]:
+    """The release's number and the days its calendar names; None and no day where that is not told."""
+    number = next((_release_of(capture) for capture in captures if _is(capture, RELEASE)), None)
+    named = {
+        _day(one.get("date"))
+        for capture in captures
+        if _is(capture, DATES)
+        for one in _members(capture, "release_dates")
+        if one.get("release_id") == number
+    }
+    return number, frozenset(day for day in named if day is not None)
+
+
+def _release_of(capture: Capture) -> int | None:
+    number = next((one.get("id") for one in _members(capture, "releases")), None)
+    return number if isinstance(number, int) else None
+
+
+def _day(value: Any) -> date | None:
+    try:
+        return fields.day(value)
+    except Unreadable:
+        return None
+
+
+def _members(capture: Capture, name: str) -> list[dict[str, Any]]:
+    """The objects of a list; none where the answer is of another shape."""
+    return [one for one in _told(capture, name) if isinstance(one, dict)]
+
+
+def _told(capture: Capture, name: str) -> list[Any]:
+    """A list; empty where the answer is of another shape, which `records` tells of."""
+    listed = _body(capture).get(name)
+    return listed if isinstance(listed, list) else []
+
+
+def _listed(capture: Capture, name: str) -> list[Any]:
+    listed = _body(capture).get(name)
+    if not isinstance(listed, list):
+        raise Unparsable(capture.evidence, f"the answer has no list {name}")
+    return listed
+
+
+def _body(capture: Capture) -> dict[str, Any]:
+    body = capture.json()
+    return body if isinstance(body, dict) else {}
+
+
+def _is(capture: Capture, path: str) -> bool:
+    return capture.url.endswith(f"/{path}")
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=units,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

@@ -1,0 +1,1 @@
+"""Benzinga's news over REST. One module a dataset."""

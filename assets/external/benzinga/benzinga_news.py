@@ -1,0 +1,182 @@
+"""Dataset `benzinga_news`: articles by page, dated by the later of their two instants. Pure functions but `collect`.
+
+One unit a day of the window asked for, so that a busy week stays within the 10,000 items that one question can page
+through; without days one unit for all that was updated since an instant.
+"""
+
+import html
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from assets.external import dating, fields
+from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.items import named
+from assets.extraction import Contest, Place, Record, RunFacts, dated, parsed
+from pitlake.clock import EPOCH
+from pitlake.datasets import benzinga_news as contract
+from pitlake.datasets.benzinga_news import DATASET
+from pitlake.errors import BadInput, Unparsable, Unreadable
+from resources.http.capture import Capture, Request
+from resources.http.providers.benzinga import PROVIDER
+
+PAGE_SIZE = 100
+TEXTS = ("title", "teaser", "body")
+
+
+def units(scope: Scope) -> Sequence[Unit]:
+    """One unit a day, or one for `updated_since`. Raises BadInput for a scope that names no beginning."""
+    if scope.date_from is None:
+        if scope.updated_since is None:
+            raise BadInput("date_from", "there is no beginning", "give date_from, or updated_since")
+        return [Unit("updated", scope)]
+    last = scope.date_to or scope.date_from
+    if last < scope.date_from:
+        raise BadInput("date_to", "lies before date_from", "give the later day last")
+    days = (scope.date_from + timedelta(days=count) for count in range((last - scope.date_from).days + 1))
+    return [Unit(day.isoformat(), scope) for day in days]
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """Pages until a short one, or as many as the scope allows."""
+    for page in range(unit.scope.max_pages):
+        capture = fetch(_ask(unit, page))
+        yield capture
+        if len(_items(capture)) < PAGE_SIZE:
+            return
+
+
+def _ask(unit: Unit, page: int) -> Request:
+    scope = unit.scope
+    params: dict[str, Any] = {
+        "page": page,
+        "pageSize": PAGE_SIZE,
+        "displayOutput": "full",
+        "sort": "updated:desc",
+        "tickers": ",".join(scope.tickers) or None,
+        "channels": scope.options.get("channels"),
+    }
+    if scope.updated_since is not None:
+        params["updatedSince"] = int((scope.updated_since - EPOCH).total_seconds())
+    if scope.date_from is not None:
+        params |= {"dateFrom": unit.name, "dateTo": unit.name}
+    return Request("news", params)
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """A record per item; one more where the last page allowed was full, for there may be others."""
+    full = 0
+    for capture in captures:
+        items = _items(capture)
+        full += len(items) >= PAGE_SIZE
+        for place, item in enumerate(items):
+            yield {"item": item, "place": place}, capture
+    if captures and full == unit.scope.max_pages:
+        yield {"problem": contract.MORE_PAGES.reason}, captures[-1]
+
+
+def _items(capture: Capture) -> list[Any]:
+    items = capture.json()
+    if not isinstance(items, list):
+        raise Unparsable(capture.evidence, "the answer is no list of items")
+    return items
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """The later of `created` and `updated`: the provider keeps the text of the last update alone."""
+    if "problem" in record:
+        return Place(run.evidence, reason=record["problem"])
+    item = record["item"]
+    number = _number(item)
+    if number is None:
+        return Place(named(run, record, record["place"]), reason=contract.NOT_AN_ITEM.reason)
+    evidence = named(run, record, number)
+    created = _instant(item.get("created"))
+    if created is None:
+        return Place(evidence, reason=contract.NO_CREATED.reason)
+    updated = _instant(item.get("updated"))
+    if updated is None and item.get("updated") not in (None, ""):
+        return Place(evidence, reason=contract.BAD_UPDATED.reason)
+    place = dated(evidence, max(created, updated or created))
+    if not any(item.get(part) and str(item[part]).strip() for part in TEXTS):
+        return Place(evidence, place.available_at, place.day, contract.NO_TEXT.reason)
+    return place
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of an article."""
+    item = record["item"]
+    found = parsed({**item, "tickers": item.get("stocks", item.get("symbols"))}, PARSERS)
+    tickers = sorted(found["tickers"])
+    return found | {
+        "id": _number(item),
+        "ticker": tickers[0] if tickers else None,
+        "tickers": tickers,
+        "created": _instant(item["created"]),
+        "updated": _instant(item.get("updated")),
+    }
+
+
+def _number(item: Any) -> str | None:
+    """The article's id: digits, as number or text."""
+    try:
+        number = fields.whole(item.get("id")) if isinstance(item, dict) else -1
+    except Unreadable:
+        return None
+    return str(number) if number >= 0 else None
+
+
+def _instant(value: Any) -> datetime | None:
+    """RFC 2822 as REST spells it, or ISO with an offset; None for anything else."""
+    for reader in (dating.rfc2822, dating.iso):
+        try:
+            return reader(value)
+        except Unreadable:
+            continue
+    return None
+
+
+def _headline(value: Any) -> str | None:
+    found = fields.text(value)
+    return None if found is None else html.unescape(found)
+
+
+def _labels(value: Any) -> list[str]:
+    return [html.unescape(name) for name in fields.names(value)]
+
+
+PARSERS = {
+    "title": _headline,
+    "teaser": fields.text,
+    "body": fields.text,
+    "url": fields.word,
+    "author": fields.word,
+    "tickers": fields.names,
+    "channels": _labels,
+    "tags": _labels,
+}
+
+
+def _text(record: Record) -> str:
+    item = record["item"]
+    return "\n".join(str(item.get(part) or "") for part in TEXTS)
+
+
+LONGER_TEXT = Contest(
+    group=DATASET.identity,
+    contender=lambda record: sha256(repr(sorted(record["item"].items())).encode()).hexdigest(),
+    rank=lambda record: (len(_text(record)), len(record["item"])),
+    reason=contract.SAME_STAMP.reason,
+)
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=units,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+    contest=LONGER_TEXT,
+)

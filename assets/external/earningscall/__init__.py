@@ -1,0 +1,1 @@
+"""earningscall.biz. One module a dataset; `_calls` holds what they share."""

@@ -1,0 +1,90 @@
+"""Dataset `call_calendar`: the calls listed for a day, available when fetched. Pure functions but `collect`."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from typing import Any
+
+from assets.external import fields
+from assets.external.earningscall import _calls as calls
+from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.items import named
+from assets.extraction import Place, Record, RunFacts, parsed
+from pitlake.datasets import _answers as answers
+from pitlake.datasets.call_calendar import DATASET
+from pitlake.errors import BadInput, Unparsable
+from resources.http.capture import Capture, Request
+from resources.http.providers.earningscall import PROVIDER
+
+KEY = ("exchange", "symbol", "year", "quarter")
+
+
+def units(scope: Scope) -> Sequence[Unit]:
+    """One unit a day. Raises BadInput."""
+    if scope.date_from is None:
+        raise BadInput("date_from", "no day is named", "give date_from, and date_to for more than one")
+    last = scope.date_to or scope.date_from
+    if last < scope.date_from:
+        raise BadInput("date_to", "lies before date_from", "give the later day last")
+    span = range((last - scope.date_from).days + 1)
+    return [Unit((scope.date_from + timedelta(days=count)).isoformat(), scope) for count in span]
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """The day's page."""
+    day = date.fromisoformat(unit.name)
+    yield fetch(Request("calendar", {"year": day.year, "month": day.month, "day": day.day}))
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """A record per call."""
+    for capture in captures:
+        listed = capture.json()
+        if not isinstance(listed, list):
+            raise Unparsable(capture.evidence, "the answer is no list of calls")
+        had: set[str] = set()
+        for place, call in enumerate(listed):
+            if not isinstance(call, dict):
+                yield {"problem": answers.OTHER_SHAPE.reason, "place": place}, capture
+                continue
+            known = str([call.get(name) for name in KEY])
+            problem = answers.REPEATED.reason if known in had else ""
+            yield {**call, "place": place, "listed_on": unit.name, "problem": problem}, capture
+            had.add(known)
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """When the page was fetched."""
+    if record["problem"]:
+        return Place(named(run, record, record["place"]), reason=record["problem"])
+    return calls.when_fetched(record, run, *(record.get(name) for name in KEY))
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of a listed call."""
+    stated = {
+        "call_start": record.get("conference_date"),
+        "stated_start": record.get("conference_date"),
+        "company_name": record.get("company_name"),
+        "transcript_ready": record.get("transcript_ready"),
+        "listed_on": record["listed_on"],
+    }
+    return calls.call_values(record) | parsed(stated, PARSERS)
+
+
+PARSERS = {
+    "call_start": calls.instant,
+    "stated_start": fields.word,
+    "company_name": fields.word,
+    "transcript_ready": fields.flag,
+    "listed_on": fields.day,
+}
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=units,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

@@ -1,0 +1,67 @@
+"""Dataset `call_events`: the calls listed for a company, available when fetched. Pure functions but `collect`."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from assets.external import fields
+from assets.external.earningscall import _calls as calls
+from assets.external.feed import Feed, Fetch, Unit
+from assets.external.items import named
+from assets.extraction import Place, Record, RunFacts, parsed
+from pitlake.datasets import _answers as answers
+from pitlake.datasets.call_events import DATASET
+from resources.http.capture import Capture
+from resources.http.providers.earningscall import PROVIDER
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """The company's list."""
+    yield fetch(calls.events_request(*unit.name.split(":")))
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """A record per call."""
+    exchange, ticker = unit.name.split(":")
+    for capture in captures:
+        company, listed = calls.events(capture)
+        had: set[Any] = set()
+        for place, event in enumerate(listed):
+            if not isinstance(event, dict):
+                yield {"problem": answers.OTHER_SHAPE.reason, "place": place}, capture
+                continue
+            known = str((event.get("year"), event.get("quarter")))
+            asked = {"exchange": exchange, "symbol": ticker, "company_name": company, "place": place}
+            yield {**event, **asked, "problem": answers.REPEATED.reason if known in had else ""}, capture
+            had.add(known)
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """When the list was fetched."""
+    if record["problem"]:
+        return Place(named(run, record, record["place"]), reason=record["problem"])
+    return calls.when_fetched(record, run, record.get("year"), record.get("quarter"))
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of a listed call."""
+    return calls.call_values(record) | parsed(
+        {
+            "call_start": record.get("conference_date"),
+            "stated_start": record.get("conference_date"),
+            "company_name": record.get("company_name"),
+        },
+        PARSERS,
+    )
+
+
+PARSERS = {"call_start": calls.instant, "stated_start": fields.word, "company_name": fields.word}
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=calls.company_units,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

@@ -1,0 +1,65 @@
+"""Dataset `call_slides`: a call's slide deck, its facts and its hash; the capture keeps the PDF. Pure but `collect`."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from assets.external.earningscall import _calls as calls
+from assets.external.feed import Feed, Fetch, Unit
+from assets.extraction import Place, Record, RunFacts
+from pitlake.datasets import call_slides as contract
+from pitlake.datasets.call_slides import DATASET
+from pitlake.errors import RecordRefused
+from resources.http.capture import Capture
+from resources.http.providers.earningscall import PDF, PROVIDER
+
+SLIDES = "slides"
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """The deck, and the company's list of calls, which alone dates it."""
+    return calls.collect_with_events(unit, fetch, SLIDES)
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record: the deck."""
+    call = calls.named_call(unit)
+    for capture in captures:
+        if calls.is_answer(capture, SLIDES):
+            record = {
+                **call,
+                "listed": calls.listed_start(captures, call),
+                "lag": calls.lag(unit.scope),
+                "modified": calls.modified(capture),
+                "sha256": capture.sha256,
+                "size": len(capture.body),
+                "is_pdf": capture.body.startswith(PDF),
+            }
+            yield record, capture
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """See `_calls.when_published`."""
+    return calls.when_published(record, run)
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of a deck."""
+    if not record["is_pdf"]:
+        raise RecordRefused(contract.NOT_A_PDF.reason)
+    return calls.call_values(record) | {
+        "call_start": calls.instant(record["listed"]),
+        "file_modified": record["modified"],
+        "sha256": record["sha256"],
+        "size": record["size"],
+    }
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=calls.quarter_units,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

@@ -1,0 +1,115 @@
+"""Dataset `call_transcripts`: the text of a call, dated by its publication or by its start and a lag.
+
+Pure functions but `collect`. One unit a company and fiscal quarter, so that one that is refused costs no other.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from assets.external import fields
+from assets.external.earningscall import _calls as calls
+from assets.external.feed import Feed, Fetch, Unit
+from assets.extraction import Place, Record, RunFacts
+from pitlake.datasets import call_transcripts as contract
+from pitlake.datasets.call_transcripts import DATASET
+from pitlake.errors import RecordRefused, Unparsable, Unreadable
+from resources.http.capture import Capture
+from resources.http.providers.earningscall import PROVIDER
+
+TRANSCRIPT = "transcript"
+WITH_SPEAKERS = 2
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """The transcript with its speakers, and the company's list of calls."""
+    return calls.collect_with_events(unit, fetch, TRANSCRIPT, level=WITH_SPEAKERS)
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record: the transcript, with the start that the company's list states."""
+    call = calls.named_call(unit)
+    for capture in captures:
+        if not calls.is_answer(capture, TRANSCRIPT):
+            continue
+        body = capture.json()
+        if not isinstance(body, dict):
+            raise Unparsable(capture.evidence, "the answer is no transcript")
+        stated = body.get("event")
+        event: Mapping[str, Any] = stated if isinstance(stated, dict) else {}
+        record = {
+            **call,
+            "start": event.get("conference_date"),
+            "listed": calls.listed_start(captures, call),
+            "published": _published(body, event),
+            "modified": calls.modified(capture),
+            "lag": calls.lag(unit.scope),
+            "body": body,
+        }
+        yield record, capture
+
+
+def _published(*places: Mapping[str, Any]) -> Any:
+    """The publication as it is spelled, wherever the answer has it."""
+    return next((place[name] for place in places for name in calls.PUBLISHED if place.get(name)), None)
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """See `_calls.when_published`."""
+    return calls.when_published(record, run)
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of a transcript."""
+    try:
+        turns = _turns(record["body"])
+        text = "\n\n".join(turn["text"] for turn in turns) or fields.text(record["body"].get("text"))
+    except Unreadable:
+        raise RecordRefused("turns is unreadable") from None
+    if not text:
+        raise RecordRefused(contract.NO_TEXT.reason)
+    return calls.call_values(record) | {
+        "call_start": calls.later(record["start"], record["listed"]),
+        "stated_start": record["start"] or record["listed"],
+        "listed_start": calls.instant(record["listed"]),
+        "published": calls.instant(record["published"]),
+        "file_modified": record["modified"],
+        "text": text,
+        "turns": json.dumps(turns, ensure_ascii=False, separators=(",", ":")) if turns else None,
+        "turn_count": len(turns),
+    }
+
+
+def _turns(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The speakers' turns with what is known of each; blank ones are left out. Raises Unreadable."""
+    named = body.get("speaker_name_map_v2") or {}
+    if not isinstance(named, dict):
+        raise Unreadable("no names of speakers")
+    turns = []
+    for turn in fields.objects(body.get("speakers") or []):
+        if not isinstance(turn, dict):
+            raise Unreadable("no turn")
+        text, speaker = fields.text(turn.get("text")), fields.word(turn.get("speaker"))
+        known = named.get(speaker) if speaker else None
+        facts = known if isinstance(known, dict) else {}
+        if text is not None:
+            turns.append(
+                {
+                    "speaker": speaker,
+                    "name": fields.word(facts.get("name")),
+                    "title": fields.word(facts.get("title")),
+                    "text": text,
+                }
+            )
+    return turns
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=calls.quarter_units,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

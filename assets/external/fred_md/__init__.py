@@ -1,0 +1,1 @@
+"""FRED-MD: the monthly panel. One module a dataset."""

@@ -1,0 +1,139 @@
+"""How Perplexity is asked: one request a question, with the filters a scope names, under the names the provider reads.
+
+Date filters only save work: what they let through is dated and judged like everything else. Pure; called by
+web_results and web_syntheses, which share requests and so captures.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from assets.external.feed import Fetch, Scope, Unit
+from pitlake.errors import BadInput
+from resources.http.capture import Capture, Request
+
+SEARCH = "search"
+MODELS = {"ask": "sonar-pro", "reason": "sonar-reasoning-pro", "research": "sonar-deep-research"}
+OPERATIONS = (SEARCH, *MODELS)
+MODES = ("web", "academic", "sec")
+RECENCY = ("hour", "day", "week", "month", "year")
+SIZES = ("low", "medium", "high")
+MOST_RESULTS = 20
+OPTIONS = (
+    "op",
+    "search_mode",
+    "search_recency",
+    "search_domains",
+    "max_results",
+    "max_tokens",
+    "max_tokens_per_page",
+    "search_context_size",
+)
+
+
+def units(scope: Scope) -> Sequence[Unit]:
+    """One unit a question. Raises BadInput for none, and for options that do not do."""
+    if not scope.queries:
+        raise BadInput("queries", "there is no question", "give at least one")
+    request("", scope)
+    return [Unit(query, scope) for query in dict.fromkeys(scope.queries)]
+
+
+def operation(scope: Scope) -> str:
+    """search, ask, reason or research. Raises BadInput."""
+    return _one_of(scope.options, "op", OPERATIONS, SEARCH)
+
+
+def mode(scope: Scope) -> str:
+    """web, academic or sec. Raises BadInput."""
+    return _one_of(scope.options, "search_mode", MODES, "web")
+
+
+def request(query: str, scope: Scope) -> Request:
+    """A question's request. Raises BadInput for options that do not do."""
+    unknown = sorted(set(scope.options) - set(OPTIONS))
+    if unknown:
+        raise BadInput("options", f"there is no option {unknown[0]}", f"choose among {', '.join(OPTIONS)}")
+    return _search(query, scope) if operation(scope) == SEARCH else _chat(query, scope)
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """The one answer to a question."""
+    yield fetch(request(unit.name, unit.scope))
+
+
+def asked(capture: Capture) -> tuple[str, str]:
+    """The operation and question a capture answers, from its request."""
+    payload = capture.payload if isinstance(capture.payload, dict) else {}
+    if capture.url.endswith("/search"):
+        return SEARCH, str(payload.get("query", ""))
+    named = {model: name for name, model in MODELS.items()}
+    messages = payload.get("messages") or [{}]
+    return named.get(str(payload.get("model")), "ask"), str(messages[0].get("content", ""))
+
+
+def is_locator(capture: Capture) -> bool:
+    """Whether the question was put in SEC mode, whose hits only locate filings."""
+    return isinstance(capture.payload, dict) and capture.payload.get("search_mode") == "sec"
+
+
+def _search(query: str, scope: Scope) -> Request:
+    body = {
+        "query": query,
+        "max_results": _whole(scope.options, "max_results", 10, MOST_RESULTS),
+        "max_tokens": _whole(scope.options, "max_tokens", None, 1_000_000),
+        "max_tokens_per_page": _whole(scope.options, "max_tokens_per_page", None, 1_000_000),
+        **_filters(scope),
+    }
+    return Request("search", method="POST", json=_present(body))
+
+
+def _chat(query: str, scope: Scope) -> Request:
+    size = _one_of(scope.options, "search_context_size", SIZES, "")
+    body = {
+        "model": MODELS[operation(scope)],
+        "messages": [{"role": "user", "content": query}],
+        "web_search_options": {"search_context_size": size} if size else None,
+        "max_tokens": _whole(scope.options, "max_tokens", None, 1_000_000),
+        **_filters(scope),
+    }
+    return Request("chat/completions", method="POST", json=_present(body))
+
+
+def _filters(scope: Scope) -> dict[str, Any]:
+    recency = _one_of(scope.options, "search_recency", RECENCY, "")
+    if recency and (scope.date_from or scope.date_to):
+        raise BadInput("search_recency", "does not go with dates", "leave out one of the two")
+    domains = [domain for domain in scope.options.get("search_domains", "").split(",") if domain.strip()]
+    return {
+        "search_after_date_filter": _american(scope.date_from),
+        "search_before_date_filter": _american(scope.date_to),
+        "search_recency_filter": recency or None,
+        "search_domain_filter": [domain.strip() for domain in domains] or None,
+        "search_mode": None if mode(scope) == "web" else mode(scope),
+    }
+
+
+def _american(day: date | None) -> str | None:
+    """`M/D/YYYY`, the one spelling the filters read."""
+    return f"{day.month}/{day.day}/{day.year}" if day else None
+
+
+def _present(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def _one_of(options: Mapping[str, str], name: str, known: Sequence[str], default: str) -> str:
+    chosen = options.get(name, default)
+    if chosen != default and chosen not in known:
+        raise BadInput(name, f"there is no {chosen!r}", f"choose one of {', '.join(known)}")
+    return chosen
+
+
+def _whole(options: Mapping[str, str], name: str, default: int | None, most: int) -> int | None:
+    stated = options.get(name)
+    if stated is None:
+        return default
+    if not (stated.isascii() and stated.isdigit()) or not 1 <= int(stated) <= most:
+        raise BadInput(name, "is no number in range", f"give 1 to {most}")
+    return int(stated)

@@ -1,0 +1,91 @@
+"""Dataset `web_syntheses`: the prose of chat answers, for open mode alone. Pure.
+
+The requests are web_results' own, so whoever comes second is served from captures."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from assets.external.feed import Feed, Scope, Unit
+from assets.external.perplexity import _asking as asking
+from assets.extraction import Place, Record, RunFacts, dated
+from pitlake.datasets import _answers as answers
+from pitlake.datasets import web_syntheses as contract
+from pitlake.datasets.web_syntheses import DATASET
+from pitlake.errors import BadInput
+from resources.http.capture import Capture
+from resources.http.providers.perplexity import PROVIDER
+
+# A block that is never closed runs to the end: what follows it may still be thought.
+_THOUGHT = re.compile(r"<think\b[^>]*>.*?(?:</think\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+# What stands before a stray end belongs to a block whose beginning was cut off.
+_HEADLESS = re.compile(r"\A.*</think\s*>", re.DOTALL | re.IGNORECASE)
+
+
+def units(scope: Scope) -> Sequence[Unit]:
+    """One unit a question. Raises BadInput for a search, which writes no prose."""
+    if asking.operation(scope) == asking.SEARCH:
+        raise BadInput("op", "a search writes no prose", f"choose one of {', '.join(asking.MODELS)}")
+    return asking.units(scope)
+
+
+def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """A record per answer."""
+    for capture in captures:
+        operation, query = asking.asked(capture)
+        body = capture.json()
+        yield {"answer": body, "sha256": capture.sha256, "operation": operation, "query": query}, capture
+
+
+def without_thoughts(prose: str) -> tuple[str, int]:
+    """Prose without its <think> blocks, and how many there were."""
+    kept, count = _THOUGHT.subn("", prose)
+    kept, headless = _HEADLESS.subn("", kept)
+    return kept.strip(), count + headless
+
+
+def _prose(body: Any) -> str | None:
+    """The text of the first choice; None where the answer has another shape."""
+    try:
+        content = body["choices"][0]["message"]["content"]
+    except (KeyError, IndexError, TypeError):
+        return None
+    return content if isinstance(content, str) else None
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """When it was fetched: prose proves no date."""
+    prose = _prose(record["answer"])
+    if prose is None:
+        return Place(run.evidence, reason=answers.OTHER_SHAPE.reason)
+    place = dated(run.evidence, run.fetched_at or run.observed_at)
+    if not without_thoughts(prose)[0]:
+        return Place(run.evidence, place.available_at, place.day, contract.NO_ANSWER.reason)
+    return place
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of an answer."""
+    body = record["answer"]
+    prose, thoughts = without_thoughts(_prose(body) or "")
+    cited, model = body.get("citations"), body.get("model")
+    return {
+        "answer_id": str(body.get("id") or record["sha256"]),
+        "operation": record["operation"],
+        "query": record["query"],
+        "model": model if isinstance(model, str) else None,
+        "answer": prose,
+        "citations": [one for one in cited if isinstance(one, str)] if isinstance(cited, list) else [],
+        "thoughts_removed": thoughts,
+    }
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=units,
+    collect=asking.collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

@@ -1,0 +1,225 @@
+"""What lane 3 is: a reader turns a raw answer into candidates with claims; here they are proven, and here they date.
+
+A reader only proposes. A claim counts when the words it quotes stand in the answer, hold what it states, and state a
+day or an instant; every reading is the latest the words can have. A candidate is available at the latest of its proven
+claims, so a claim can only delay what the others say. Pure; called by web_pages and by every reader's tests.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, timezone
+from typing import Literal, Protocol
+from zoneinfo import ZoneInfo
+
+from assets.external import dating
+from assets.external.web._sources import Source
+from pitlake.errors import Unreadable
+from resources.http.capture import Capture
+
+Kind = Literal["published", "modified", "served"]
+Place = Literal["body", "header", "shown"]
+
+FIRST_PAGE = datetime(1991, 8, 6, tzinfo=timezone.utc)
+# A day that is not over anywhere may be claimed by a page of today; more than that is a wrong clock.
+AHEAD = timedelta(hours=37)
+CLOCKS_AGREE = timedelta(hours=24)
+LONGEST_QUOTE = 400
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = rf"({'|'.join(_MONTHS)})[a-z]*\.?"
+_AMERICAN = re.compile(rf"{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})", re.IGNORECASE | re.ASCII)
+_BRITISH = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th)?\s+{_MONTH},?\s+(\d{{4}})", re.IGNORECASE | re.ASCII)
+_SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})", re.ASCII)
+_NAIVE = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2})?)(?:\.\d+)?", re.ASCII)
+_LOOSE = re.compile(
+    r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::(\d{2}))?(\.\d+)? ?(Z|[+-]\d{2}:?\d{2})", re.ASCII | re.IGNORECASE
+)
+# A model may quote any date of a page: its words must say that they are about the page's own publication.
+_CUE = re.compile(
+    r"(published|posted|released|issued|updated|modified|revised|corrected|publication date|date)\W*(on|at)?\W*\Z",
+    re.IGNORECASE,
+)
+PROPOSED = "proposed:"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A reader's claim. kind: what it is about. stated: the date or time, as spelled. quote: the words that make it,
+    verbatim. place: where they stand: the raw body, a header, or the text as shown. method: who found it, and how.
+    """
+
+    kind: Kind
+    stated: str
+    quote: str
+    place: Place
+    method: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An item a reader found in an answer, with its claims, best first."""
+
+    url: str
+    title: str | None
+    text: str | None
+    claims: tuple[Claim, ...]
+
+
+class Reader(Protocol):
+    """The one interface of lane 3: a raw answer and the address it was asked for, to candidates."""
+
+    def __call__(self, capture: Capture, url: str) -> Sequence[Candidate]:
+        """The items of an answer. Never raises for what is merely ugly; an answer without items is empty."""
+        ...
+
+
+@dataclass(frozen=True)
+class Proven:
+    """A claim that stands, and the latest instant its words can mean."""
+
+    claim: Claim
+    instant: datetime
+
+
+@dataclass(frozen=True)
+class Dating:
+    """What dates a candidate: `claim` decides, `published` is the best claim of publication.
+
+    dated_at None: the page was only seen to be there, which is true of the instant it was fetched.
+    """
+
+    available_at: datetime
+    dated_at: datetime | None
+    published: datetime | None
+    claim: Claim
+    proven: tuple[Proven, ...]
+
+
+def prove(candidate: Candidate, capture: Capture, source: Source) -> tuple[Proven, ...]:
+    """The claims that stand, in their order. What cannot be proven is dropped, whoever proposed it."""
+    return tuple(
+        Proven(claim, instant)
+        for claim in candidate.claims
+        if _stands(claim, candidate, capture) and (instant := _reading(claim, capture, source)) is not None
+    )
+
+
+def decide(candidate: Candidate, capture: Capture, source: Source) -> Dating | None:
+    """What dates a candidate. The only place in lane 3 that makes an availability.
+
+    None when no claim stands, and when the page tells of an update that can't be read: the text may be that young.
+    """
+    proven = prove(candidate, capture, source)
+    stands = {id(one.claim) for one in proven}
+    told = [one for one in candidate.claims if one.kind == "modified" and not one.method.startswith(PROPOSED)]
+    if any(id(claim) not in stands for claim in told):
+        return None
+    dating_claims = [one for one in proven if one.claim.kind != "served"]
+    if not dating_claims:
+        served = next(iter(proven), None)
+        return Dating(capture.fetched_at, None, None, served.claim, proven) if served else None
+    latest_claim = max(dating_claims, key=lambda one: one.instant)
+    published = next((one.instant for one in dating_claims if one.claim.kind == "published"), None)
+    return Dating(latest_claim.instant, latest_claim.instant, published, latest_claim.claim, proven)
+
+
+def plausible(proven: Sequence[Proven], fetched_at: datetime) -> bool:
+    """Whether no claim is older than the web or younger than the page's own download."""
+    return all(FIRST_PAGE <= one.instant <= fetched_at + AHEAD for one in proven)
+
+
+def _stands(claim: Claim, candidate: Candidate, capture: Capture) -> bool:
+    """Whether the quoted words are in the answer and hold what is stated."""
+    if not claim.stated.strip() or claim.stated not in claim.quote or len(claim.quote) > LONGEST_QUOTE:
+        return False
+    if claim.place == "header":
+        return claim.quote in {f"{name}: {value}" for name, value in capture.headers.items()}
+    if claim.method.startswith(PROPOSED):
+        before = claim.quote[: claim.quote.index(claim.stated)]
+        if claim.place != "body" or not _CUE.search(re.sub(r"<[^>]*>", " ", before)):
+            return False
+    return claim.quote in ((candidate.text or "") if claim.place == "shown" else capture.text())
+
+
+def _reading(claim: Claim, capture: Capture, source: Source) -> datetime | None:
+    try:
+        instant = latest(claim.stated, source.zone)
+    except Unreadable:
+        return None
+    if claim.kind == "served":
+        # The server's clock alone proves nothing: it must tell of the download that we dated ourselves.
+        return capture.fetched_at if abs(instant - capture.fetched_at) <= CLOCKS_AGREE else None
+    return instant
+
+
+def latest(stated: str, zone: ZoneInfo) -> datetime:
+    """The latest instant a text can mean. Raises Unreadable.
+
+    With an offset it is exact. Without, it is the end of the minute by `zone`'s clock, late by an hour more when clocks
+    change. A day alone is its END in New York or in `zone`, whichever is later: late by a day and the zones' distance.
+    3/4/2024 is the later of its two readings.
+    """
+    spelled = " ".join(stated.split())
+    for exact in (dating.rfc2822, dating.iso):
+        try:
+            return exact(spelled)
+        except Unreadable:
+            continue
+    loose, naive = _LOOSE.fullmatch(spelled), _NAIVE.fullmatch(spelled)
+    if loose:
+        return _loose(loose)
+    if naive:
+        return _clock(f"{naive[1]}T{naive[2]}", zone)
+    return max(_end_of_day(day, zone) for day in _days(spelled))
+
+
+def _loose(found: re.Match[str]) -> datetime:
+    """ISO-8601 with an offset, not spelled strictly; a fraction of a second counts as the whole of it."""
+    day, clock, seconds, fraction, offset = found.groups()
+    colon = offset if offset.upper() == "Z" or ":" in offset else f"{offset[:3]}:{offset[3:]}"
+    exact = dating.iso(f"{day}T{clock}:{seconds or '00'}{colon.upper()}")
+    return exact + timedelta(seconds=1 if fraction else 0)
+
+
+def _clock(spelled: str, zone: ZoneInfo) -> datetime:
+    try:
+        naive = datetime.fromisoformat(spelled)
+        readings = [naive.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1)]
+        return max(readings) + timedelta(minutes=1)  # seconds, or a fraction of one, may have been cut off
+    except (ValueError, OverflowError):
+        raise Unreadable("no time") from None
+
+
+def _end_of_day(day: date, zone: ZoneInfo) -> datetime:
+    try:
+        there = datetime.combine(day + timedelta(days=1), time(), zone).astimezone(timezone.utc)
+    except OverflowError:
+        raise Unreadable("no date") from None
+    return max(there, dating.end_of_day(day))
+
+
+def _days(spelled: str) -> list[date]:
+    """Every day a text without a time can mean."""
+    american, british = _AMERICAN.fullmatch(spelled), _BRITISH.fullmatch(spelled)
+    slashed = _SLASHES.fullmatch(spelled)
+    if american:
+        readings = [(int(american[3]), _MONTHS.index(american[1].lower()) + 1, int(american[2]))]
+    elif british:
+        readings = [(int(british[3]), _MONTHS.index(british[2].lower()) + 1, int(british[1]))]
+    elif slashed:
+        first, second, year = (int(part) for part in slashed.groups())
+        readings = [(year, first, second), (year, second, first)]
+    else:
+        return [dating.day(spelled)]
+    days = [day for reading in readings if (day := _day(*reading)) is not None]
+    if not days:
+        raise Unreadable("no date")
+    return days
+
+
+def _day(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None

@@ -1,0 +1,174 @@
+"""The deterministic reader of lane 3: one candidate a page, its claims from markup, from the text and from headers.
+
+Ranked: JSON-LD of the page's own article, meta tags, <time> elements, notes of updates in the text, Last-Modified,
+Date. The rank decides which publication is shown, never the availability, for which the latest claim counts.
+Pure; the default reader of web_pages.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from assets.external.web._claims import Candidate, Claim
+from resources.http.capture import Capture
+
+HTML = ("text/html", "application/xhtml+xml")
+ARTICLES = frozenset({"article", "newsarticle", "blogposting", "report", "webpage", "reportagenewsarticle"})
+JSON_LD = {"datePublished": "published", "dateCreated": "published", "dateModified": "modified"}
+PUBLISHED_TAGS = (
+    "article:published_time",
+    "og:published_time",
+    "datepublished",
+    "date",
+    "pubdate",
+    "publish-date",
+    "dc.date",
+    "dc.date.issued",
+    "dcterms.created",
+    "dcterms.issued",
+    "parsely-pub-date",
+    "sailthru.date",
+)
+MODIFIED_TAGS = (
+    "article:modified_time",
+    "og:updated_time",
+    "datemodified",
+    "last-modified",
+    "dc.date.modified",
+    "dcterms.modified",
+)
+_META = re.compile(r"<meta\b[^>]*>", re.IGNORECASE)
+_TIME = re.compile(r"<time\b[^>]*>", re.IGNORECASE)
+_DAY = r"(\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{4}|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}|\d{1,2} [A-Z][a-z]{2,8}\.? \d{4})"
+_NOTE = re.compile(rf"^(?:last )?(?:updated|modified|revised|corrected)(?: on)?:? {_DAY}", re.IGNORECASE | re.MULTILINE)
+
+
+def read(capture: Capture, url: str) -> Sequence[Candidate]:
+    """The page as one candidate; none for what is no HTML."""
+    if not capture.headers.get("content-type", HTML[0]).lower().startswith(HTML):
+        return ()
+    page = capture.text()
+    tree = LexborHTMLParser(page)
+    claims = [*_json_ld(tree, page, url), *_tags(tree, page), *_times(tree, page)]
+    heading = tree.css_first("title") or tree.css_first("h1")
+    title = _squeezed(heading.text()) if heading else None
+    text = _shown(tree)
+    claims += [*_notes(text), *_headers(capture)]
+    return (Candidate(url, title or None, text or None, tuple(claims)),)
+
+
+def _json_ld(tree: LexborHTMLParser, page: str, url: str) -> Iterator[Claim]:
+    for script in tree.css('script[type="application/ld+json"]'):
+        try:
+            body = json.loads(script.text(deep=True))
+        except (ValueError, RecursionError):
+            continue
+        for node in _own_articles(body, url):
+            for name, kind in JSON_LD.items():
+                if isinstance(node.get(name), str) and node[name].strip():
+                    yield _claim(kind, node[name], _member(page, name, node[name]), f"json-ld {name}")
+
+
+def _own_articles(body: Any, url: str) -> Iterator[dict[str, Any]]:
+    """The top-level articles that are this page, not those it links to."""
+    listed = body if isinstance(body, list) else [body]
+    listed = [one for node in listed if isinstance(node, dict) for one in _graph(node)]
+    for node in listed:
+        if not isinstance(node, dict):
+            continue
+        types = node.get("@type")
+        named = {str(one).lower() for one in (types if isinstance(types, list) else [types])}
+        if named & ARTICLES and _is_of(node, url):
+            yield node
+
+
+def _graph(node: dict[str, Any]) -> list[Any]:
+    inner = node.get("@graph")
+    return inner if isinstance(inner, list) else [node]
+
+
+def _is_of(node: dict[str, Any], url: str) -> bool:
+    """Whether the addresses an article states, if any, are the page's."""
+    main = node.get("mainEntityOfPage")
+    stated = [node.get("url"), node.get("@id"), main.get("@id") if isinstance(main, dict) else main]
+    paths = {_path(one) for one in stated if isinstance(one, str) and one.startswith("http")}
+    return not paths or _path(url) in paths
+
+
+def _path(url: str) -> str:
+    try:
+        return urlsplit(url).path.rstrip("/")
+    except ValueError:
+        return ""
+
+
+def _tags(tree: LexborHTMLParser, page: str) -> Iterator[Claim]:
+    """Meta tags in the order of their rank."""
+    tags = [(_name(node), (node.attributes.get("content") or "").strip()) for node in tree.css("meta")]
+    raw = _META.findall(page)
+    for ranked, kind in ((PUBLISHED_TAGS, "published"), (MODIFIED_TAGS, "modified")):
+        for wanted in ranked:
+            for name, content in tags:
+                if name == wanted and content:
+                    yield _claim(kind, content, _tag(raw, wanted, content), f"meta {wanted}")
+
+
+def _name(node: LexborNode) -> str:
+    found = node.attributes
+    return (found.get("property") or found.get("name") or found.get("itemprop") or "").strip().lower()
+
+
+def _times(tree: LexborHTMLParser, page: str) -> Iterator[Claim]:
+    raw = _TIME.findall(page)
+    for node in tree.css("time[datetime]"):
+        about, stated = (node.attributes.get("itemprop") or "").lower(), (node.attributes.get("datetime") or "").strip()
+        kind = "modified" if about == "datemodified" else "published"
+        if stated and (about in {"datepublished", "datemodified"} or "pubdate" in node.attributes):
+            yield _claim(kind, stated, _tag(raw, "datetime", stated), f"time {about or 'pubdate'}")
+
+
+def _notes(text: str) -> Iterator[Claim]:
+    for found in _NOTE.finditer(text):
+        yield Claim("modified", found[1], found[0], "shown", "note of an update")
+
+
+def _headers(capture: Capture) -> Iterator[Claim]:
+    kinds: tuple[tuple[str, Literal["modified", "served"]], ...] = (("last-modified", "modified"), ("date", "served"))
+    for name, kind in kinds:
+        value = capture.headers.get(name, "")
+        if value.strip():
+            yield Claim(kind, value, f"{name}: {value}", "header", f"http {name}")
+
+
+def _claim(kind: str, stated: str, quote: str, method: str) -> Claim:
+    return Claim("modified" if kind == "modified" else "published", stated, quote, "body", method)
+
+
+def _member(page: str, name: str, value: str) -> str:
+    """The JSON member as it stands in the page, "" when it is spelled with escapes: then it is not proven."""
+    found = re.search(rf'"{re.escape(name)}"\s*:\s*"{re.escape(value)}"', page)
+    return found[0] if found else ""
+
+
+def _tag(raw: Sequence[str], name: str, content: str) -> str:
+    """The tag as it stands in the page, "" when it is spelled otherwise."""
+    return next((tag for tag in raw if name in tag.lower() and content in tag), "")
+
+
+def _shown(tree: LexborHTMLParser) -> str:
+    """The visible text, a line a block."""
+    body = tree.body
+    if body is None:
+        return ""
+    for node in body.css("script, style, noscript, template"):
+        node.decompose()
+    lines = (_squeezed(line) for line in body.text(separator="\n").splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,127 @@
+"""Dataset `web_pages`: pages of the allowed sources, dated by the claims that `_claims` proves.
+
+Only https addresses of listed hosts are asked for. `feed` takes another reader, such as one with a model's proposals.
+Pure functions but `collect`.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import parse_qsl, urldefrag, urlsplit
+
+from assets.external import fields
+from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.items import named
+from assets.external.web import _claims as claims
+from assets.external.web._markup import read
+from assets.external.web._sources import ALLOWED, source_of
+from assets.extraction import Place, Record, RunFacts, dated
+from pitlake import clock
+from pitlake.datasets import _answers as answers
+from pitlake.datasets import web_pages as contract
+from pitlake.datasets.web_pages import DATASET
+from pitlake.errors import BadInput
+from resources.http.capture import Capture, Request
+from resources.http.providers.web import PROVIDER
+
+
+def units(scope: Scope) -> Sequence[Unit]:
+    """One unit an address of `queries`. Raises BadInput for none, and for one that is not on the allow-list."""
+    if not scope.queries:
+        raise BadInput("queries", "no address is named", "name pages such as https://www.sec.gov/newsroom")
+    for url in scope.queries:
+        if source_of(url) is None:
+            raise BadInput("queries", f"{url} is not on the allow-list", f"allowed are https pages of {_hosts()}")
+    return [Unit(url, scope) for url in dict.fromkeys(urldefrag(url).url for url in scope.queries)]
+
+
+def _hosts() -> str:
+    return ", ".join(ALLOWED)
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """The page."""
+    parts = urlsplit(unit.name)
+    query: dict[str, list[str]] = {}
+    for name, value in parse_qsl(parts.query, keep_blank_values=True):
+        query.setdefault(name, []).append(value)
+    yield fetch(Request(parts.path, query, host=(parts.hostname or "").lower()))
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """When the latest proven claim says; a page that was only seen to be there, when it was fetched."""
+    candidate: claims.Candidate = record["candidate"]
+    evidence = named(run, record, candidate.url)
+    if record["repeat"]:
+        return Place(evidence, reason=answers.REPEATED.reason)
+    if record["source"] is None:
+        return Place(evidence, reason=contract.NOT_ALLOWED.reason)
+    dating: claims.Dating | None = record["dating"]
+    if dating is None:
+        return Place(evidence, reason=contract.NO_CLAIM.reason)
+    if not claims.plausible(dating.proven, record["fetched_at"]):
+        return Place(evidence, reason=contract.IMPLAUSIBLE.reason)
+    place = dated(evidence, dating.available_at)
+    if candidate.title is None and candidate.text is None:
+        return Place(evidence, place.available_at, place.day, contract.NO_TEXT.reason)
+    return place
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of a page."""
+    candidate: claims.Candidate = record["candidate"]
+    dating: claims.Dating = record["dating"]
+    served = dating.claim.kind == "served"
+    return {
+        "url": candidate.url,
+        "host": fields.host(candidate.url),
+        "title": candidate.title,
+        "text": candidate.text,
+        "published": dating.published,
+        "dated_at": dating.dated_at,
+        "claim_method": dating.claim.method,
+        "claim_quote": "date" if served else dating.claim.quote,  # a download's own time is no content
+        "claims": json.dumps([_told(one) for one in dating.proven], ensure_ascii=False, separators=(",", ":")),
+    }
+
+
+def _told(proven: claims.Proven) -> dict[str, str]:
+    told = {"kind": proven.claim.kind, "method": proven.claim.method}
+    if proven.claim.kind == "served":
+        return told
+    return {**told, "stated": proven.claim.stated, "instant": clock.iso(proven.instant)}
+
+
+def feed(reader: claims.Reader = read) -> Feed:
+    """The feed with a reader: the deterministic one unless another is handed in."""
+
+    def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+        """A record per candidate, judged here and nowhere else."""
+        had: set[str] = set()
+        for capture in captures:
+            for candidate in reader(capture, unit.name):
+                source = source_of(candidate.url)
+                yield (
+                    {
+                        "candidate": candidate,
+                        "source": source,
+                        "dating": claims.decide(candidate, capture, source) if source else None,
+                        "fetched_at": capture.fetched_at,
+                        "repeat": candidate.url in had,
+                    },
+                    capture,
+                )
+                had.add(candidate.url)
+
+    return Feed(
+        dataset=DATASET,
+        provider=PROVIDER,
+        units=units,
+        collect=collect,
+        records=records,
+        locate=locate,
+        values=values,
+    )
+
+
+FEED = feed()

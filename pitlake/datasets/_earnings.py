@@ -1,0 +1,31 @@
+"""Columns and gaps that the datasets of earnings calls share. No dataset lives here."""
+
+from pitlake.contract import Column, GapRule
+from pitlake.datasets import _answers as answers
+from pitlake.datasets import _shared as shared
+
+CALL = (
+    Column(name="exchange", type="string", required=True, meaning="Exchange, such as NASDAQ."),
+    Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
+    Column(name="fiscal_year", type="int", required=True, meaning="Fiscal year the call is about, the company's own."),
+    Column(name="fiscal_quarter", type="int", required=True, meaning="Fiscal quarter the call is about, 1 to 4."),
+)
+KEY = ("exchange", "ticker", "fiscal_year", "fiscal_quarter")
+START = Column(name="call_start", type="instant", meaning="When the call starts or started; its availability never.")
+
+NO_START = GapRule(
+    type="unverifiable",
+    reason="no call start",
+    when="neither the answer nor the company's list of calls says when the call began",
+)
+RULES = (
+    answers.REPEATED,
+    answers.OTHER_SHAPE,
+    shared.FUTURE,
+    *shared.unreadable("exchange", "ticker", "fiscal_year", "fiscal_quarter", "call_start"),
+)
+PUBLISHED = (
+    "The provider's publication time if it gives one, otherwise the call's start (the later, where two are given) "
+    "and 24 hours; another lag can be set. A call without a start is a gap."
+)
+FETCHED = "When it was fetched: the list is as of the download and moves without a trace."

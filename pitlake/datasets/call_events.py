@@ -1,0 +1,24 @@
+"""Contract of dataset `call_events`."""
+
+from pitlake.contract import Column, Dataset
+from pitlake.datasets import _earnings as earnings
+
+DATASET = Dataset(
+    name="call_events",
+    title="Earnings calls of a company",
+    summary="The calls earningscall.biz lists for a company, past and to come.",
+    availability=earnings.FETCHED,
+    columns=(
+        *earnings.CALL,
+        earnings.START,
+        Column(name="stated_start", type="string", meaning="The start as stated, with the company's own offset."),
+        Column(name="company_name", type="string", meaning="Name of the company."),
+    ),
+    key=earnings.KEY,
+    entity="ticker",
+    source_tag="provider_metadata",
+    gap_rules=earnings.RULES,
+    group="external",
+    lane=2,
+    partitioned=False,
+)

@@ -1,0 +1,27 @@
+"""Contract of dataset `call_slides`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _earnings as earnings
+
+NOT_A_PDF = GapRule(type="upstream_error", reason="no PDF", when="the answer is no PDF")
+
+DATASET = Dataset(
+    name="call_slides",
+    title="Slides of earnings calls",
+    summary="Slide decks from earningscall.biz: what they are and the hash under which the capture keeps the PDF.",
+    availability=earnings.PUBLISHED,
+    columns=(
+        *earnings.CALL,
+        earnings.START,
+        Column(name="file_modified", type="instant", meaning="When the provider last wrote the file, by its header."),
+        Column(name="sha256", type="string", required=True, meaning="Hash of the PDF, by which the capture keeps it."),
+        Column(name="size", type="int", required=True, unit="bytes", meaning="Size of the PDF."),
+    ),
+    key=earnings.KEY,
+    entity="ticker",
+    source_tag="provider_metadata",
+    gap_rules=(earnings.NO_START, NOT_A_PDF, *earnings.RULES),
+    group="external",
+    lane=2,
+    partitioned=False,
+)

@@ -1,0 +1,36 @@
+"""Contract of dataset `call_transcripts`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _earnings as earnings
+from pitlake.datasets import _shared as shared
+
+NO_TEXT = GapRule(type="no_data", reason="no text", when="the transcript holds no spoken word")
+
+DATASET = Dataset(
+    name="call_transcripts",
+    title="Transcripts of earnings calls",
+    summary="Transcripts from earningscall.biz, one row a call. A text that changes is a revision when observed.",
+    availability=earnings.PUBLISHED,
+    columns=(
+        *earnings.CALL,
+        earnings.START,
+        Column(name="stated_start", type="string", meaning="The start as stated, with the company's own offset."),
+        Column(name="listed_start", type="instant", meaning="The start in the company's list of calls, if there."),
+        Column(name="published", type="instant", meaning="When the provider says it published the transcript."),
+        Column(name="file_modified", type="instant", meaning="When the provider last wrote the file, by its header."),
+        Column(name="text", type="string", required=True, meaning="The spoken text, a paragraph a speaker's turn."),
+        Column(
+            name="turns",
+            type="json",
+            meaning="Turns in order: speaker code, name and title where known, text.",
+        ),
+        Column(name="turn_count", type="int", required=True, meaning="How many turns; 0 where none are told apart."),
+    ),
+    key=earnings.KEY,
+    entity="ticker",
+    source_tag="provider_metadata",
+    gap_rules=(earnings.NO_START, NO_TEXT, *earnings.RULES, *shared.unreadable("turns")),
+    group="external",
+    lane=2,
+    partitioned=False,
+)

@@ -1,0 +1,62 @@
+"""Contract of dataset `macro_observations`."""
+
+from datetime import date
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _answers as answers
+from pitlake.datasets import _shared as shared
+
+NO_VINTAGE = GapRule(type="unverifiable", reason="vintage date is missing", when="realtime_start is no day")
+CLIPPED = GapRule(
+    type="unverifiable",
+    reason="vintage is clipped by the request",
+    when="realtime_start is where the question began: the value may be older",
+)
+
+DATASET = Dataset(
+    name="macro_observations",
+    title="Macroeconomic observations",
+    summary=(
+        "Values of FRED series as ALFRED archived them: every vintage of every observation is a revision. A value that "
+        "a vintage withdrew is kept as null with `withdrawn`."
+    ),
+    availability=(
+        "The clock time of the release (GDP, consumer prices and payrolls: 08:30 New York) where the release's "
+        "calendar names the vintage's day, otherwise the END of that day in New York."
+    ),
+    columns=(
+        Column(name="series_id", type="string", required=True, meaning="Id of the series at FRED, such as GDP."),
+        Column(
+            name="observation_date",
+            type="date",
+            required=True,
+            meaning="First day of the period that was observed; never its availability.",
+        ),
+        Column(name="vintage_date", type="date", required=True, meaning="Day on which this value was published."),
+        Column(
+            name="value", type="float", unit="the series' own at that vintage", meaning="The value; null if withdrawn."
+        ),
+        Column(name="value_text", type="string", meaning="The value's digits as published; null if withdrawn."),
+        Column(
+            name="withdrawn",
+            type="bool",
+            required=True,
+            meaning="Whether this vintage states no value, be it withdrawn or not measured.",
+        ),
+    ),
+    key=("series_id", "observation_date"),
+    identity=("series_id", "observation_date", "vintage_date"),
+    tiebreak=("vintage_date",),
+    entity="series_id",
+    source_tag="provider_metadata",
+    gap_rules=(
+        NO_VINTAGE,
+        CLIPPED,
+        answers.OTHER_SHAPE,
+        shared.FUTURE,
+        *shared.unreadable("observation_date", "value"),
+    ),
+    group="external",
+    partitioned=False,
+    first_day=date(1776, 7, 4),
+)

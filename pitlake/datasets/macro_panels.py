@@ -1,0 +1,40 @@
+"""Contract of dataset `macro_panels`."""
+
+from datetime import date
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _answers as answers
+from pitlake.datasets import _shared as shared
+
+NO_NAME = GapRule(type="unverifiable", reason="file names no vintage", when="no year and month are in the file's name")
+
+DATASET = Dataset(
+    name="macro_panels",
+    title="Macroeconomic panel",
+    summary="The FRED-MD monthly panel, one row a month and series; each file is one vintage of all of it.",
+    availability=(
+        "The file's Last-Modified, which dates its present content, otherwise when it was fetched. The month in its "
+        "name proves nothing."
+    ),
+    columns=(
+        Column(name="series", type="string", required=True, meaning="Name of the series in the panel."),
+        Column(name="observation_date", type="date", required=True, meaning="First day of the month observed."),
+        Column(name="vintage", type="string", required=True, meaning="Month in the file's name, YYYY-MM."),
+        Column(name="value", type="float", required=True, unit="the series' own", meaning="The value, untransformed."),
+        Column(name="transformation", type="int", meaning="The panel's code, 1 to 7, of how to make it stationary."),
+    ),
+    key=("series", "observation_date"),
+    identity=("series", "observation_date", "vintage"),
+    tiebreak=("vintage",),
+    entity="series",
+    source_tag="provider_metadata",
+    gap_rules=(
+        NO_NAME,
+        answers.OTHER_SHAPE,
+        shared.FUTURE,
+        *shared.unreadable("observation_date", "value"),
+    ),
+    group="external",
+    partitioned=False,
+    first_day=date(1959, 1, 1),
+)

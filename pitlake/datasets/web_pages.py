@@ -1,0 +1,63 @@
+"""Contract of dataset `web_pages`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _answers as answers
+from pitlake.datasets import _shared as shared
+
+NOT_ALLOWED = GapRule(
+    type="unverifiable", reason="source is not on the allow-list", when="the page's host may not date its own pages"
+)
+NO_CLAIM = GapRule(
+    type="unverifiable", reason="nothing dates the page", when="no claim of the page or its headers could be proven"
+)
+IMPLAUSIBLE = GapRule(
+    type="unverifiable",
+    reason="claims of publication are implausible",
+    when="the page claims to be younger than its own download, or older than the web",
+)
+NO_TEXT = GapRule(type="no_data", reason="no text", when="the page shows neither title nor text")
+
+DATASET = Dataset(
+    name="web_pages",
+    title="Web pages",
+    summary="Pages of an explicit list of sources, dated by what they say of themselves; one row a text revision.",
+    availability=(
+        "The latest of all proven claims of the page: publication, updates it tells of, and Last-Modified. A day "
+        "without a time counts as its END in New York, a time without an offset in its later reading."
+    ),
+    columns=(
+        Column(name="url", type="string", required=True, meaning="Address of the page."),
+        Column(name="host", type="string", required=True, meaning="Host in the address, lower case, without www."),
+        Column(name="title", type="string", meaning="Title of the page."),
+        Column(name="text", type="string", meaning="Visible text, a line a block, scripts and styles left out."),
+        Column(name="published", type="instant", meaning="The claimed publication, read as late as it can be meant."),
+        Column(
+            name="dated_at",
+            type="instant",
+            meaning="The latest claim, which dates this text; null where the page was only seen to be there.",
+        ),
+        Column(
+            name="claim_method", type="string", required=True, meaning="How the claim that dates the row was found."
+        ),
+        Column(
+            name="claim_quote", type="string", required=True, meaning="The words of the answer that make that claim."
+        ),
+        Column(name="claims", type="json", required=True, meaning="Every proven claim: kind, method, stated, instant."),
+    ),
+    key=("url",),
+    identity=("url", "dated_at"),
+    entity="host",
+    source_tag="provider_metadata",
+    gap_rules=(
+        NOT_ALLOWED,
+        NO_CLAIM,
+        IMPLAUSIBLE,
+        NO_TEXT,
+        answers.REPEATED,
+        answers.OTHER_SHAPE,
+        shared.FUTURE,
+    ),
+    group="external",
+    lane=3,
+    partitioned=False,
+)

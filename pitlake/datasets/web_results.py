@@ -1,0 +1,51 @@
+"""Contract of dataset `web_results`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _answers as answers
+from pitlake.datasets import _shared as shared
+
+UNDATED = GapRule(type="unverifiable", reason="no publication date", when="the result's date is null or blank")
+BAD_DATE = GapRule(type="unverifiable", reason="date is unreadable", when="date or last_updated is text but no day")
+NO_URL = GapRule(type="unverifiable", reason="no address", when="the result has no url, so nothing tells it apart")
+LOCATOR = GapRule(
+    type="unverifiable",
+    reason="locator only",
+    when="the search was in SEC mode: the filing itself says when it was accepted",
+)
+
+DATASET = Dataset(
+    name="web_results",
+    title="Web search results",
+    summary="Pages that Perplexity's search found, alone or behind its chat answers, one row an address.",
+    availability=(
+        "The END, in New York, of the later of `published_on` and `updated_on`: the provider gives days without a "
+        "time, and a text read today is proven public only at its last update. Undated results are gaps."
+    ),
+    columns=(
+        Column(name="url", type="string", required=True, meaning="Address of the page."),
+        Column(name="host", type="string", meaning="Host in the address, lower case, without www."),
+        Column(name="title", type="string", meaning="Title of the page."),
+        Column(name="snippet", type="string", meaning="Passage the search showed; it depends on the question."),
+        Column(name="published_on", type="date", required=True, meaning="Day of publication the provider claims."),
+        Column(name="updated_on", type="date", meaning="Day of the last update the provider claims."),
+        Column(name="operation", type="string", required=True, meaning="search, ask, reason or research."),
+        Column(name="query", type="string", required=True, meaning="The question that found the page."),
+    ),
+    key=("url",),
+    identity=("url", "published_on", "updated_on"),
+    entity="host",
+    source_tag="provider_metadata",
+    gap_rules=(
+        UNDATED,
+        BAD_DATE,
+        NO_URL,
+        LOCATOR,
+        answers.REPEATED,
+        answers.OTHER_SHAPE,
+        shared.FUTURE,
+        *shared.unreadable("title", "snippet"),
+    ),
+    group="external",
+    lane=3,
+    partitioned=False,
+)

@@ -1,0 +1,37 @@
+"""FRED and ALFRED, the archive of its vintages. Refusals are JSON with an `error_message` and HTTP 400."""
+
+from pitlake.errors import Unparsable
+from resources.http.capture import Capture
+from resources.http.provider import Provider, Verdict, judge_json, refused
+
+BAD_REQUEST = 400
+NO_SERIES = "the series does not exist"
+KEY_REFUSED = "the key was refused"
+
+
+def judge(capture: Capture) -> Verdict:
+    """A series that does not exist is no data; a key that is refused is said to be; the rest goes by the status."""
+    if capture.status != BAD_REQUEST:
+        return judge_json(capture)
+    message = _message(capture).lower()
+    if "does not exist" in message:
+        return refused("no_data", NO_SERIES)
+    return refused("upstream_error", KEY_REFUSED if "api_key" in message else "HTTP 400")
+
+
+def _message(capture: Capture) -> str:
+    try:
+        body = capture.json()
+    except Unparsable:
+        return ""
+    return str(body.get("error_message", "")) if isinstance(body, dict) else ""
+
+
+PROVIDER = Provider(
+    name="alfred",
+    base_url="https://api.stlouisfed.org/fred",
+    rate=(100, 60.0),
+    secrets={"api_key": ("FRED_API_KEY", "ALFRED_API_KEY")},
+    judge=judge,
+    timeout=(10.0, 60.0),
+)

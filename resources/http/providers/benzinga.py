@@ -1,0 +1,32 @@
+"""Benzinga's news over REST. A page beyond its window of 10,000 items answers HTTP 400."""
+
+from resources.http.capture import Capture
+from resources.http.provider import Provider, Verdict, judge_json, refused, retry
+
+BAD_REQUEST = 400
+BAD_KEY = frozenset({401, 403})
+BEYOND = "page beyond the provider's window"
+KEY_REFUSED = "the key was refused"
+
+
+def judge(capture: Capture) -> Verdict:
+    """By the status, a refused page by its number; a success must be a list of items."""
+    if capture.status == BAD_REQUEST:
+        deep = dict(capture.params).get("page", "0") != "0"
+        return refused("upstream_error", BEYOND if deep else "HTTP 400")
+    if capture.status in BAD_KEY:
+        return refused("upstream_error", KEY_REFUSED)
+    verdict = judge_json(capture)
+    if verdict.outcome == "ok" and not isinstance(capture.json(), list):
+        return retry("the answer is no list of items")
+    return verdict
+
+
+PROVIDER = Provider(
+    name="benzinga",
+    base_url="https://api.benzinga.com/api/v2",
+    rate=(10, 1.0),
+    secrets={"token": ("BENZINGANEWS_API_KEY", "BENZINGA_API_KEY")},
+    headers={"Accept": "application/json"},
+    judge=judge,
+)

@@ -1,0 +1,23 @@
+"""FRED-MD: the monthly panel of macroeconomic series, one CSV file a vintage. No key."""
+
+from resources.http.capture import Capture
+from resources.http.provider import Provider, Verdict, judge_status, retry
+
+HEADER = b"sasdate,"
+
+
+def judge(capture: Capture) -> Verdict:
+    """By the status, and a success must begin as the panel does: a page of HTML is asked for again."""
+    verdict = judge_status(capture)
+    if verdict.outcome == "ok" and not capture.body.lstrip(b"\xef\xbb\xbf").startswith(HEADER):
+        return retry("the answer is no panel")
+    return verdict
+
+
+PROVIDER = Provider(
+    name="fred_md",
+    base_url="https://www.stlouisfed.org/-/media/project/frbstl/stlouisfed/research/fred-md/monthly",
+    rate=(1, 1.0),
+    judge=judge,
+    timeout=(10.0, 60.0),
+)

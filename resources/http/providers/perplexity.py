@@ -1,0 +1,28 @@
+"""Perplexity: web search and chat answers. A refused key answers with an HTML page."""
+
+from resources.http.capture import Capture
+from resources.http.provider import Provider, Verdict, judge_json, refused
+
+BAD_KEY, BAD_QUESTION = 401, frozenset({400, 422})
+KEY_REFUSED = "the key was refused"
+QUESTION_REFUSED = "the question was refused"
+
+
+def judge(capture: Capture) -> Verdict:
+    """By the status; a success must be JSON."""
+    if capture.status == BAD_KEY:
+        return refused("upstream_error", KEY_REFUSED)
+    if capture.status in BAD_QUESTION:
+        return refused("upstream_error", QUESTION_REFUSED)
+    return judge_json(capture)
+
+
+PROVIDER = Provider(
+    name="perplexity",
+    base_url="https://api.perplexity.ai",
+    rate=(50, 60.0),
+    secrets={"Authorization": ("PERPLEXITY_API_KEY",)},
+    place="bearer",
+    judge=judge,
+    timeout=(10.0, 120.0),
+)

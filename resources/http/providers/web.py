@@ -1,0 +1,23 @@
+"""The web: pages of the hosts that lane 3 may read, each host by its name. No key; what a page means is lane 3's."""
+
+from resources.http.provider import Provider, judge_status
+
+HOSTS = (
+    "www.bea.gov",
+    "www.bls.gov",
+    "www.businesswire.com",
+    "www.federalreserve.gov",
+    "www.globenewswire.com",
+    "www.prnewswire.com",
+    "www.sec.gov",
+)
+
+PROVIDER = Provider(
+    name="web",
+    base_url="https://www.sec.gov",
+    hosts={host: f"https://{host}" for host in HOSTS},
+    rate=(1, 1.0),
+    contact=("PITLAKE_CONTACT", "SEC_EDGAR_USER_AGENT"),
+    headers={"Accept": "text/html"},
+    judge=judge_status,
+)
