@@ -15,14 +15,12 @@ from assets.extraction import Gap, Releases, Row, RunFacts
 from assets.reading import collector_paused
 from assets.runs import RunReport, concluded
 from pitlake import clock
+from pitlake.datasets._external import EMPTY, UNPARSABLE
 from pitlake.errors import AnswerRefused, Unparsable
 from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
 from resources.http.capture import Capture
 from resources.http.client import HttpClient
-
-EMPTY = "the answer is valid and empty"
-UNPARSABLE = "the answer is unreadable"
 
 Outcome = tuple[Row | Gap, date | None]
 
@@ -75,6 +73,8 @@ def collected(feed: Feed, unit: Unit, fetch: Fetch) -> tuple[list[Capture], Answ
             captures.append(capture)  # noqa: PERF402 - what came before a refusal is kept
     except AnswerRefused as refusal:
         return captures, refusal
+    except Unparsable as problem:
+        return captures, AnswerRefused(UNPARSABLE.type, UNPARSABLE.reason, problem.evidence)
     return captures, None
 
 
@@ -95,9 +95,9 @@ def outcomes(
                 yield feed.outcome(one, place, known), place.day
     except Unparsable as problem:
         count += 1
-        yield Gap("upstream_error", UNPARSABLE, problem.evidence, None, None), None
+        yield Gap(UNPARSABLE.type, UNPARSABLE.reason, problem.evidence, None, None), None
     if refusal is not None:
         yield Gap(refusal.gap_type, refusal.reason, refusal.evidence, None, None), None
     elif not count:
         evidence = captures[-1].evidence if captures else f"{feed.provider.name}:{unit.name}"
-        yield Gap("no_data", EMPTY, evidence, None, None), None
+        yield Gap(EMPTY.type, EMPTY.reason, evidence, None, None), None

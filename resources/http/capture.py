@@ -99,7 +99,13 @@ class Capture:
             return self.body.decode("utf-8-sig", errors="replace")
 
     def json(self) -> Any:
-        """The body as JSON. Raises Unparsable when it is none, which truncated answers and HTML pages are."""
+        """The body as JSON, read once: callers leave it as it is. Raises Unparsable when it is none, which truncated
+        answers and HTML pages are.
+        """
+        return self._json
+
+    @cached_property
+    def _json(self) -> Any:
         try:
             return json.loads(self.body.decode("utf-8-sig"))
         except (ValueError, RecursionError):

@@ -4,12 +4,12 @@ Every answer is captured before it is judged, refusals included; refusals are ne
 lives in `capture`, who the provider is in `provider`. Called by assets/external with a feed's requests.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Literal, NamedTuple, Self
 from urllib.request import getproxies
 
@@ -140,12 +140,20 @@ class HttpClient:
         url = self.provider.url(request)
         try:
             answer = self._send(request, url)
-            body = answer.content
         except requests.RequestException as problem:
             # Its text may hold the whole URL, secrets included: only its kind is told.
             reason = f"no answer: {_kind(problem)}"
             raise _AskAgain(AnswerRefused("upstream_error", reason, located(url, request.query)), 0.0) from None
-        capture = self.store.put(self._capture(request, url, answer, body))
+        capture = self.store.put(
+            captured(
+                self.provider,
+                request,
+                answer.content,
+                status=answer.status_code,
+                headers=answer.headers,
+                spellings=self._spellings,
+            )
+        )
         verdict = self.provider.judge(capture)
         if verdict == OK:
             return capture
@@ -182,27 +190,41 @@ class HttpClient:
             self._masks = masked_wire(self._spellings)
         return line
 
-    def _capture(self, request: Request, url: str, answer: requests.Response, content: bytes) -> Capture:
-        body, found = redact(content, self._spellings)
-        headers = {}
-        for name in self.provider.keep:
-            if name in answer.headers:
-                value, count = redact(answer.headers[name].encode("latin-1", "replace"), self._spellings)
-                headers[name], found = value.decode("latin-1"), found + count
-        return Capture(
-            source=self.provider.name,
-            method=request.method.upper(),
-            url=url,
-            params=request.query,
-            payload=request.json,
-            status=answer.status_code,
-            headers=headers,
-            body=body,
-            fetched_at=_fetched_at(headers.get("date")),
-            sha256=sha256(body).hexdigest(),
-            request_key=request.key(self.provider.name),
-            redacted=found,
-        )
+
+def captured(
+    provider: Provider,
+    request: Request,
+    content: bytes,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] = MappingProxyType({}),
+    fetched_at: datetime | None = None,
+    spellings: Mapping[bytes, str] = MappingProxyType({}),
+) -> Capture:
+    """An answer as it is kept: what is no secret of the request, the headers worth keeping, secrets taken out.
+
+    fetched_at: now by default, by our clock and the provider's Date.
+    """
+    body, found = redact(content, spellings)
+    kept = {}
+    for name in provider.keep:
+        if name in headers:
+            value, count = redact(headers[name].encode("latin-1", "replace"), spellings)
+            kept[name], found = value.decode("latin-1"), found + count
+    return Capture(
+        source=provider.name,
+        method=request.method.upper(),
+        url=provider.url(request),
+        params=request.query,
+        payload=request.json,
+        status=status,
+        headers=kept,
+        body=body,
+        fetched_at=fetched_at or _fetched_at(kept.get("date")),
+        sha256=sha256(body).hexdigest(),
+        request_key=request.key(provider.name),
+        redacted=found,
+    )
 
 
 def _fetched_at(stated: str | None) -> datetime:

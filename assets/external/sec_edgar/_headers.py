@@ -1,0 +1,84 @@
+"""SGML headers of filings: the acceptance on the New York clock, which is the truth where EDGAR's JSON is ambiguous.
+
+Pure but for `fetched`, which asks through the function it is handed. Called by the modules beside it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from assets.external import dating
+from assets.external.feed import Fetch
+from assets.external.sec_edgar import _names
+from pitlake.errors import AnswerRefused, Unparsable, Unreadable
+from resources.http.capture import Capture
+
+SUFFIX = ".hdr.sgml"
+_ACCEPTANCE = re.compile(r"^<ACCEPTANCE-DATETIME>\s*(\S*)", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*([A-Z][A-Z0-9 ]*):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a header says. `acceptance` is as it stands, fourteen digits of the New York clock."""
+
+    accession_no: str
+    acceptance: str
+    form_type: str | None
+    filing_date: date | None
+    report_date: date | None
+    ciks: tuple[str, ...]
+    items: tuple[str, ...]
+
+
+def parsed(text: str) -> Header:
+    """A header. Raises Unreadable when it names no filing or no acceptance."""
+    lines: dict[str, list[str]] = {}
+    for name, value in _LINE.findall(text):
+        lines.setdefault(name, []).append(value)
+    acceptance = _ACCEPTANCE.search(text)
+    if acceptance is None:
+        raise Unreadable("no acceptance")
+    dating.edgar_header(acceptance[1])
+    return Header(
+        accession_no=_names.accession(_first(lines, "ACCESSION NUMBER")),
+        acceptance=acceptance[1],
+        form_type=_first(lines, "CONFORMED SUBMISSION TYPE"),
+        filing_date=_names.optional_day(_first(lines, "FILED AS OF DATE")),
+        report_date=_names.optional_day(_first(lines, "CONFORMED PERIOD OF REPORT")),
+        ciks=tuple(dict.fromkeys(map(_names.cik, lines.get("CENTRAL INDEX KEY", ())))),
+        items=tuple(lines.get("ITEM INFORMATION", ())),
+    )
+
+
+def _first(lines: dict[str, list[str]], name: str) -> str | None:
+    return next(iter(lines.get(name, ())), None) or None
+
+
+def fetched(filings: Iterable[tuple[str, str]], fetch: Fetch) -> Iterator[Capture]:
+    """The headers of filings (CIK, accession number). One that is not there is left out: the JSON then dates it."""
+    for cik, accession_no in filings:
+        try:
+            yield fetch(_names.header_request(cik, accession_no))
+        except AnswerRefused as refusal:
+            if refusal.gap_type != "no_data":
+                raise
+
+
+def acceptances(captures: Iterable[Capture]) -> dict[str, tuple[str, Capture]]:
+    """The acceptance of each header among captures, by accession number. Raises Unparsable."""
+    found = {}
+    for capture in captures:
+        if is_header(capture):
+            try:
+                header = parsed(capture.text())
+            except Unreadable:
+                raise Unparsable(capture.evidence, "no SGML header") from None
+            found[header.accession_no] = (header.acceptance, capture)
+    return found
+
+
+def is_header(capture: Capture) -> bool:
+    """Whether a capture is a header."""
+    return capture.url.endswith(SUFFIX)

@@ -1,0 +1,76 @@
+"""EDGAR's index files: which filings there are on a day or in a quarter. They locate, and date nothing.
+
+Form, company and master indexes are read alike, whatever their column widths and date format. Pure; called by
+sec_filings for discovery.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import NamedTuple
+
+from assets.external import dating
+from assets.external.sec_edgar import _names
+from pitlake.errors import Unreadable
+from resources.http.capture import Request
+from resources.http.providers.sec_edgar import WWW
+
+SUFFIX = ".idx"
+MONTHS_A_QUARTER = 3
+_RULE = re.compile(r"-{20,}")
+_FIXED = re.compile(r"(\S.*?)\s+(\d{1,10})\s+(\d{8}|\d{4}-\d{2}-\d{2})\s+(edgar/\S+)", re.ASCII)
+_TWO_COLUMNS = re.compile(r"(\S+(?: \S+)*?)\s{2,}(\S.*)")
+_FILE = re.compile(r"(\d{10}-\d{2}-\d{6})\.txt$", re.ASCII)
+
+
+class Entry(NamedTuple):
+    """One line of an index. `filed` is EDGAR's filing date, which is no availability."""
+
+    form_type: str
+    company: str
+    cik: str
+    filed: date
+    path: str
+    accession_no: str
+
+
+def request(day: date) -> Request:
+    """The form index of a day. Days without filings, and days to come, answer 403."""
+    quarter = (day.month - 1) // MONTHS_A_QUARTER + 1
+    return Request(f"/Archives/edgar/daily-index/{day.year}/QTR{quarter}/form.{day:%Y%m%d}.idx", host=WWW)
+
+
+def entries(text: str) -> Iterator[Entry]:
+    """The lines below the header's rule; none when it is empty. Raises Unreadable for a line that is none."""
+    head, rule, body = text.partition("\n---")
+    if not rule and not _RULE.search(text):
+        raise Unreadable("no index")
+    by_company = head.rstrip().rpartition("\n")[2].lstrip().startswith("Company")
+    for line in body.splitlines()[1:]:
+        if line.strip():
+            yield _piped(line) if line.count("|") >= 4 else _fixed(line, by_company=by_company)
+
+
+def _fixed(line: str, *, by_company: bool) -> Entry:
+    found = _FIXED.fullmatch(line.strip())
+    names = _TWO_COLUMNS.fullmatch(found[1]) if found else None
+    if not found or not names:
+        raise Unreadable("no index line")
+    left, right = names[1], names[2]
+    if by_company:
+        left, _, right = (part.strip() for part in found[1].rpartition("  "))
+    form, company = (right, left) if by_company else (left, right)
+    return _entry(form, company, found[2], found[3], found[4])
+
+
+def _piped(line: str) -> Entry:
+    parts = line.strip().rsplit("|", 3)
+    cik, _, company = parts[0].partition("|")
+    return _entry(parts[1], company, cik, parts[2], parts[3])
+
+
+def _entry(form: str, company: str, cik: str, filed: str, path: str) -> Entry:
+    name = _FILE.search(path)
+    if not name:
+        raise Unreadable("no index line")
+    return Entry(form.strip(), company.strip(), _names.cik(cik), dating.day(filed), path, name[1])

@@ -1,0 +1,113 @@
+"""EDGAR's names of things: CIKs, accession numbers, columns of lists, and the addresses built of them. Pure.
+
+No dataset lives here; called by the modules beside it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date
+from functools import lru_cache
+from typing import Any
+
+from assets.external import dating, fields
+from assets.external.feed import Scope, Unit
+from pitlake.errors import BadInput, Unreadable
+from resources.http.capture import Request
+from resources.http.providers.sec_edgar import WWW
+
+_CIK = re.compile(r"(?:CIK)?0*([1-9]\d{0,9})", re.ASCII | re.IGNORECASE)
+_ACCESSION = re.compile(r"\d{10}-\d{2}-\d{6}", re.ASCII)
+_WIDE = 10
+
+required_day = lru_cache(maxsize=16_384)(dating.day)
+
+
+@lru_cache(maxsize=16_384)
+def optional_day(value: Any) -> date | None:
+    """A day, None when missing or blank. Raises Unreadable."""
+    return required_day(value) if fields.word(value) else None
+
+
+def cik(value: Any) -> str:
+    """A CIK as ten digits, from a number or text, padded or not. Raises Unreadable."""
+    found = None if isinstance(value, bool) else _CIK.fullmatch(str(value).strip())
+    if not found:
+        raise Unreadable("no CIK")
+    return found[1].zfill(_WIDE)
+
+
+def optional_cik(value: Any) -> str | None:
+    """A CIK, None when missing. Raises Unreadable."""
+    return None if value is None else cik(value)
+
+
+def ciks(value: Any) -> list[str]:
+    """The CIKs of a list, sorted. Raises Unreadable."""
+    return sorted({cik(one) for one in fields.objects(value)})
+
+
+@lru_cache(maxsize=16_384)
+def accession(value: Any) -> str:
+    """An accession number with hyphens. Raises Unreadable."""
+    spelled = value.strip() if isinstance(value, str) else ""
+    if not _ACCESSION.fullmatch(spelled):
+        raise Unreadable("no accession number")
+    return spelled
+
+
+def items(value: Any) -> list[str]:
+    """The items of an 8-K, from "2.02,9.01" or a list. Raises Unreadable."""
+    if value is None:
+        return []
+    listed = value.split(",") if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        raise Unreadable("no items")
+    return [one.strip() for one in listed if one.strip()]
+
+
+def flag(value: Any) -> bool | None:
+    """A boolean that EDGAR spells 1 and 0. Raises Unreadable."""
+    if value is None or value == "":
+        return None
+    if value not in (0, 1):
+        raise Unreadable("no boolean")
+    return bool(value)
+
+
+def whole(value: Any) -> int | None:
+    """A whole number, plain or as text; None when missing. Raises Unreadable."""
+    return None if value is None or value == "" else fields.whole(value)
+
+
+def one_a_cik(scope: Scope) -> list[Unit]:
+    """One unit a company. Raises BadInput without CIKs, or for one that is none."""
+    if not scope.ciks:
+        raise BadInput("ciks", "no company is named", "give CIKs, such as 320193")
+    return [Unit(one, scope) for one in known_ciks(scope.ciks)]
+
+
+def known_ciks(given: Iterable[str]) -> list[str]:
+    """CIKs as ten digits, in order and once. Raises BadInput for one that is none."""
+    try:
+        return list(dict.fromkeys(cik(one) for one in given))
+    except Unreadable:
+        raise BadInput("ciks", "one of them is no CIK", "give CIKs as digits, such as 320193") from None
+
+
+def option(options: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
+    """An option of the scope, by default the first choice. Raises BadInput."""
+    chosen = options.get(name) or choices[0]
+    if chosen not in choices:
+        raise BadInput(f"options.{name}", f"there is no {chosen!r}", f"choose one of {', '.join(choices)}")
+    return chosen
+
+
+def header_request(of_cik: str, accession_no: str) -> Request:
+    """The SGML header of a filing."""
+    folder = accession_no.replace("-", "")
+    return Request(f"/Archives/edgar/data/{int(of_cik)}/{folder}/{accession_no}.hdr.sgml", host=WWW)
+
+
+def address(of_cik: str, accession_no: str, document: str | None) -> str:
+    """Where a document of a filing is, or the filing's folder."""
+    return f"https://www.sec.gov/Archives/edgar/data/{int(of_cik)}/{accession_no.replace('-', '')}/{document or ''}"

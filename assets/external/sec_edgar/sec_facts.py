@@ -1,0 +1,123 @@
+"""Dataset `sec_facts`: values of companyfacts or companyconcept, dated by their filing's acceptance. Pure functions.
+
+options: concepts = us-gaap/Assets,dei/EntityCommonStockSharesOutstanding asks for those alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from assets.external import fields
+from assets.external.feed import Feed, Fetch, Unit
+from assets.external.items import TWICE, told_once
+from assets.external.sec_edgar import _names
+from assets.extraction import Place, Record, RunFacts, dated
+from pitlake.datasets import sec_facts as contract
+from pitlake.datasets.sec_facts import DATASET
+from pitlake.errors import RecordRefused, Unparsable, Unreadable
+from resources.http.capture import Capture, Request
+from resources.http.providers.sec_edgar import PROVIDER
+
+LONGEST_EXACT = 2**53
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """All facts of a company in one answer, or one answer a concept."""
+    concepts = list(filter(None, unit.scope.options.get("concepts", "").split(",")))
+    if not concepts:
+        yield fetch(Request(f"/api/xbrl/companyfacts/CIK{unit.name}.json"))
+    for concept in concepts:
+        yield fetch(Request(f"/api/xbrl/companyconcept/CIK{unit.name}/{concept.strip()}.json"))
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record a fact."""
+    for capture in captures:
+        answer = capture.json()
+        try:
+            of_cik = _names.cik(answer.get("cik"))
+        except Unreadable:
+            raise Unparsable(capture.evidence, "it names no company") from None
+        if of_cik != unit.name:
+            raise Unparsable(capture.evidence, "it is about another company")
+        for concept, units in _concepts(answer, capture):
+            for name, facts in units.items():
+                if not isinstance(facts, list) or not all(isinstance(fact, dict) for fact in facts):
+                    raise Unparsable(capture.evidence, "a unit is no list of facts")
+                shared = {"cik": of_cik, "concept": concept, "unit": name}
+                for fact in told_once(facts, _identity) if _repeated(facts) else facts:
+                    yield {**fact, **shared}, capture
+
+
+def _concepts(answer: Mapping[str, Any], capture: Capture) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The concepts of either kind of answer with their units. Raises Unparsable."""
+    alone = "tag" in answer
+    listed: Any = {answer.get("taxonomy"): {answer["tag"]: answer}} if alone else answer.get("facts")
+    if not isinstance(listed, dict):
+        raise Unparsable(capture.evidence, "facts has another shape")
+    for taxonomy, concepts in listed.items():
+        if not isinstance(concepts, dict):
+            raise Unparsable(capture.evidence, "a taxonomy has another shape")
+        for name, concept in concepts.items():
+            if not isinstance(concept, dict) or not isinstance(concept.get("units"), dict):
+                raise Unparsable(capture.evidence, "a concept has another shape")
+            yield f"{taxonomy}:{name}", concept["units"]
+
+
+def _identity(fact: Record) -> tuple[str, str, str]:
+    return str(fact.get("start")), str(fact.get("end")), str(fact.get("accn"))
+
+
+def _repeated(facts: Sequence[Record]) -> bool:
+    return len(set(map(_identity, facts))) < len(facts)
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """The acceptance of the filing that reported the fact."""
+    accession_no = str(record.get("accn"))
+    evidence = f"{run.evidence}&item={accession_no}"
+    accepted = run.releases.acceptance(accession_no, record["cik"]) if run.releases is not None else None
+    if accepted is None:
+        return Place(evidence, reason=contract.UNKNOWN_FILING.reason)
+    place = dated(evidence, accepted)
+    return Place(evidence, accepted, place.day, contract.STATED_TWICE.reason) if TWICE in record else place
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of a fact."""
+    return {
+        "cik": record["cik"],
+        "concept": record["concept"],
+        "unit": record["unit"],
+        "period_type": "duration" if record.get("start") else "instant",
+        "accession_no": _read("accession_no", _names.accession, record.get("accn")),
+        "form_type": fields.word(record.get("form")),
+        "period_start": _read("period_start", _names.optional_day, record.get("start")),
+        "period_end": _read("period_end", _names.required_day, record.get("end")),
+        "filing_date": _read("filing_date", _names.optional_day, record.get("filed")),
+        **_number(record.get("val")),
+    }
+
+
+def _read(column: str, reader: Any, value: Any) -> Any:
+    try:
+        return reader(value)
+    except (Unreadable, TypeError):
+        raise RecordRefused(f"{column} is unreadable") from None
+
+
+def _number(value: Any) -> dict[str, Any]:
+    if type(value) not in (int, float):
+        raise RecordRefused("value is unreadable")
+    return {"value": str(value), "value_number": _read("value", fields.number, value)}
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=_names.one_a_cik,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+    batch=20_000,
+)

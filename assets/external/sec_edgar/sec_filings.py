@@ -1,0 +1,243 @@
+"""Dataset `sec_filings`: every filing of a registrant's submissions, dated by its acceptance. Pure but for `collect`.
+
+A scope of CIKs fetches their submissions, all pages; a scope of days alone finds the registrants in the daily indexes.
+options: headers = none | undecided | all says for which filings the SGML header is fetched, forms = 8-K,10-Q narrows.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import Any
+
+from assets.external import dating, fields
+from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.items import TWICE, named
+from assets.external.sec_edgar import _headers, _indexes, _names
+from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
+from pitlake.datasets import sec_filings as contract
+from pitlake.datasets.sec_filings import DATASET
+from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
+from resources.http.capture import Capture, Request
+from resources.http.providers.sec_edgar import PROVIDER
+
+HEADERS = ("none", "undecided", "all")
+INDEX = "index "
+_PAGE = re.compile(r"/submissions/CIK(\d{10})(?:-submissions-\d+)?\.json$", re.ASCII)
+COLUMNS = {
+    "accessionNumber": "accession_no",
+    "acceptanceDateTime": "acceptance",
+    "form": "form_type",
+    "filingDate": "filing_date",
+    "reportDate": "report_date",
+    "items": "items",
+    "act": "act",
+    "fileNumber": "file_number",
+    "filmNumber": "film_number",
+    "size": "size",
+    "isXBRL": "is_xbrl",
+    "isInlineXBRL": "is_inline_xbrl",
+    "primaryDocument": "primary_document",
+    "primaryDocDescription": "primary_document_description",
+}
+PARSERS: dict[str, Parser] = {
+    "form_type": fields.word,
+    "filing_date": _names.optional_day,
+    "report_date": _names.optional_day,
+    "items": _names.items,
+    "act": fields.word,
+    "file_number": fields.word,
+    "film_number": fields.word,
+    "size": _names.whole,
+    "is_xbrl": _names.flag,
+    "is_inline_xbrl": _names.flag,
+    "primary_document": fields.word,
+    "primary_document_description": fields.word,
+}
+
+
+def units(scope: Scope) -> list[Unit]:
+    """One unit a registrant, or one a day where only days are given. Raises BadInput when neither is."""
+    _names.option(scope.options, "headers", HEADERS)
+    if scope.ciks:
+        return _names.one_a_cik(scope)
+    if scope.date_from is None or scope.date_to is None:
+        raise BadInput("ciks", "neither companies nor days are named", "give CIKs, or date_from and date_to")
+    days = range((scope.date_to - scope.date_from).days + 1)
+    return [Unit(f"{INDEX}{scope.date_from + timedelta(days=ahead)}", scope) for ahead in days]
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """The submissions of a registrant, or of every registrant in a day's index; then the headers that are wanted."""
+    if not unit.name.startswith(INDEX):
+        yield from _submissions(unit.name, unit.scope, fetch)
+        return
+    index = fetch(_indexes.request(date.fromisoformat(unit.name.removeprefix(INDEX))))
+    yield index
+    for cik in dict.fromkeys(entry.cik for entry in _wanted(index, unit.scope)):
+        yield from _submissions(cik, unit.scope, fetch)
+
+
+def _submissions(cik: str, scope: Scope, fetch: Fetch) -> Iterator[Capture]:
+    main = fetch(Request(f"/submissions/CIK{cik}.json"))
+    yield main
+    pages = [main]
+    for name in _older_pages(main, cik, scope.date_from):
+        pages.append(fetch(Request(f"/submissions/{name}")))
+        yield pages[-1]
+    yield from _headers.fetched(_undated(pages, cik, scope), fetch)
+
+
+def _older_pages(main: Capture, cik: str, since: date | None) -> list[str]:
+    """The further pages a main answer names, those that end before `since` left out."""
+    listed = _filings(main).get("files") or []
+    try:
+        pages = [(str(page["name"]), dating.day(page["filingTo"])) for page in listed]
+    except (KeyError, TypeError, Unreadable):
+        raise Unparsable(main.evidence, "its list of pages has another shape") from None
+    if not all(name.startswith(f"CIK{cik}-submissions-") and "/" not in name for name, _ in pages):
+        raise Unparsable(main.evidence, "its list of pages names other files")
+    return [name for name, last in pages if since is None or last >= since]
+
+
+def _undated(pages: Iterable[Capture], cik: str, scope: Scope) -> Iterator[tuple[str, str]]:
+    """The filings whose header is wanted."""
+    wanted = _names.option(scope.options, "headers", HEADERS)
+    if wanted == HEADERS[0]:
+        return
+    for page in pages:
+        for record in _rows(page):
+            found = _accepted(record)
+            undecided = found is None or found.rule in (dating.LATER, dating.DATE_ONLY)
+            if _inside(record["filing_date"], scope) and (undecided or wanted == "all"):
+                yield cik, _accession(record, page)
+
+
+def _inside(filing_date: Any, scope: Scope) -> bool:
+    """Whether a filing date lies in the scope's days. It saves work and dates nothing."""
+    filed = str(filing_date)
+    after = scope.date_from is None or filed >= scope.date_from.isoformat()
+    return after and (scope.date_to is None or filed <= scope.date_to.isoformat())
+
+
+def _accession(record: Record, page: Capture) -> str:
+    try:
+        return _names.accession(record["accession_no"])
+    except Unreadable:
+        raise Unparsable(page.evidence, "a filing without accession number") from None
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record a filing and registrant; a filing that only the index knows is one without acceptance."""
+    headers = _headers.acceptances(captures)
+    first: dict[tuple[str, object], Record] = {}
+    again = 0
+    tickers: dict[str, object] = {}
+    for page in captures:
+        cik = _PAGE.search(page.url)
+        if not cik:
+            continue
+        tickers.setdefault(cik[1], page.json().get("tickers") or [])
+        for row in _rows(page):
+            record = {**row, "cik": cik[1], "tickers": tickers[cik[1]], "header": headers.get(row["accession_no"])}
+            if record != first.setdefault((cik[1], row["accession_no"]), record):
+                again += 1
+                record[TWICE] = again
+            yield record, page
+    known = {accession_no for _, accession_no in first}
+    for capture in captures:
+        if capture.url.endswith(_indexes.SUFFIX):
+            for entry in _wanted(capture, unit.scope):
+                if entry.accession_no not in known:
+                    yield {"accession_no": entry.accession_no, "cik": entry.cik, "form_type": entry.form_type}, capture
+
+
+def _wanted(index: Capture, scope: Scope) -> list[_indexes.Entry]:
+    """The entries of an index that the scope is about. Raises Unparsable."""
+    forms = frozenset(filter(None, scope.options.get("forms", "").split(",")))
+    try:
+        return [one for one in _indexes.entries(index.text()) if not forms or one.form_type in forms]
+    except Unreadable as problem:
+        raise Unparsable(index.evidence, str(problem)) from None
+
+
+def _filings(page: Capture) -> Mapping[str, Any]:
+    """The `filings` of a main answer; an older page has its columns without that wrapper."""
+    answer = page.json()
+    found = answer.get("filings", {"recent": answer, "files": []})
+    if not isinstance(found, dict) or not isinstance(found.get("recent"), dict):
+        raise Unparsable(page.evidence, "filings has another shape")
+    return found
+
+
+def _rows(page: Capture) -> Iterator[dict[str, Any]]:
+    """The columns of a page as records. Raises Unparsable when a column is gone or shorter than another."""
+    recent = _filings(page)["recent"]
+    columns = [recent.get(name) for name in COLUMNS]
+    if not all(isinstance(column, list) for column in columns):
+        raise Unparsable(page.evidence, "a column of the filings is gone")
+    if len(set(map(len, columns))) > 1:
+        raise Unparsable(page.evidence, "its columns differ in length")
+    return (dict(zip(COLUMNS.values(), row, strict=True)) for row in zip(*columns, strict=True))
+
+
+@lru_cache(maxsize=16_384)
+def _decided(acceptance: Any, form_type: Any, header: str | None) -> dating.Dated | None:
+    try:
+        return dating.edgar(acceptance, form_type) if header is None else dating.edgar_header(header)
+    except Unreadable:
+        return None
+
+
+def _accepted(record: Record) -> dating.Dated | None:
+    """The acceptance: the header's if there is one, else what the JSON's rules decide; None when undated."""
+    acceptance, form_type, header = record.get("acceptance"), record.get("form_type"), record.get("header")
+    if not all(one is None or isinstance(one, str) for one in (acceptance, form_type)):
+        return None
+    return _decided(acceptance, form_type, header[0] if header else None)
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """The filing's acceptance."""
+    evidence = named(run, record, record["accession_no"])
+    if record.get("header"):
+        evidence += f"&header={record['header'][1].sha256}"
+    found = _accepted(record)
+    try:
+        _names.accession(record["accession_no"])
+    except Unreadable:
+        return Place(evidence, found and found.instant, reason=contract.NO_ACCESSION.reason)
+    if found is None:
+        return Place(evidence, reason=contract.NO_ACCEPTANCE.reason)
+    place = dated(evidence, found.instant)
+    return Place(evidence, place.available_at, place.day, contract.TOLD_OTHERWISE.reason) if TWICE in record else place
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of a filing."""
+    found = _accepted(record)
+    if found is None:
+        raise RecordRefused(contract.NO_ACCEPTANCE.reason)
+    plain = parsed(record, PARSERS)
+    tickers = [one for one in record["tickers"] if isinstance(one, str)]
+    return plain | {
+        "accession_no": record["accession_no"].strip(),
+        "cik": record["cik"],
+        "ticker": tickers[0] if tickers else None,
+        "tickers": tickers,
+        "accepted_at": found.instant,
+        "acceptance_rule": found.rule,
+        "acceptance_raw": record["header"][0] if record["header"] else record["acceptance"],
+        "url": _names.address(record["cik"], record["accession_no"].strip(), plain["primary_document"]),
+    }
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=units,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

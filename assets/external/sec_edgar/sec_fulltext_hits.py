@@ -1,0 +1,170 @@
+"""Dataset `sec_fulltext_hits`: where EDGAR's full-text search found something. A hit is dated by its filing alone.
+
+options: forms, ciks narrow the search; headers = none | all fetches the header of every filing that was hit, which
+dates the hits of filings the lake does not know.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from assets.external import dating, fields
+from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.items import TWICE, named
+from assets.external.sec_edgar import _headers, _names
+from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
+from pitlake.datasets import sec_fulltext_hits as contract
+from pitlake.datasets.sec_fulltext_hits import DATASET
+from pitlake.errors import BadInput, Unparsable, Unreadable
+from resources.http.capture import Capture, Request
+from resources.http.providers.sec_edgar import PROVIDER, SEARCH
+
+HEADERS = ("none", "all")
+PAGE, MOST = 100, 10_000
+MORE = "_more"
+
+PARSERS: dict[str, Parser] = {
+    "accession_no": _names.accession,
+    "document": fields.required_word,
+    "form_type": fields.word,
+    "cik": _names.optional_cik,
+    "ciks": _names.ciks,
+    "root_forms": fields.names,
+    "file_type": fields.word,
+    "file_description": fields.word,
+    "sequence": _names.whole,
+    "items": _names.items,
+    "filing_date": _names.optional_day,
+    "period_ending": _names.optional_day,
+}
+
+
+def units(scope: Scope) -> list[Unit]:
+    """One unit a query. Raises BadInput without one."""
+    _names.option(scope.options, "headers", HEADERS)
+    if not scope.queries:
+        raise BadInput(
+            "queries", "nothing is searched for", 'give words, or a phrase in quotes such as "going concern"'
+        )
+    return [Unit(query, scope) for query in dict.fromkeys(scope.queries)]
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """Pages of a hundred until they end, the search's own limit, or the run's; then the headers that are wanted."""
+    scope, pages = unit.scope, []
+    for start in range(0, min(MOST, scope.max_pages * PAGE), PAGE):
+        pages.append(fetch(_request(unit, start)))
+        yield pages[-1]
+        total, hits = _hits(pages[-1])
+        if len(hits) < PAGE or start + PAGE >= total:
+            break
+    if scope.options.get("headers") == HEADERS[1]:
+        found = [_filing(hit) for page in pages for hit in _hits(page)[1]]
+        yield from _headers.fetched(dict.fromkeys(filter(None, found)), fetch)
+
+
+def _request(unit: Unit, start: int) -> Request:
+    scope = unit.scope
+    dates: dict[str, Any] = {}
+    if scope.date_from or scope.date_to:
+        dates = {"dateRange": "custom", "startdt": scope.date_from, "enddt": scope.date_to}
+    asked = {
+        "q": unit.name,
+        "forms": scope.options.get("forms"),
+        "ciks": ",".join(_names.known_ciks(scope.ciks)) or None,
+    }
+    return Request("/LATEST/search-index", {**asked, **dates, "from": start or None}, host=SEARCH)
+
+
+def _filing(hit: Record) -> tuple[str, str] | None:
+    try:
+        return _names.ciks(hit.get("ciks"))[0], _names.accession(hit.get("accession_no"))
+    except (Unreadable, IndexError):
+        return None
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record a hit, and one for the hits that were not fetched."""
+    headers = _headers.acceptances(captures)
+    first: dict[tuple[object, object], Record] = {}
+    total = met = 0
+    pages = [capture for capture in captures if not _headers.is_header(capture)]
+    for page in pages:
+        stated, hits = _hits(page)
+        total, met = max(total, stated), met + len(hits)
+        for hit in hits:
+            header = headers.get(hit["accession_no"])
+            record = {**hit, "query": unit.name, "header": header[0] if header else None}
+            if record != first.setdefault((hit["accession_no"], hit["document"]), record):
+                record[TWICE] = met
+            yield record, page
+    if pages and (met < total or total >= MOST):
+        yield {"query": unit.name, MORE: total}, pages[-1]
+
+
+def _hits(page: Capture) -> tuple[int, list[dict[str, Any]]]:
+    """How many hits there are, and those of the page with their names as columns. Raises Unparsable."""
+    try:
+        answer = page.json()["hits"]
+        return int(answer["total"]["value"]), [_hit(found) for found in answer["hits"]]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise Unparsable(page.evidence, "hits has another shape") from None
+
+
+def _hit(found: dict[str, Any]) -> dict[str, Any]:
+    told = found["_source"]
+    return {
+        "accession_no": told["adsh"],
+        "document": found["_id"].partition(":")[2],
+        "form_type": told["form"],
+        "cik": next(iter(told["ciks"]), None),
+        "ciks": told["ciks"],
+        "root_forms": told["root_forms"],
+        "file_type": told["file_type"],
+        "file_description": told["file_description"],
+        "sequence": None if told["sequence"] is None else str(told["sequence"]),
+        "items": told["items"],
+        "filing_date": told["file_date"],
+        "period_ending": told["period_ending"],
+    }
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """The acceptance of the hit's filing; what the search says of dates counts for nothing."""
+    if MORE in record:
+        return Place(f"{run.evidence}&item=more", reason=contract.MORE_HITS.reason)
+    evidence = named(run, record, record["accession_no"], record["document"])
+    accepted = _accepted(record, run)
+    if accepted is None:
+        return Place(evidence, reason=contract.UNKNOWN_FILING.reason)
+    place = dated(evidence, accepted)
+    return Place(evidence, accepted, place.day, contract.TOLD_OTHERWISE.reason) if TWICE in record else place
+
+
+def _accepted(record: Record, run: RunFacts) -> datetime | None:
+    if record["header"]:
+        return dating.edgar_header(record["header"]).instant
+    if run.releases is None:
+        return None
+    try:
+        accession_no, ciks = _names.accession(record["accession_no"]), _names.ciks(record["ciks"])
+    except Unreadable:
+        return None
+    known = (run.releases.acceptance(accession_no, cik) for cik in ciks)
+    return min((at for at in known if at is not None), default=None)
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of a hit."""
+    return parsed(record, PARSERS) | {"query": record["query"]}
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=units,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

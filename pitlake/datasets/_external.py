@@ -1,0 +1,16 @@
+"""Gaps that a feed of any outside source may have, because they are about an answer and not about a record in it.
+
+No dataset lives here. `assets.external.runs` makes these gaps; contracts of outside datasets list them.
+"""
+
+from pitlake.contract import GapRule
+
+EMPTY = GapRule(
+    type="no_data", reason="the answer is valid and empty", when="a unit's answers hold no record, and none was refused"
+)
+UNPARSABLE = GapRule(
+    type="upstream_error",
+    reason="the answer is unreadable",
+    when="an answer is not what its source promises: no JSON, a field gone, renamed or retyped",
+)
+ANSWERS = (EMPTY, UNPARSABLE)

@@ -1,0 +1,66 @@
+"""Contract of dataset `sec_facts`."""
+
+from datetime import timedelta
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _external as external
+from pitlake.datasets import _shared as shared
+
+UNKNOWN_FILING = GapRule(
+    type="unverifiable",
+    reason="acceptance of the filing is unknown",
+    when="the lake holds no acceptance of the accession number: fetch sec_filings of the company first",
+)
+STATED_TWICE = GapRule(
+    type="unverifiable",
+    reason="stated twice by one filing",
+    when="the answer has two values for one concept, unit, period and accession; the first one counts",
+)
+
+DATASET = Dataset(
+    name="sec_facts",
+    title="EDGAR company facts",
+    summary=(
+        "Values of EDGAR's companyfacts and companyconcept. A fact that a later filing reports again, unchanged or "
+        "restated, is a later revision of the same key."
+    ),
+    availability=(
+        "The acceptance of the filing that reported the value, by its accession number. EDGAR's frame, fy and fp are "
+        "not kept: they are rewritten when later filings come, and so tell of the future."
+    ),
+    columns=(
+        shared.ACCESSION,
+        shared.FORM_TYPE,
+        shared.CIK,
+        Column(name="concept", type="string", required=True, meaning="Qualified name, such as us-gaap:Revenues."),
+        Column(name="unit", type="string", required=True, meaning="Unit, such as USD, shares or USD/shares."),
+        Column(
+            name="period_type",
+            type="string",
+            required=True,
+            values=("instant", "duration"),
+            strict=True,
+            meaning="instant or duration.",
+        ),
+        Column(name="period_start", type="date", meaning="First day of a duration."),
+        Column(name="period_end", type="date", required=True, meaning="Last day, inclusive; the day of an instant."),
+        Column(name="value", type="string", required=True, meaning="The value, every digit of a whole number kept."),
+        Column(name="value_number", type="float", required=True, meaning="The value as a number."),
+        Column(name="filing_date", type="date", meaning="EDGAR's filing date: often not the day of acceptance."),
+    ),
+    key=("cik", "concept", "unit", "period_start", "period_end"),
+    identity=("cik", "concept", "unit", "period_start", "period_end", "accession_no"),
+    tiebreak=("accession_no",),
+    entity="cik",
+    source_tag="edgar_accepted",
+    gap_rules=(
+        UNKNOWN_FILING,
+        STATED_TWICE,
+        shared.FUTURE,
+        *external.ANSWERS,
+        *shared.unreadable("accession_no", "period_start", "period_end", "value", "filing_date"),
+    ),
+    group="external",
+    partitioned=False,
+    freshness=timedelta(days=120),
+)

@@ -1,0 +1,74 @@
+"""Contract of dataset `sec_filings`."""
+
+from datetime import timedelta
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _external as external
+from pitlake.datasets import _shared as shared
+
+RULES = ("sgml_header", "offset", "new_york_clock", "utc", "later_reading", "date_only")
+
+NO_ACCEPTANCE = GapRule(
+    type="unverifiable",
+    reason="acceptance instant missing or unreadable",
+    when="neither the acceptance of the JSON nor a header says when the filing was accepted",
+)
+NO_ACCESSION = GapRule(type="unverifiable", reason="no accession number", when="the row of the answer names no filing")
+TOLD_OTHERWISE = GapRule(
+    type="unverifiable",
+    reason="told otherwise by another page",
+    when="pages of one run, whose borders move, describe the filing differently; the first one counts",
+)
+
+DATASET = Dataset(
+    name="sec_filings",
+    title="EDGAR filings",
+    summary="Every filing EDGAR lists for a company, person or fund, from its submissions; one row per registrant.",
+    availability=(
+        "EDGAR acceptance. The JSON's `Z` is UTC for some filers and the New York clock for others: what the hours of "
+        "EDGAR leave open takes the later reading, at most five hours late; a fetched SGML header decides exactly."
+    ),
+    columns=(
+        shared.ACCESSION,
+        shared.FORM_TYPE,
+        shared.CIK,
+        Column(name="ticker", type="string", meaning="First ticker of the registrant, as EDGAR names it when fetched."),
+        Column(name="tickers", type="strings", meaning="Every ticker of the registrant, as EDGAR names them."),
+        Column(name="accepted_at", type="instant", required=True, meaning="The acceptance as decided."),
+        Column(
+            name="acceptance_rule",
+            type="string",
+            required=True,
+            values=RULES,
+            strict=True,
+            meaning="Which rule decided the acceptance.",
+        ),
+        Column(name="acceptance_raw", type="string", required=True, meaning="The acceptance as the answer spells it."),
+        Column(name="filing_date", type="date", meaning="EDGAR's filing date: often not the day of acceptance."),
+        Column(name="report_date", type="date", meaning="Period the filing covers; never its availability."),
+        Column(name="items", type="strings", meaning="Items of an 8-K, such as 2.02."),
+        Column(name="act", type="string", meaning="Securities act, such as 34."),
+        Column(name="file_number", type="string", meaning="File number."),
+        Column(name="film_number", type="string", meaning="Film number."),
+        Column(name="size", type="int", unit="bytes", meaning="Size of the submission."),
+        Column(name="is_xbrl", type="bool", meaning="Whether it carries XBRL."),
+        Column(name="is_inline_xbrl", type="bool", meaning="Whether it carries inline XBRL."),
+        Column(name="primary_document", type="string", meaning="File name of the primary document."),
+        Column(name="primary_document_description", type="string", meaning="EDGAR's description of it."),
+        Column(name="url", type="string", meaning="Address of the primary document, or of the filing's folder."),
+    ),
+    key=("cik", "accession_no"),
+    entity="cik",
+    source_tag="edgar_accepted",
+    gap_rules=(
+        NO_ACCEPTANCE,
+        NO_ACCESSION,
+        TOLD_OTHERWISE,
+        shared.FUTURE,
+        *external.ANSWERS,
+        *shared.unreadable("filing_date", "report_date", "items", "size", "is_xbrl", "is_inline_xbrl", "cik"),
+    ),
+    group="external",
+    partitioned=False,
+    freshness=timedelta(days=7),
+)

@@ -1,0 +1,60 @@
+"""SEC EDGAR: submissions, facts, full-text search, indexes and headers, without a key but with a contact address.
+
+Its search tells of errors in HTTP 200, a missing file answers 403 or 404 in XML, and an unwelcome caller 403 in HTML.
+"""
+
+from pitlake.errors import Unparsable
+from resources.http.capture import Capture
+from resources.http.provider import OK, Provider, Verdict, judge_status, refused, retry
+
+WWW, SEARCH = "www", "search"
+FORBIDDEN = 403
+
+
+def judge(capture: Capture) -> Verdict:
+    """By the status and what stands behind it, then by the kind of answer that was asked for."""
+    start = capture.body[:200].lstrip().lower()
+    if capture.status == FORBIDDEN and start.startswith(b"<?xml"):
+        return refused("no_data", "HTTP 403: there is no such file")
+    if capture.status == FORBIDDEN:
+        return retry("HTTP 403: too many requests, or no contact in the User-Agent")
+    verdict = judge_status(capture)
+    if verdict != OK:
+        return verdict
+    if start.startswith((b"<!doctype html", b"<html")):
+        return retry("the answer is a page")
+    path = capture.url
+    if path.endswith("/search-index"):
+        return _judge_search(capture)
+    return _judge_object(capture) if path.endswith(".json") else OK
+
+
+def _judge_object(capture: Capture) -> Verdict:
+    try:
+        found = capture.json()
+    except Unparsable:
+        return retry("the answer is no JSON")
+    return OK if isinstance(found, dict) else refused("upstream_error", "the answer has another shape")
+
+
+def _judge_search(capture: Capture) -> Verdict:
+    verdict = _judge_object(capture)
+    if verdict != OK:
+        return verdict
+    answer = capture.json()
+    if answer.get("timed_out") is True:
+        return retry("the search timed out")
+    if "errorType" in answer or "errorMessage" in answer:
+        return refused("upstream_error", "the search refused the question")
+    return OK if isinstance(answer.get("hits"), dict) else retry("the search answered without hits")
+
+
+PROVIDER = Provider(
+    name="sec_edgar",
+    base_url="https://data.sec.gov",
+    hosts={WWW: "https://www.sec.gov", SEARCH: "https://efts.sec.gov"},
+    rate=(10, 1.0),
+    contact=("SEC_EDGAR_USER_AGENT", "EDGAR_IDENTITY"),
+    headers={"Accept-Encoding": "gzip, deflate"},
+    judge=judge,
+)
