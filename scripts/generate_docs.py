@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from pitlake import dictionary, guide
+from pitlake import dictionary, guide, skills
 from pitlake.cli import cli, load, names
 from pitlake.datasets import all_datasets
 
@@ -26,6 +26,7 @@ def pages() -> dict[Path, str]:
     written[Path("docs/datasets/README.md")] = dictionary.index(datasets.values())
     written[Path("docs/queries.md")] = guide.queries_page()
     written[Path(".claude/skills/lake-schema/SKILL.md")] = guide.skill()
+    written |= {Path(".claude/skills") / path: text for path, text in skills.pages().items()}
     written[Path("docs/cli.md")] = command_line()
     written[Path("docs/ownership.md")] = ownership()
     return written

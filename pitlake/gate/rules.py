@@ -71,6 +71,16 @@ _ESCAPES_IN_ESCAPES = 8
 _QUOTES = "\"'`“”‘’"
 _KEY_IN_BROKEN_JSON = re.compile(f"[{{,{_QUOTES}](?:{'|'.join(sorted(FORBIDDEN_KEYS))})[{_QUOTES}]?[:=]")
 _SHOWN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+# What the lake's doors add to an envelope, and how it must look: nothing that could carry a row.
+_FRAME = frozenset(("data", "gaps", "truncated", "next_cursor", "receipt"))
+_CURSOR = re.compile(r"[A-Za-z0-9_=-]{1,400}")
+_RECEIPT = {
+    "version": re.compile(r"[0-9]{1,18}"),
+    "rows": re.compile(r"[0-9]{1,18}"),
+    "sql_sha256": re.compile(r"[0-9a-f]{64}"),
+    "result_sha256": re.compile(r"[0-9a-f]{64}"),
+    "id": re.compile(r"[0-9a-f]{1,64}"),
+}
 _SHOWN_STEPS = 8
 _TEXTS = (str, bytes, bytearray)
 _LOOKED_THROUGH = (dict, list, tuple, set, frozenset, *_TEXTS)
@@ -355,23 +365,58 @@ def check_text(text: Any, pit: Any) -> Verdict | None:
     except InstantFault as fault:
         return Verdict("PIT_INVALID_PIT", f"the cut-off is {fault.fault}")
     try:
-        return check_envelope(_strict_json(text), pit)
+        return check_envelope(strict_json(text), pit)
     except (ValueError, TypeError, RecursionError):
         return Verdict("PIT_INVALID_JSON", "the payload is not strict JSON")
     except Exception:  # noqa: BLE001  The one boundary of this module: a gate that breaks lets nothing through.
         return Verdict("PIT_PARSE_ERROR", "the gate itself failed, so nothing passes")
 
 
+def check_answer(payload: Any, pit: Any) -> Verdict | None:
+    """`check_envelope` over what an agent's tool answered: nothing may stand beside the envelope but a page's marks.
+
+    Those are `truncated`, `next_cursor` and `receipt`, each in the shape the lake's doors give it. A receipt of a later
+    instant than the cut-off, or of none, is a violation: what is missing from that answer would tell of the future.
+    """
+    verdict = check_envelope(payload, pit)
+    if verdict is not None:
+        return verdict
+    if not payload.keys() <= _FRAME:
+        return Verdict("PIT_MISSING_ENVELOPE", f"the payload holds keys beside {', '.join(sorted(_FRAME))}")
+    cursor = payload.get("next_cursor")
+    if cursor is not None and not (isinstance(cursor, str) and _CURSOR.fullmatch(cursor)):
+        return Verdict("PIT_MISSING_ENVELOPE", "next_cursor is no cursor")
+    if not isinstance(payload.get("truncated", False), bool):
+        return Verdict("PIT_MISSING_ENVELOPE", "truncated is neither true nor false")
+    receipt = payload.get("receipt")
+    return None if receipt is None else _broken_receipt(receipt, parse_instant(pit))
+
+
+def _broken_receipt(receipt: Any, cutoff: datetime) -> Verdict | None:
+    if not isinstance(receipt, dict) or not receipt.keys() <= {"as_of", *_RECEIPT}:
+        return Verdict("PIT_MISSING_ENVELOPE", "the receipt is none of the lake's")
+    for name, shape in _RECEIPT.items():
+        value = receipt.get(name)
+        if isinstance(value, (bool, float)) or not (value is None or shape.fullmatch(_text(value))):
+            return Verdict("PIT_MISSING_ENVELOPE", f"the receipt's {name} is none of the lake's")
+    try:
+        late = parse_instant(receipt.get("as_of")) > cutoff
+    except InstantFault:
+        late = True
+    return Verdict("PIT_VIOLATION_GT_CUTOFF", "the receipt is not of the cut-off or earlier") if late else None
+
+
 def read_call(text: Any) -> dict[str, Any] | Verdict:
     """The JSON object a tool call arrives as at the hook, or the verdict PIT_PARSE_ERROR."""
     try:
-        call = _strict_json(text)
+        call = strict_json(text)
     except (ValueError, TypeError, RecursionError):
         call = None
     return call if isinstance(call, dict) else Verdict("PIT_PARSE_ERROR", "the call is not a JSON object")
 
 
-def _strict_json(text: Any) -> Any:
+def strict_json(text: Any) -> Any:
+    """What a JSON text says. Raises ValueError, TypeError or RecursionError where a reader could read it otherwise."""
     if not isinstance(text, (str, bytes)):
         raise TypeError("not a text")
     return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refused, parse_int=_bounded_int)

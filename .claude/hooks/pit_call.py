@@ -1,0 +1,148 @@
+"""What both hooks share: the rules they judge by, the cut-off in force for a call, and the audit log.
+
+The rules are the kernel's own file, loaded by its path, so that no copy can drift. Standard library only, Python 3.9
+or newer. `pit_gate` (after a tool) and `pit_guard` (before a tool) call it; nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec
+from typing import Any, Iterator, Mapping, NamedTuple
+
+PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+RULES = os.path.join(PROJECT, "pitlake", "gate", "rules.py")
+BOUND = "PITLAKE_AS_OF"
+LOG = "PITLAKE_HOOK_LOG"
+LOG_BYTES = 1 << 20
+MOST_BYTES = 8 << 20
+
+_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,96}")
+_TOOL = re.compile(rb'"tool_name"\s*:\s*"([A-Za-z0-9_.:-]{1,96})"')
+
+
+def _load_rules() -> Any:
+    loader = SourceFileLoader("pit_rules", RULES)
+    module = module_from_spec(ModuleSpec("pit_rules", loader, origin=RULES))
+    sys.modules["pit_rules"] = module
+    loader.exec_module(module)
+    return module
+
+
+rules = _load_rules()
+
+
+class Call(NamedTuple):
+    """A hook message: the tool, its input, and the whole message."""
+
+    tool: str
+    input: dict[str, Any]
+    message: dict[str, Any]
+
+
+def read(text: bytes) -> Call | Any:
+    """The call a hook message is about, or a Verdict where it is no strict JSON object or says things twice."""
+    if len(text) > MOST_BYTES:
+        return rules.Verdict("PIT_PARSE_ERROR", f"the call is longer than {MOST_BYTES} bytes")
+    message = rules.read_call(text)
+    if not isinstance(message, dict):
+        return message
+    tool, given = message.get("tool_name"), message.get("tool_input")
+    if not isinstance(tool, str):
+        return rules.Verdict("PIT_PARSE_ERROR", "the call names no tool")
+    if given is not None and not isinstance(given, dict):
+        return rules.Verdict("PIT_PARSE_ERROR", "the call's tool_input is not an object")
+    return Call(tool, given or {}, message)
+
+
+def tool_of(text: bytes) -> str:
+    """The tool a message names, even where the message as a whole cannot be read; "" where it names none."""
+    found = _TOOL.search(text)
+    return found.group(1).decode() if found else ""
+
+
+def cut_off(given: Mapping[str, Any], env: Mapping[str, str]) -> Any:
+    """The cut-off in force, None for open mode, or a Verdict where it is no instant, disagrees, or widens the session.
+
+    Looked for in parameters.pit, params.pit, pit and --pit of a shell command. A session bound by PITLAKE_AS_OF needs
+    none: its own holds, an earlier one narrows it, a later one is refused.
+    """
+    instants = []
+    for pit in [*_given(given), *([env[BOUND]] if BOUND in env else [])]:
+        try:
+            instants.append((rules.parse_instant(pit), pit))
+        except rules.InstantFault as fault:
+            return rules.Verdict("PIT_INVALID_PIT", f"a cut-off is {fault.fault}")
+    bound = instants.pop() if BOUND in env else None
+    if any(asked != instants[0] for asked, _ in instants[1:]):
+        return rules.Verdict("PIT_INVALID_PIT", "the call names cut-offs that disagree")
+    if bound and instants and instants[0][0] > bound[0]:
+        return rules.Verdict("PIT_INVALID_PIT", "the call's cut-off is later than the session's")
+    chosen = instants[0] if instants else bound
+    return chosen[1] if chosen else None
+
+
+def _given(given: Mapping[str, Any]) -> Iterator[Any]:
+    for holder in (given.get("parameters"), given.get("params"), given):
+        held = holder
+        if isinstance(holder, str):
+            try:
+                held = rules.strict_json(holder)
+            except (ValueError, RecursionError):
+                held = {"pit": "unreadable"} if "pit" in holder.lower() else None
+        if isinstance(held, dict) and held.get("pit") is not None:
+            yield held["pit"]
+    command = given.get("command")
+    if isinstance(command, str) and "--pit" in command:
+        yield from shell_pits(command)
+
+
+def shell_pits(command: str) -> list[str | None]:
+    """The values of --pit in a shell command; a None where the command names the flag but cannot be read."""
+    import shlex
+
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return [None]
+    found: list[str | None] = [word[len("--pit=") :] for word in words if word.startswith("--pit=")]
+    for place, word in enumerate(words):
+        if word == "--pit":
+            found.append(words[place + 1] if place + 1 < len(words) else None)
+    return found or [None]
+
+
+def audit(env: Mapping[str, str], hook: str, call: Any, told: Mapping[str, Any], started: float) -> None:
+    """One line about a decision, never about a payload, into a file that is begun anew at LOG_BYTES (one is kept).
+
+    Where it cannot be written the decision stands all the same.
+    """
+    message = call.message if isinstance(call, Call) else {}
+    line = {
+        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "hook": hook,
+        "tool": _name(message.get("tool_name")),
+        "agent": _name(message.get("agent_type")),
+        "session": _name(message.get("session_id")),
+        **told,
+        "ms": round((time.perf_counter() - started) * 1000, 1),
+    }
+    path = env.get(LOG) or os.path.join(PROJECT, ".pitlake", "hooks.jsonl")
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "ab") as log:
+            log.write(json.dumps(line).encode() + b"\n")
+            full = log.tell() >= LOG_BYTES
+        if full:
+            os.replace(path, path + ".1")
+    except OSError:
+        pass
+
+
+def _name(value: Any) -> str | None:
+    return value if isinstance(value, str) and _NAME.fullmatch(value) else None

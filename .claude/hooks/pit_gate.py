@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""The PIT gate as Claude Code's PostToolUse hook: what a tool answered passes the lake's rules, or nobody reads it.
+
+Reads the hook message on stdin and writes `{}`, or a block with `CODE: detail` that also replaces the answer by a clean
+gap which echoes none of it. The exit code is always 0. Standard library only, Python 3.9 or newer. With `--wrapper`,
+shell commands that do not name pit_fetch.py are none of its business.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any, Iterator, Mapping, Sequence
+
+WRAPPER = "pit_fetch.py"
+# The keys under which a wrapper holds an answer; whatever stands beside them must be empty.
+PAYLOADS = ("stdout", "result", "content", "structuredContent", "structured_content")
+STRINGS, LAYERS = 3, 12
+FAILED = ("PIT_PARSE_ERROR", "the gate itself failed, so nothing passes")
+
+
+class Refused(Exception):
+    """What a tool answered cannot be judged as one envelope. Its arguments are a code and a detail."""
+
+
+def main() -> int:
+    """Judge the message on stdin and answer on stdout. Whatever breaks, the answer is a block and the exit code 0."""
+    started, text = time.perf_counter(), b""
+    try:
+        text = sys.stdin.buffer.read()
+        answer = decide(text, os.environ, sys.argv[1:], started)
+    except BaseException:  # noqa: BLE001  The boundary: a gate that breaks lets nothing through, and says so.
+        answer = blocked(FAILED, "mcp__" if b'"mcp__' in text else "", None)
+    try:
+        sys.stdout.write(json.dumps(answer))
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        pass
+    return 0
+
+
+def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), started: float = 0.0) -> dict[str, Any]:
+    """The hook's answer to a message: `{}`, or a block and what to show instead. One line goes to the audit log."""
+    if os.path.dirname(os.path.abspath(__file__)) not in sys.path:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import pit_call
+
+    call = pit_call.read(text)
+    if isinstance(call, pit_call.Call):
+        tool, response = call.tool, call.message.get("tool_response")
+        pit, verdict = judge(call, env, flags)
+    else:
+        tool, response, pit, verdict = pit_call.tool_of(text), None, None, call
+    told = {"pit": pit, "decision": "block" if verdict else "allow", "code": verdict[0] if verdict else None}
+    pit_call.audit(env, "pit_gate", call, told, started)
+    return blocked(verdict, tool, response) if verdict else {}
+
+
+def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str | None, tuple[str, str] | None]:
+    """The cut-off in force for a call, and the first rule its answer breaks; None, None in open mode."""
+    from pit_call import cut_off, rules
+
+    if "--wrapper" in flags and WRAPPER not in str(call.input.get("command")):
+        return None, None
+    pit = cut_off(call.input, env)
+    if pit is None or not isinstance(pit, str):
+        return None, pit
+    try:
+        for payload in payloads(call.message.get("tool_response"), rules):
+            verdict = rules.check_answer(payload, pit)
+            if verdict is not None:
+                return pit, verdict
+    except Refused as refused:
+        return pit, refused.args
+    return pit, None
+
+
+def payloads(answered: Any, rules: Any, strings: int = STRINGS, layers: int = LAYERS) -> Iterator[Any]:
+    """The envelopes in a tool's answer, taken out of text parts, stringified JSON and the wrappers tools use.
+
+    Raises Refused for what holds none, for several parts or records, and for anything that stands beside a payload.
+    """
+    if layers == 0:
+        raise Refused("PIT_MISSING_ENVELOPE", "the answer is wrapped too often")
+    if isinstance(answered, str):
+        yield from payloads(_parsed(answered, rules, strings), rules, strings - 1, layers - 1)
+    elif isinstance(answered, list):
+        if len(answered) != 1 or not isinstance(answered[0], dict):
+            raise Refused("PIT_MISSING_ENVELOPE", "the answer is not one record or one part of text")
+        yield from payloads(answered[0], rules, strings, layers - 1)
+    elif not isinstance(answered, dict):
+        raise Refused("PIT_INVALID_JSON", "the answer is empty or no JSON object")
+    elif "data" in answered:
+        yield answered
+    else:
+        for held in _held(answered):
+            yield from payloads(held, rules, strings, layers - 1)
+
+
+def _parsed(text: str, rules: Any, strings: int) -> Any:
+    if strings == 0:
+        raise Refused("PIT_INVALID_JSON", "the answer is JSON in a string in a string")
+    try:
+        return rules.strict_json(text)
+    except (ValueError, RecursionError):
+        raise Refused("PIT_INVALID_JSON", "the answer is not strict JSON") from None
+
+
+def _held(wrapper: dict[str, Any]) -> list[Any]:
+    """What a wrapper holds. A text part holds its text; every other wrapper what stands under a key of PAYLOADS."""
+    if wrapper.get("type") == "text" and "text" in wrapper:
+        held, beside = [wrapper["text"]], {key for key in wrapper if key not in ("type", "text")}
+    else:
+        held = [wrapper[key] for key in PAYLOADS if not _blank(wrapper.get(key))]
+        beside = {key for key in wrapper if key not in PAYLOADS}
+    if any(not _blank(wrapper[key]) for key in beside):
+        raise Refused("PIT_MISSING_ENVELOPE", "something stands beside the answer's envelope")
+    if not held:
+        raise Refused("PIT_MISSING_ENVELOPE", "the answer holds no data array")
+    return held
+
+
+def _blank(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int)) or value in ("", [], {})
+
+
+def blocked(verdict: Sequence[str], tool: str, response: Any) -> dict[str, Any]:
+    """A block, and a clean gap in the shape of the tool's own answers, which is what the model reads instead."""
+    code, detail = verdict
+    if code == "PIT_FORBIDDEN_FIELD":
+        detail = "the answer holds a forbidden key, or what cannot be looked through"
+    reason = f"{code}: {detail}"
+    gap = json.dumps({"data": [], "gaps": [{"type": "pit_excluded", "reason": reason}]})
+    output: dict[str, Any] = {"hookEventName": "PostToolUse"}
+    if tool.startswith("mcp__"):
+        shown: Any = gap if isinstance(response, str) else [{"type": "text", "text": gap}]
+        output["updatedMCPToolOutput"] = shown
+    else:
+        shown = {"stdout": gap, "stderr": "", "interrupted": False, "isImage": False}
+    return {"decision": "block", "reason": reason, "hookSpecificOutput": {**output, "updatedToolOutput": shown}}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

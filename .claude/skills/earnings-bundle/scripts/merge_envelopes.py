@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Merges the envelopes of several data agents into one: each revision of an item once, every gap kept.
+
+`merge` is the whole of it; the command reads `{lane: envelope}` from a file and writes the envelope to stdout. Lanes
+are judged by the lake's rules at the cut-off first. The order of the lanes changes nothing. Standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "hooks"))
+
+from pit_call import cut_off, rules
+
+Item = dict[str, Any]
+
+
+def merge(answers: Mapping[str, Any], pit: str | None) -> dict[str, list[Item]]:
+    """One envelope of all lanes' envelopes. pit: the cut-off each must hold; None in open mode.
+
+    Items of one `evidence` and one `available_at` are the same revision: they become one where their fields do not
+    contradict each other, and stay apart where they do. Each names its `lanes`. Newest first.
+    """
+    items: list[Item] = []
+    gaps: dict[str, Item] = {}
+    for lane in sorted(answers):
+        refused = _refused(answers[lane], pit)
+        told = {"data": [], "gaps": [refused]} if refused else answers[lane]
+        items += [{**item, "lanes": sorted({*_names(item.get("lanes")), lane})} for item in told["data"]]
+        gaps.update((_canonical(gap), gap) for gap in ({"lane": lane, **gap} for gap in told.get("gaps", [])))
+    return {"data": sorted(_united(items), key=_newest_first), "gaps": [gaps[key] for key in sorted(gaps)]}
+
+
+def _refused(told: Any, pit: str | None) -> Item | None:
+    """The gap in place of a lane's answer, or None where it is an envelope that holds."""
+    if told is None:
+        return {"type": "no_data", "reason": "the lane gave no answer"}
+    if not isinstance(told, dict) or not all(_objects(told.get(name, [])) for name in ("data", "gaps")):
+        return {"type": "unverifiable", "reason": "the lane's answer is no envelope"}
+    if "data" not in told:
+        return {"type": "unverifiable", "reason": "the lane's answer is no envelope"}
+    verdict = rules.check_answer(told, pit) if pit is not None else None
+    return None if verdict is None else {"type": "pit_excluded", "reason": f"{verdict.code}: the lane is left out"}
+
+
+def _objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
+
+
+def _names(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _united(items: list[Item]) -> Iterator[Item]:
+    """Items of one revision united. Taken in an order of their own, so that the lanes' order cannot show."""
+    revisions: dict[tuple[str, str], list[Item]] = {}
+    for item in sorted(items, key=_canonical):
+        found = revisions.setdefault(_revision(item), [])
+        for held in found:
+            if _agree(held, item):
+                held.update({**item, **held, "lanes": sorted({*held["lanes"], *item["lanes"]})})
+                break
+        else:
+            found.append(dict(item))
+    for found in revisions.values():
+        yield from found
+
+
+def _agree(one: Item, other: Item) -> bool:
+    shared = (one.keys() & other.keys()) - {"lanes", "available_at"}
+    return all(_canonical(one[name]) == _canonical(other[name]) for name in shared)
+
+
+def _revision(item: Item) -> tuple[str, str]:
+    evidence, at = item.get("evidence"), item.get("available_at")
+    if not isinstance(evidence, str) or not evidence:
+        return _canonical({name: value for name, value in item.items() if name != "lanes"}), ""
+    try:
+        return evidence, rules.parse_instant(at).isoformat()
+    except rules.InstantFault:
+        return evidence, _canonical(at)
+
+
+def _newest_first(item: Item) -> tuple[float, str]:
+    try:
+        return -rules.parse_instant(item.get("available_at")).timestamp(), _canonical(item)
+    except rules.InstantFault:
+        return float("inf"), _canonical(item)
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def main() -> int:
+    """Merge a file of answers; the exit code is 0, and 2 where the file or the cut-off is none."""
+    parser = argparse.ArgumentParser(description="Merge data agents' envelopes into one.", allow_abbrev=False)
+    parser.add_argument("answers", type=Path, help="a JSON file, {lane: envelope or null}")
+    parser.add_argument("--pit", help="the cut-off each lane must hold")
+    asked = parser.parse_args()
+    pit = cut_off({"pit": asked.pit}, os.environ)
+    if pit is not None and not isinstance(pit, str):
+        parser.error(f"--pit: {pit.detail}")
+    try:
+        answers = rules.strict_json(asked.answers.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        answers = None
+    if not isinstance(answers, dict):
+        parser.error("answers: not a file that holds one JSON object of lanes")
+    sys.stdout.write(json.dumps(merge(answers, pit)) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""Checks the data agents by rule: their frontmatter, hooks, skills, paths and the calls they document.
+
+Reads files and nothing else, with the standard library alone; `--lake ROOT` also makes every documented call against
+that lake, which needs the project's environment. Prints `ERROR [RULE] path: message` lines and a summary; the exit code
+is 0 when nothing is wrong and 1 otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import frontmatter
+
+ROOT = Path(__file__).resolve().parents[4]
+AGENTS = Path(".claude") / "agents"
+SETTINGS = Path(".claude") / "settings.json"
+SCOPE = ("neo4j-*.md", "bz-news-api.md", "perplexity-*.md", "alphavantage-*.md", "yahoo-*.md")
+LAKE = tuple(f"mcp__pitlake__{tool}" for tool in ("run_query", "query", "search", "gaps"))
+WRITE = "mcp__neo4j-cypher__write_neo4j_cypher"
+WRAPPER = "pit_fetch.py"
+# The agents whose PIT wiring is complete, with the tools each retrieves with: R3 holds them to it.
+PIT_DONE = {
+    **dict.fromkeys(
+        (f"neo4j-{domain}" for domain in ("news", "report", "transcript", "xbrl", "entity", "vector-search")), LAKE
+    ),
+    **dict.fromkeys(("bz-news-api", "alphavantage-earnings", "yahoo-earnings"), (*LAKE, "Bash")),
+    **dict.fromkeys((f"perplexity-{op}" for op in ("search", "ask", "reason", "research", "sec")), (*LAKE, "Bash")),
+}
+# Servers of others, gated in the settings for whoever adds them.
+FOREIGN = (
+    "mcp__neo4j-cypher__read_neo4j_cypher",
+    *(f"mcp__perplexity__perplexity_{op}" for op in ("search", "ask", "reason", "research")),
+)
+DEPRECATED = ("filtered-data",)
+AGENT_KEYS = frozenset(
+    [
+        "name",
+        "description",
+        "tools",
+        "disallowedTools",
+        "model",
+        "permissionMode",
+        "maxTurns",
+        "skills",
+        "mcpServers",
+        "hooks",
+        "memory",
+        "background",
+        "effort",
+        "isolation",
+        "color",
+        "initialPrompt",
+    ]
+)
+SKILL_KEYS = frozenset(["name", "description", "license", "compatibility", "metadata", "allowed-tools"])
+EVENTS = frozenset(("PreToolUse", "PostToolUse", "Stop"))
+HANDLER_KEYS = frozenset(("type", "command", "timeout"))
+_PATH = re.compile(r"(?<![\w/.$}-])((?:\.claude|scripts|docs|sql|tests|pitlake)/[A-Za-z0-9_./-]*[A-Za-z0-9_])")
+_CALLS = re.compile(r"```json\n(.*?)```", re.DOTALL)
+_ANY_TOOL = ("NoSuchTool", "mcp__nosuch__tool")
+
+
+class Finding(NamedTuple):
+    """What is wrong where."""
+
+    rule: str
+    path: str
+    message: str
+
+
+class Page(NamedTuple):
+    """A Markdown file with frontmatter."""
+
+    path: str
+    front: dict[str, Any]
+    body: str
+
+
+def main() -> int:
+    """Check the agents, print what is wrong, and return the exit code."""
+    parser = argparse.ArgumentParser(description="Check the data agents.", allow_abbrev=False)
+    parser.add_argument("--root", type=Path, default=ROOT, help="the project [default: this one]")
+    parser.add_argument("--lake", help="also make every documented call against this lake")
+    asked = parser.parse_args()
+    findings = list(lint(asked.root))
+    if asked.lake:
+        findings += made(asked.root, asked.lake)
+    for finding in findings:
+        print(f"ERROR [{finding.rule}] {finding.path}: {finding.message}")
+    checked = sorted(path.stem for path in agent_files(asked.root))
+    print(f"{'FAIL' if findings else 'PASS'}: {len(findings)} errors, 0 warnings; checked {', '.join(checked)}")
+    return int(bool(findings))
+
+
+def agent_files(root: Path) -> list[Path]:
+    """The data agents' files."""
+    return sorted(path for pattern in SCOPE for path in (root / AGENTS).glob(pattern))
+
+
+def lint(root: Path) -> Iterator[Finding]:
+    """Everything wrong with the agents of a project, without making their calls."""
+    for name in sorted(PIT_DONE.keys() - {path.stem for path in agent_files(root)}):
+        yield Finding("R3", f"{AGENTS}/{name}.md", "the agent is missing")
+    for path in agent_files(root):
+        try:
+            agent = _page(root, path)
+        except (ValueError, OSError) as error:
+            yield Finding("R8", str(path.relative_to(root)), f"the frontmatter cannot be read: {error}")
+            continue
+        yield from _agent(root, agent, path.stem)
+    yield from _settings(root)
+
+
+def _page(root: Path, path: Path) -> Page:
+    front, body = frontmatter.read(path.read_text(encoding="utf-8"))
+    return Page(str(path.relative_to(root)), front, body)
+
+
+def _agent(root: Path, agent: Page, stem: str) -> Iterator[Finding]:
+    skills = _listed(agent.front.get("skills"))
+    if "evidence-standards" not in skills:
+        yield Finding("R1", agent.path, "evidence-standards is not among its skills")
+    for matcher in (entry.get("matcher") for _, entry in _entries(agent.front.get("hooks"))):
+        if _catches_all(matcher):
+            yield Finding("R2", agent.path, f"a hook matches any tool: {matcher!r}")
+    if stem in PIT_DONE:
+        yield from (Finding("R3", agent.path, message) for message in _wiring(agent, PIT_DONE[stem]))
+    if agent.front.get("name") != stem:
+        yield Finding("R8", agent.path, "its name is not its file's")
+    yield from (Finding("R8", agent.path, message) for message in _unknown_keys(agent.front))
+    yield from _commands(agent)
+    for skill in skills:
+        if skill in DEPRECATED:
+            yield Finding("R7", agent.path, f"the skill {skill} is deprecated")
+    yield from _paths(root, agent, skills)
+    yield from (Finding("R9", agent.path, message) for message in _wrong_calls(root, agent))
+
+
+def _listed(value: Any) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def _entries(hooks: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if isinstance(hooks, dict):
+        for event, entries in hooks.items():
+            yield from ((event, entry) for entry in entries or () if isinstance(entry, dict))
+
+
+def _commands_of(entry: Mapping[str, Any]) -> list[str]:
+    handlers = entry.get("hooks")
+    return (
+        [str(one.get("command", "")) for one in handlers if isinstance(one, dict)] if isinstance(handlers, list) else []
+    )
+
+
+def matches(matcher: Any, tool: str) -> bool:
+    """Whether a hook's matcher covers a tool, as Claude Code reads it: a list of names, else a regular expression."""
+    if matcher in (None, "", "*"):
+        return True
+    if re.fullmatch(r"[A-Za-z0-9_\-, |]+", str(matcher)):
+        return tool in re.split(r"\s*[|,]\s*", str(matcher).strip())
+    return re.search(str(matcher), tool) is not None
+
+
+def _catches_all(matcher: Any) -> bool:
+    try:
+        return any(matches(matcher, tool) for tool in _ANY_TOOL)
+    except re.error:
+        return True
+
+
+def _wiring(agent: Page, retrieval: tuple[str, ...]) -> Iterator[str]:
+    entries = list(_entries(agent.front.get("hooks")))
+
+    def hooked(event: str, tool: str, *words: str) -> bool:
+        covering = [entry for kind, entry in entries if kind == event and matches(entry.get("matcher"), tool)]
+        return any(all(word in command for word in words) for entry in covering for command in _commands_of(entry))
+
+    if "pit-envelope" not in _listed(agent.front.get("skills")):
+        yield "pit-envelope is not among its skills"
+    if not hooked("PreToolUse", WRITE, "block") and not hooked("PreToolUse", WRITE, "pit_guard.py"):
+        yield "PreToolUse does not block graph writes"
+    tools = _listed(agent.front.get("tools"))
+    yield from (f"{tool} is none of its retrieval tools" for tool in tools if tool not in retrieval)
+    for tool in retrieval:
+        if tool not in tools:
+            yield f"its retrieval tool {tool} is missing"
+        if not hooked("PostToolUse", tool, "pit_gate.py"):
+            yield f"PostToolUse does not gate {tool} with pit_gate.py"
+        if not hooked("PreToolUse", tool, "pit_guard.py", *(["--wrapper"] if tool == "Bash" else [])):
+            yield f"PreToolUse does not guard {tool} with pit_guard.py"
+
+
+def _unknown_keys(front: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"unknown frontmatter key {key!r}" for key in front if key not in AGENT_KEYS)
+    yield from (f"the frontmatter has no {key}" for key in ("name", "description") if not front.get(key))
+    for event, entry in _entries(front.get("hooks")):
+        if event not in EVENTS:
+            yield f"unknown hook event {event!r}"
+        yield from (f"unknown hook key {key!r}" for key in entry if key not in ("matcher", "hooks"))
+        for handler in entry.get("hooks") or ():
+            yield from (f"unknown hook key {key!r}" for key in handler if key not in HANDLER_KEYS)
+
+
+def _commands(agent: Page) -> Iterator[Finding]:
+    for _, entry in _entries(agent.front.get("hooks")):
+        for command in _commands_of(entry):
+            project = not command.startswith("echo ") and (".claude/" in command or "scripts/" in command)
+            if project and "$CLAUDE_PROJECT_DIR" not in command:
+                yield Finding("R6", agent.path, "a hook's command names a project path without $CLAUDE_PROJECT_DIR")
+
+
+def _paths(root: Path, agent: Page, skills: list[str]) -> Iterator[Finding]:
+    """Paths that lead nowhere, in the agent, its hooks and the skills it loads."""
+    pages = [agent]
+    for skill in skills:
+        path = root / ".claude" / "skills" / skill / "SKILL.md"
+        if path.is_file():
+            pages.append(_page(root, path))
+            unknown = sorted(pages[-1].front.keys() - SKILL_KEYS)
+            yield from (Finding("R8", pages[-1].path, f"unknown frontmatter key {key!r}") for key in unknown)
+        elif skill not in DEPRECATED:
+            yield Finding("R5", agent.path, f"the skill {skill} is not there")
+    commands = [command for _, entry in _entries(agent.front.get("hooks")) for command in _commands_of(entry)]
+    hooked = re.sub(r"\$CLAUDE_PROJECT_DIR/", " ", " ".join(commands))
+    for page in [*pages, Page(agent.path, {}, hooked)]:
+        for named in sorted(set(_PATH.findall(page.body))):
+            if not (root / named).exists():
+                yield Finding("R5", page.path, f"there is no {named}")
+
+
+def _settings(root: Path) -> Iterator[Finding]:
+    try:
+        hooks = json.loads((root / SETTINGS).read_text(encoding="utf-8"))["hooks"]
+    except (OSError, ValueError, KeyError, TypeError):
+        yield Finding("R3", str(SETTINGS), "there are no hooks")
+        return
+    for event, tool, script in [
+        ("PreToolUse", WRITE, "pit_guard.py"),
+        *(("PostToolUse", tool, "pit_gate.py") for tool in (*LAKE, *FOREIGN, "Bash")),
+    ]:
+        covering = [entry for kind, entry in _entries(hooks) if kind == event and matches(entry.get("matcher"), tool)]
+        if not any(script in command for entry in covering for command in _commands_of(entry)):
+            yield Finding("R3", str(SETTINGS), f"{event} of {tool} does not run {script}")
+
+
+def calls(agent: Page) -> Iterator[dict[str, Any]]:
+    """The calls an agent documents. Raises ValueError for a line that is no JSON object."""
+    for block in _CALLS.findall(agent.body):
+        for line in block.strip().splitlines():
+            call = json.loads(line)
+            if not isinstance(call, dict) or not isinstance(call.get("input"), dict):
+                raise ValueError(f"no call: {line[:60]}")  # noqa: TRY004  What callers catch.
+            yield call
+
+
+def _wrong_calls(root: Path, agent: Page) -> Iterator[str]:
+    try:
+        documented = list(calls(agent))
+    except ValueError as error:
+        yield f"a documented call is no JSON object ({error})"
+        return
+    if not documented:
+        yield "it documents no call"
+    for call in documented:
+        tool, given = call.get("tool"), call["input"]
+        if tool not in _listed(agent.front.get("tools")):
+            yield f"a documented call uses {tool}, which is none of its tools"
+        elif tool == "Bash":
+            command = str(given.get("command"))
+            if WRAPPER not in command or " --pit " not in command:
+                yield "a documented shell call is no call of pit_fetch.py with --pit"
+        elif "pit" not in given:
+            yield f"a documented call of {tool} carries no pit"
+        elif tool.endswith("__run_query"):
+            yield from _wrong_query(root, given)
+
+
+def _wrong_query(root: Path, given: Mapping[str, Any]) -> Iterator[str]:
+    path = root / "sql" / "queries" / f"{given.get('name')}.sql"
+    if not path.is_file():
+        yield f"a documented call runs {given.get('name')!r}, which is no query"
+        return
+    known = dict(re.findall(r"^-- param (\w+) \w+ (\w+|=)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    params = given.get("params") or {}
+    yield from (f"{path.stem} takes no parameter {name!r}" for name in params if name not in known)
+    needed = sorted(name for name, need in known.items() if need == "required" and name not in params)
+    yield from (f"{path.stem} needs {name!r}" for name in needed)
+
+
+def made(root: Path, lake: str) -> list[Finding]:
+    """Make every documented call of the lake's tools against a lake; a finding for each that is refused.
+
+    Calls of pit_fetch.py reach beyond this machine and are not made here.
+    """
+    from pitlake.mcp.desk import Desk
+    from pitlake.mcp.tools import Toolbox
+
+    box, findings = Toolbox(Desk(lake=lake)), []
+    for path in agent_files(root):
+        agent = _page(root, path)
+        for call in calls(agent):
+            if call["tool"] == "Bash":
+                continue
+            outcome = getattr(box, call["tool"].rpartition("__")[2])(**call["input"])
+            if outcome.is_error:
+                findings.append(Finding("R9", agent.path, f"{call['tool']} is refused: {outcome.content[0].text}"))
+    return findings
+
+
+if __name__ == "__main__":
+    sys.exit(main())

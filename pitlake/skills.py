@@ -1,0 +1,315 @@
+"""The data agents' skills as pages: the envelope, the standards of evidence, and how each domain is asked.
+
+Made from the contracts, the gate's rules and the query catalogue alone, so that no agent is told what is not so. The
+page of the whole lake, `lake-schema`, is in pitlake.guide. Called by the script that writes the generated pages.
+"""
+
+import json
+from dataclasses import dataclass
+
+from pitlake import catalogue
+from pitlake.catalogue import Query
+from pitlake.contract import GAP_TYPES, Dataset
+from pitlake.datasets import all_datasets
+from pitlake.dictionary import shown, table
+from pitlake.gate.rules import FORBIDDEN_KEYS, SOURCES
+
+PIT = "2024-05-29T17:00:00-04:00"
+PIT_FETCH = ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
+_HEAVY = {"json", "vector"}
+_LONG = {"body", "content", "text", "full_text", "answer", "thoughts", "qa_section"}
+_EXAMPLES = {
+    "ticker": "NOG",
+    "start_date": "2024-01-01",
+    "channel": "News",
+    "query": "guidance",
+    "concept_qname": "us-gaap:Revenues",
+    "member_qnames": ["us-gaap:OilAndGasMember"],
+    "seed_id": "bzNews_1",
+    "pairs": [{"ticker": "NOG", "at": "2024-05-01T16:00:00-04:00"}],
+    "concepts": ["us-gaap:Revenues"],
+}
+_SEEDS = {"vector_qa": "NOG_2024-02-15T08.00_0"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Domain:
+    """What one `<name>-queries` skill is about. fetch: what pit_fetch.py is called with, where a source is fetched."""
+
+    name: str
+    about: str
+    datasets: tuple[str, ...]
+    fetch: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+DOMAINS = (
+    Domain(
+        name="news",
+        about="news articles",
+        datasets=("news",),
+        notes=("What prices did after an article is in event_returns, in open mode alone.",),
+    ),
+    Domain(
+        name="report",
+        about="SEC filings, their sections and exhibits",
+        datasets=("reports", "report_sections", "exhibits", "filing_texts", "financial_statements"),
+        notes=("A filing is found under its primary filer; one that merely names a company is not that company's.",),
+    ),
+    Domain(
+        name="transcript",
+        about="earnings calls: what was said, asked and answered",
+        datasets=("transcripts", "qa_exchanges", "prepared_remarks"),
+        notes=("Texts in order of worth: prepared_remarks and qa_exchanges, then transcripts.qa_section, full_text.",),
+    ),
+    Domain(
+        name="xbrl",
+        about="reported values from XBRL",
+        datasets=("xbrl_facts",),
+        notes=(
+            "Cash-flow items are year-to-date: subtract quarters. Never subtract per-share values or share counts.",
+            "A fact reported again is a later revision; the value is the newest filing's as of the instant.",
+        ),
+    ),
+    Domain(
+        name="entity",
+        about="prices, dividends, splits and reference data of companies",
+        datasets=("prices", "dividends", "splits", "companies", "calendar"),
+        notes=(
+            "Nothing upstream dates company reference data. In PIT mode: the snapshot the lake had observed by then.",
+            "Is there none, that is a gap `unverifiable`. In open mode: the newest snapshot.",
+        ),
+    ),
+    Domain(
+        name="vector",
+        about="texts nearest in meaning",
+        datasets=("embeddings", "news", "qa_exchanges"),
+        notes=("Cut to the instant and the company first, then ranked: 0.80 and more, else 0.70 and more.",),
+    ),
+    Domain(
+        name="benzinga",
+        about="news as Benzinga serves it",
+        datasets=("benzinga_news",),
+        fetch=("--source benzinga --tickers AAPL --limit 20",),
+    ),
+    Domain(
+        name="alphavantage",
+        about="earnings, estimates and price series of Alpha Vantage",
+        datasets=("av_earnings", "av_estimates", "av_earnings_calendar", "av_daily_bars", "av_intraday_bars"),
+        fetch=(
+            "--source alphavantage --op earnings --symbol AAPL",
+            "--source alphavantage --op estimates --symbol AAPL",
+            "--source alphavantage --op calendar --symbol AAPL --horizon 3month",
+        ),
+        notes=("Estimates and the calendar are as of their download: available when fetched, never earlier.",),
+    ),
+    Domain(
+        name="yahoo",
+        about="earnings dates and analysts' grades of Yahoo",
+        datasets=("yahoo_earnings", "yahoo_upgrades"),
+        fetch=(
+            "--source yahoo --op earnings --symbol AAPL",
+            "--source yahoo --op upgrades --symbol AAPL",
+        ),
+    ),
+    Domain(
+        name="perplexity",
+        about="web and SEC search by Perplexity",
+        datasets=("web_results", "web_syntheses"),
+        fetch=(
+            "--source perplexity --op search --query 'AAPL guidance' --max-results 10",
+            "--source perplexity --op ask --query 'What did AAPL guide to?'",
+            "--source perplexity --op search --search-mode sec --query 'AAPL 8-K earnings release'",
+        ),
+        notes=(
+            "A result without a date is a gap `unverifiable`; a dated one counts from the end of its New York day.",
+            "Prose (web_syntheses) retells outcomes: in open mode alone. As of an instant only web_results are data.",
+        ),
+    ),
+)
+
+
+def pages() -> dict[str, str]:
+    """Every page, by its path below .claude/skills."""
+    written = {f"{domain.name}-queries/SKILL.md": _domain(domain) for domain in DOMAINS}
+    return written | {"pit-envelope/SKILL.md": _envelope(), "evidence-standards/SKILL.md": _evidence()}
+
+
+def _front(name: str, description: str) -> str:
+    return f"---\nname: {name}\ndescription: >-\n  {description}\n---\n"
+
+
+def _domain(domain: Domain) -> str:
+    queries = [one for one in catalogue.all_queries().values() if one.agent == domain.name]
+    datasets = [all_datasets()[name] for name in domain.datasets]
+    names = ", ".join(domain.datasets)
+    about = f"How to ask the point-in-time lake for {domain.about} ({names}): queries, SQL, what dates each row."
+    parts = [
+        _front(f"{domain.name}-queries", f"{about} For the data agents of this domain."),
+        f"# Asking for {domain.about}",
+        "Every call carries `pit` in PIT mode and none in open mode. Each line below is a call as it is made.",
+    ]
+    parts += [f"- {note}" for note in domain.notes]
+    if queries:
+        parts.append("## Named queries")
+        parts += [_query(query) for query in queries]
+    parts += ["## SQL that brings its citation", *map(_sql, datasets)]
+    if domain.fetch:
+        parts += ["## Fetching anew", _fetch(domain.fetch)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _query(query: Query) -> str:
+    params = [
+        (one.name, one.type, "yes" if one.required else "no", one.meaning + _default(one.default))
+        for one in query.parameters
+    ]
+    gives = ", ".join(one.name for one in query.columns)
+    call = {"name": query.name, "params": _example(query), "pit": PIT}
+    return (
+        f"### {query.name}\n\n{query.summary} Gives {gives}.\n\n"
+        f"{table(('parameter', 'type', 'needed', 'meaning'), params)}\n\n{_call('run_query', call)}"
+    )
+
+
+def _default(value: object) -> str:
+    return "" if value is None else f" Default {json.dumps(value)}."
+
+
+def _example(query: Query) -> dict[str, object]:
+    needed = {one.name for one in query.parameters if one.required} | set(query.one_of[-1:])
+    values = _EXAMPLES | ({"seed_id": _SEEDS[query.name]} if query.name in _SEEDS else {})
+    return {name: values[name] for name in (one.name for one in query.parameters) if name in needed}
+
+
+def _sql(dataset: Dataset) -> str:
+    names = [one.name for one in dataset.columns if one.type not in _HEAVY and one.name not in _LONG]
+    given, where = {}, ""
+    if dataset.entity in ("ticker", "symbol"):
+        given, where = {"params": {"ticker": "NOG"}}, f" WHERE {dataset.entity} = $ticker"
+    order = ", ".join(dict.fromkeys(("available_at DESC", *dataset.key)))
+    columns = ", ".join(("available_at", "available_at_source", "evidence", *names))
+    sql = f"SELECT {columns} FROM {dataset.name}{where} ORDER BY {order}"
+    call = {"sql": sql, **given, "max_rows": 20} | ({} if dataset.open_only else {"pit": PIT})
+    gaps = "".join(f"\n- gap `{rule.type}`: {rule.reason}" for rule in dataset.gap_rules)
+    return (
+        f"### {dataset.name}\n\n{dataset.summary} Tag `{dataset.source_tag}`; shown {shown(dataset)}.\n"
+        f"Public at: {dataset.availability}{gaps}\n\n{_call('query', call)}"
+    )
+
+
+def _call(tool: str, given: dict[str, object]) -> str:
+    return f"```json\n{json.dumps({'tool': f'mcp__pitlake__{tool}', 'input': given})}\n```"
+
+
+def _fetch(flags: tuple[str, ...]) -> str:
+    lines = "\n".join(f"python3 {PIT_FETCH} {one} --pit {PIT}" for one in flags)
+    return (
+        "What the lake does not hold yet `pit_fetch.py` fetches, captures and gates; without `--pit` in open mode.\n"
+        "One plain command: no pipes, no redirections, no variables, not in the background.\n\n"
+        f"```sh\n{lines}\n```"
+    )
+
+
+def _envelope() -> str:
+    mapping = [
+        (one.name, one.availability.replace("\n", " "), f"`{one.source_tag}`", shown(one))
+        for one in all_datasets().values()
+    ]
+    return (
+        "\n\n".join(
+            [
+                _front(
+                    "pit-envelope",
+                    "The one envelope every data agent answers with, what dates each dataset's rows, forbidden keys, "
+                    "and what to do when the gate blocks. For data agents and whoever reads their answers.",
+                ),
+                ENVELOPE_RULES,
+                "## What dates a row",
+                table(("dataset", "public at", "available_at_source", "shown"), mapping),
+                f"`available_at_source` is one of {', '.join(f'`{tag}`' for tag in SOURCES)}; nothing else passes.",
+                "## Forbidden keys",
+                "At any depth, in any case, in data and in gaps: "
+                + ", ".join(f"`{key}`" for key in sorted(FORBIDDEN_KEYS)),
+                "## When the gate blocks",
+                table(("code", "next"), list(RETRIES.items())),
+                "At most two tries, each changed by its code. Then answer with the clean gap:",
+                '```json\n{"data": [], "gaps": [{"type": "pit_excluded", "reason": "CODE after 2 tries"}]}\n```',
+            ]
+        )
+        + "\n"
+    )
+
+
+def _evidence() -> str:
+    cited = [(one.name, _citation(one), ", ".join(one.key)) for one in all_datasets().values()]
+    return (
+        "\n\n".join(
+            [
+                _front(
+                    "evidence-standards",
+                    "The rules of evidence for every data agent: source only, exact values, traceable items, marked "
+                    "derivations, and how each dataset's rows are cited. For agents and whoever merges their answers.",
+                ),
+                EVIDENCE_RULES,
+                "## How a row is cited",
+                table(("dataset", "evidence", "key that names the row"), cited),
+            ]
+        )
+        + "\n"
+    )
+
+
+def _citation(dataset: Dataset) -> str:
+    return "graph label and id" if dataset.group == "graph" else "address or request, and the capture's hash"
+
+
+ENVELOPE_RULES = f"""# The envelope
+
+Answer with JSON alone, in PIT mode and in open mode:
+
+```json
+{{
+  "data": [
+    {{"available_at": "{PIT}", "available_at_source": "edgar_accepted", "evidence": "neo4j:Report:…", "…": "…"}}
+  ],
+  "gaps": [{{"type": "no_data", "reason": "why it is missing", "query": "what was asked"}}]
+}}
+```
+
+- `data[]`: one item a row, each with `available_at` (ISO-8601 with time and offset), `available_at_source` and its
+  citation `evidence`. In open mode the first two may be missing; nothing else changes.
+- `gaps[]`: always there, `[]` where nothing is missing. `type` is one of {", ".join(GAP_TYPES)}.
+- Nothing stands beside the two. `truncated`, `next_cursor` and `receipt` of a tool's page are for paging;
+  leave them out.
+- PIT mode is on when you were given `--pit T` or the session is bound by PITLAKE_AS_OF. Put T into every call: `pit` of
+  a lake tool, `--pit` of pit_fetch.py. A bound session needs none: its own holds, an earlier one narrows, a later one
+  blocks.
+- Fail closed. What cannot be dated is dropped from `data[]` and named in `gaps[]`. Dates inside a text are content,
+  never availability.
+- An empty answer is an answer: `data` empty, a gap `no_data`. Look at the lake's `gaps` before saying that something
+  does not exist.
+- More: repeat the call with `cursor` while `truncated` is true. Follow-ups narrow (a later `start_date`, a smaller
+  `limit`, an earlier `pit`) instead of asking everything again."""
+
+RETRIES = {
+    "`PIT_VIOLATION_GT_CUTOFF`": "repeat the call with `pit`, or with an end no later than it",
+    "`PIT_FORBIDDEN_FIELD`": "leave out the outcome columns",
+    "`PIT_MISSING_AVAILABLE_AT`, `PIT_INVALID_AVAILABLE_AT_SOURCE`": "select available_at and its source, or neither",
+    "`PIT_INVALID_AVAILABLE_AT_FORMAT`, `PIT_MISSING_TZ`": "do not format or cast available_at",
+    "`PIT_INVALID_PIT`": "give one instant with an offset, no later than the session's",
+    "`PIT_MISSING_ENVELOPE`, `PIT_INVALID_JSON`, `PIT_INVALID_ITEM_TYPE`": "ask another way: this is no envelope",
+    "`PIT_PARSE_ERROR`, `GUARD_…`": "no retry: this call is not one an agent makes",
+}
+
+EVIDENCE_RULES = """# Standards of evidence
+
+1. **Source only.** State what a tool returned in this session, nothing remembered and nothing supposed.
+2. **Exact values.** Numbers, dates and names as the source gives them; nothing rounded, no unit changed unsaid.
+3. **Traceable.** Every item carries `evidence`. Where a named query does not return it, build it from the key below, or
+   ask in SQL, where every dataset has the column.
+4. **Derived values are marked.** A value you computed carries `derived_from` (the evidence of each input), the formula,
+   and the newest `available_at` among its inputs.
+
+Stay in your domain: answer from its datasets, and leave a gap that names the right agent for the rest. Another domain's
+date may anchor a window, never a value. Sources that agree raise confidence; they do not date anything."""
