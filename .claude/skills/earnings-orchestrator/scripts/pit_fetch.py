@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The agents' wrapper around outside sources: the door to `pitlake fetch`, with its flags, its stdout and its stderr.
 
-stdout is exactly one envelope {"data": [...], "gaps": [...]}, whatever happens, and the exit code is 0. Standard library
-only, so that any Python can open the door; nothing is fetched, dated or filtered here.
+stdout is exactly one envelope {"data": [...], "gaps": [...]}, whatever happens, and the exit code is 0. Standard
+library only, so that any Python can open the door; nothing is fetched, dated or filtered here.
 """
 
 import json
@@ -15,24 +15,26 @@ ROOT = Path(__file__).resolve().parents[4]
 COMMAND = "from pitlake.cli import main; main()"
 
 
-def interpreter():
+def interpreter() -> str:
     """The project's own Python where it was set up, else the one that runs this."""
     own = ROOT / ".venv" / "bin" / "python"
     return str(own) if own.exists() else sys.executable
 
 
-def is_envelope(text):
+def is_envelope(text: str) -> bool:
     """Whether a text is one JSON object of exactly the two arrays."""
     try:
         payload = json.loads(text)
     except ValueError:
         return False
-    return isinstance(payload, dict) and set(payload) == {"data", "gaps"} and all(
-        isinstance(part, list) for part in payload.values()
+    return (
+        isinstance(payload, dict)
+        and set(payload) == {"data", "gaps"}
+        and all(isinstance(part, list) for part in payload.values())
     )
 
 
-def main():
+def main() -> int:
     """Ask, and pass on what was answered; anything but an envelope becomes an empty one with its gap."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     try:
@@ -49,7 +51,7 @@ def main():
     if code == 0 and is_envelope(answered):
         sys.stdout.write(answered)
     else:
-        gap = {"type": "internal_error", "reason": "the command pitlake fetch gave no envelope (exit code %s)" % code}
+        gap = {"type": "internal_error", "reason": f"pitlake fetch gave no envelope (exit code {code})"}
         sys.stdout.write(json.dumps({"data": [], "gaps": [gap]}) + "\n")
     return 0
 

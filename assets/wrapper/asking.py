@@ -1,0 +1,155 @@
+"""A question to an outside source, read from texts: every fault is a gap, and none of them lets anything through.
+
+Nothing is asked here. Called by `assets.wrapper.answering` with what the command line was given.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+
+from pitlake import clock
+from pitlake.clock import from_micros
+from pitlake.errors import BadInput, BadInstant
+
+DEFAULT_LIMIT, DEFAULT_PAGES, DEFAULT_TIMEOUT, DEFAULT_LOOKBACK = 50, 10, 20.0, 1440
+LISTS = ("tickers", "channels", "tags", "keywords", "themes", "search_domains")
+THEMES: Mapping[str, tuple[str, ...]] = {
+    "macro": ("fed", "fomc", "inflation", "cpi", "gdp", "payrolls", "jobs report", "treasury", "tariff", "recession"),
+    "oil": ("oil", "crude", "wti", "brent", "opec", "natural gas", "gasoline"),
+}
+
+
+class NotAsked(Exception):
+    """The question can't be put. `kind` is the type of the gap it becomes, `reason` what it says."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind, self.reason = kind, reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One question. `pit` None is open mode, which is asked for by leaving it out; an unreadable one is refused.
+
+    texts: what single sources alone know (horizon, search filters), as given. live: whether the network may be used.
+    """
+
+    source: str
+    op: str = ""
+    pit: datetime | None = None
+    date_from: date | None = None
+    date_to: date | None = None
+    updated_since: datetime | None = None
+    lookback_minutes: int = DEFAULT_LOOKBACK
+    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    symbol: str = ""
+    queries: tuple[str, ...] = ()
+    limit: int = DEFAULT_LIMIT
+    max_pages: int = DEFAULT_PAGES
+    timeout: float = DEFAULT_TIMEOUT
+    input_file: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    live: bool = False
+
+    def listed(self, name: str) -> tuple[str, ...]:
+        """One of the comma lists; empty when not given."""
+        return self.lists.get(name, ())
+
+    def told(self) -> str:
+        """The question in a few words, for gaps and metadata."""
+        said = (self.op, self.symbol, *self.queries, *(f"{name}={','.join(one)}" for name, one in self.lists.items()))
+        return " ".join(part for part in said if part)
+
+
+def read(given: Mapping[str, Any], words: Iterable[str] = ()) -> Question:
+    """The question in the flags of a command line and in words (`EARNINGS symbol=AAPL`). Raises NotAsked.
+
+    given: texts by flag name with underscores, `query` a list of texts, `live` a boolean; None was not given.
+    """
+    flags = {name: value for name, value in given.items() if value not in (None, [], ())}
+    pit = _pit(flags.pop("pit", None))
+    for word in words:
+        _take(word, flags)
+    known = Question.__dataclass_fields__
+    return Question(
+        source=str(flags.pop("source", "")).strip().lower(),
+        op=str(flags.pop("op", "")).strip().lower(),
+        pit=pit,
+        date_from=_day(flags.pop("date_from", None), "date_from"),
+        date_to=_day(flags.pop("date_to", None), "date_to"),
+        updated_since=_epoch(flags.pop("updated_since", None)),
+        lookback_minutes=_whole(flags.pop("lookback_minutes", DEFAULT_LOOKBACK), "lookback_minutes"),
+        lists={name: _split(flags.pop(name)) for name in LISTS if name in flags},
+        symbol=str(flags.pop("symbol", "")).strip().upper(),
+        queries=tuple(query.strip() for query in flags.pop("query", ()) if query.strip()),
+        limit=max(1, _whole(flags.pop("limit", DEFAULT_LIMIT), "limit", least=0)),
+        max_pages=_whole(flags.pop("max_pages", DEFAULT_PAGES), "max_pages"),
+        timeout=_seconds(flags.pop("timeout", DEFAULT_TIMEOUT)),
+        input_file=str(flags.pop("input_file", "")),
+        live=bool(flags.pop("live", False)),
+        texts={name: str(value) for name, value in flags.items() if name not in known},
+    )
+
+
+def _pit(text: Any) -> datetime | None:
+    """The cut-off. An empty or unreadable one is not the same as none: nothing is answered then."""
+    if text is None:
+        return None
+    try:
+        return clock.instant(str(text), "--pit")
+    except BadInstant as fault:
+        raise NotAsked("invalid_pit", f"the cut-off is {fault.fault}; nothing is answered") from None
+
+
+def _take(word: str, flags: dict[str, Any]) -> None:
+    name, equals, value = word.partition("=")
+    if word.startswith("-"):
+        raise NotAsked("config", f"there is no flag {name}")
+    if not equals:
+        if "op" in flags:
+            raise NotAsked("config", "more than one operation is named")
+        flags["op"] = word
+    elif name == "query":
+        flags["query"] = [*flags.get("query", ()), value]
+    elif name.isidentifier() and name not in flags and name not in ("source", "pit", "live"):
+        flags[name] = value
+    else:
+        raise NotAsked("config", f"{name} can't be given so, or is given twice")
+
+
+def _split(text: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for part in str(text).split(",") if part.strip()))
+
+
+def _day(text: Any, flag: str) -> date | None:
+    try:
+        return None if text is None else date.fromisoformat(str(text).strip())
+    except ValueError:
+        raise NotAsked("config", f"{flag} is no day such as 2024-02-15") from None
+
+
+def _whole(value: Any, flag: str, least: int = 1) -> int:
+    text = str(value).strip()
+    if not (text.isascii() and text.isdigit()) or int(text) < least:
+        raise NotAsked("config", f"{flag} is no whole number of at least {least}")
+    return int(text)
+
+
+def _seconds(value: Any) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 3600:
+        raise NotAsked("config", "timeout is no number of seconds")
+    return seconds
+
+
+def _epoch(value: Any) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        return from_micros(_whole(value, "updated_since", least=0) * 1_000_000)
+    except BadInput:
+        raise NotAsked("config", "updated_since is outside of the calendar") from None

@@ -1,0 +1,88 @@
+"""A provider's answer from a file: parsed and dated like a fetched one, filtered by the cut-off, never put in the lake.
+
+Called by `assets.wrapper.answering` for `--input-file`.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from assets.buckets import rows_table
+from assets.external.feed import Feed
+from assets.external.runs import collected, outcomes
+from assets.extraction import Row, RunFacts
+from assets.wrapper.asking import NotAsked, Question
+from assets.wrapper.operations import Operation
+from pitlake import clock
+from pitlake.errors import AnswerRefused
+from pitlake.lake.query import calculator
+from resources.http.capture import Capture, Request
+
+
+def from_file(question: Question, op: Operation, source: Feed) -> list[dict[str, Any]]:
+    """The rows a file's answer becomes, by the cut-off. Raises NotAsked for a file that can't be read or is no answer.
+
+    The file stands for the first answer; what would be a further page is not there.
+    """
+    body = _body(question.input_file)
+    asked: list[Request] = []
+
+    def fetch(request: Request) -> Capture:
+        if asked:
+            raise AnswerRefused("no_data", "the file holds one answer", question.input_file)
+        asked.append(request)
+        capture = _capture(source, request, body)
+        verdict = source.provider.judge(capture)
+        if verdict.outcome != "ok":
+            raise NotAsked(verdict.gap_type, verdict.reason)
+        return capture
+
+    rows: list[Row] = []
+    for unit in source.units(op.scope(question))[:1]:
+        captures, _ = collected(source, unit, fetch)
+        run = RunFacts(observed_at=clock.now())
+        rows += [one for one, _ in outcomes(source, unit, captures, None, run) if isinstance(one, Row)]
+    public = [row for row in rows if question.pit is None or row.available_at <= question.pit]
+    return _filtered(question, op, source, public)
+
+
+def _filtered(question: Question, op: Operation, source: Feed, rows: list[Row]) -> list[dict[str, Any]]:
+    if not rows:
+        return []
+    table = rows_table(source, rows).select(list(source.dataset.agent_columns))
+    where, values = op.where(question)
+    if op.by_address:
+        values["found"] = [str(row.values.get("url", "")) for row in rows]
+    with calculator(answer=table) as connection:
+        sql = f"SELECT * FROM answer WHERE {where} ORDER BY {op.order}, evidence LIMIT {question.limit}"
+        return list(connection.sql(sql, params=values).to_arrow_table().to_pylist())
+
+
+def _body(path: str) -> bytes:
+    try:
+        body = Path(path).read_bytes()
+    except OSError as problem:
+        raise NotAsked("input_error", f"the input file can't be read: {problem.strerror}") from None
+    try:
+        content = json.loads(body)
+    except ValueError:
+        return body  # lines, or no answer at all: the provider's judge says which
+    wrapped = content.get("items") if isinstance(content, dict) and set(content) == {"items"} else None
+    return json.dumps(wrapped).encode() if wrapped is not None else body
+
+
+def _capture(source: Feed, request: Request, body: bytes) -> Capture:
+    return Capture(
+        source=source.provider.name,
+        method=request.method.upper(),
+        url=f"file:/{request.path.lstrip('/')}",
+        params=request.query,
+        payload=request.json,
+        status=200,
+        headers={},
+        body=body,
+        fetched_at=clock.now(),
+        sha256=hashlib.sha256(body).hexdigest(),
+        request_key=request.key(source.provider.name),
+    )

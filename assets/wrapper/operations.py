@@ -1,0 +1,223 @@
+"""What each outside source can be asked, and how its dataset answers: scope, filter, order and the item's fields.
+
+One entry of OPERATIONS a (source, operation). SQL here is our own over the dataset's view in an as-of session, values
+are always bound. Called by `assets.wrapper.answering`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from assets.external.feed import Scope
+from assets.wrapper.asking import THEMES, NotAsked, Question
+from pitlake import clock
+
+Where = tuple[str, dict[str, Any]]
+Row = Mapping[str, Any]
+
+ALIASES = {"bz-news-api": "benzinga", "benzinga-news": "benzinga", "fred": "alfred", "massive": "polygon"}
+NEWEST = "available_at DESC"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One operation of one source. `renamed`: our column -> the item's field; other columns keep their names.
+
+    record_type: stated in every item, "" for none. excluded: why nothing can be proven before now, "" where it can;
+    then only what was fetched before the cut-off is shown. synthesis: a dataset whose rows are added, in open mode
+    alone. unlimited: SQL for rows outside of the limit. by_address: `where` also takes $found, the addresses an
+    answer names.
+    """
+
+    dataset: str
+    scope: Callable[[Question], Scope]
+    where: Callable[[Question], Where]
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    record_type: str | Callable[[Row], str] = ""
+    order: str = NEWEST
+    excluded: str = ""
+    synthesis: str = ""
+    unlimited: str = "false"
+    by_address: bool = False
+
+    def item(self, row: Row) -> dict[str, Any]:
+        """A row as an item: its clock first, as New York time with its offset."""
+        kind = self.record_type if isinstance(self.record_type, str) else self.record_type(row)
+        moment = row["available_at"].astimezone(clock.NEW_YORK).isoformat()
+        told = {self.renamed.get(name, name): value for name, value in row.items() if name != "available_at"}
+        return {"available_at": moment} | ({"record_type": kind} if kind else {}) | told
+
+
+def operation(question: Question) -> Operation:
+    """The operation a question names. Raises NotAsked naming those there are."""
+    source = ALIASES.get(question.source, question.source)
+    known = {op: found for (of, op), found in OPERATIONS.items() if of == source}
+    if not known:
+        raise NotAsked("config", f"there is no such source; choose from {', '.join(sources())}")
+    if question.op in known:
+        return known[question.op]
+    if not question.op and len(known) == 1:
+        return next(iter(known.values()))
+    raise NotAsked("config", f"the source needs one of the operations {', '.join(filter(None, known))}")
+
+
+def sources() -> list[str]:
+    """Every source, aliases included."""
+    return sorted({source for source, _ in OPERATIONS} | set(ALIASES))
+
+
+def _symbols(question: Question) -> tuple[str, ...]:
+    named = tuple(dict.fromkeys(filter(None, (question.symbol, *map(str.upper, question.listed("tickers"))))))
+    if not named:
+        raise NotAsked("config", "no symbol is named; give --symbol")
+    return named
+
+
+def _of_symbols(question: Question) -> Scope:
+    return Scope(tickers=_symbols(question), max_pages=question.max_pages, options=dict(question.texts))
+
+
+def _ticker_is(question: Question) -> Where:
+    bare = [symbol.rpartition(":")[2] for symbol in _symbols(question)]
+    return "list_contains($tickers, ticker)", {"tickers": bare}
+
+
+def _news_scope(question: Question) -> Scope:
+    """A window of days, else what was updated since; without either since a while before the cut-off, or now."""
+    since = question.updated_since
+    if question.date_from is None and since is None:
+        until = clock.now() if question.pit is None else min(question.pit, clock.now())
+        since = until - timedelta(minutes=question.lookback_minutes)
+    return Scope(
+        tickers=question.listed("tickers"),
+        date_from=question.date_from,
+        date_to=question.date_to or (question.date_from and _day_of_cut(question)),
+        updated_since=since,
+        max_pages=question.max_pages,
+    )
+
+
+def _day_of_cut(question: Question) -> Any:
+    today = clock.new_york_day(clock.now() if question.pit is None else min(question.pit, clock.now()))
+    return max(today, question.date_from or today)
+
+
+def _news_where(question: Question) -> Where:
+    """Any of each list that is given, in any case; words are searched in all texts and labels."""
+    parts = ["true"]
+    values: dict[str, Any] = {}
+    for name, column in (("tickers", "tickers"), ("channels", "channels"), ("tags", "tags")):
+        if question.listed(name):
+            parts.append(f"list_has_any(list_transform({column}, lambda x: lower(x)), ${name})")
+            values[name] = [one.lower() for one in question.listed(name)]
+    words = [word.lower() for word in question.listed("keywords")]
+    if words:
+        parts.append(f"({_says('keywords')})")
+        values["keywords"] = words
+    themes = [word for theme in question.listed("themes") for word in THEMES.get(theme.lower(), (theme.lower(),))]
+    if themes:
+        parts.append(f"({_says('themes')})")
+        values["themes"] = themes
+    for name, sign in (("date_from", ">="), ("date_to", "<=")):
+        if getattr(question, name) is not None:
+            parts.append(f"CAST(timezone('America/New_York', created) AS DATE) {sign} ${name}")
+            values[name] = getattr(question, name)
+    if question.updated_since is not None:
+        parts.append("available_at >= $updated_since")
+        values["updated_since"] = question.updated_since
+    return " AND ".join(parts), values
+
+
+def _says(parameter: str) -> str:
+    texts = "lower(concat_ws(' ', title, teaser, body, array_to_string(channels, ' '), array_to_string(tags, ' ')))"
+    return f"len(list_filter(${parameter}, lambda w: contains({texts}, w))) > 0"
+
+
+SEARCH_OPTIONS = (
+    "search_mode", "search_recency", "max_results", "max_tokens", "max_tokens_per_page", "search_context_size",
+)  # fmt: skip
+
+
+def _web_scope(question: Question) -> Scope:
+    """The filters save work alone; the day of the cut-off is asked for and then judged like all others."""
+    if not question.queries:
+        raise NotAsked("config", "there is no question; give --query")
+    until = question.date_to or (clock.new_york_day(question.pit) if question.pit is not None else None)
+    if question.texts.get("search_recency"):
+        until = None
+    options = {name: question.texts[name] for name in SEARCH_OPTIONS if name in question.texts}
+    options["op"] = question.op or "search"
+    if question.listed("search_domains"):
+        options["search_domains"] = ",".join(question.listed("search_domains"))
+    queries = question.queries if options["op"] == "search" else ("\n".join(question.queries),)
+    return Scope(queries=queries, date_from=question.date_from, date_to=until, options=options)
+
+
+def _web_where(question: Question) -> Where:
+    asked = list(_web_scope(question).queries)
+    return "(list_contains($queries, query) OR list_contains($found, url))", {"queries": asked}
+
+
+def _quarter_or_year(row: Row) -> str:
+    return "quarterly_earnings" if row["period_type"] == "quarter" else "annual_earnings"
+
+
+def _series_scope(question: Question) -> Scope:
+    return Scope(series=_symbols(question))
+
+
+EPS = {
+    "ticker": "symbol",
+    "fiscal_date_ending": "fiscalDateEnding",
+    "reported_date": "reportedDate",
+    "report_time": "reportTime",
+    "reported_eps": "reportedEPS",
+    "estimated_eps": "estimatedEPS",
+    "surprise_percentage": "surprisePercentage",
+    "surprise_stated": "surprisePercentage",
+    "event_date": "earnings_date",
+    "report_date": "reportDate",
+    "time_of_day": "timeOfTheDay",
+}
+AS_OF_DOWNLOAD = "the source states it as of the download alone: only what was fetched by the cut-off is shown"
+
+
+def _market(dataset: str, record_type: str | Callable[[Row], str] = "", **more: Any) -> Operation:
+    return Operation(dataset=dataset, scope=_of_symbols, where=_ticker_is, renamed=EPS, record_type=record_type, **more)
+
+
+def _web(op: str) -> Operation:
+    prose = "" if op == "search" else "web_syntheses"
+    return Operation(dataset="web_results", scope=_web_scope, where=_web_where, synthesis=prose, by_address=True)
+
+
+OPERATIONS: dict[tuple[str, str], Operation] = {
+    ("benzinga", ""): Operation(
+        dataset="benzinga_news", scope=_news_scope, where=_news_where, renamed={"tickers": "symbols"}
+    ),
+    ("perplexity", "search"): _web("search"),
+    ("perplexity", "ask"): _web("ask"),
+    ("perplexity", "reason"): _web("reason"),
+    ("perplexity", "research"): _web("research"),
+    ("alphavantage", "earnings"): _market(
+        "av_earnings", _quarter_or_year, order="fiscal_date_ending DESC", unlimited="period_type = 'year'"
+    ),
+    ("alphavantage", "estimates"): _market("av_estimates", "estimates", excluded=AS_OF_DOWNLOAD),
+    ("alphavantage", "calendar"): _market("av_earnings_calendar", "calendar", excluded=AS_OF_DOWNLOAD),
+    ("alphavantage", "daily"): _market("av_daily_bars", "daily_bar"),
+    ("alphavantage", "intraday"): _market("av_intraday_bars", "intraday_bar"),
+    ("yahoo", "earnings"): _market("yahoo_earnings", "yahoo_earnings"),
+    ("yahoo", "upgrades"): _market("yahoo_upgrades", "yahoo_upgrade"),
+    ("polygon", "dividends"): _market("polygon_dividends", "dividend"),
+    ("polygon", "splits"): _market("polygon_splits", "split"),
+    ("earningscall", "events"): _market("call_events", "call", excluded=AS_OF_DOWNLOAD),
+    ("earningscall", "transcripts"): _market("call_transcripts", "transcript"),
+    ("alfred", ""): Operation(
+        dataset="macro_observations",
+        scope=_series_scope,
+        where=lambda question: ("list_contains($series, series_id)", {"series": list(_symbols(question))}),
+        record_type="macro_observation",
+        order="observation_date DESC, series_id",
+    ),
+}

@@ -1,0 +1,103 @@
+"""`pitlake fetch --source S [--pit T] …`: one outside source asked as of an instant; stdout is the envelope alone.
+
+Every fault is a gap and the exit code is 0, so that whoever reads stdout always finds {data, gaps}. What is asked and
+answered is assets.wrapper's.
+"""
+
+import json
+import os
+from typing import Any
+
+import click
+
+from pitlake.cli import render
+from pitlake.cli.options import lake_option
+
+LIVE_VARIABLE = "PITLAKE_FETCH_LIVE"
+FLAGS = {
+    "source": "Which source: benzinga, perplexity, alphavantage, yahoo, polygon, earningscall, alfred.",
+    "pit": "The cut-off instant, with its offset. Left out: open mode. Unreadable: no data at all.",
+    "op": "What to ask: search, ask, reason, research, earnings, estimates, calendar, upgrades, …",
+    "symbol": "Ticker, or series of ALFRED.",
+    "tickers": "Comma list.",
+    "channels": "Comma list.",
+    "tags": "Comma list.",
+    "keywords": "Comma list, searched in texts and labels.",
+    "themes": "Comma list: macro, oil, or a word of its own.",
+    "date-from": "First New York day.",
+    "date-to": "Last New York day.",
+    "updated-since": "Unix seconds.",
+    "lookback-minutes": "How far back without dates [default: 1440].",
+    "limit": "Items at most, after filtering [default: 50].",
+    "max-pages": "Pages at most [default: 10].",
+    "timeout": "Seconds to wait for an answer [default: 20].",
+    "input-file": "A file with the source's answer; nothing is asked then.",
+    "horizon": "3month, 6month or 12month.",
+    "max-results": "Search results at most [default: 10].",
+    "search-recency": "hour, day, week, month or year.",
+    "search-domains": "Comma list of hosts; a - before one denies it.",
+    "search-mode": "web, academic or sec.",
+    "search-context-size": "low, medium or high.",
+    "max-tokens": "Of a chat answer.",
+    "max-tokens-per-page": "Of a search.",
+    "quarters": "Fiscal quarters of transcripts, such as 2024Q1,2024Q2.",
+}
+
+
+def flags(command: Any) -> Any:
+    """Every flag as plain text: what is wrong with one is said by the envelope, not by the parser."""
+    command = click.option("--query", multiple=True, metavar="TEXT", help="A question; may be repeated.")(command)
+    command = click.option("--live", is_flag=True, help=f"Allow the network; so does {LIVE_VARIABLE}=1.")(command)
+    for name, text in reversed(FLAGS.items()):
+        command = click.option(f"--{name}", metavar="TEXT", help=text)(command)
+    return command
+
+
+class Forgiving(click.Command):
+    """A command whose faulty command lines still reach it, as `fault`, so that they are answered by the envelope."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The parameters, or the one fault."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as fault:
+            ctx.params = {"fault": fault.format_message()}
+            return []
+
+
+@click.command("fetch", cls=Forgiving, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@flags
+@lake_option
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "", **given: Any) -> None:
+    """Ask one outside source as of an instant and answer with the envelope.
+
+    \b
+    pitlake fetch --source benzinga --pit 2024-02-15T16:00:00-05:00 --tickers NOG --date-from 2024-02-01
+    pitlake fetch --source alphavantage --pit 2024-02-15T16:00:00-05:00 earnings symbol=AAPL
+
+    Lake and captures answer first; the network is asked only with --live. What it says lands in the lake.
+    """
+    payload, told = _answered(lake, words, given) if not fault else ({"data": [], "gaps": [_gap("config", fault)]}, {})
+    from pitlake.envelope import to_json
+
+    render.deliver(to_json(payload).encode() + b"\n", None)
+    click.echo(json.dumps(told, ensure_ascii=False, sort_keys=True, default=str), err=True)
+
+
+def _answered(lake: str | None, words: tuple[str, ...], given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The boundary: whatever fails, the envelope says so and holds no data."""
+    given["query"] = list(given["query"])
+    given["live"] = given["live"] or os.environ.get(LIVE_VARIABLE, "").strip() == "1"
+    try:
+        from assets.wrapper.answering import answer
+        from pitlake.lake.lake import Lake
+
+        return answer(given, words, Lake(lake))
+    except Exception as problem:  # noqa: BLE001  Who reads stdout always finds an envelope; only the kind is told.
+        kind = type(problem).__name__
+        return {"data": [], "gaps": [_gap("internal_error", f"the command failed ({kind})")]}, {"failed": kind}
+
+
+def _gap(kind: str, reason: str) -> dict[str, str]:
+    return {"type": kind, "reason": reason}
