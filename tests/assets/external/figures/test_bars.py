@@ -1,0 +1,104 @@
+"""Bars of Alpha Vantage: dated by the close or by their end, early closes and folds included, and never unfinished."""
+
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assets.external.alpha_vantage.av_intraday_bars import INTERVALS, STAMP, start_of
+from assets.external.sessions import session
+from pitlake.clock import NEW_YORK
+
+UTC = timezone.utc
+EPOCH_2000, EPOCH_2030 = 946_684_800, 1_893_456_000
+HEAD = "timestamp,open,high,low,close,volume\n"
+
+
+def test_a_daily_bar_is_available_at_the_close_of_its_day(answers):
+    closes = [row.available_at for row in answers("av_daily_bars", tickers=("AAPL",)).rows()]
+    assert closes[0] == datetime(2024, 7, 8, 20, tzinfo=UTC)
+    assert closes[2] == datetime(2024, 7, 3, 17, tzinfo=UTC), "the early close before Independence Day"
+
+
+def test_both_forms_of_an_answer_read_alike(answers):
+    as_json = answers("av_daily_bars", tickers=("AAPL",)).rows()[0]
+    as_lines = answers("av_daily_bars", tickers=("KO",)).rows()[0]
+    assert as_json.values["volume"] == 59100200
+    assert as_lines.values | {"ticker": "", "date": None} == {
+        "ticker": "", "date": None, "open": 63.9, "high": 64.1, "low": 63.2, "close": 63.3, "volume": 11208700,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("2024-07-04,1,1,1,1,1", "no session on that day"),
+        ("2025-01-09,1,1,1,1,1", "no session on that day"),
+        ("2024-07-09,1,1,1,1,1", "bar was unfinished when fetched"),
+        ("07/08/2024,1,1,1,1,1", "bar has no readable day"),
+        ("2024-07-08,1,1,1,None,1", "close is unreadable"),
+        ("2024-07-08,1,1,1", "close is unreadable"),
+        ("2024-07-08,1,1,1,1,1.5", "volume is unreadable"),
+    ],
+)
+def test_a_bar_that_is_no_row_is_a_gap(answers, line, reason):
+    assert answers("av_daily_bars", tickers=("KO",)).reasons(HEAD + line) == [reason]
+
+
+def test_a_bar_is_unfinished_while_either_clock_says_so(answers):
+    bars = answers("av_daily_bars", tickers=("KO",))
+    line = HEAD + "2024-07-08,1,1,1,1,1"
+    early = {"date": "Mon, 08 Jul 2024 19:59:59 GMT"}
+    assert bars.reasons(line, headers=early) == ["bar was unfinished when fetched"]
+    assert len(bars.rows(line, headers={"date": "Mon, 08 Jul 2024 20:00:00 GMT"})) == 1
+
+
+def test_bars_in_an_unknown_zone_are_gaps(answers):
+    answer = {"Meta Data": {"5. Time Zone": "UTC"}, "Time Series (Daily)": {"2024-07-08": {"1. open": "1"}}}
+    assert answers("av_daily_bars", tickers=("KO",)).reasons(answer) == ["times are in an unknown zone"]
+
+
+def test_an_intraday_bar_is_available_at_its_end_in_every_session(answers):
+    rows = answers("av_intraday_bars", tickers=("AAPL",)).rows()
+    sessions = {row.values["bar_start"].astimezone(NEW_YORK).strftime("%H:%M"): row for row in rows}
+    assert {at: row.values["market_session"] for at, row in sessions.items()} == {
+        "04:00": "pre_market", "09:25": "pre_market", "09:30": "in_market", "12:55": "in_market",
+        "13:00": "post_market", "16:55": "post_market",
+    }  # fmt: skip
+    assert sessions["12:55"].available_at == datetime(2024, 7, 3, 17, tzinfo=UTC)
+    assert all(row.available_at - row.values["bar_start"] == timedelta(minutes=5) for row in rows)
+
+
+def test_intraday_months_are_asked_for_one_by_one_and_raw(answers):
+    bars = answers("av_intraday_bars", tickers=("AAPL",), date_from=date(2023, 12, 5), date_to=date(2024, 1, 2))
+    [unit] = bars.feed.units(bars.scope)
+    asked = [dict(capture.params) for capture in bars.feed.collect(unit, bars.captures())]
+    assert [params["month"] for params in asked] == ["2023-12", "2024-01"]
+    assert {(params["adjusted"], params["extended_hours"]) for params in asked} == {("false", "true")}
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.integers(EPOCH_2000, EPOCH_2030).map(lambda second: datetime.fromtimestamp(second, UTC).replace(tzinfo=None)),
+    st.sampled_from(list(INTERVALS.values())),
+    st.sampled_from([0, 1]),
+    st.booleans(),
+)
+def test_no_bar_is_early_whatever_its_time_means(naive, length, fold, time_is_the_end):
+    stated = naive.replace(tzinfo=NEW_YORK, fold=fold).astimezone(UTC)
+    truth = stated if time_is_the_end else stated + length
+    available_at = start_of(naive.strftime(STAMP)) + length
+    assert truth <= available_at <= truth + length + timedelta(hours=1)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dates(date(1990, 1, 1), date(2029, 12, 31)))
+def test_sessions_lie_within_their_new_york_day(day):
+    hours = session(day)
+    if hours is None:
+        return
+    opens, closes = (moment.astimezone(NEW_YORK) for moment in hours)
+    assert opens.date() == closes.date() == day
+    assert closes.strftime("%H:%M") in {"13:00", "16:00"} or day.year < 2000
+    assert day.weekday() < 5

@@ -1,0 +1,100 @@
+"""Dividends and splits of Polygon: exact, page by page, dated by the end of their day."""
+
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assets.external import dating
+from pitlake.clock import NEW_YORK
+from pitlake.errors import BadInput
+
+UTC = timezone.utc
+
+
+def test_dividends_keep_every_digit_over_pages(answers):
+    found = answers("polygon_dividends", tickers=("KO",)).outcomes()
+    amounts = [one.values["cash_amount_text"] for one in found if hasattr(one, "values")]
+    assert amounts == ["0.485", "0.485", "0.48515625", "0.485"]
+    assert [one.reason for one in found if hasattr(one, "reason")] == ["no declaration date"]
+
+
+def test_a_dividend_is_public_at_the_end_of_its_declaration_day(answers):
+    first = answers("polygon_dividends", tickers=("KO",)).rows()[0]
+    assert first.available_at == datetime(2024, 2, 16, 5, tzinfo=UTC)
+    assert (first.values["ex_dividend_date"], first.values["ordinal"]) == (date(2024, 3, 14), 0)
+
+
+def test_pages_left_behind_are_a_gap(answers):
+    found = answers("polygon_dividends", tickers=("KO",), max_pages=1).reasons()
+    assert found == ["more pages than asked for"]
+
+
+def dividend(**changes):
+    return {
+        "ticker": "KO", "cash_amount": 0.5, "declaration_date": "2024-05-02", "ex_dividend_date": "2024-06-14",
+        "dividend_type": "CD", "frequency": 4,
+    } | changes  # fmt: skip
+
+
+def test_dividends_of_one_day_are_told_apart_by_amount(answers):
+    results = [dividend(cash_amount=0.7), dividend(cash_amount=0.5), dividend(cash_amount=0.7)]
+    rows = answers("polygon_dividends", tickers=("KO",)).rows({"results": results})
+    assert [(row.values["ordinal"], row.values["cash_amount"]) for row in rows] == [(1, 0.7), (0, 0.5), (1, 0.7)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"ticker": "PEP"}, "record is about another ticker"),
+        ({"ticker": None}, "record is about another ticker"),
+        ({"declaration_date": ""}, "no declaration date"),
+        ({"declaration_date": 20240502}, "no declaration date"),
+        ({"ex_dividend_date": "soon"}, "no ex-date"),
+        ({"cash_amount": None}, "no amount"),
+        ({"cash_amount": -0.5}, "no amount"),
+        ({"cash_amount": "much"}, "no amount"),
+        ({"frequency": "often"}, "frequency is unreadable"),
+        ({"pay_date": "2024-02-30"}, "pay_date is unreadable"),
+        ({"declaration_date": "2031-01-01"}, "not public yet"),
+    ],
+)
+def test_a_dividend_that_cannot_be_read_is_a_gap(answers, changes, reason):
+    assert answers("polygon_dividends", tickers=("KO",)).reasons({"results": [dividend(**changes)]}) == [reason]
+
+
+def test_a_split_is_public_at_the_end_of_its_day(answers):
+    [split] = answers("polygon_splits", tickers=("NVDA",)).rows()
+    assert split.available_at == datetime(2024, 6, 11, 4, tzinfo=UTC)
+    assert (split.values["split_from"], split.values["split_to"]) == (1.0, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"split_to": 0}, "no ratio"),
+        ({"split_from": "one"}, "no ratio"),
+        ({"execution_date": None}, "no execution date"),
+        ({"execution_date": "2026-06-10"}, "not public yet"),
+    ],
+)
+def test_a_split_that_cannot_be_read_is_a_gap(answers, changes, reason):
+    split = {"ticker": "NVDA", "execution_date": "2024-06-10", "split_from": 1, "split_to": 10} | changes
+    assert answers("polygon_splits", tickers=("NVDA",)).reasons({"results": [split]}) == [reason]
+
+
+def test_a_scope_names_tickers_or_days(answers):
+    splits = answers("polygon_splits")
+    with pytest.raises(BadInput):
+        splits.feed.units(splits.scope)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(946_684_800, 1_893_456_000))
+def test_no_day_is_early(second):
+    truth = datetime.fromtimestamp(second, UTC)
+    day = truth.astimezone(NEW_YORK).date()
+    found = dating.end_of_day_text(day.isoformat())
+    assert truth < found <= truth + dating.DATE_ONLY_BOUND
+    assert found - timedelta(microseconds=1) < dating.end_of_day(day + timedelta(days=1))
