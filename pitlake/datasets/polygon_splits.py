@@ -21,8 +21,18 @@ DATASET = Dataset(
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
         Column(name="execution_date", type="date", required=True, meaning="Day the split takes effect, New York."),
-        Column(name="split_from", type="float", required=True, unit="shares", meaning="Shares before."),
-        Column(name="split_to", type="float", required=True, unit="shares", meaning="Shares after."),
+        Column(
+            name="split_from",
+            type="float",
+            required=True,
+            unit="shares",
+            meaning="Shares before.",
+            minimum=0,
+            strict=True,
+        ),
+        Column(
+            name="split_to", type="float", required=True, unit="shares", meaning="Shares after.", minimum=0, strict=True
+        ),
         Column(name="split_id", type="string", meaning="The source's id; older answers have none."),
     ),
     key=("ticker", "execution_date", "split_from", "split_to"),
