@@ -31,6 +31,8 @@ SOURCE = dg.AssetSpec(
     kinds={"neo4j"},
 )
 POOL = "source_graph"
+# A server that is away for a moment is asked again; what a check refused is not (see `shown`).
+RETRY = dg.RetryPolicy(max_retries=2, delay=10, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
 CELL_CHARACTERS = 80
 
 
@@ -56,6 +58,7 @@ def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg
         check_specs=check_specs(dataset),
         deps=[SOURCE.key],
         pool=POOL,
+        retry_policy=RETRY,
     )
     def materialise(
         context: dg.AssetExecutionContext, graph: GraphResource, lake: LakeResource, settings: ExtractionSettings

@@ -13,17 +13,24 @@ from assets.external import all_feeds
 from assets.external.factory import feed_asset, source_of
 from assets.factory import SOURCE, graph_asset
 from assets.graph import all_extractors
-from pipelines.jobs import external_feeds, graph_days, graph_snapshots
+from pipelines import alerts, schedules
+from pipelines.jobs import edgar_watch, external_feeds, graph_days, graph_snapshots, macro_watch
+from pipelines.maintenance import maintenance
 from pipelines.partitions import DAYS
-from pipelines.schedules import evening, evening_snapshots
 from resources.graph.resource import GraphResource
 from resources.lake import LakeResource
+from resources.notifier import Notifier
 from resources.settings import ExtractionSettings
 
 
 def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.Definitions:
-    """Everything there is. `resources` replaces single resources by name: graph, lake, settings."""
-    standard: dict[str, object] = {"graph": GraphResource(), "lake": LakeResource(), "settings": ExtractionSettings()}
+    """Everything there is. `resources` replaces single resources by name: graph, lake, settings, notifier."""
+    standard: dict[str, object] = {
+        "graph": GraphResource(),
+        "lake": LakeResource(),
+        "settings": ExtractionSettings(),
+        "notifier": Notifier(),
+    }
     return dg.Definitions(
         assets=[
             SOURCE,
@@ -32,8 +39,9 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             *(feed_asset(feed) for feed in all_feeds().values()),
             *derived_assets(),
         ],
-        jobs=[graph_days, graph_snapshots, external_feeds],
-        schedules=[evening, evening_snapshots],
+        jobs=[graph_days, graph_snapshots, external_feeds, edgar_watch, macro_watch, maintenance],
+        schedules=schedules.ALL,
+        sensors=[alerts.tell_of_failures, alerts.tell_of_stale_datasets],
         resources=standard | dict(resources or {}),
         executor=dg.in_process_executor,
     )

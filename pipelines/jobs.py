@@ -19,6 +19,18 @@ graph_snapshots = dg.define_asset_job(
     description="What the graph holds without a date: company reference, available when observed.",
 )
 
+edgar_watch = dg.define_asset_job(
+    "edgar_watch",
+    selection=dg.AssetSelection.assets("sec_filings"),
+    description="New filings of the companies that a run's config names.",
+)
+
+macro_watch = dg.define_asset_job(
+    "macro_watch",
+    selection=dg.AssetSelection.assets("macro_observations"),
+    description="New vintages of the series that a run's config names.",
+)
+
 external_feeds = dg.define_asset_job(
     "external_feeds",
     selection=dg.AssetSelection.groups("external"),

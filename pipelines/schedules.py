@@ -1,25 +1,36 @@
-"""When it runs by itself: every evening after the close, over the last days, because the graph is loaded late."""
+"""When it runs by itself, by New York's clock. Every schedule is stopped until somebody starts it in the UI.
 
+The graph is loaded late, so its evenings look back a week. Outside sources are asked at the cadence they publish with,
+for what PITLAKE_WATCH_TICKERS, PITLAKE_WATCH_CIKS and PITLAKE_WATCH_SERIES name (blanks between), and only live with
+keys at hand. A schedule with nothing to watch says so.
+"""
+
+import os
 from collections.abc import Iterator
 from datetime import timedelta
 
 import dagster as dg
 
-from pipelines.jobs import graph_days, graph_snapshots
+from assets.external.sessions import session
+from pipelines.jobs import edgar_watch, graph_days, graph_snapshots, macro_watch
+from pipelines.maintenance import maintenance
 from pitlake.clock import new_york_day
 
 LOOKBACK_DAYS = 7
 AFTER_CLOSE = "30 18 * * *"
+PRE_OPEN = "0 8 * * 1-5"
+EDGAR_HOURS = "*/15 6-22 * * 1-5"  # EDGAR accepts from 06:00 to 22:00
+RELEASES = ["31 8 * * 1-5", "1 10 * * 1-5", "1 14 * * 1-5"]  # just after the usual release times
+SUNDAY_NIGHT = "0 3 * * 0"
 NEW_YORK = "America/New_York"
 
 
-@dg.schedule(job=graph_days, cron_schedule=AFTER_CLOSE, execution_timezone=NEW_YORK)
-def evening(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
-    """Today and the six days before as one run: what was loaded or edited since is published, the rest is unchanged."""
+def day_range(first_back: int, context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    """Today and the days before it, `first_back` in all, as one run."""
     today = new_york_day(context.scheduled_execution_time)
-    first = today - timedelta(days=LOOKBACK_DAYS - 1)
-    yield dg.RunRequest(
-        run_key=today.isoformat(),
+    first = today - timedelta(days=first_back - 1)
+    return dg.RunRequest(
+        run_key=context.scheduled_execution_time.isoformat(),
         tags={
             "dagster/asset_partition_range_start": first.isoformat(),
             "dagster/asset_partition_range_end": today.isoformat(),
@@ -27,6 +38,50 @@ def evening(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
     )
 
 
+@dg.schedule(job=graph_days, cron_schedule=AFTER_CLOSE, execution_timezone=NEW_YORK)
+def evening(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
+    """Today and the six days before as one run: what was loaded or edited since is published, the rest is unchanged."""
+    yield day_range(LOOKBACK_DAYS, context)
+
+
+@dg.schedule(job=graph_days, cron_schedule=PRE_OPEN, execution_timezone=NEW_YORK)
+def before_the_open(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    """The night's news and filings, on days with a session."""
+    if session(new_york_day(context.scheduled_execution_time)) is None:
+        return dg.SkipReason("no session today")
+    return day_range(2, context)
+
+
 evening_snapshots = dg.ScheduleDefinition(
     name="evening_snapshots", job=graph_snapshots, cron_schedule=AFTER_CLOSE, execution_timezone=NEW_YORK
 )
+
+
+@dg.schedule(job=edgar_watch, cron_schedule=EDGAR_HOURS, execution_timezone=NEW_YORK)
+def edgar(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    """New filings of the watched companies, while EDGAR accepts them."""
+    return watch(context, "sec_filings", "PITLAKE_WATCH_CIKS", "ciks")
+
+
+@dg.schedule(job=macro_watch, cron_schedule=RELEASES, execution_timezone=NEW_YORK)
+def macro_releases(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    """New vintages of the watched series, after the usual release times."""
+    return watch(context, "macro_observations", "PITLAKE_WATCH_SERIES", "series")
+
+
+def watch(
+    context: dg.ScheduleEvaluationContext, dataset: str, variable: str, field: str
+) -> dg.RunRequest | dg.SkipReason:
+    """A refreshing run of one feed over what a variable names."""
+    watched = os.environ.get(variable, "").split()
+    if not watched:
+        return dg.SkipReason(f"{variable} names nothing to watch")
+    config = {"ops": {dataset: {"config": {"mode": "refresh", field: watched}}}}
+    return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat(), run_config=config)
+
+
+weekly_upkeep = dg.ScheduleDefinition(
+    name="weekly_upkeep", job=maintenance, cron_schedule=SUNDAY_NIGHT, execution_timezone=NEW_YORK
+)
+
+ALL = [evening, before_the_open, evening_snapshots, edgar, macro_releases, weekly_upkeep]

@@ -13,8 +13,9 @@ from pydantic import Field
 
 from assets.external.feed import Feed, Scope
 from assets.external.runs import run_feed
-from assets.factory import column_schema, description, shown
+from assets.factory import RETRY, column_schema, description, shown
 from checks.audit import check_specs
+from checks.expectations import expected
 from pitlake import clock
 from pitlake.errors import BadInput
 from resources.http.capture import CaptureStore
@@ -83,15 +84,16 @@ def feed_asset(feed: Feed) -> dg.AssetsDefinition:
         tags={"lane": str(dataset.lane), "mode": "open" if dataset.open_only else "as_of"},
         metadata={"dagster/column_schema": column_schema(dataset)},
         check_specs=check_specs(dataset),
-        deps=[source_of(feed).key],
+        deps=[source_of(feed).key, *feed.after],
         pool=f"source_{feed.provider.name}",
+        retry_policy=RETRY,
     )
     def materialise(
         context: dg.AssetExecutionContext, config: FeedConfig, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         opened, scope = lake.open(), config.scope()
         with HttpClient(feed.provider, CaptureStore.of(opened.root), config.mode) as client:
-            report = run_feed(feed, scope, client, opened, run_id=context.run.run_id)
+            report = run_feed(feed, scope, client, opened, run_id=context.run.run_id, audits=(expected,))
         yield from shown(context, dataset, report)
 
     return materialise

@@ -24,9 +24,12 @@ COMMANDS = (
     "datasets",
     "describe",
     "gaps",
+    "report",
     "versions",
     "receipts",
     "replay",
+    "compact",
+    "vacuum",
     "doctor",
 )
 FAILED, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141

@@ -1,0 +1,49 @@
+"""The lake's upkeep as a Dagster job: compaction, then vacuum, which removes nothing unless a run's config says so.
+
+What they do is pitlake.lake; kept receipts and the versions they need are honoured there.
+"""
+
+from datetime import timedelta
+
+import dagster as dg
+from pydantic import Field
+
+from pitlake.datasets import all_datasets
+from resources.lake import LakeResource
+
+
+class VacuumConfig(dg.Config):
+    """What a vacuum may remove."""
+
+    dry_run: bool = Field(default=True, description="Only say which files nothing needs.")
+    keep_days: int = Field(default=30, ge=0, description="Keep versions that were the newest in the last so many days.")
+
+
+@dg.op(description="Merges the landing files of closed months, dataset by dataset.")
+def compact(context: dg.OpExecutionContext, lake: LakeResource) -> dg.Nothing:
+    """Compact every dataset the lake has."""
+    opened = lake.open()
+    present = [name for name in all_datasets() if opened.snapshot().files(name)]
+    done = [one for name in present if (one := opened.compact(name)).changed]
+    context.add_output_metadata({"merged": {one.dataset: f"{one.files_before} → {one.files_after}" for one in done}})
+
+
+@dg.op(ins={"after": dg.In(dg.Nothing)}, description="Removes files no kept version and no kept receipt needs.")
+def vacuum(context: dg.OpExecutionContext, config: VacuumConfig, lake: LakeResource) -> None:
+    """Vacuum the lake, or say what a vacuum would do."""
+    done = lake.open().vacuum(timedelta(days=config.keep_days), dry_run=config.dry_run)
+    context.add_output_metadata(
+        {
+            "dry run": config.dry_run,
+            "files": len(done.files),
+            "leftovers": len(done.leftovers),
+            "bytes": done.bytes,
+            "versions lost": list(done.versions),
+        }
+    )
+
+
+@dg.job(description="Compaction, then a vacuum that only tells unless its config says dry_run: false.")
+def maintenance() -> None:
+    """Compact, then vacuum."""
+    vacuum(compact())

@@ -1,0 +1,22 @@
+"""`pitlake compact`: merge the landing files of closed months into one a month. Rows and answers stay as they are."""
+
+import click
+
+from pitlake.cli import render
+from pitlake.cli.options import lake_option
+
+
+@click.command("compact")
+@lake_option
+@click.argument("datasets", nargs=-1, metavar="[DATASET]...")
+@click.option("--before", metavar="YYYY-MM", help="The first month to leave alone [default: the newest with rows].")
+def command(lake: str | None, datasets: tuple[str, ...], before: str | None) -> None:
+    """Merge the files of closed months, of these datasets or of all."""
+    from pitlake.datasets import all_datasets, get
+    from pitlake.lake.lake import Lake
+
+    opened = Lake(lake)
+    opened.head()
+    done = [opened.compact(get(name), before) for name in datasets or all_datasets()]
+    rows = [(one.dataset, str(one.files_before), str(one.files_after), str(one.version)) for one in done if one.changed]
+    render.deliver(render.grid(("dataset", "files before", "files after", "version"), rows), None)

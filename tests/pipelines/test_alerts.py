@@ -1,0 +1,135 @@
+"""Alerts on their way: a real webhook and mail server on the loopback, runs that fail, datasets that grow old."""
+
+import json
+import threading
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import dagster as dg
+import pytest
+from aiosmtpd.controller import Controller
+
+from pipelines.alerts import stale_datasets, tell_of_failures, tell_of_stale_datasets
+from pitlake import clock
+from pitlake.errors import BadInput, NotifyFailed
+from pitlake.lake.lake import Lake
+from resources.lake import LakeResource
+from resources.notifier import Notifier
+from resources.postgres import free_port
+from tests.cli.conftest import article, publish
+
+
+@pytest.fixture
+def webhook():
+    """Where posts arrive: (url, list of bodies)."""
+    arrived = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            arrived.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(self.server.status)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.status = 200
+        threading.Thread(target=server.serve_forever).start()
+        yield f"json://someone:s3cret@127.0.0.1:{server.server_port}/", arrived, server
+        server.shutdown()
+
+
+@pytest.fixture
+def mailbox():
+    class Mailbox:
+        def __init__(self):
+            self.letters = []
+
+        async def handle_DATA(self, _server, _session, envelope):  # noqa: N802 - aiosmtpd calls it so
+            self.letters.append(envelope)
+            return "250 OK"
+
+    box = Mailbox()
+    port = free_port()
+    controller = Controller(box, hostname="127.0.0.1", port=port)
+    controller.start()
+    yield f"mailto://127.0.0.1:{port}?from=lake@example.org&to=someone@example.org&mode=insecure", box.letters
+    controller.stop()
+
+
+def test_an_alert_goes_to_every_channel(webhook, mailbox, caplog):
+    (hook, arrived, _), (mail, letters) = webhook, mailbox
+    Notifier(channels=f"log {hook} {mail}").send("title", "what happened")
+    assert (arrived[0]["title"], arrived[0]["message"]) == ("title", "what happened")
+    assert (letters[0].rcpt_tos, b"what happened" in letters[0].content) == (["someone@example.org"], True)
+    assert "title: what happened" in caplog.text
+
+
+def test_a_channel_that_fails_is_named_without_its_credentials_and_stops_no_other(webhook, caplog):
+    hook, arrived, server = webhook
+    server.status = 500
+    with pytest.raises(NotifyFailed, match=r"json://127\.0\.0\.1") as told:
+        Notifier(channels=f"{hook} log").send("title", "what happened")
+    assert len(arrived) == 1
+    assert "title: what happened" in caplog.text
+    assert "s3cret" not in str(told.value) + caplog.text
+
+
+def test_what_is_no_channel_is_refused(monkeypatch):
+    monkeypatch.setenv("PITLAKE_NOTIFY", "carrier-pigeon://s3cret@loft")
+    with pytest.raises(BadInput, match="PITLAKE_NOTIFY: carrier-pigeon://loft is no channel"):
+        Notifier().send("title", "body")
+
+
+@dg.op
+def refuse():
+    raise dg.Failure("news: the gate refused staged rows (PIT_MISSING_TZ × 3); nothing was published")
+
+
+@dg.op
+def blab():
+    raise ValueError("password=s3cret")
+
+
+@pytest.mark.parametrize(
+    ("op", "says"),
+    [(refuse, "refuse: news: the gate refused staged rows (PIT_MISSING_TZ × 3)"), (blab, "blab: ValueError")],
+)
+def test_a_failed_run_is_told_with_its_reason_and_nothing_private(op, says, webhook, instance):
+    hook, arrived, _ = webhook
+    result = (
+        dg.GraphDefinition(name="work", node_defs=[op])
+        .to_job()
+        .execute_in_process(instance=instance, raise_on_error=False)
+    )
+    event = result.get_run_failure_event()
+    context = dg.build_run_status_sensor_context(
+        "tell_of_failures", event, instance, result.dagster_run, resources={"notifier": Notifier(channels=hook)}
+    ).for_run_failure()
+    tell_of_failures(context)
+    assert says in arrived[0]["message"]
+    assert result.run_id in arrived[0]["message"]
+    assert "s3cret" not in json.dumps(arrived)
+
+
+def test_a_stale_dataset_is_told_once_until_it_moves(tmp_path, webhook, instance):
+    hook, arrived, _ = webhook
+    lake = Lake(tmp_path / "lake")
+    old = clock.now() - timedelta(days=30)
+    publish(lake, "one", [article(1, "Old", old)])
+    assert [name for name, _ in stale_datasets(lake, clock.now())] == ["news"]
+    cursor = None
+    for day in (0, 0, 20):
+        if day:
+            publish(lake, "two", [article(2, "Newer", old + timedelta(days=day))])
+        with dg.build_sensor_context(
+            instance=instance,
+            cursor=cursor,
+            resources={"lake": LakeResource(root=str(lake.root)), "notifier": Notifier(channels=hook)},
+        ) as context:
+            tell_of_stale_datasets(context)
+            cursor = context.cursor
+    assert len(arrived) == 2
+    publish(lake, "three", [article(3, "Fresh", clock.now() - timedelta(hours=1))])
+    assert list(stale_datasets(lake, clock.now())) == []

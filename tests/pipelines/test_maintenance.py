@@ -1,0 +1,69 @@
+"""Upkeep as job and commands: closed months are merged, nothing is removed unasked, kept receipts keep answering."""
+
+from datetime import timedelta
+
+import pytest
+
+from pipelines.maintenance import maintenance
+from pitlake import receipts
+from pitlake.cli import invoke
+from pitlake.lake.lake import Lake
+from pitlake.session import connect
+from resources.lake import LakeResource
+from tests.cli.conftest import AFTER, CREATED, article, publish
+
+
+@pytest.fixture
+def lake(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    for number in range(3):
+        publish(lake, f"run-{number}", [article(number, "Title", CREATED + timedelta(days=number))])
+    publish(lake, "next-month", [article(9, "Title", CREATED + timedelta(days=40))])
+    return lake
+
+
+def upkeep(lake, **vacuum):
+    result = maintenance.execute_in_process(
+        resources={"lake": LakeResource(root=str(lake.root))}, run_config={"ops": {"vacuum": {"config": vacuum}}}
+    )
+    assert result.success
+    return len(list(lake.root.rglob("*.parquet")))
+
+
+def test_upkeep_merges_months_and_removes_nothing_unless_told(lake):
+    before = len(list(lake.root.rglob("*.parquet")))
+    assert upkeep(lake, keep_days=0) == before + 1
+    assert upkeep(lake, keep_days=0, dry_run=False) == 2
+    assert sum(file.rows for file in lake.snapshot().files("news")) == 4
+
+
+def test_upkeep_leaves_what_a_kept_receipt_needs(lake):
+    with connect(AFTER, lake=lake) as session:
+        answer = session.sql("SELECT id, title FROM news ORDER BY id")
+        answer.keep(lake)
+    upkeep(lake, keep_days=0, dry_run=False)
+    again = receipts.replay(answer.receipt, lake)
+    assert again.arrow().equals(answer.arrow())
+
+
+def test_the_commands_do_the_same(lake, capfd):
+    assert invoke(["compact", "--lake", lake.location, "news"]) == 0
+    assert invoke(["vacuum", "--lake", lake.location, "--keep-days", "0"]) == 0
+    said = capfd.readouterr().out
+    assert "no, add --apply" in said
+    files = len(list(lake.root.rglob("*.parquet")))
+    assert invoke(["vacuum", "--lake", lake.location, "--keep-days", "0", "--apply", "--format", "json"]) == 0
+    assert len(list(lake.root.rglob("*.parquet"))) == files - 3
+
+
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        (["compact", "--before", "2024"], "before"),
+        (["compact", "nonsense"], "there is no dataset"),
+        (["vacuum", "--keep-days", "-1"], "keep-days"),
+    ],
+)
+def test_bad_input_is_named(lake, capfd, command, complaint):
+    assert invoke([command[0], "--lake", lake.location, *command[1:]]) == 2
+    assert complaint in capfd.readouterr().err

@@ -1,0 +1,42 @@
+"""When things run by themselves: by New York's clock and the exchange's calendar."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+import pytest
+
+from pipelines import schedules
+from pipelines.definitions import build_definitions
+
+
+def at(text):
+    moment = datetime.fromisoformat(text).replace(tzinfo=ZoneInfo("America/New_York"))
+    return dg.build_schedule_context(scheduled_execution_time=moment)
+
+
+@pytest.mark.parametrize(("day", "runs"), [("2024-07-03", True), ("2024-07-04", False), ("2024-07-06", False)])
+def test_before_the_open_needs_a_session(day, runs):
+    with at(f"{day} 08:00") as context:
+        assert isinstance(schedules.before_the_open(context), dg.RunRequest) is runs
+
+
+def test_a_watch_asks_for_what_is_named_and_says_when_nothing_is(monkeypatch):
+    with at("2024-07-03 09:15") as context:
+        assert isinstance(schedules.edgar(context), dg.SkipReason)
+        monkeypatch.setenv("PITLAKE_WATCH_CIKS", "0000320193 0001045810")
+        asked = schedules.edgar(context)
+    config = asked.run_config["ops"]["sec_filings"]["config"]
+    assert config == {"mode": "refresh", "ciks": ["0000320193", "0001045810"]}
+
+
+def test_the_run_config_of_a_watch_is_one_the_job_takes(monkeypatch):
+    monkeypatch.setenv("PITLAKE_WATCH_SERIES", "GDP")
+    with at("2024-07-03 08:31") as context:
+        asked = schedules.macro_releases(context)
+    job = build_definitions().resolve_job_def("macro_watch")
+    assert dg.validate_run_config(job, asked.run_config)
+
+
+def test_every_schedule_waits_for_somebody_to_start_it():
+    assert {one.default_status for one in schedules.ALL} == {dg.DefaultScheduleStatus.STOPPED}
