@@ -1,0 +1,106 @@
+"""The bundled answers of outside providers, played without a network: what a feed collects, and what becomes of it.
+
+An answer is found as the provider would: by method, path and the parameters its entry names, and for POST by a text
+its body holds.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from hashlib import sha256
+from pathlib import Path
+
+from assets.external.feed import Feed, Scope
+from assets.external.runs import collected, outcomes
+from assets.extraction import Gap, Row, RunFacts
+from pitlake.errors import AnswerRefused
+from resources.http.capture import Capture, CaptureStore, Request
+from resources.http.provider import OK, Provider
+
+FOLDER = Path(__file__).resolve().parents[1] / "sample/external"
+FETCHED = datetime(2025, 3, 3, 15, tzinfo=timezone.utc)
+JSON = {"content-type": "application/json"}
+
+
+def captured(provider: Provider, request: Request, body: bytes, **facts) -> Capture:
+    """An answer as the client captures it."""
+    return Capture(
+        **{
+            "source": provider.name,
+            "method": request.method,
+            "url": provider.url(request),
+            "params": request.query,
+            "payload": request.json,
+            "status": 200,
+            "headers": JSON,
+            "body": body,
+            "fetched_at": FETCHED,
+            "sha256": sha256(body).hexdigest(),
+            "request_key": request.key(provider.name),
+        }
+        | facts
+    )
+
+
+@dataclass
+class Played:
+    """A provider that answers from its bundled answers, and remembers what it was asked."""
+
+    provider: Provider
+    fetched_at: datetime = FETCHED
+    asked: list[Request] = field(default_factory=list)
+
+    def entries(self) -> list[dict]:
+        return json.loads((FOLDER / self.provider.name / "answers.json").read_text())
+
+    def capture(self, request: Request) -> Capture:
+        entry = next(one for one in self.entries() if answers(one, request))
+        body = (FOLDER / self.provider.name / entry["file"]).read_bytes()
+        facts = {name: entry[name] for name in ("status", "headers") if name in entry}
+        return captured(self.provider, request, body, fetched_at=self.fetched_at, **facts)
+
+    def fetch(self, request: Request) -> Capture:
+        self.asked.append(request)
+        capture = self.capture(request)
+        verdict = self.provider.judge(capture)
+        if verdict != OK:
+            raise AnswerRefused(verdict.gap_type, verdict.reason, capture.evidence)
+        return capture
+
+    def keep(self, store: CaptureStore) -> None:
+        """Capture every answer that was asked for, so that a run can be replayed."""
+        for request in self.asked:
+            store.put(self.capture(request))
+
+
+def answers(entry: dict, request: Request) -> bool:
+    """Whether an entry answers a request."""
+    asked = dict(request.query)
+    return (
+        entry.get("method", "GET") == request.method
+        and entry["path"].strip("/") == request.path.strip("/")
+        and entry.get("host", "") == request.host
+        and all(asked.get(name) == value for name, value in entry["params"].items())
+        and entry.get("contains", "") in json.dumps(request.json)
+    )
+
+
+def happened(feed: Feed, scope: Scope, fetch, observed_at: datetime = FETCHED) -> list[Row | Gap]:
+    """What becomes of every record of a scope."""
+    return list(_happened(feed, scope, fetch, observed_at))
+
+
+def _happened(feed: Feed, scope: Scope, fetch, observed_at: datetime) -> Iterator[Row | Gap]:
+    for unit in feed.units(scope):
+        captures, refusal = collected(feed, unit, fetch)
+        for outcome, _ in outcomes(feed, unit, captures, refusal, RunFacts(observed_at=observed_at)):
+            yield outcome
+
+
+def rows(found: Sequence[Row | Gap]) -> list[Row]:
+    return [one for one in found if isinstance(one, Row)]
+
+
+def gaps(found: Sequence[Row | Gap]) -> list[tuple[str, str]]:
+    return [(one.type, one.reason) for one in found if isinstance(one, Gap)]

@@ -1,0 +1,199 @@
+"""Benzinga's articles: paging, what dates a text, revisions, and what is no article."""
+
+import json
+from datetime import date, datetime, timedelta, timezone
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.external import feed
+from assets.external.feed import Scope
+from assets.external.runs import run_feed
+from assets.extraction import RunFacts
+from pitlake.errors import AnswerRefused, BadInput
+from pitlake.lake.lake import Lake
+from resources.http.capture import CaptureStore
+from resources.http.client import HttpClient
+from tests.answers import FETCHED, Played, captured, gaps, happened, rows
+
+FEED = feed("benzinga_news")
+DAY = Scope(date_from=date(2024, 2, 1))
+SINCE = datetime(2024, 2, 1, tzinfo=timezone.utc)
+
+
+def item(number: int = 1, **changes) -> dict:
+    stamp = "Thu, 01 Feb 2024 16:31:02 -0400"
+    return {"id": number, "title": "Title", "body": "", "created": stamp, "updated": stamp, "stocks": []} | changes
+
+
+def pages(*listed, then=None):
+    """A fetch that serves these pages in turn, and what it was asked."""
+    asked = []
+
+    def fetch(request):
+        asked.append(dict(request.query))
+        if len(asked) > len(listed):
+            raise then
+        return captured(FEED.provider, request, json.dumps(listed[len(asked) - 1]).encode())
+
+    return fetch, asked
+
+
+def one(**changes):
+    fetch, _ = pages([item(**changes)])
+    return happened(FEED, DAY, fetch)
+
+
+@pytest.fixture(scope="module")
+def bundled():
+    return happened(FEED, DAY, Played(FEED.provider).fetch)
+
+
+def test_every_item_is_one_row_or_one_gap(bundled):
+    assert [row.values["id"] for row in rows(bundled)] == ["41000001", "41000002", "41000003", "41000004"]
+    assert gaps(bundled) == [
+        ("unverifiable", "created is missing or unreadable"),
+        ("unverifiable", "not a news item"),
+    ]
+
+
+def test_offsets_are_read_though_the_wall_clock_is_not_new_york_s(bundled):
+    assert rows(bundled)[0].available_at == datetime(2024, 2, 1, 20, 31, 2, tzinfo=timezone.utc)
+
+
+def test_a_text_is_public_at_its_last_update(bundled):
+    assert rows(bundled)[1].available_at == datetime(2024, 2, 12, 15, 15, 30, tzinfo=timezone.utc)
+
+
+def test_an_article_about_no_stock_is_kept(bundled):
+    row = rows(bundled)[2]
+    assert (row.values["ticker"], row.values["tickers"]) == (None, [])
+
+
+def test_entities_in_headlines_and_labels_are_resolved(bundled):
+    first = rows(bundled)[0].values
+    assert (first["title"], first["tags"]) == ("Apple's First Quarter In Three Numbers", ["Software & Apps"])
+    assert first["teaser"] is None
+
+
+def test_pages_end_with_a_short_one():
+    fetch, asked = pages([item(n) for n in range(100)], [item(n) for n in range(100, 130)])
+    assert len(rows(happened(FEED, DAY, fetch))) == 130
+    assert [one["page"] for one in asked] == ["0", "1"]
+
+
+def test_a_refused_page_ends_in_a_gap_and_what_came_before_is_kept():
+    refusal = AnswerRefused("upstream_error", "page beyond the provider's window", "x")
+    fetch, _ = pages([item(n) for n in range(100)], then=refusal)
+    found = happened(FEED, DAY, fetch)
+    assert len(rows(found)) == 100
+    assert gaps(found) == [("upstream_error", "page beyond the provider's window")]
+
+
+def test_a_window_cut_short_by_the_run_s_own_limit_says_so():
+    fetch, _ = pages([item(n) for n in range(100)])
+    found = happened(FEED, Scope(date_from=date(2024, 2, 1), max_pages=1), fetch)
+    assert gaps(found) == [("upstream_error", "more pages than were asked for")]
+
+
+def test_a_deep_page_s_refusal_is_told_from_a_bad_question():
+    played = Played(FEED.provider)
+    found = happened(FEED, Scope(date_from=date(2024, 2, 3)), played.fetch)
+    assert gaps(found) == [("no_data", "the answer is valid and empty")]
+    deep = next(entry for entry in played.entries() if entry.get("status") == 400)
+    assert deep["params"]["page"] == "101"
+
+
+def test_a_window_is_asked_for_day_by_day_and_a_delta_at_once():
+    assert [unit.name for unit in FEED.units(Scope(date_from=date(2024, 2, 1), date_to=date(2024, 2, 3)))] == [
+        "2024-02-01",
+        "2024-02-02",
+        "2024-02-03",
+    ]
+    fetch, asked = pages([])
+    happened(FEED, Scope(updated_since=SINCE, tickers=("AAPL", "MSFT")), fetch)
+    assert (asked[0]["updatedSince"], asked[0]["tickers"]) == ("1706745600", "AAPL,MSFT")
+
+
+@pytest.mark.parametrize("scope", [Scope(), Scope(date_from=date(2024, 2, 2), date_to=date(2024, 2, 1))], ids=str)
+def test_a_scope_without_a_beginning_or_turned_around_is_refused(scope):
+    with pytest.raises(BadInput):
+        FEED.units(scope)
+
+
+@pytest.mark.parametrize(
+    ("change", "gap"),
+    [
+        ({"id": None}, ("unverifiable", "not a news item")),
+        ({"created": "2024-02-01"}, ("unverifiable", "created is missing or unreadable")),
+        ({"created": "Thu, 01 Feb 2024 16:31:02"}, ("unverifiable", "created is missing or unreadable")),
+        ({"updated": "soon"}, ("unverifiable", "updated is unreadable")),
+        ({"title": " ", "body": None}, ("no_data", "no text")),
+        ({"title": {"en": "x"}}, ("unverifiable", "title is unreadable")),
+        ({"stocks": "AAPL"}, ("unverifiable", "tickers is unreadable")),
+        ({"updated": "Thu, 01 Feb 2035 16:31:02 -0400"}, ("pit_excluded", "not public yet")),
+    ],
+    ids=str,
+)
+def test_what_an_item_lacks_makes_it_a_gap(change, gap):
+    assert gaps(one(**change)) == [gap]
+
+
+def published(tmp_path, *runs):
+    """The revisions a lake holds after runs that each saw these items, one run a day."""
+    lake = Lake(tmp_path / "lake")
+    store = CaptureStore.of(lake.root)
+    for count, items in enumerate(runs):
+        at = FETCHED + timedelta(days=count)
+        fetch, _ = pages(items)
+        [unit] = FEED.units(DAY)
+        for capture in FEED.collect(unit, fetch):
+            store.put(captured(FEED.provider, ASKED[0], capture.body, fetched_at=at))
+        with HttpClient(FEED.provider, store, "replay") as client:
+            run_feed(FEED, DAY, client, lake, run_id=f"run-{count}", observed_at=at)
+    files = lake.snapshot().files("benzinga_news")
+    found = [row for file in files for row in pq.read_table(file.path).to_pylist()]
+    return sorted((row["available_at"], row["body"]) for row in found)
+
+
+def asked_first():
+    fetch, kept = Played(FEED.provider).fetch, []
+    [unit] = FEED.units(DAY)
+    list(FEED.collect(unit, lambda request: kept.append(request) or fetch(request)))
+    return kept
+
+
+ASKED = asked_first()
+
+
+def test_a_text_that_changes_is_a_revision_dated_by_its_update_and_the_first_stays(tmp_path):
+    later = "Mon, 03 Mar 2025 16:00:00 -0400"
+    found = published(tmp_path, [item(body="first")], [item(body="second", updated=later)])
+    assert found == [
+        (datetime(2024, 2, 1, 20, 31, 2, tzinfo=timezone.utc), "first"),
+        (datetime(2025, 3, 3, 20, tzinfo=timezone.utc), "second"),
+    ]
+
+
+def test_a_text_that_changes_without_a_stamp_is_dated_by_its_observation(tmp_path):
+    found = published(tmp_path, [item(body="first")], [item(body="second")])
+    assert found[1] == (FETCHED + timedelta(days=1), "second")
+
+
+def test_two_texts_under_one_update_in_one_run_leave_the_longer_one(tmp_path):
+    found = published(tmp_path, [item(body="long text"), item(body="text")])
+    assert [body for _, body in found] == ["long text"]
+
+
+INSTANTS = st.datetimes(datetime(2000, 1, 1), datetime(2040, 1, 1)).map(lambda at: at.replace(microsecond=0))
+OFFSETS = st.integers(-12 * 4, 14 * 4).map(lambda quarters: timezone(timedelta(minutes=15 * quarters)))
+
+
+@given(INSTANTS, OFFSETS, INSTANTS, OFFSETS)
+def test_an_article_is_never_dated_before_its_text(created, offset, updated, other):
+    stamps = [created.replace(tzinfo=offset), updated.replace(tzinfo=other)]
+    spelled = [stamp.strftime("%a, %d %b %Y %H:%M:%S %z") for stamp in stamps]
+    record = {"item": item(created=spelled[0], updated=spelled[1]), "place": 0}
+    assert FEED.locate(record, RunFacts(observed_at=FETCHED)).available_at == max(stamps)

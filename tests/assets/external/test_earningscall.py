@@ -1,0 +1,179 @@
+"""earningscall.biz: a call's start is never the availability of its text, and a list is as of its download."""
+
+import json
+from datetime import date, datetime, timedelta, timezone
+from hashlib import sha256
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.external import feed
+from assets.external.feed import Scope
+from assets.extraction import RunFacts
+from pitlake.errors import AnswerRefused, BadInput
+from tests.answers import FETCHED, Played, captured, gaps, happened, rows
+
+TRANSCRIPTS, SLIDES = feed("call_transcripts"), feed("call_slides")
+EVENTS, CALENDAR = feed("call_events"), feed("call_calendar")
+START = datetime(2024, 2, 1, 22, tzinfo=timezone.utc)
+
+
+def quarters(*spelled: str, **options: str) -> Scope:
+    return Scope(tickers=("NASDAQ:AAPL",), options={"quarters": ",".join(spelled), **options})
+
+
+def played(one, scope):
+    return happened(one, scope, Played(one.provider).fetch)
+
+
+def test_a_transcript_is_public_a_day_after_the_start_of_its_call():
+    [row] = played(TRANSCRIPTS, quarters("2024Q1"))
+    assert (row.values["call_start"], row.available_at) == (START, START + timedelta(hours=24))
+    assert row.values["stated_start"] == "2024-02-01T14:00:00.000-08:00"
+
+
+def test_the_lag_can_be_set_but_not_to_nothing():
+    [row] = played(TRANSCRIPTS, quarters("2024Q1", lag_hours="6"))
+    assert row.available_at == START + timedelta(hours=6)
+    for lag in ("0", "-1", "soon"):
+        with pytest.raises(BadInput):
+            TRANSCRIPTS.units(quarters("2024Q1", lag_hours=lag))
+
+
+def test_speakers_are_named_and_blank_turns_left_out():
+    [row] = played(TRANSCRIPTS, quarters("2024Q1"))
+    turns = json.loads(row.values["turns"])
+    assert [(turn["name"], turn["title"]) for turn in turns] == [("An Operator", None), ("A. Chief", "CFO")]
+    assert row.values["text"] == "Welcome to a call that we made up.\n\nThank you. These figures are our own."
+    assert row.values["file_modified"] == datetime(2024, 10, 6, 5, 12, 4, tzinfo=timezone.utc)
+
+
+def test_a_transcript_without_its_event_is_dated_by_the_company_s_list():
+    [row] = played(TRANSCRIPTS, quarters("2023Q4"))
+    assert row.available_at == datetime(2023, 11, 3, 21, tzinfo=timezone.utc)
+    assert row.values["turn_count"] == 0
+
+
+def test_a_call_nobody_dates_is_unverifiable():
+    assert gaps(played(TRANSCRIPTS, quarters("2022Q4"))) == [("unverifiable", "no call start")]
+
+
+def test_a_refused_quarter_costs_no_other():
+    found = played(TRANSCRIPTS, quarters("2030Q1", "2024Q1", "2024Q2"))
+    assert len(rows(found)) == 1
+    assert gaps(found) == [
+        ("no_data", "not there"),
+        ("upstream_error", "the plan does not cover it, or it is not there"),
+    ]
+
+
+def transcript(event, listed=None):
+    """A transcript with this event while the list says that."""
+
+    def fetch(request):
+        body = {"event": event, "text": "Words."}
+        if request.path == "events":
+            if listed is None:
+                raise AnswerRefused("upstream_error", "HTTP 500", "x")
+            body = {"events": [{"year": 2024, "quarter": 1, "conference_date": listed}]}
+        return captured(TRANSCRIPTS.provider, request, json.dumps(body).encode())
+
+    return happened(TRANSCRIPTS, quarters("2024Q1"), fetch)
+
+
+def test_of_two_starts_the_later_one_counts():
+    [row] = transcript({"conference_date": "2024-02-01T14:00:00-08:00"}, "2024-02-02T09:00:00-05:00")
+    assert row.available_at == datetime(2024, 2, 3, 14, tzinfo=timezone.utc)
+
+
+def test_a_publication_counts_but_never_before_the_call():
+    event = {"conference_date": "2024-02-01T14:00:00-08:00", "published_at": "2024-02-01T20:00:00-08:00"}
+    assert rows(transcript(event))[0].available_at == datetime(2024, 2, 2, 4, tzinfo=timezone.utc)
+    early = {**event, "published_at": "2024-01-01T00:00:00Z"}
+    assert rows(transcript(early))[0].available_at == START
+
+
+def test_a_start_without_an_offset_is_unreadable():
+    found = transcript({"conference_date": "2024-02-01T14:00:00"})
+    assert gaps(found)[0] == ("unverifiable", "call_start is unreadable")
+
+
+def test_slides_keep_their_hash_and_wait_like_a_text():
+    [row] = played(SLIDES, quarters("2024Q1"))
+    body = Played(SLIDES.provider).capture(SLIDES_ASKED).body
+    assert (row.values["sha256"], row.values["size"]) == (sha256(body).hexdigest(), len(body))
+    assert row.available_at == datetime(2024, 2, 2, 22, tzinfo=timezone.utc)
+
+
+def slides_asked():
+    kept = []
+    [unit] = SLIDES.units(quarters("2024Q1"))
+    next(iter(SLIDES.collect(unit, lambda request: kept.append(request) or Played(SLIDES.provider).fetch(request))))
+    return kept[0]
+
+
+SLIDES_ASKED = slides_asked()
+
+
+def test_the_list_of_calls_is_as_of_its_download():
+    found = played(EVENTS, Scope(tickers=("AAPL",)))
+    assert {row.available_at for row in rows(found)} == {FETCHED}
+    assert [row.values["fiscal_year"] for row in rows(found)] == [2024, 2024, 2023]
+    assert rows(found)[1].values["call_start"] == START
+
+
+def test_the_calendar_is_as_of_its_download_and_an_absent_day_is_no_data():
+    found = played(CALENDAR, Scope(date_from=date(2025, 2, 10)))
+    assert [(row.values["exchange"], row.values["ticker"]) for row in rows(found)] == [
+        ("NASDAQ", "MSFT"),
+        ("NYSE", "KO"),
+    ]
+    assert {row.available_at for row in rows(found)} == {FETCHED}
+    assert gaps(played(CALENDAR, Scope(date_from=date(2018, 1, 1)))) == [("no_data", "not there")]
+
+
+CALL = {"exchange": "NYSE", "symbol": "KO", "year": 2024, "quarter": 1, "conference_date": "2024-02-01T14:00:00-05:00"}
+
+
+@pytest.mark.parametrize(
+    ("change", "gap"),
+    [
+        ({"year": "soon"}, ("unverifiable", "fiscal_year is unreadable")),
+        ({"symbol": None}, ("unverifiable", "ticker is unreadable")),
+        ({"conference_date": "2024-02-01"}, ("unverifiable", "call_start is unreadable")),
+    ],
+    ids=str,
+)
+def test_a_listed_call_of_another_shape_is_a_gap(change, gap):
+    body = json.dumps([CALL, {**CALL, "quarter": 2, **change}, CALL, "x"]).encode()
+    found = happened(CALENDAR, Scope(date_from=date(2024, 1, 2)), lambda ask: captured(CALENDAR.provider, ask, body))
+    assert gaps(found) == [gap, ("no_data", "seen again in the same run"), ("upstream_error", "item has another shape")]
+
+
+@pytest.mark.parametrize(
+    ("one", "scope"),
+    [
+        (EVENTS, Scope()),
+        (CALENDAR, Scope()),
+        (TRANSCRIPTS, Scope(tickers=("AAPL",))),
+        (TRANSCRIPTS, quarters("2024Q5")),
+        (SLIDES, quarters("24Q1")),
+    ],
+    ids=str,
+)
+def test_a_scope_that_names_too_little_is_refused(one, scope):
+    with pytest.raises(BadInput):
+        one.units(scope)
+
+
+INSTANTS = st.datetimes(datetime(2000, 1, 1), datetime(2040, 1, 1))
+ZONES = st.integers(-12, 14).map(lambda hours: timezone(timedelta(hours=hours)))
+
+
+@given(st.lists(st.builds(lambda at, zone: at.replace(tzinfo=zone), INSTANTS, ZONES), min_size=1, max_size=2))
+def test_a_text_is_never_public_before_its_call_and_the_lag(starts):
+    spelled = [start.isoformat() for start in starts]
+    record = {**CALL, "start": spelled[0], "listed": spelled[-1], "lag": timedelta(hours=24)}
+    at = TRANSCRIPTS.locate(record, RunFacts(observed_at=FETCHED)).available_at
+    assert at == max(starts) + timedelta(hours=24)

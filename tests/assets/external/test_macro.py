@@ -1,0 +1,213 @@
+"""Macroeconomic vintages: when each became public, what was withdrawn, and what a request can't prove."""
+
+import json
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pitlake
+from assets.external import feed
+from assets.external.alfred._calendar import CLOCKS, public_at
+from assets.external.alfred.macro_observations import EARLIEST, LATEST, windows
+from assets.external.feed import Scope, Unit
+from assets.external.runs import run_feed
+from pitlake.clock import NEW_YORK, new_york_day
+from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
+from resources.http.capture import CaptureStore, Request
+from resources.http.client import HttpClient
+from tests.answers import FETCHED, Played, captured, gaps, happened, rows
+
+FEED = feed("macro_observations")
+PROVIDER = FEED.provider
+
+
+def known(found, day: str, at: str) -> float | None:
+    """What was known of an observation as of an instant: the newest vintage that was public."""
+    public = [row for row in found if row.values["observation_date"] == date.fromisoformat(day)]
+    public = [row for row in public if row.available_at <= datetime.fromisoformat(at)]
+    return max(public, key=lambda row: row.available_at).values["value"] if public else None
+
+
+@pytest.fixture(scope="module")
+def gdp():
+    return happened(FEED, Scope(series=("GDP",)), Played(PROVIDER).fetch)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """A lake with the series, replayed from captures alone."""
+    lake, played = Lake(tmp_path_factory.mktemp("macro") / "lake"), Played(PROVIDER)
+    scope = Scope(series=("GDP", "PAYEMS", "DGS10"))
+    happened(FEED, scope, played.fetch)
+    store = CaptureStore.of(lake.root)
+    played.keep(store)
+    with HttpClient(PROVIDER, store, "replay") as client:
+        report = run_feed(FEED, scope, client, lake, run_id="macro")
+    return lake, report
+
+
+def test_three_vintages_answer_differently(gdp):
+    days = ("2014-05-01", "2014-06-01", "2014-07-01")
+    assert [known(rows(gdp), "2014-01-01", f"{day}T00:00:00-04:00") for day in days] == [17050.2, 17010.4, 16990.7]
+
+
+def test_a_release_is_public_at_its_clock_time_and_not_a_second_before(gdp):
+    assert known(rows(gdp), "2014-01-01", "2014-04-30T08:29:59.999999-04:00") is None
+    assert known(rows(gdp), "2014-01-01", "2014-04-30T08:30:00-04:00") == 17050.2
+
+
+def test_a_session_shows_a_number_from_its_release_on(published):
+    lake, report = published
+    counts = report.outcome.total
+    assert (counts.extracted, counts.gaps) == (counts.published, 0)
+    asked = "SELECT value FROM macro_observations WHERE series_id = 'GDP' AND observation_date = '2014-01-01'"
+    for at, value in (("2014-04-30T08:29:59-04:00", []), ("2014-04-30T08:30:00-04:00", [17050.2])):
+        with pitlake.connect(as_of=at, lake=lake.root, isolation="in_process") as session:
+            assert session.sql(asked).arrow()["value"].to_pylist() == value
+
+
+def test_a_vintage_off_the_calendar_waits_for_the_end_of_its_day():
+    found = rows(happened(FEED, Scope(series=("PAYEMS",)), Played(PROVIDER).fetch))
+    at = {row.values["vintage_date"].isoformat(): row.available_at.astimezone(NEW_YORK).isoformat() for row in found}
+    assert at["2024-02-02"] == "2024-02-02T08:30:00-05:00"
+    assert at["2024-02-07"] == "2024-02-08T00:00:00-05:00"
+
+
+def test_without_its_calendar_a_vintage_is_late_and_the_refusal_is_a_gap():
+    played = Played(PROVIDER)
+
+    def fetch(request):
+        if request.path == "release/dates":
+            return captured(PROVIDER, request, b"{}")
+        return played.fetch(request)
+
+    found = happened(FEED, Scope(series=("GDP",)), fetch)
+    assert known(rows(found), "2014-01-01", "2014-04-30T23:59:59-04:00") is None
+    assert known(rows(found), "2014-01-01", "2014-05-01T00:00:00-04:00") == 17050.2
+    assert gaps(found) == [("upstream_error", "the answer is unreadable")]
+
+
+def test_a_withdrawn_value_is_kept_as_such():
+    found = rows(happened(FEED, Scope(series=("DGS10",)), Played(PROVIDER).fetch))
+    withdrawn = [row.values for row in found if row.values["withdrawn"]]
+    assert [value["vintage_date"].isoformat() for value in withdrawn] == ["2024-01-03", "2024-01-05"]
+    assert {(value["value"], value["value_text"]) for value in withdrawn} == {(None, None)}
+
+
+def test_a_series_that_does_not_exist_is_no_data():
+    found = happened(FEED, Scope(series=("NONE",)), Played(PROVIDER).fetch)
+    assert gaps(found) == [("no_data", "the series does not exist")]
+
+
+def observed(start: str, end: str, *observations: dict):
+    ask = Request("series/observations", {"realtime_start": start, "realtime_end": end})
+    body = {"realtime_start": start, "realtime_end": end, "observations": list(observations)}
+    return captured(PROVIDER, ask, json.dumps(body).encode())
+
+
+def parsed(*captures):
+    return happened_in("X", *captures)
+
+
+def happened_in(series: str, *captures):
+    served = iter(captures)
+    only = type(FEED)(**{**vars_of(FEED), "collect": lambda _unit, _fetch: served})
+    return happened(only, Scope(series=(series,)), None)
+
+
+def vars_of(one):
+    return {name: getattr(one, name) for name in one.__dataclass_fields__}
+
+
+ROW = {"realtime_start": "2015-01-05", "realtime_end": "9999-12-31", "date": "2014-10-01", "value": "1"}
+
+
+def test_a_clipped_vintage_is_unverifiable():
+    assert gaps(parsed(observed("2015-01-05", LATEST, ROW))) == [("unverifiable", "vintage is clipped by the request")]
+
+
+def test_the_end_of_a_vintage_is_no_content():
+    one, other = (
+        rows(parsed(observed(EARLIEST, LATEST, {**ROW, "realtime_end": end})))[0] for end in ("2016-01-01", LATEST)
+    )
+    assert (one.values, one.available_at) == (other.values, other.available_at)
+
+
+def test_what_a_later_window_carries_over_is_no_vintage():
+    carried = {**ROW, "realtime_start": "2016-01-05"}
+    found = parsed(observed(EARLIEST, "2016-01-05", ROW), observed("2016-01-05", LATEST, carried, {**carried, **NEWER}))
+    assert [row.values["vintage_date"].isoformat() for row in rows(found)] == ["2015-01-05", "2017-01-05"]
+    assert gaps(found) == []
+
+
+NEWER = {"realtime_start": "2017-01-05"}
+
+
+@pytest.mark.parametrize("count", [0, 1, 999, 1000, 1001, 2000, 2500])
+def test_windows_cover_every_vintage_and_none_holds_too_many(count):
+    vintages = [(date(2000, 1, 1) + timedelta(days=day)).isoformat() for day in range(count)]
+    cut = windows(vintages)
+    assert (cut[0][0], cut[-1][1]) == (EARLIEST, LATEST)
+    fresh = [[day for day in vintages if (start < day or start == EARLIEST) and day <= end] for start, end in cut]
+    assert [day for days in fresh for day in days] == vintages
+    assert all(len(days) <= 1000 for days in fresh)
+
+
+@pytest.mark.parametrize(
+    ("change", "gap"),
+    [
+        ({"value": "n/a"}, ("unverifiable", "value is unreadable")),
+        ({"value": None}, ("unverifiable", "value is unreadable")),
+        ({"date": "2014"}, ("unverifiable", "observation_date is unreadable")),
+        ({"realtime_start": ""}, ("unverifiable", "vintage date is missing")),
+        ({"realtime_start": "2031-01-01"}, ("pit_excluded", "not public yet")),
+    ],
+    ids=str,
+)
+def test_what_an_observation_lacks_makes_it_a_gap(change, gap):
+    assert gaps(parsed(observed(EARLIEST, LATEST, {**ROW, **change}))) == [gap]
+
+
+def test_a_field_that_is_gone_makes_the_item_a_gap():
+    renamed = {name: value for name, value in ROW.items() if name != "value"} | {"val": "1"}
+    assert gaps(parsed(observed(EARLIEST, LATEST, renamed, ROW))) == [("upstream_error", "item has another shape")]
+
+
+def test_a_run_without_a_series_is_refused():
+    with pytest.raises(BadInput, match="series"):
+        FEED.units(Scope())
+
+
+@given(st.dates(date(1930, 1, 1), date(2060, 1, 1)), st.sampled_from([*CLOCKS, 18, None]), st.booleans())
+def test_a_vintage_is_never_early_and_late_by_a_day_at_most(vintage, release, on_calendar):
+    at = public_at(vintage, release, {vintage} if on_calendar else ())
+    morning = datetime(vintage.year, vintage.month, vintage.day, 8, 30, tzinfo=NEW_YORK).astimezone(timezone.utc)
+    assert morning <= at <= morning + timedelta(hours=16, minutes=30)
+    if not on_calendar or release not in CLOCKS:
+        assert new_york_day(at - timedelta(microseconds=1)) == vintage
+        assert new_york_day(at) == vintage + timedelta(days=1)
+
+
+PANEL = feed("macro_panels")
+
+
+def test_a_panel_is_dated_by_its_file_and_blank_cells_say_nothing():
+    found = happened(PANEL, Scope(series=("2024-01",)), Played(PANEL.provider).fetch)
+    assert gaps(found) == []
+    assert {row.available_at.isoformat() for row in rows(found)} == {"2024-01-31T19:42:10+00:00"}
+    last = [row.values for row in rows(found) if row.values["observation_date"] == date(2023, 12, 1)]
+    assert [(value["series"], value["value"], value["transformation"]) for value in last] == [
+        ("RPI", 19033.9, 5),
+        ("S&P 500", 4685.1, 5),
+    ]
+
+
+def test_a_panel_without_a_stamp_is_available_when_fetched():
+    ask = Request("2024-01-md.csv")
+    capture = captured(PANEL.provider, ask, b"sasdate,RPI\n1/1/2024,1\n")
+    [(record, _)] = PANEL.records(Unit("2024-01", Scope()), [capture])
+    assert record["value"] == "1"
+    assert rows(happened(PANEL, Scope(series=("2024-01",)), lambda _: capture))[0].available_at == FETCHED

@@ -1,0 +1,170 @@
+"""Perplexity: days date results, prose dates nothing, SEC mode locates, and filters go by the names that are read."""
+
+import json
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.external import feed
+from assets.external.feed import Scope
+from assets.external.perplexity import _asking as asking
+from assets.external.perplexity.web_syntheses import without_thoughts
+from assets.external.runs import run_feed
+from assets.extraction import RunFacts
+from pitlake.clock import new_york_day
+from pitlake.datasets import get
+from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
+from resources.http.capture import CaptureStore
+from resources.http.client import HttpClient
+from tests.answers import FETCHED, Played, captured, gaps, happened, rows
+
+RESULTS, SYNTHESES = feed("web_results"), feed("web_syntheses")
+SEARCH = Scope(queries=("phones results",))
+ASK = Scope(queries=("what did phones earn?",), options={"op": "reason"})
+
+
+def test_results_are_dated_by_the_end_of_the_later_day_and_the_undated_are_gaps():
+    found = happened(RESULTS, SEARCH, Played(RESULTS.provider).fetch)
+    assert [(row.values["url"], row.available_at) for row in rows(found)] == [
+        ("https://www.example.com/results", datetime(2024, 2, 2, 5, tzinfo=timezone.utc)),
+        ("https://www.example.org/guide", datetime(2025, 2, 21, 5, tzinfo=timezone.utc)),
+        ("https://www.example.com/results", datetime(2024, 2, 2, 5, tzinfo=timezone.utc)),
+    ]
+    assert gaps(found) == [
+        ("unverifiable", "no publication date"),
+        ("unverifiable", "date is unreadable"),
+        ("upstream_error", "item has another shape"),
+    ]
+
+
+def test_an_address_found_twice_is_one_row_with_the_longer_passage(tmp_path):
+    lake, played = Lake(tmp_path / "lake"), Played(RESULTS.provider)
+    happened(RESULTS, SEARCH, played.fetch)
+    played.keep(CaptureStore.of(lake.root))
+    with HttpClient(RESULTS.provider, CaptureStore.of(lake.root), "replay") as client:
+        report = run_feed(RESULTS, SEARCH, client, lake, run_id="web")
+    assert report.outcome.total.published == 2
+    assert report.gaps["no_data", "seen again in the same run"] == 1
+    assert "Our own passage about results." in report.preview["snippet"].to_pylist()
+
+
+def test_sec_mode_only_locates():
+    scope = Scope(queries=("phones 10-K",), options={"search_mode": "sec"})
+    [gap] = happened(RESULTS, scope, Played(RESULTS.provider).fetch)
+    assert (gap.type, gap.reason, gap.available_at) == ("unverifiable", "locator only", None)
+    assert "www.sec.gov/Archives/edgar/data/320193" in gap.locator
+
+
+def test_of_a_chat_answer_only_the_results_are_data():
+    found = happened(RESULTS, ASK, Played(RESULTS.provider).fetch)
+    assert [(row.values["url"], row.values["operation"]) for row in rows(found)] == [
+        ("https://www.example.com/earned", "reason")
+    ]
+    assert "more than before" not in json.dumps([row.values for row in rows(found)], default=str)
+
+
+def test_prose_is_an_open_item_of_the_moment_it_was_fetched():
+    played = Played(SYNTHESES.provider)
+    [row] = happened(SYNTHESES, ASK, played.fetch)
+    assert row.values["answer"] == "They earned more than before [1]."
+    assert (row.values["thoughts_removed"], row.available_at) == (1, FETCHED)
+    assert get("web_syntheses").open_only
+    happened(RESULTS, ASK, played.fetch)
+    assert len({request.key("perplexity") for request in played.asked}) == 1
+
+
+@pytest.mark.parametrize(
+    ("prose", "kept"),
+    [
+        ("<think>a</think>b", "b"),
+        ("a<THINK>\nb\n</think >c", "ac"),
+        ("<think>one</think>x<think>two</think>y", "xy"),
+        ("<think>never closed", ""),
+        ("cut off</think>rest", "rest"),
+        ("plain", "plain"),
+    ],
+)
+def test_thoughts_are_stripped(prose, kept):
+    assert without_thoughts(prose)[0] == kept
+
+
+BLOCKS = st.recursive(
+    st.just("secret"),
+    lambda inner: st.lists(inner, min_size=1, max_size=3).map(lambda all: f"<think>{''.join(all)}</think>"),
+).map(lambda inner: f"<think>{inner}</think>")
+
+
+@given(st.lists(BLOCKS | st.sampled_from(["said", " ", "</think>"]), max_size=8))
+def test_no_thought_survives(parts):
+    kept, _ = without_thoughts("".join(parts))
+    assert "secret" not in kept
+    assert "think>" not in kept
+
+
+def test_prose_that_is_all_thought_is_no_data():
+    body = {"id": "a", "choices": [{"message": {"content": "<think>hm</think> "}}]}
+    found = happened(SYNTHESES, ASK, lambda ask: captured(SYNTHESES.provider, ask, json.dumps(body).encode()))
+    assert gaps(found) == [("no_data", "no prose")]
+
+
+def test_a_refused_key_is_a_gap_although_it_answers_in_html():
+    found = happened(RESULTS, Scope(queries=("bad key",)), Played(RESULTS.provider).fetch)
+    assert gaps(found) == [("upstream_error", "the key was refused")]
+
+
+@pytest.mark.parametrize("body", [b'{"answers": []}', b"[]", b'{"results": {}}'])
+def test_an_answer_of_another_shape_is_a_gap(body):
+    found = happened(RESULTS, SEARCH, lambda ask: captured(RESULTS.provider, ask, body))
+    assert gaps(found) == [("upstream_error", "the answer is unreadable")]
+
+
+def test_filters_go_by_the_official_names_in_american_spelling():
+    scope = Scope(
+        queries=("q",),
+        date_from=date(2025, 3, 1),
+        date_to=date(2025, 11, 9),
+        options={"search_domains": "sec.gov, -example.com", "max_results": "20"},
+    )
+    body = asking.request("q", scope).json
+    assert body["search_after_date_filter"] == "3/1/2025"
+    assert body["search_before_date_filter"] == "11/9/2025"
+    assert body["search_domain_filter"] == ["sec.gov", "-example.com"]
+    assert not {"search_after_date", "search_before_date"} & body.keys()
+
+
+@pytest.mark.parametrize(
+    ("scope", "field"),
+    [
+        (Scope(), "queries"),
+        (Scope(queries=("q",), options={"op": "guess"}), "op"),
+        (Scope(queries=("q",), options={"max_results": "21"}), "max_results"),
+        (Scope(queries=("q",), options={"search_before_date": "x"}), "options"),
+        (Scope(queries=("q",), date_to=date(2025, 1, 1), options={"search_recency": "day"}), "search_recency"),
+    ],
+    ids=str,
+)
+def test_a_question_that_does_not_do_is_refused_before_it_is_asked(scope, field):
+    with pytest.raises(BadInput) as refused:
+        RESULTS.units(scope)
+    assert refused.value.field == field
+
+
+def test_a_search_writes_no_prose():
+    with pytest.raises(BadInput):
+        SYNTHESES.units(SEARCH)
+
+
+DAYS = st.dates(date(1995, 1, 1), date(2040, 1, 1))
+
+
+@given(DAYS, st.none() | DAYS)
+def test_no_result_is_public_before_its_days_are_over(published, updated):
+    result = {"url": "https://x.example", "date": str(published), "last_updated": str(updated) if updated else None}
+    record = {"result": result, "place": 0, "operation": "search", "query": "q", "locator": False}
+    at = RESULTS.locate(record, RunFacts(observed_at=FETCHED)).available_at
+    last = max(published, updated or published)
+    assert new_york_day(at) == last + timedelta(days=1)
+    assert new_york_day(at - timedelta(microseconds=1)) == last
