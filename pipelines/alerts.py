@@ -34,8 +34,8 @@ def _reasons(context: dg.RunFailureSensorContext) -> Iterator[str]:
         data = event.step_failure_data
         described = data.user_failure_data.description if data.user_failure_data else None
         error = data.error.cause or data.error if data.error else None
-        name = error.cls_name if error else None
-        yield f"{event.step_key}: {described or name or "unknown error"}"
+        name = error.cls_name if error else "unknown error"
+        yield f"{event.step_key}: {described or name}"
 
 
 @dg.sensor(

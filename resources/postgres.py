@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pitlake.errors import BadInput, ServerFailed
 
@@ -70,7 +71,7 @@ def postgres(data: Path) -> Iterator[Postgres]:
     log = data / "server.log"
     with log.open("ab") as said:
         server = subprocess.Popen(
-            command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, start_new_session=True, **account
+            command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, start_new_session=True, **account._asdict()
         )
     try:
         _wait(server, port, password, log)
@@ -87,18 +88,26 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _account() -> dict[str, object]:
+class _Account(NamedTuple):
+    """As whom to run; None: as whoever this is."""
+
+    user: int | None = None
+    group: int | None = None
+    extra_groups: tuple[int, ...] | None = None
+
+
+def _account() -> _Account:
     """As whom to run: Postgres refuses root."""
     if os.geteuid() != 0:
-        return {}
+        return _Account()
     try:
         account = pwd.getpwnam(SYSTEM_USER)
     except KeyError:
         raise BadInput("postgres", "the server refuses to run as root", "start this as another user") from None
-    return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+    return _Account(account.pw_uid, account.pw_gid, ())
 
 
-def _initialise(where: Path, data: Path, account: dict[str, object]) -> str:
+def _initialise(where: Path, data: Path, account: _Account) -> str:
     kept = data.with_name(f"{data.name}.password")
     if kept.exists():
         return kept.read_text()
@@ -107,16 +116,16 @@ def _initialise(where: Path, data: Path, account: dict[str, object]) -> str:
     with tempfile.NamedTemporaryFile("w", prefix="pitlake-") as file:
         file.write(password)
         file.flush()
-        if account:
-            os.chown(file.name, account["user"], account["group"])  # type: ignore[arg-type]
-            os.chown(data, account["user"], account["group"])  # type: ignore[arg-type]
+        if account.user is not None and account.group is not None:
+            os.chown(file.name, account.user, account.group)
+            os.chown(data, account.user, account.group)
         made = subprocess.run(
             [where / "initdb", "-D", data, "-U", USER, "-A", "scram-sha-256", "-E", "UTF8", f"--pwfile={file.name}"],
             capture_output=True,
             text=True,
             check=False,
             cwd="/",
-            **account,  # type: ignore[call-overload]
+            **account._asdict(),
         )
     if made.returncode:
         raise ServerFailed(f"initdb could not make {data}: {made.stderr.strip().splitlines()[-1]}")

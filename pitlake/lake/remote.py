@@ -48,11 +48,14 @@ class RemoteStore(Store):
 
     @cached_property
     def _remote(self) -> S3Store:
-        options = {"endpoint": self._endpoint} if self._endpoint else {}
         plain = self._endpoint.startswith("http://")
-        return S3Store(
-            self._bucket, prefix=self._prefix or None, client_options={"allow_http": plain}, config=None, **options
+        store: S3Store = S3Store(
+            self._bucket,
+            prefix=self._prefix or None,
+            client_options={"allow_http": plain},
+            config={"endpoint": self._endpoint} if self._endpoint else {},
         )
+        return store
 
     def table_uri(self, key: str) -> str:
         """Where Delta finds the table below a key."""
