@@ -72,10 +72,11 @@ class Feed(Normaliser):
     units: what a scope falls into; raises BadInput when the scope lacks what the feed needs. collect: the captures of
     a unit, by ordinary loops over pages; AnswerRefused ends the unit, with what came before kept. records: all of a
     unit's captures as source records, each with the capture it came from; Unparsable ends the unit. Each record becomes
-    one row or one gap by `locate` and `values`, as everywhere.
+    one row or one gap by `locate` and `values`, as everywhere. after: datasets of the lake that date these records.
     """
 
     provider: Provider
     units: Callable[[Scope], Sequence[Unit]]
     collect: Callable[[Unit, Fetch], Iterator[Capture]]
     records: Callable[[Unit, Sequence[Capture]], Iterable[tuple[Record, Capture]]]
+    after: tuple[str, ...] = ()

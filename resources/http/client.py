@@ -11,7 +11,6 @@ from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Literal, NamedTuple, Self
-from urllib.request import getproxies
 
 import requests
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
@@ -50,8 +49,7 @@ class _Line(NamedTuple):
     def open(cls, provider: Provider, root: Path) -> "_Line":
         headers, secrets = provider.request_headers(), provider.secret_store().values()
         session = requests.Session()
-        session.trust_env = False  # a .netrc would add credentials of its own
-        session.proxies = dict(getproxies())
+        session.auth = lambda prepared: prepared  # else a .netrc would add credentials of its own
         session.headers.update(headers)
         if provider.handshake is not None:
             secrets |= provider.handshake(session, provider)
@@ -59,7 +57,8 @@ class _Line(NamedTuple):
 
 
 class HttpClient:
-    """Asks one provider. replay never touches the network; live asks for what no capture answers; refresh asks always.
+    """Asks one provider. replay never touches the network; live asks for what no capture answers; refresh asks for
+    everything, once.
 
     until: captures fetched later are not there, which is how an earlier run is replayed. pause waits so many seconds
     between attempts; tests hand in one that does not. Use as a context manager.
@@ -79,6 +78,7 @@ class HttpClient:
         self.provider, self.store, self.mode = provider, store, mode
         self._until, self._pause = until, pause
         self._line: _Line | None = None
+        self._answered: set[str] = set()
         self._spellings = provider.secret_store().spellings()
         self._masks = masked_wire(self._spellings)
 
@@ -86,11 +86,14 @@ class HttpClient:
         """The answer to a request. Raises AnswerRefused when there is no usable one, NotCaptured in replay, and
         BadInput for a missing secret or contact before anything is asked.
         """
-        if self.mode != "refresh":
-            captured = self._captured(request)
-            if captured is not None:
-                return captured
-        return self._asked(request)
+        key = request.key(self.provider.name)
+        if self.mode != "refresh" or key in self._answered:
+            known = self._captured(request)
+            if known is not None:
+                return known
+        answer = self._asked(request)
+        self._answered.add(key)
+        return answer
 
     def close(self) -> None:
         """Let go of connections and files."""

@@ -119,5 +119,6 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    after=("sec_filings",),
     batch=20_000,
 )

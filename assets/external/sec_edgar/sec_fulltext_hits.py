@@ -78,8 +78,8 @@ def _request(unit: Unit, start: int) -> Request:
 
 def _filing(hit: Record) -> tuple[str, str] | None:
     try:
-        return _names.ciks(hit.get("ciks"))[0], _names.accession(hit.get("accession_no"))
-    except (Unreadable, IndexError):
+        return _names.cik(hit.get("cik")), _names.accession(hit.get("accession_no"))
+    except Unreadable:
         return None
 
 
@@ -167,4 +167,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    after=("sec_filings",),
 )

@@ -1,0 +1,130 @@
+"""Dating rules: for any true instant no rule is early, and none is later than it says."""
+
+import random
+from datetime import date, datetime, time, timedelta, timezone
+from email.utils import format_datetime
+from itertools import islice
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from assets.external import dating
+from pitlake.errors import Unreadable
+
+NEW_YORK = ZoneInfo("America/New_York")
+UTC = timezone.utc
+FIRST = datetime(1996, 1, 1, tzinfo=UTC)
+SECONDS = int(timedelta(days=11_000).total_seconds())
+N = 100_000
+
+
+def acceptances():
+    """True instants of acceptance: within EDGAR's hours and a little after, DST days more often than by chance."""
+    world = random.Random(4)
+    shifts = [datetime(year, month, day, tzinfo=NEW_YORK) for year, month, day in
+              ((2024, 3, 10), (2024, 11, 3), (2007, 3, 11), (2006, 10, 29), (1999, 4, 4))]  # fmt: skip
+    for number in range(N):
+        seconds = world.randrange(6 * 3600, 22 * 3600 + 1800)
+        if number % 10:
+            day = date(1996, 1, 1) + timedelta(days=world.randrange(11_000))
+        else:
+            day = world.choice(shifts).date() + timedelta(days=world.randrange(-1, 2))
+        yield datetime.combine(day, time(), NEW_YORK) + timedelta(seconds=seconds)
+
+
+def test_an_acceptance_is_never_early_and_late_by_the_bound_at_most():
+    early = late = 0
+    rules = set()
+    for true in acceptances():
+        exact = true.astimezone(UTC)
+        for spelled in (f"{true:%Y-%m-%dT%H:%M:%S}.000Z", f"{exact:%Y-%m-%dT%H:%M:%S}.000Z"):
+            found = dating.edgar(spelled, "10-K")
+            rules.add(found.rule)
+            bound = (
+                timedelta(hours=24) + dating.DATE_ONLY_BOUND
+                if found.rule == dating.DATE_ONLY
+                else dating.UNDECIDED_BOUND
+            )
+            early += found.instant < exact
+            late += found.instant > exact + bound
+    assert (early, late) == (0, 0)
+    assert rules >= {dating.NEW_YORK_CLOCK, dating.UTC, dating.LATER}
+
+
+def test_an_sgml_header_is_exact_whatever_the_hour():
+    for true in islice(acceptances(), N // 5):
+        found = dating.edgar_header(f"{true:%Y%m%d%H%M%S}")
+        assert found.instant == true.astimezone(UTC)
+
+
+def test_what_the_commission_files_at_night_is_never_early():
+    world = random.Random(7)
+    for _ in range(5_000):
+        exact = FIRST + timedelta(seconds=world.randrange(SECONDS))
+        true = exact.astimezone(NEW_YORK)
+        for spelled in (f"{true:%Y-%m-%dT%H:%M:%S}Z", f"{exact:%Y-%m-%dT%H:%M:%S}Z"):
+            assert dating.edgar(spelled, "EFFECT").instant >= exact
+
+
+def test_other_rules_are_never_early_nor_later_than_they_say():
+    world = random.Random(5)
+    for _ in range(20_000):
+        exact = FIRST + timedelta(seconds=world.randrange(SECONDS))
+        offset = timezone(timedelta(minutes=world.randrange(-12 * 60, 14 * 60 + 1, 15)))
+        assert dating.rfc2822(format_datetime(exact.astimezone(offset))) == exact
+        assert dating.iso(exact.astimezone(offset).isoformat()) == exact
+        local = exact.astimezone(NEW_YORK)
+        assert timedelta() <= dating.new_york_clock(local.replace(tzinfo=None, fold=0)) - exact <= dating.FOLD_BOUND
+        for spelled in (f"{local:%Y-%m-%d}", f"{local:%Y%m%d}"):
+            assert timedelta() < dating.end_of_day_text(spelled) - exact <= dating.DATE_ONLY_BOUND
+
+
+@pytest.mark.parametrize(
+    ("spelled", "form", "instant", "rule"),
+    [
+        ("2024-02-23T08:05:41.000Z", "10-K", "2024-02-23T13:05:41", dating.NEW_YORK_CLOCK),
+        ("2024-02-24T01:10:22.000Z", "4", "2024-02-24T01:10:22", dating.UTC),
+        ("2024-02-22T21:15:03.000Z", "8-K", "2024-02-23T02:15:03", dating.LATER),
+        ("2024-03-05T22:05:07.000Z", "8-K", "2024-03-06T03:05:07", dating.LATER),
+        ("2024-03-05T22:35:07.000Z", "8-K", "2024-03-05T22:35:07", dating.UTC),
+        ("2024-04-09T00:15:11.000Z", "EFFECT", "2024-04-09T04:15:11", dating.LATER),
+        ("2002-03-12T00:00:00.000Z", "10-K405", "2002-03-13T05:00:00", dating.DATE_ONLY),
+        ("2002-03-12T05:00:00.000Z", "10-K405", "2002-03-13T05:00:00", dating.DATE_ONLY),
+        ("2024-02-22T16:15:03-05:00", "8-K", "2024-02-22T21:15:03", dating.OFFSET),
+        ("2024-02-22T09:59:59.5Z", None, "2024-02-22T14:59:59.500000", dating.NEW_YORK_CLOCK),
+    ],
+)
+def test_the_ambiguous_z_is_decided_by_what_can_be_proven(spelled, form, instant, rule):
+    assert dating.edgar(spelled, form) == (datetime.fromisoformat(instant).replace(tzinfo=UTC), rule)
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", "2024-02-22", "2024-02-30T10:00:00Z", "20240222161503", 5, "9999-12-31T23:59:59Z"]
+)
+def test_what_is_no_acceptance_is_unreadable(text):
+    with pytest.raises(Unreadable):
+        dating.edgar(text)
+
+
+@pytest.mark.parametrize("text", ["2024022216150", "20240230161503", "", None, "2024-02-22"])
+def test_what_is_no_sgml_time_is_unreadable(text):
+    with pytest.raises(Unreadable):
+        dating.edgar_header(text)
+
+
+@pytest.mark.parametrize("text", ["Thu, 01 Feb 2024 16:31:02", "Thu, 01 Feb 2024 16:31:02 -0000", "soon", None])
+def test_a_mail_date_without_offset_is_unreadable(text):
+    with pytest.raises(Unreadable):
+        dating.rfc2822(text)
+
+
+@pytest.mark.parametrize("text", ["9999-12-31", "2024-02-30", "24-01-01", "", None, 20240101])
+def test_what_is_no_day_is_unreadable(text):
+    with pytest.raises(Unreadable):
+        dating.end_of_day_text(text)
+
+
+def test_a_clock_time_new_york_has_twice_or_never_is_the_later_one():
+    assert dating.new_york_clock(datetime.fromisoformat("2024-11-03T01:30")).hour == 6
+    assert dating.new_york_clock(datetime.fromisoformat("2024-03-10T02:30")) == datetime(2024, 3, 10, 7, 30, tzinfo=UTC)
+    assert dating.new_york_at(date(2024, 3, 8), time(8, 30)) == datetime(2024, 3, 8, 13, 30, tzinfo=UTC)

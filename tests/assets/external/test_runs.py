@@ -1,0 +1,255 @@
+"""A feed's run as a whole: conservation under faults, no secret anywhere, any run parsed again from its captures."""
+
+import logging
+from dataclasses import replace
+from urllib.parse import quote, quote_plus
+
+import dagster as dg
+import pytest
+
+from assets.external.factory import FeedConfig, feed_asset, source_of
+from assets.external.feed import Feed, Scope, Unit
+from assets.external.reparse import reparse
+from assets.external.runs import run_feed
+from assets.extraction import Place, dated
+from pitlake import cli, clock
+from pitlake.errors import BadInput, NotCaptured, Unparsable
+from resources.http.capture import CaptureStore, Request
+from resources.http.client import HttpClient
+from resources.http.provider import Provider
+from resources.lake import LakeResource
+from tests.loopback import Answer, Loopback
+from tests.toys import NOTES, UNDATED, stored
+
+KEY = "plånted/key+with&odd=\"signs'"
+TOY = Provider(name="toy", base_url="https://toy.example", rate=(1000, 1.0), secrets={"apikey": ("TOY_API_KEY",)})
+NOTE = {"id": "a", "at": "2024-03-10T12:00:00Z", "said": "{}"}
+UNDATABLE = {"id": "b", "at": "", "said": "{}"}
+PAGED = Scope(tickers=("one", "two"))
+
+
+def records(unit, captures):
+    for capture in captures:
+        answer = capture.json()
+        if not isinstance(answer, dict) or not isinstance(answer.get("notes"), list):
+            raise Unparsable(capture.evidence, "notes has another shape")
+        yield from ((record, capture) for record in answer["notes"])
+
+
+def locate(record, run):
+    evidence = f"{run.evidence}&item={record['id']}"
+    return dated(evidence, clock.instant(record["at"])) if record["at"] else Place(evidence, reason=UNDATED.reason)
+
+
+def pages(unit, fetch):
+    for page in (1, 2):
+        yield fetch(Request(f"/{unit.name}", {"page": page}))
+
+
+FEED = Feed(
+    dataset=replace(NOTES, partitioned=False, group="external", source_tag="provider_metadata"),
+    provider=TOY,
+    units=lambda scope: [Unit(name, scope) for name in scope.tickers],
+    collect=pages,
+    records=records,
+    locate=locate,
+    values=lambda record: {"id": record["id"], "said": record["said"]},
+)
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = Loopback()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def loopback(server, monkeypatch, tmp_path):
+    server.reset()
+    monkeypatch.setenv("PITLAKE_TOY_URL", server.url)
+    monkeypatch.setenv("TOY_API_KEY", KEY)
+    monkeypatch.chdir(tmp_path)
+    for path, note in (("/one", NOTE), ("/two", UNDATABLE)):
+        server.plays(path, Answer({"notes": [note]}))
+    return server
+
+
+@pytest.fixture
+def run(lake):
+    def once(mode="live", run_id="run", feed=FEED, scope=PAGED, **settings):
+        with HttpClient(feed.provider, CaptureStore.of(lake.root), mode, pause=lambda _: None) as client:
+            return run_feed(feed, scope, client, lake, run_id=run_id, **settings)
+
+    return once
+
+
+def balanced(report):
+    total = report.outcome.total
+    return total.extracted == total.published + total.unchanged + sum(report.gaps.values())
+
+
+def test_every_record_is_a_row_or_a_gap(loopback, run, lake):
+    report = run()
+    assert (report.outcome.total.extracted, balanced(report)) == (4, True)
+    assert [row["id"] for row in stored(lake)] == ["a"]
+    assert report.gaps == {("unverifiable", "undated"): 2}
+
+
+FAULTS = {
+    "refused": (Answer(b"", 403), ("upstream_error", "HTTP 403")),
+    "gone": (Answer(b"", 404), ("no_data", "HTTP 404")),
+    "unavailable": (Answer(b"", 503), ("upstream_error", "HTTP 503")),
+    "dropped": (Answer(fault="drop"), ("upstream_error", "no answer: the connection broke or was refused")),
+    "truncated": (Answer(b'{"notes": ['), ("upstream_error", "the answer is no JSON")),
+    "renamed": (Answer({"news": []}), ("upstream_error", "the answer is unreadable")),
+    "retyped": (Answer({"notes": {}}), ("upstream_error", "the answer is unreadable")),
+    "empty": (Answer({"notes": []}), ("no_data", "the answer is valid and empty")),
+}
+
+
+@pytest.mark.parametrize(("fault", "gap"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_ends_its_unit_as_one_gap_and_no_other(loopback, run, fault, gap):
+    loopback.plays("/two", fault)
+    report = run()
+    assert (report.gaps, balanced(report)) == ({gap: 1}, True)
+    assert report.outcome.total.published == 1
+
+
+def test_what_came_before_a_fault_is_kept(loopback, run):
+    loopback.plays("/two", Answer({"notes": [UNDATABLE]}), Answer(b"", 403))
+    assert run().gaps == {("unverifiable", "undated"): 1, ("upstream_error", "HTTP 403"): 1}
+
+
+def test_what_is_not_public_yet_is_a_gap(loopback, run, lake):
+    loopback.plays("/two", Answer({"notes": [NOTE | {"id": "c", "at": "2200-01-01T00:00:00Z"}]}))
+    assert run().gaps == {("pit_excluded", "not public yet"): 2}
+    assert all(row["available_at"].year < 2100 for row in stored(lake, "gaps/notes"))
+
+
+def test_a_replay_publishes_nothing_new_and_asks_nobody(loopback, run, lake):
+    run()
+    version = lake.head()
+    loopback.asked.clear()
+    report = run("replay", "again")
+    assert (lake.head(), loopback.asked, report.outcome.total.unchanged) == (version, [], 2)
+
+
+def test_a_changed_answer_is_a_revision_available_when_observed(loopback, run, lake):
+    run()
+    before = clock.now()
+    loopback.plays("/one", Answer({"notes": [NOTE | {"said": "[]"}]}))
+    run("refresh", "later")
+    first, second = sorted(stored(lake), key=lambda row: row["available_at"])
+    assert (first["said"], second["said"]) == ("{}", "[]")
+    assert second["available_at"] >= before
+
+
+def test_what_was_never_captured_publishes_nothing(loopback, run, lake):
+    with pytest.raises(NotCaptured):
+        run("replay")
+    assert lake.snapshot().files("notes") == ()
+
+
+def test_a_missing_key_publishes_nothing(loopback, run, lake, monkeypatch):
+    monkeypatch.delenv("TOY_API_KEY")
+    with pytest.raises(BadInput, match="TOY_API_KEY"):
+        run()
+    assert lake.snapshot().files("notes") == ()
+
+
+def test_a_run_parsed_again_by_the_same_code_is_the_same(loopback, run, lake):
+    run()
+    found = reparse(FEED, "run", lake, CaptureStore.of(lake.root))
+    assert vars(found) == {"same": 2, "changed": 0, "added": 0, "redated": 0, "gaps": 2, "examples": []}
+
+
+def test_other_code_shows_what_it_reads_otherwise(loopback, run, lake):
+    run()
+    loud = replace(FEED, values=lambda record: {"id": record["id"], "said": '"loud"'})
+    found = reparse(loud, "run", lake, CaptureStore.of(lake.root))
+    assert (found.same, found.changed, found.examples[0]) == (0, 2, 'a said: {} -> "loud"')
+    later = replace(FEED, locate=lambda record, run: dated("e", clock.instant("2024-03-11T12:00:00Z")))
+    assert reparse(later, "run", lake, CaptureStore.of(lake.root)).redated == 2
+    renamed = replace(FEED, values=lambda record: {"id": f"new {record['id']}", "said": "{}"})
+    assert reparse(renamed, "run", lake, CaptureStore.of(lake.root)).added == 2
+
+
+def test_a_run_is_parsed_again_without_what_was_captured_later(loopback, run, lake):
+    run()
+    loopback.plays("/one", Answer({"notes": []}))
+    run("refresh", "later")
+    assert reparse(FEED, "run", lake, CaptureStore.of(lake.root)).same == 2
+    assert CaptureStore.of(lake.root).runs() == [("later", "notes"), ("run", "notes")]
+
+
+def test_a_run_that_left_no_captures_is_refused(lake):
+    with pytest.raises(BadInput, match="nobody"):
+        reparse(FEED, "nobody", lake, CaptureStore.of(lake.root))
+
+
+def test_the_command_lists_runs_and_refuses_unknown_ones(loopback, run, lake, capfd):
+    run()
+    assert cli.invoke(["reparse", "--lake", str(lake.root)]) == 0
+    assert {"run", "notes"} <= set(capfd.readouterr().out.split())
+    assert cli.invoke(["reparse", "run", "nothing", "--lake", str(lake.root)]) == 2
+
+
+@pytest.mark.parametrize("place", ["query", "header", "bearer"])
+def test_no_artefact_of_a_run_holds_the_key_even_when_the_provider_echoes_it(
+    loopback, run, lake, tmp_path, monkeypatch, caplog, capfd, place
+):
+    spelled = KEY if place == "query" else "planted-key-0123456789"
+    monkeypatch.setenv("TOY_API_KEY", spelled)
+    caplog.set_level(logging.DEBUG)
+    feed = replace(FEED, provider=replace(TOY, place=place))
+    loopback.plays("/one", Answer({"notes": [NOTE], "echo": [spelled, quote(spelled, safe="")]}))
+    loopback.plays("/two", Answer(f"<p>invalid key {spelled}".encode(), 403, {"ETag": quote(spelled)}))
+    report = run(feed=feed)
+    loopback.plays("/two", Answer(fault="drop"))
+    run("refresh", "again", feed=feed)
+    said = capfd.readouterr()
+    sent = str(loopback.asked)
+    assert quote_plus(spelled) in sent or spelled in sent
+    spellings = {spelled, quote(spelled, safe=""), quote_plus(spelled)}
+    everything = f"{caplog.text}{said.out}{said.err}{report}"
+    assert not [one for one in spellings if one in everything]
+    encoded = [one.encode() for one in spellings]
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 5
+    assert [path for path in files if any(one in path.read_bytes() for one in encoded)] == []
+    captures = [*CaptureStore.of(lake.root).every()]
+    assert all(capture.redacted for capture in captures)
+
+
+def test_a_key_in_dotenv_serves_as_well(loopback, run, tmp_path, monkeypatch):
+    monkeypatch.delenv("TOY_API_KEY")
+    (tmp_path / ".env").write_text("TOY_API_KEY=from-the-dotenv-file\n")
+    run()
+    assert "apikey=from-the-dotenv-file" in loopback.asked[0][1]
+
+
+def test_the_asset_runs_a_scope_as_configured(loopback, lake):
+    config = FeedConfig(mode="live", tickers=["one"])
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize(
+            [source_of(FEED), feed_asset(FEED)],
+            instance=instance,
+            resources={"lake": LakeResource(root=str(lake.root))},
+            run_config=dg.RunConfig({"notes": config}),
+        )
+    assert result.success
+    assert [row["id"] for row in stored(lake)] == ["a"]
+
+
+@pytest.mark.parametrize("wrong", [{"date_from": "soon"}, {"updated_since": "2024-01-01"}])
+def test_a_config_that_does_not_do_names_its_field(wrong):
+    with pytest.raises(BadInput, match=next(iter(wrong))):
+        FeedConfig(**wrong).scope()
+
+
+def test_a_scope_comes_back_from_json():
+    scope = FeedConfig(
+        tickers=["a"], date_from="2024-01-01", updated_since="2024-01-01T00:00:00Z", options={"a": "b"}
+    ).scope()
+    assert Scope.of_json(scope.as_json()) == scope

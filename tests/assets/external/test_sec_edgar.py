@@ -1,0 +1,344 @@
+"""EDGAR's feeds over answers in its shape: what dates a row, what becomes a gap, and that nothing is lost."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timezone
+
+import pytest
+
+from assets.external.feed import Scope
+from assets.external.releases import LakeReleases
+from assets.external.runs import collected, outcomes, run_feed
+from assets.external.sec_edgar import _headers, _indexes
+from assets.external.sec_edgar.sec_facts import FEED as FACTS
+from assets.external.sec_edgar.sec_filings import FEED as FILINGS
+from assets.external.sec_edgar.sec_fulltext_hits import FEED as HITS
+from assets.extraction import Gap, Row, RunFacts
+from pitlake.errors import BadInput, Unreadable
+from pitlake.lake.lake import Lake
+from pitlake.session import connect
+from resources.http.capture import CaptureStore, Request
+from resources.http.client import HttpClient
+from resources.http.providers.sec_edgar import PROVIDER, judge
+from tests.answers import FETCHED, FOLDER, Played, captured
+
+CIK, EIGHT_K, TEN_K, AMENDED = "0001104485", "0001104485-24-000010", "0001104485-24-000011", "0001104485-24-000021"
+COMPANY = Scope(ciks=("1104485",))
+
+
+def at(text):
+    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
+
+
+@dataclass
+class Known:
+    """Acceptances that a lake would know."""
+
+    accepted: dict[str, datetime] = field(
+        default_factory=lambda: {TEN_K: at("2024-02-23T13:05:41"), AMENDED: at("2024-06-04")}
+    )
+
+    def acceptance(self, accession_no, cik):
+        return self.accepted.get(accession_no)
+
+    def __call__(self, ticker, day):
+        return None
+
+
+def happened(feed, scope, played=None, known=None):
+    run = RunFacts(observed_at=FETCHED, releases=known)
+    fetch = (played or Played(PROVIDER)).fetch
+    return [
+        outcome for unit in feed.units(scope) for outcome, _ in outcomes(feed, unit, *collected(feed, unit, fetch), run)
+    ]
+
+
+def rows(found):
+    return [one for one in found if isinstance(one, Row)]
+
+
+def reasons(found):
+    return Counter((one.type, one.reason) for one in found if isinstance(one, Gap))
+
+
+def with_body(file, change):
+    """The bundled answers with one of them changed."""
+
+    class Changed(Played):
+        def capture(self, request):
+            found = super().capture(request)
+            entry = (FOLDER / "sec_edgar" / file).read_bytes()
+            return captured(PROVIDER, request, change(entry)) if found.body == entry else found
+
+    return Changed(PROVIDER)
+
+
+def test_every_page_is_read_and_every_filing_is_a_row_or_a_gap():
+    found = happened(FILINGS, COMPANY)
+    assert len(found) == 10
+    assert reasons(found) == {
+        ("unverifiable", "acceptance instant missing or unreadable"): 1,
+        ("unverifiable", "told otherwise by another page"): 1,
+    }
+
+
+def test_a_filing_says_which_rule_dated_it_and_what_the_answer_said():
+    first = {row.values["accession_no"]: row for row in reversed(rows(happened(FILINGS, COMPANY)))}
+    told = {name: (row.available_at, row.values["acceptance_rule"]) for name, row in first.items()}
+    assert told[EIGHT_K] == (at("2024-02-23T02:15:03"), "later_reading")
+    assert told[TEN_K] == (at("2024-02-23T13:05:41"), "new_york_clock")
+    assert told["9999999995-24-000451"] == (at("2024-04-09T04:15:11"), "later_reading")
+    assert told["0000912057-02-010203"] == (at("2002-03-13T05:00:00"), "date_only")
+    values = first[EIGHT_K].values
+    assert (values["acceptance_raw"], values["items"]) == ("2024-02-22T21:15:03.000Z", ["2.02", "9.01"])
+    assert values["accepted_at"] == first[EIGHT_K].available_at
+    assert first["0000912057-02-010203"].values["ticker"] == "NOG"
+
+
+def test_a_fetched_header_decides_exactly_and_is_cited():
+    scope = replace(COMPANY, date_from=date(2024, 2, 22), date_to=date(2024, 2, 22), options={"headers": "undecided"})
+    (row, _) = [row for row in rows(happened(FILINGS, scope)) if row.values["accession_no"] == EIGHT_K] * 2
+    assert (row.available_at, row.values["acceptance_rule"]) == (at("2024-02-22T21:15:03"), "sgml_header")
+    assert "&header=" in row.evidence
+
+
+def test_pages_that_end_before_the_first_day_are_not_fetched():
+    played = Played(PROVIDER)
+    happened(FILINGS, replace(COMPANY, date_from=date(2024, 2, 24)), played)
+    assert [request.path for request in played.asked] == [f"/submissions/CIK{CIK}.json"]
+
+
+def test_a_daily_index_finds_the_registrants_and_what_only_it_knows_is_a_gap():
+    day = date(2024, 2, 22)
+    found = happened(FILINGS, Scope(date_from=day, date_to=day))
+    assert {row.values["cik"] for row in rows(found)} == {CIK}
+    assert reasons(found)["unverifiable", "acceptance instant missing or unreadable"] == 2
+
+
+def test_a_day_without_an_index_is_one_gap():
+    day = date(2024, 2, 24)
+    found = happened(FILINGS, Scope(date_from=day, date_to=day))
+    assert [(one.type, one.reason) for one in found] == [("no_data", "HTTP 403: there is no such file")]
+
+
+def test_an_unknown_registrant_is_one_gap():
+    assert reasons(happened(FILINGS, Scope(ciks=("1",)))) == {("no_data", "HTTP 404"): 1}
+
+
+def drop(name):
+    def change(body):
+        answer = json.loads(body)
+        del answer["filings"]["recent"][name]
+        return json.dumps(answer).encode()
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        drop("acceptanceDateTime"),
+        drop("items"),
+        lambda body: body.replace(b'"accessionNumber"', b'"accession"'),
+        lambda body: body.replace(b'"filings": {', b'"filings": 5, "was": {'),
+        lambda body: body.replace(b'"filingTo"', b'"to"'),
+        lambda body: body.replace(b"-submissions-001", b"-submissions-/../x"),
+    ],
+)
+def test_a_changed_schema_is_a_gap_and_no_row_is_guessed(change):
+    found = happened(FILINGS, COMPANY, with_body("submissions_NOG.json", change))
+    assert ("upstream_error", "the answer is unreadable") in reasons(found)
+
+
+def test_a_retyped_field_makes_its_own_record_a_gap():
+    found = happened(
+        FILINGS, COMPANY, with_body("submissions_NOG.json", lambda body: body.replace(b"8123456", b'"8 MB"'))
+    )
+    assert reasons(found)["unverifiable", "size is unreadable"] == 1
+    assert len(found) == 10
+
+
+@pytest.mark.parametrize("scope", [Scope(), Scope(ciks=("x",)), replace(COMPANY, options={"headers": "some"})])
+def test_a_scope_that_does_not_do_is_refused(scope):
+    with pytest.raises(BadInput):
+        happened(FILINGS, scope)
+
+
+def test_facts_are_dated_by_their_filing_and_every_statement_is_a_row():
+    found = happened(FACTS, COMPANY, known=Known())
+    assert reasons(found) == {("unverifiable", "acceptance of the filing is unknown"): 1}
+    revenues = [
+        (row.available_at, row.values["value"]) for row in rows(found) if row.values["concept"] == "us-gaap:Revenues"
+    ]
+    assert revenues == [(at("2024-02-23T13:05:41"), "2166256000"), (at("2024-06-04"), "2160100000")]
+    assert len(found) == 7
+
+
+def test_what_tells_of_later_filings_is_not_kept():
+    text = str([row.values for row in rows(happened(FACTS, COMPANY, known=Known()))])
+    assert "CY2023" not in text
+    assert not {"frame", "fy", "fp"} & set(FACTS.dataset.content_columns)
+
+
+def test_one_concept_gives_the_rows_that_all_facts_give():
+    one = happened(FACTS, replace(COMPANY, options={"concepts": "us-gaap/Revenues"}), known=Known())
+    every = rows(happened(FACTS, COMPANY, known=Known()))
+    assert [row.values for row in rows(one)] == [
+        row.values for row in every if row.values["concept"] == "us-gaap:Revenues"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (b"10.27", b'"10.27"', ("unverifiable", "value is unreadable")),
+        (b"10.27", b"null", ("unverifiable", "value is unreadable")),
+        (b'"2024-02-16"', b'"2024-02-30"', ("unverifiable", "period_end is unreadable")),
+        (b'"cik": 1104485', b'"cik": 5', ("upstream_error", "the answer is unreadable")),
+        (b'"units"', b'"unit"', ("upstream_error", "the answer is unreadable")),
+    ],
+)
+def test_a_fact_that_is_none_is_a_gap(old, new, reason):
+    changed = with_body("companyfacts_NOG.json", lambda body: body.replace(old, new))
+    assert reason in reasons(happened(FACTS, COMPANY, changed, Known()))
+
+
+def test_two_values_for_one_statement_are_one_row_and_one_gap():
+    body = (FOLDER / "sec_edgar/companyfacts_NOG.json").read_bytes()
+    answer = json.loads(body)
+    stated = answer["facts"]["us-gaap"]["Revenues"]["units"]["USD"]
+    stated.append(stated[0] | {"val": 1})
+    changed = with_body("companyfacts_NOG.json", lambda _: json.dumps(answer).encode())
+    found = happened(FACTS, COMPANY, changed, Known())
+    assert reasons(found)["unverifiable", "stated twice by one filing"] == 1
+    assert "1" not in {row.values["value"] for row in rows(found)}
+
+
+def test_a_hit_is_dated_by_its_filing_alone():
+    known = Known({TEN_K: at("2024-02-23T13:05:41")})
+    found = happened(HITS, Scope(queries=("hedging",)), known=known)
+    assert [(row.available_at, row.values["accession_no"]) for row in rows(found)] == [(known.accepted[TEN_K], TEN_K)]
+    assert reasons(found) == {("unverifiable", "acceptance of the filing is unknown"): 2}
+    assert "TODAY" not in str(found)
+
+
+def test_a_fetched_header_promotes_a_hit():
+    class OneHeader(Played):
+        def capture(self, request):
+            missing = any(request.path.endswith(f"{name}.hdr.sgml") for name in (TEN_K, "0000950170-25-055890"))
+            return captured(PROVIDER, request, b"", status=404) if missing else super().capture(request)
+
+    found = happened(HITS, Scope(queries=("hedging",), options={"headers": "all"}), OneHeader(PROVIDER))
+    assert [(row.available_at, row.values["document"]) for row in rows(found)] == [
+        (at("2024-02-22T21:15:03"), "ex991.htm")
+    ]
+
+
+def test_no_hits_and_a_refused_search_are_gaps():
+    assert reasons(happened(HITS, Scope(queries=("nothing",)))) == {("no_data", "the answer is valid and empty"): 1}
+    refused = ("upstream_error", "the search refused the question")
+    assert reasons(happened(HITS, Scope(queries=("wrong",)))) == {refused: 1}
+
+
+def test_hits_beyond_what_was_fetched_are_told():
+    more = with_body("search_hits.json", lambda body: body.replace(b'"value": 3', b'"value": 146'))
+    assert (
+        reasons(happened(HITS, Scope(queries=("hedging",)), more))["upstream_error", "more hits than were fetched"] == 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "outcome"),
+    [
+        (403, b"<html>Undeclared Automated Tool", "retry"),
+        (403, b'<?xml version="1.0"?><Error/>', "refused"),
+        (429, b"", "retry"),
+        (200, b"<!DOCTYPE html>", "retry"),
+        (200, b'{"hits": {"hits": []', "retry"),
+        (200, b'{"timed_out": true, "hits": {}}', "retry"),
+        (200, b"[]", "refused"),
+        (200, b'{"hits": {}}', "ok"),
+    ],
+)
+def test_answers_are_judged_by_meaning(status, body, outcome):
+    answer = captured(PROVIDER, Request("/LATEST/search-index", host="search"), body, status=status)
+    assert judge(answer).outcome == outcome
+
+
+INDEXES = {
+    "form, ISO": "8-K         A Name   Of Ours     1104485     2024-02-22  edgar/data/1104485/0001104485-24-000010.txt",
+    "form, one blank": "8-K         A Name   Of Ours 1104485 20240222 edgar/data/1104485/0001104485-24-000010.txt   ",
+    "master": "1104485|A Name   Of Ours|8-K|2024-02-22|edgar/data/1104485/0001104485-24-000010.txt",
+}
+
+
+@pytest.mark.parametrize("line", INDEXES.values(), ids=INDEXES)
+def test_an_index_line_is_read_whatever_its_widths(line):
+    (entry,) = _indexes.entries(f"Some header\nForm Type   Company Name\n{'-' * 100}\n{line}\n")
+    assert entry[:4] == ("8-K", "A Name   Of Ours", CIK, date(2024, 2, 22))
+    assert entry.accession_no == EIGHT_K
+
+
+@pytest.mark.parametrize("text", ["", "<html>", f"x\n{'-' * 80}\nnot a line of an index"])
+def test_what_is_no_index_says_so(text):
+    with pytest.raises(Unreadable):
+        list(_indexes.entries(text))
+
+
+def test_an_empty_index_has_no_entries():
+    assert list(_indexes.entries(f"Form Type\n{'-' * 141}\n\n")) == []
+
+
+def test_a_header_is_read_and_what_is_none_says_so():
+    text = (FOLDER / "sec_edgar/header_8k.sgml").read_text()
+    header = _headers.parsed(text)
+    assert (header.accession_no, header.acceptance, header.ciks) == (EIGHT_K, "20240222161503", (CIK,))
+    for broken in ("", text.replace("20240222161503", "soon"), text.replace(EIGHT_K, "x")):
+        with pytest.raises(Unreadable):
+            _headers.parsed(broken)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """Filings and then facts of the company, replayed into one lake."""
+    lake = Lake(tmp_path_factory.mktemp("edgar") / "lake")
+    store = CaptureStore.of(lake.root)
+    played = Played(PROVIDER)
+    for feed in (FILINGS, FACTS):
+        for unit in feed.units(COMPANY):
+            collected(feed, unit, played.fetch)
+    played.keep(store)
+    for feed in (FILINGS, FACTS):
+        with HttpClient(PROVIDER, store) as client:
+            report = run_feed(feed, COMPANY, client, lake, run_id="edgar")
+        assert report.outcome.total.extracted == report.outcome.total.published + sum(report.gaps.values()) + (
+            report.outcome.total.unchanged
+        )
+    return lake
+
+
+def test_a_restatement_is_seen_from_its_acceptance_on_and_not_before(lake):
+    ask = "SELECT value FROM sec_facts WHERE concept = 'us-gaap:Revenues'"
+    seen = {}
+    for moment in (
+        "2024-02-23T08:05:40-05:00",
+        "2024-02-23T08:05:41-05:00",
+        "2024-06-03T20:30:59-04:00",
+        "2024-06-03T20:31:00-04:00",
+    ):
+        with connect(moment, lake=lake.root, isolation="in_process", datasets=["sec_facts"]) as session:
+            seen[moment] = [row[0] for row in session.sql(ask).arrow().to_pandas().itertuples(index=False)]
+    assert list(seen.values()) == [[], ["2166256000"], ["2166256000"], ["2160100000"]]
+
+
+def test_the_lake_knows_acceptances_and_releases_of_earnings(lake):
+    known = LakeReleases(lake)
+    assert known.acceptance(TEN_K, CIK) == at("2024-02-23T13:05:41")
+    assert known.acceptance(TEN_K, "0000000001") is None
+    assert known("NOG", date(2024, 2, 22)) == at("2024-02-23T02:15:03")
+    assert known("NOG", date(2024, 2, 23)) is None
+
+
+def test_a_lake_that_is_not_there_knows_nothing(tmp_path):
+    assert LakeReleases(Lake(tmp_path / "none")).acceptance(TEN_K, CIK) is None

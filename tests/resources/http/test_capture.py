@@ -1,0 +1,82 @@
+"""Captures: kept whole, by content and without secrets, found again, and refused when they were changed."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pitlake.errors import CaptureDamaged, Unparsable
+from resources.http.capture import Request
+from resources.http.client import captured
+from tests.resources.http.conftest import TOY
+
+ASK = Request("/notes", {"q": "a b"})
+
+
+def capture(content=b'{"a": 1}', **told):
+    return captured(TOY, ASK, content, **told)
+
+
+def bodies(store):
+    return [path for path in (store.root / "bodies").rglob("*") if path.is_file()]
+
+
+def test_a_capture_comes_back_as_it_was_kept(store):
+    kept = store.put(capture(headers={"content-type": "application/json", "set-cookie": "no"}))
+    assert [*store.newest_first("toy", ASK.key("toy"))] == [kept]
+    assert kept.headers == {"content-type": "application/json"}
+
+
+def test_evidence_is_the_address_and_the_hash_of_the_body(store):
+    kept = capture()
+    assert kept.evidence == f"https://toy.example/notes?q=a+b#sha256={kept.sha256}"
+
+
+def test_the_same_body_is_kept_once_and_every_answer_is_known(store):
+    first = store.put(capture())
+    store.put(replace(first, fetched_at=first.fetched_at.replace(year=2031)))
+    store.put(capture(b"other"))
+    assert len(bodies(store)) == 2
+    assert len([*store.newest_first("toy", ASK.key("toy"))]) == 3
+
+
+def test_putting_the_same_capture_again_changes_nothing(store):
+    kept = store.put(capture())
+    before = {path: path.stat().st_ino for path in bodies(store)}
+    store.put(kept)
+    assert {path: path.stat().st_ino for path in bodies(store)} == before
+    assert [*store.every()] == [kept]
+
+
+@pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b'{"a": 2}'), lambda path: path.unlink()])
+def test_a_changed_or_missing_body_is_refused_and_fetching_repairs_it(store, harm):
+    kept = store.put(capture())
+    harm(bodies(store)[0])
+    with pytest.raises(CaptureDamaged):
+        [*store.newest_first("toy", ASK.key("toy"))]
+    store.put(kept)
+    assert [*store.newest_first("toy", ASK.key("toy"))] == [kept]
+
+
+def test_a_half_written_file_is_not_there_for_readers(store):
+    kept = store.put(capture())
+    folder = next((store.root / "answers").rglob("*.json")).parent
+    (folder / ".scratch").write_text("{")
+    assert [*store.newest_first("toy", ASK.key("toy"))] == [kept]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"<html>", b"\xff\xfe", b"[" * 100_000])
+def test_what_is_no_json_says_so_with_its_evidence(body):
+    with pytest.raises(Unparsable, match="sha256"):
+        capture(body).json()
+
+
+def test_text_follows_its_charset():
+    assert capture("é".encode("latin-1"), headers={"content-type": "text/plain; charset=latin-1"}).text() == "é"
+    assert capture(b"\xef\xbb\xbfx", headers={"content-type": "text/plain; charset=nonsense"}).text() == "x"
+
+
+def test_an_answer_s_file_holds_no_body(store):
+    store.put(capture())
+    facts = json.loads(next((store.root / "answers").rglob("*.json")).read_text())
+    assert "body" not in facts

@@ -1,0 +1,153 @@
+"""Asking a provider: captures first, faults survived or refused by a type, nothing asked twice that is known."""
+
+import contextlib
+import sqlite3
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
+
+import pytest
+
+from pitlake import clock
+from pitlake.errors import AnswerRefused, BadInput, NotCaptured
+from resources.http.capture import Request
+from tests.loopback import Answer
+from tests.resources.http.conftest import KEY, TOY
+
+ASK = Request("/notes", {"q": "x"})
+GOOD = Answer({"notes": [1]})
+PAGE = Answer(b"<!DOCTYPE html><p>try later", headers={"Content-Type": "text/html"})
+FAULTS = {
+    "too many, with Retry-After": Answer(b"", 429, {"Retry-After": "7"}),
+    "too many": Answer(b"", 429),
+    "server error": Answer(b"oops", 503),
+    "dropped": Answer(fault="drop"),
+    "body shorter than promised": Answer({"notes": [1]}, fault="short"),
+    "truncated JSON": Answer(b'{"notes": ['),
+    "a page instead of JSON": PAGE,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_passing_fault_is_survived(loopback, client, fault):
+    loopback.plays("/notes", fault, GOOD)
+    assert client().fetch(ASK).json() == {"notes": [1]}
+    assert len(loopback.asked) == 2
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_lasting_fault_is_refused_after_the_attempts(loopback, client, fault):
+    loopback.plays("/notes", fault)
+    with pytest.raises(AnswerRefused) as refused:
+        client().fetch(ASK)
+    assert (refused.value.gap_type, len(loopback.asked)) == ("upstream_error", TOY.attempts)
+    assert KEY not in str(refused.value)
+
+
+def test_a_provider_that_hangs_is_left_alone_after_the_timeout(loopback, client):
+    loopback.plays("/notes", Answer(fault="hang"))
+    with pytest.raises(AnswerRefused, match="timeout"):
+        client(provider=replace(TOY, timeout=(1.0, 0.1), attempts=2)).fetch(ASK)
+
+
+def test_a_refusal_is_not_asked_again(loopback, client):
+    loopback.plays("/notes", Answer(b"no", 404))
+    with pytest.raises(AnswerRefused) as refused:
+        client().fetch(ASK)
+    assert (refused.value.gap_type, len(loopback.asked)) == ("no_data", 1)
+
+
+@pytest.mark.parametrize("after", ["7", format_datetime(clock.now() + timedelta(seconds=90))])
+def test_retry_after_is_honoured(loopback, client, after):
+    pauses = []
+    loopback.plays("/notes", Answer(b"", 429, {"Retry-After": after}), GOOD)
+    client(pause=pauses.append).fetch(ASK)
+    assert pauses[0] >= 7
+
+
+def test_live_asks_once_and_refresh_once_a_run(loopback, client):
+    loopback.plays("/notes", GOOD)
+    for mode, asked in (("live", 1), ("live", 1), ("refresh", 2), ("refresh", 3)):
+        one = client(mode)
+        assert one.fetch(ASK).body == one.fetch(ASK).body == GOOD.content
+        assert len(loopback.asked) == asked
+
+
+def test_replay_serves_captures_and_never_the_network(loopback, client):
+    loopback.plays("/notes", GOOD)
+    captured = client().fetch(ASK)
+    loopback.asked.clear()
+    assert client("replay").fetch(ASK) == captured
+    with pytest.raises(NotCaptured, match="/other"):
+        client("replay").fetch(Request("/other"))
+    assert loopback.asked == []
+
+
+def test_replay_needs_no_key(loopback, client, monkeypatch):
+    loopback.plays("/notes", GOOD)
+    client().fetch(ASK)
+    monkeypatch.delenv("TOY_API_KEY")
+    assert client("replay").fetch(ASK).status == 200
+
+
+def test_a_captured_refusal_is_refused_again_and_never_data(loopback, client):
+    loopback.plays("/notes", Answer(b"no", 403))
+    with pytest.raises(AnswerRefused):
+        client().fetch(ASK)
+    with pytest.raises(AnswerRefused, match="HTTP 403"):
+        client("replay").fetch(ASK)
+
+
+def test_replay_until_an_instant_does_not_see_what_came_later(loopback, client):
+    loopback.plays("/notes", Answer({"notes": [1]}), Answer({"notes": [2]}))
+    first = client("refresh").fetch(ASK)
+    client("refresh").fetch(ASK)
+    assert client("replay").fetch(ASK).json() == {"notes": [2]}
+    assert client("replay", until=first.fetched_at).fetch(ASK).json() == {"notes": [1]}
+
+
+def test_a_missing_key_is_said_before_anything_is_asked(loopback, client, monkeypatch):
+    monkeypatch.delenv("TOY_API_KEY")
+    with pytest.raises(BadInput, match="TOY_API_KEY"):
+        client().fetch(ASK)
+    assert loopback.asked == []
+
+
+def test_a_contact_is_demanded_and_sent(loopback, client, monkeypatch):
+    shy = replace(TOY, contact=("TOY_CONTACT",))
+    with pytest.raises(BadInput, match="TOY_CONTACT"):
+        client(provider=shy).fetch(ASK)
+    monkeypatch.setenv("TOY_CONTACT", "Jane Doe jane@example.com")
+    loopback.plays("/notes", GOOD)
+    client(provider=shy).fetch(ASK)
+    assert loopback.asked[0][2]["User-Agent"] == "Jane Doe jane@example.com"
+
+
+def test_a_provider_whose_clock_is_ahead_is_believed_and_one_behind_is_not(loopback, client):
+    ahead = datetime(2200, 1, 1, tzinfo=timezone.utc)
+    behind = datetime(2001, 1, 1, tzinfo=timezone.utc)
+    for stated, believed in ((ahead, True), (behind, False)):
+        loopback.plays("/notes", Answer({}, headers={"Date": format_datetime(stated, usegmt=True)}))
+        assert (client("refresh").fetch(ASK).fetched_at == stated) is believed
+
+
+def test_requests_are_told_apart_by_all_they_ask(loopback):
+    asked = [ASK, Request("/notes"), Request("/notes", {"q": "y"}), Request("/notes", {"q": "x"}, "POST")]
+    asked += [Request("/notes", {"q": "x"}, json={"a": 1}), Request("/notes", {"q": "x"}, host="www")]
+    assert len({request.key("toy") for request in asked} | {ASK.key("other")}) == len(asked) + 1
+    assert Request("/notes", {"a": 1, "b": None, "c": [2, 3]}).query == (("a", "1"), ("c", "2"), ("c", "3"))
+
+
+def test_redirects_are_not_followed(loopback, client):
+    loopback.plays("/notes", Answer(b"", 302, {"Location": "/elsewhere"}))
+    with pytest.raises(AnswerRefused, match="302"):
+        client().fetch(ASK)
+    assert [path.partition("?")[0] for _, path, _, _ in loopback.asked] == ["/notes"]
+
+
+def test_the_rate_is_shared_by_clients_of_one_store(loopback, client, store):
+    loopback.plays("/notes", GOOD)
+    for _ in range(3):
+        client("refresh").fetch(ASK)
+    with contextlib.closing(sqlite3.connect(store.root / "_rates/toy.sqlite")) as kept:
+        assert kept.execute("SELECT count(*) FROM rate_bucket").fetchone() == (3,)
