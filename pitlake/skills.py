@@ -25,11 +25,11 @@ _EXAMPLES = {
     "query": "guidance",
     "concept_qname": "us-gaap:Revenues",
     "member_qnames": ["us-gaap:OilAndGasMember"],
-    "seed_id": "bzNews_1",
+    "seed_id": "bzNews_31000004",
     "pairs": [{"ticker": "NOG", "at": "2024-05-01T16:00:00-04:00"}],
     "concepts": ["us-gaap:Revenues"],
 }
-_SEEDS = {"vector_qa": "NOG_2024-02-15T08.00_0"}
+_SEEDS = {"vector_qa": "AAPL_2023-01-26T17.00_qa__0"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,13 +113,19 @@ DOMAINS = (
         ),
     ),
     Domain(
+        name="sec",
+        about="filings located by SEC search",
+        datasets=("sec_fulltext_hits", "sec_filings"),
+        fetch=("--source perplexity --op search --search-mode sec --query 'AAPL 8-K earnings release'",),
+        notes=("A hit locates a filing and never dates it: its accession number's acceptance does, in sec_filings.",),
+    ),
+    Domain(
         name="perplexity",
-        about="web and SEC search by Perplexity",
+        about="web search by Perplexity",
         datasets=("web_results", "web_syntheses"),
         fetch=(
             "--source perplexity --op search --query 'AAPL guidance' --max-results 10",
             "--source perplexity --op ask --query 'What did AAPL guide to?'",
-            "--source perplexity --op search --search-mode sec --query 'AAPL 8-K earnings release'",
         ),
         notes=(
             "A result without a date is a gap `unverifiable`; a dated one counts from the end of its New York day.",

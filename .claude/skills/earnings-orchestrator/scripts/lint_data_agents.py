@@ -305,7 +305,7 @@ def made(root: Path, lake: str) -> list[Finding]:
     from pitlake.mcp.desk import Desk
     from pitlake.mcp.tools import Toolbox
 
-    box, findings = Toolbox(Desk(lake=lake)), []
+    box, findings = Toolbox(Desk(lake=lake, isolation="in_process")), []
     for path in agent_files(root):
         agent = _page(root, path)
         for call in calls(agent):

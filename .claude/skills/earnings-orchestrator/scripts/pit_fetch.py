@@ -1,18 +1,26 @@
 #!/usr/bin/env python3
-"""The agents' wrapper around outside sources: the door to `pitlake fetch`, with its flags, its stdout and its stderr.
+"""The agents' wrapper around outside sources: the door to `pitlake fetch`, held to one cut-off and to one envelope.
 
-stdout is exactly one envelope {"data": [...], "gaps": [...]}, whatever happens, and the exit code is 0. Standard
-library only, so that any Python can open the door; nothing is fetched, dated or filtered here.
+stdout is exactly one envelope {"data": [...], "gaps": [...]}, whatever happens, and the exit code is 0. A session bound
+by PITLAKE_AS_OF is never widened: its own cut-off is added, a later one is refused. What the command answers passes the
+lake's rules before it is shown. Standard library only; nothing is fetched, dated or filtered here.
 """
+
+from __future__ import annotations
 
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[4]
 COMMAND = "from pitlake.cli import main; main()"
+sys.path.insert(0, str(ROOT / ".claude" / "hooks"))
+
+from pit_call import cut_off, rules
 
 
 def interpreter() -> str:
@@ -21,39 +29,74 @@ def interpreter() -> str:
     return str(own) if own.exists() else sys.executable
 
 
-def is_envelope(text: str) -> bool:
-    """Whether a text is one JSON object of exactly the two arrays."""
+def main() -> int:
+    """Ask, and pass on what was answered."""
+    sys.stdout.write(json.dumps(answer(sys.argv[1:], os.environ)) + "\n")
+    return 0
+
+
+def answer(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
+    """The envelope of a fetch, or a gap that says why there is none."""
+    pit = cut_off(_asked(arguments), env)
+    if pit is not None and not isinstance(pit, str):
+        return gap("pit_excluded", f"{pit.code}: {pit.detail}")
+    if pit is not None:
+        arguments = [*_without_pit(arguments), "--pit", pit]
+    path = os.pathsep.join(filter(None, [str(ROOT), env.get("PYTHONPATH", "")]))
+    # A shell shows stderr beside stdout, and nothing may stand beside an envelope that is judged at a cut-off.
+    beside = None if pit is None else subprocess.DEVNULL
     try:
-        payload = json.loads(text)
-    except ValueError:
-        return False
+        said = subprocess.run(
+            [interpreter(), "-c", COMMAND, "fetch", *arguments],
+            stdout=subprocess.PIPE, stderr=beside, env={**env, "PYTHONPATH": path}, check=False,
+        )  # fmt: skip
+    except (OSError, ValueError):
+        return gap("internal_error", "pitlake fetch could not be started")
+    if said.returncode != 0:
+        return gap("internal_error", f"pitlake fetch gave no envelope (exit code {said.returncode})")
+    return judged(said.stdout, pit)
+
+
+def judged(told: bytes, pit: str | None) -> dict[str, Any]:
+    """What the command told, where it is an envelope that holds at the cut-off; else a gap that says what is wrong."""
+    try:
+        payload = rules.strict_json(told)
+    except (ValueError, RecursionError):
+        payload = None
+    if not is_envelope(payload):
+        return gap("internal_error", "pitlake fetch gave no envelope (exit code 0)")
+    verdict = rules.check_answer(payload, pit) if pit is not None else None
+    return payload if verdict is None else gap("pit_excluded", f"{verdict.code}: the fetched answer is not shown")
+
+
+def is_envelope(payload: Any) -> bool:
+    """Whether a value is one object of exactly the two arrays."""
     return (
         isinstance(payload, dict)
-        and set(payload) == {"data", "gaps"}
+        and payload.keys() == {"data", "gaps"}
         and all(isinstance(part, list) for part in payload.values())
     )
 
 
-def main() -> int:
-    """Ask, and pass on what was answered; anything but an envelope becomes an empty one with its gap."""
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    try:
-        said = subprocess.run(
-            [interpreter(), "-c", COMMAND, "fetch", *sys.argv[1:]],
-            stdout=subprocess.PIPE,
-            env=dict(os.environ, PYTHONPATH=path),
-            encoding="utf-8",
-            check=False,
-        )
-        answered, code = said.stdout, said.returncode
-    except (OSError, ValueError):
-        answered, code = "", None
-    if code == 0 and is_envelope(answered):
-        sys.stdout.write(answered)
-    else:
-        gap = {"type": "internal_error", "reason": f"pitlake fetch gave no envelope (exit code {code})"}
-        sys.stdout.write(json.dumps({"data": [], "gaps": [gap]}) + "\n")
-    return 0
+def gap(kind: str, reason: str) -> dict[str, Any]:
+    """An envelope that holds one gap and nothing else."""
+    return {"data": [], "gaps": [{"type": kind, "reason": reason}]}
+
+
+def _asked(arguments: Sequence[str]) -> dict[str, Any]:
+    """The cut-offs among the arguments, where cut_off looks for them; a flag without its value is one that is none."""
+    values = [one.partition("=")[2] for one in arguments if one.startswith("--pit=")]
+    values += [arguments[place + 1] if place + 1 < len(arguments) else "" for place in _flags(arguments)]
+    return {"parameters": {"pit": values[0]}, "pit": values[-1]} if values else {}
+
+
+def _without_pit(arguments: Sequence[str]) -> list[str]:
+    dropped = {place + step for place in _flags(arguments) for step in (0, 1)}
+    return [one for place, one in enumerate(arguments) if place not in dropped and not one.startswith("--pit=")]
+
+
+def _flags(arguments: Sequence[str]) -> list[int]:
+    return [place for place, one in enumerate(arguments) if one == "--pit"]
 
 
 if __name__ == "__main__":
