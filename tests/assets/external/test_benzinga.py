@@ -187,7 +187,8 @@ def test_two_texts_under_one_update_in_one_run_leave_the_longer_one(tmp_path):
     assert [body for _, body in found] == ["long text"]
 
 
-INSTANTS = st.datetimes(datetime(2000, 1, 1), datetime(2040, 1, 1)).map(lambda at: at.replace(microsecond=0))
+TIMES = st.times().map(lambda at: at.replace(microsecond=0))
+INSTANTS = st.builds(datetime.combine, st.dates(date(2000, 1, 1), date(2040, 1, 1)), TIMES)
 OFFSETS = st.integers(-12 * 4, 14 * 4).map(lambda quarters: timezone(timedelta(minutes=15 * quarters)))
 
 

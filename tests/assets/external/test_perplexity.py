@@ -93,7 +93,7 @@ def test_thoughts_are_stripped(prose, kept):
 
 BLOCKS = st.recursive(
     st.just("secret"),
-    lambda inner: st.lists(inner, min_size=1, max_size=3).map(lambda all: f"<think>{''.join(all)}</think>"),
+    lambda inner: st.lists(inner, min_size=1, max_size=3).map(lambda some: f"<think>{''.join(some)}</think>"),
 ).map(lambda inner: f"<think>{inner}</think>")
 
 

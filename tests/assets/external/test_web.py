@@ -1,0 +1,275 @@
+"""Lane 3: who may date its pages, which claims stand, that the latest counts, and that a model only proposes."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.external import feed
+from assets.external.feed import Scope
+from assets.external.web import _claims as claims
+from assets.external.web._markup import read
+from assets.external.web._proposals import ModelProposer, Proposal, understood, with_proposals
+from assets.external.web._sources import ALLOWED, WESTMOST, source_of
+from assets.external.web.web_pages import feed as build
+from pitlake.clock import NEW_YORK
+from pitlake.errors import BadInput, Unreadable
+from resources.http.capture import Request
+from resources.http.providers.web import HOSTS
+from tests.answers import FETCHED, Played, captured, gaps, happened, rows
+
+PAGES = feed("web_pages")
+URL = "https://www.prnewswire.com/releases/x"
+HTML = {"content-type": "text/html"}
+PUBLISHED = '<meta property="article:published_time" content="2024-02-01T21:30:00Z">'
+
+
+def bundled(name: str, host: str = "www.prnewswire.com"):
+    return happened(PAGES, Scope(queries=(f"https://{host}/releases/{name}",)), Played(PAGES.provider).fetch)
+
+
+def page(head: str = "", body: str = "<p>Text.</p>", headers=HTML, one=PAGES):
+    """What becomes of a page of this head and body."""
+    source = f"<html><head><title>T</title>{head}</head><body>{body}</body></html>".encode()
+    return happened(one, Scope(queries=(URL,)), lambda ask: captured(one.provider, ask, source, headers=headers))
+
+
+def only(found):
+    [row] = rows(found)
+    return row
+
+
+def test_the_list_and_the_provider_name_the_same_hosts():
+    assert set(ALLOWED) == set(HOSTS)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.example/x",
+        "http://www.sec.gov/x",
+        "https://www.sec.gov.evil.example/x",
+        "https://www.sec.gov:8443/x",
+        "https://www.sec.gov@evil.example/x",
+        "https://user@www.sec.gov/x",
+        "https://[",
+        "file:///etc/passwd",
+    ],
+)
+def test_what_is_not_on_the_allow_list_is_never_asked(url):
+    assert source_of(url) is None
+    with pytest.raises(BadInput, match="allow-list"):
+        PAGES.units(Scope(queries=(url,)))
+
+
+def test_a_page_is_public_at_its_latest_claim():
+    row = only(bundled("one"))
+    assert row.available_at == datetime(2024, 2, 1, 21, 45, tzinfo=timezone.utc)
+    assert row.values["published"] == datetime(2024, 2, 1, 21, 30, tzinfo=timezone.utc)
+    assert row.values["claim_quote"] == '"dateModified": "2024-02-01T16:45:00-05:00"'
+    assert (row.values["title"], row.values["text"]) == ("A release of our own", "One\nText of the release.")
+
+
+def test_a_note_of_an_update_in_the_text_delays_it():
+    row = only(bundled("two", "www.bea.gov"))
+    assert row.values["published"] == datetime(2024, 3, 4, 5, tzinfo=timezone.utc)
+    assert row.available_at == datetime(2024, 3, 10, 5, tzinfo=timezone.utc)
+    assert row.values["claim_method"] == "note of an update"
+
+
+def test_headers_date_what_the_page_does_not():
+    row = only(bundled("three", "www.bls.gov"))
+    assert row.available_at == datetime(2024, 1, 31, 19, 42, 10, tzinfo=timezone.utc)
+
+
+def test_a_page_that_was_only_seen_is_public_when_fetched():
+    row = only(bundled("four"))
+    assert (row.available_at, row.values["dated_at"], row.values["published"]) == (FETCHED, None, None)
+
+
+def test_another_article_s_date_is_not_the_page_s():
+    assert gaps(bundled("five")) == [("unverifiable", "nothing dates the page")]
+
+
+def test_a_page_from_the_future_is_implausible():
+    assert gaps(bundled("six")) == [("unverifiable", "claims of publication are implausible")]
+
+
+def test_a_clock_that_is_wrong_proves_nothing():
+    assert gaps(page(headers={**HTML, "date": "Mon, 03 Mar 2014 15:00:00 GMT"})) == [
+        ("unverifiable", "nothing dates the page")
+    ]
+
+
+def test_a_later_last_modified_outweighs_an_old_publication():
+    found = page(PUBLISHED, headers={**HTML, "last-modified": "Fri, 01 Mar 2024 10:00:00 GMT"})
+    assert only(found).available_at == datetime(2024, 3, 1, 10, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        '<meta property="article:modified_time" content="the other day">',
+        '<meta property="article:modified_time" content="2024&#45;03&#45;09">',
+    ],
+)
+def test_an_update_that_can_t_be_read_or_quoted_leaves_the_page_undated(told):
+    assert gaps(page(PUBLISHED + told)) == [("unverifiable", "nothing dates the page")]
+
+
+def test_a_tag_in_a_comment_is_no_claim():
+    assert gaps(page(f"<!-- {PUBLISHED} -->")) == [("unverifiable", "nothing dates the page")]
+
+
+def test_what_is_no_html_has_no_candidate():
+    found = page(headers={"content-type": "application/pdf"})
+    assert gaps(found) == [("no_data", "the answer is valid and empty")]
+
+
+@pytest.mark.parametrize("head", ['<script type="application/ld+json">{"broken</script>', "<meta>", "<time datetime>"])
+def test_broken_markup_is_survived(head):
+    assert len(page(head)) == 1
+
+
+@dataclass(frozen=True)
+class Proposes:
+    """A proposer that says what it is told to."""
+
+    proposals: tuple[Proposal, ...]
+    name: str = "model-1"
+
+    def propose(self, _page):
+        return self.proposals
+
+
+def proposed(*proposals: Proposal, head: str = "", body: str = "<p>Published on March 3, 2024 in our town.</p>"):
+    return page(head, body, one=build(with_proposals(read, Proposes(proposals))))
+
+
+RIGHT = Proposal("published", "March 3, 2024", "Published on March 3, 2024")
+
+
+def test_a_model_s_words_count_when_they_stand_in_the_page():
+    row = only(proposed(RIGHT))
+    assert row.available_at == datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
+    assert row.values["claim_method"] == "proposed:model-1"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Proposal("published", "March 2, 2024", "Published on March 2, 2024"),
+        Proposal("published", "March 2, 2024", "Published on March 3, 2024"),
+        Proposal("published", "March 3, 2024", "March 3, 2024 in our town"),
+        Proposal("published", "our town", "Published on March 3, 2024 in our town"),
+        Proposal("published", "", "Published on"),
+    ],
+    ids=str,
+)
+def test_a_proposal_that_is_not_proven_is_dropped(wrong):
+    assert gaps(proposed(wrong)) == [("unverifiable", "nothing dates the page")]
+
+
+def test_a_model_can_delay_a_page_and_never_hasten_it():
+    early = proposed(RIGHT, head='<meta name="date" content="2024-05-01T00:00:00Z">')
+    assert only(early).available_at == datetime(2024, 5, 1, tzinfo=timezone.utc)
+    assert only(proposed(RIGHT, head=PUBLISHED)).available_at == datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
+
+
+def test_a_reply_is_kept_and_a_replay_asks_nobody(tmp_path):
+    asked = []
+    reply = 'Here: [{"kind": "published", "quote": "Published on March 3, 2024", "stated": "March 3, 2024"}, 7]'
+    model = ModelProposer("m", tmp_path, lambda question: asked.append(question) or reply)
+    replay = ModelProposer("m", tmp_path)
+    assert replay.propose("page") == ()
+    assert model.propose("page") == model.propose("page") == replay.propose("page") == [RIGHT]
+    assert len(asked) == 1
+    assert ModelProposer("another", tmp_path).propose("page") == ()
+
+
+@pytest.mark.parametrize("reply", ["", "no", "[", '["x"]', '[{"kind": "event", "quote": "q", "stated": "q"}]', "]["])
+def test_a_reply_that_is_no_proposal_proposes_nothing(reply):
+    assert list(understood(reply)) == []
+
+
+def latest(text: str, zone=NEW_YORK) -> str:
+    return claims.latest(text, zone).isoformat()
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("2024-02-01T16:30:00-05:00", "2024-02-01T21:30:00+00:00"),
+        ("2024-02-01T16:30-0500", "2024-02-01T21:30:00+00:00"),
+        ("2024-02-01 16:30:00Z", "2024-02-01T16:30:00+00:00"),
+        ("2024-02-01T16:30:00.1234567Z", "2024-02-01T16:30:01+00:00"),
+        ("Thu, 01 Feb 2024 16:31:02 -0400", "2024-02-01T20:31:02+00:00"),
+        ("2024-02-01T16:30:00", "2024-02-01T21:31:00+00:00"),
+        ("2024-11-03T01:30:00", "2024-11-03T06:31:00+00:00"),
+        ("2024-02-01", "2024-02-02T05:00:00+00:00"),
+        ("Feb. 1, 2024", "2024-02-02T05:00:00+00:00"),
+        ("1st February 2024", "2024-02-02T05:00:00+00:00"),
+        ("3/4/2024", "2024-04-04T04:00:00+00:00"),
+        ("2/28/2024", "2024-02-29T05:00:00+00:00"),
+    ],
+)
+def test_a_claim_is_read_as_late_as_it_can_be_meant(text, instant):
+    assert latest(text) == instant
+
+
+def test_a_clock_nobody_names_is_the_last_on_earth():
+    assert latest("2024-02-01T16:30:00", WESTMOST) == "2024-02-02T04:31:00+00:00"
+    assert latest("2024-02-01", WESTMOST) == "2024-02-02T12:00:00+00:00"
+
+
+@pytest.mark.parametrize("text", ["", "soon", "2024", "March 2024", "13/13/2024", "February 30, 2024", "1706745600"])
+def test_what_is_no_date_is_unreadable(text):
+    with pytest.raises(Unreadable):
+        claims.latest(text, NEW_YORK)
+
+
+ZONES = st.sampled_from(["America/New_York", "America/Los_Angeles", "Pacific/Honolulu", "Europe/London", "Asia/Tokyo"])
+NAIVE = st.builds(datetime.combine, st.dates(date(1995, 1, 1), date(2040, 1, 1)), st.times())
+SPELLINGS = (
+    "%Y-%m-%dT%H:%M:%S%z",
+    "%Y-%m-%dT%H:%M:%S",
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%d",
+    "%B %d, %Y",
+    "%d %b %Y",
+    "%m/%d/%Y",
+)
+
+
+@given(NAIVE, ZONES, st.sampled_from(SPELLINGS), st.integers(0, 1))
+def test_no_spelling_of_an_instant_is_read_too_early(naive, zone, spelling, fold):
+    true = naive.replace(tzinfo=ZoneInfo(zone), fold=fold)
+    read_as = claims.latest(true.strftime(spelling), WESTMOST)
+    if "%z" in spelling:
+        true = true.replace(microsecond=0)
+        assert read_as == true
+    else:
+        assert read_as >= true
+    if spelling != "%m/%d/%Y":
+        assert read_as - true <= timedelta(days=2, hours=3)
+
+
+@given(st.lists(st.dates(date(1995, 1, 1), date(2025, 3, 2)), min_size=1, max_size=4), st.randoms())
+def test_no_order_of_claims_dates_a_page_before_its_latest(days, shuffler):
+    tags = [f'<meta property="article:published_time" content="{day}">' for day in days]
+    shuffler.shuffle(tags)
+    assert only(page("".join(tags))).available_at >= datetime(
+        max(days).year, max(days).month, max(days).day, 23, 59, 59, tzinfo=NEW_YORK
+    )
+
+
+def test_a_page_is_asked_for_at_its_host():
+    [unit] = PAGES.units(Scope(queries=("https://www.sec.gov/x?b=2&a=1&a=3#part", "https://www.sec.gov/x?b=2&a=1&a=3")))
+    asked: list[Request] = []
+    played = captured(PAGES.provider, Request("x"), b"", headers=HTML)
+    list(PAGES.collect(unit, lambda request: asked.append(request) or played))
+    assert (asked[0].host, asked[0].path) == ("www.sec.gov", "/x")
+    assert asked[0].query == (("a", "1"), ("a", "3"), ("b", "2"))
