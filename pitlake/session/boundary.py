@@ -31,6 +31,9 @@ from pitlake.session import footer
 _FORM = 1  # of the cut files; a change makes old ones unfindable
 _STALE_SECONDS = 3600.0
 DEFAULT_BYTES = 2 << 30
+_SWEEPS = 64  # a process looks through the whole directory once per this part of what may be kept, not at every cut
+_written: dict[Path, int] = {}
+_writing = threading.Lock()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +56,7 @@ class Cut:
 
 
 class Boundary:
-    """The directory of cuts. `most` bytes are kept; the least recently used go first."""
+    """The directory of cuts. `most` bytes are kept, and a 64th more per process; the least recently used go first."""
 
     def __init__(self, directory: Path | None = None, most: int = DEFAULT_BYTES) -> None:
         self._directory = directory or _default_directory()
@@ -96,10 +99,12 @@ class Boundary:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 sources.write_to(file)
+                size = file.tell()
             temporary.replace(self._directory / name)
         finally:
             temporary.unlink(missing_ok=True)
-        self._evict()
+        if self._sweep_is_due(size):
+            self._evict()
 
     def _write_unnamed(self, sources: "_Sources") -> int:
         with tempfile.NamedTemporaryFile() as file:
@@ -107,6 +112,13 @@ class Boundary:
             file.flush()
             os.utime(file.name, (0, 0))
             return os.open(file.name, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _sweep_is_due(self, size: int) -> bool:
+        with _writing:
+            written = _written.get(self._directory, self._most) + size
+            due = written * _SWEEPS >= self._most
+            _written[self._directory] = 0 if due else written
+            return due
 
     def _evict(self) -> None:
         kept = []

@@ -6,13 +6,12 @@ between two runs in one world (random numbers, clocks) are counted as noise and 
 
 import hashlib
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from tests.wall.worlds import CANARY, World, build
+from tests.wall.worlds import CANARY, World, restored
 
 FUTURES = (1, 2)
 
@@ -76,8 +75,7 @@ def distinguish(root: Path, open_runner: OpenRunner, aim: Aim, *, a_session: int
 
 def rebuilt(root: Path, future: int) -> tuple[World, str]:
     """A world in place of whatever was there, and its digest."""
-    shutil.rmtree(root, ignore_errors=True)
-    world = build(root, future)
+    world = restored(root, future)
     return world, digest(root)
 
 

@@ -1,20 +1,22 @@
 """Truncation invariance: the answer on the full lake equals, byte for byte, the answer where the future never was.
 
-A world is built whole, and again from only its rows up to T; each generated question is put to both as of T.
+A world is built whole, again from only its rows up to T, and once more with another future after those rows. Each
+generated question is put to all three as of T: two pairs of answers, each of which must be equal.
 """
 
 import random
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from tests.wall import statements
 from tests.wall.sealed import Sealed
-from tests.wall.worlds import CANARY, T, build, instants
+from tests.wall.worlds import CANARY, T, World, build, instants
 
-QUESTIONS_A_SESSION = 250
+QUESTIONS_A_SESSION = 125
 
 
 @dataclass
@@ -47,26 +49,23 @@ def campaign(scratch: Path, pairs: int, seed: int = 0) -> Tally:
         if tally.pairs >= pairs:
             return tally
         cut = build(scratch / f"cut-{number}", future=1, cut=as_of)
-        _compare(
-            tally,
-            Sealed(whole, as_of),
-            Sealed(cut, as_of),
-            as_of,
-            range(number * 10**6, number * 10**6 + QUESTIONS_A_SESSION),
-        )
+        other = build(scratch / f"other-{number}", future=1, cut=as_of, then=2)
+        first = (seed * 1_000 + number) * 10**6
+        _compare(tally, cut, (whole, other), as_of, range(first, first + QUESTIONS_A_SESSION))
         shutil.rmtree(cut.root)
+        shutil.rmtree(other.root)
     return tally
 
 
-def _compare(tally: Tally, full: Sealed, bare: Sealed, as_of: datetime, seeds: range) -> None:
-    try:
+def _compare(tally: Tally, cut: World, full: tuple[World, ...], as_of: datetime, seeds: range) -> None:
+    with ExitStack() as opened:
+        bare, *ours = (opened.enter_context(closing(Sealed(world, as_of))) for world in (cut, *full))
         for seed in seeds:
             sql = statements.select(seed)
-            ours, theirs = full.run(sql), bare.run(sql)
-            tally.pairs += 1
-            tally.answered += not ours.startswith("error")
-            if ours != theirs or (as_of <= T and CANARY in ours):
-                tally.mismatches.append((as_of.isoformat(), seed, sql))
-    finally:
-        full.close()
-        bare.close()
+            wanted = bare.run(sql)
+            for session in ours:
+                answer = session.run(sql)
+                tally.pairs += 1
+                tally.answered += not answer.startswith("error")
+                if answer != wanted or (as_of <= T and CANARY in answer):
+                    tally.mismatches.append((as_of.isoformat(), seed, sql))

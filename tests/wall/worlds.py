@@ -7,10 +7,12 @@ values, row counts and file sizes. Made by tests and campaigns; nothing here jud
 import json
 import random
 import string
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from zlib import crc32
 
 import pyarrow as pa
@@ -44,17 +46,60 @@ class World:
         return [file.path for file in self.snapshot.files(dataset)]
 
 
-def build(root: Path, future: int, *, past: int = 0, rows: int = 80, cut: datetime | None = None) -> World:
-    """Write a world below `root`. `cut` leaves out every row after that instant, in the same files."""
+def build(root: Path, future: int, *, rows: int = 80, cut: datetime | None = None, then: int | None = None) -> World:
+    """Write a world below `root`. `cut` leaves out every row after that instant, in the same files; `then` puts other
+    rows in their place, those of a world that is another from its beginning.
+    """
     tables: dict[str, TableState] = {}
     for name in (*DATASETS, OPEN_ONLY):
-        table = _table(get(name), past, future, rows)
-        tables[name] = _write(root / "tables" / name, table, get(name).entity, cut)
-        tables[f"gaps/{name}"] = _write(root / "gaps" / name, _gaps(name, past, future, rows // 10), "locator", cut)
+        table = _content(_rows_of, name, future, rows, cut, then)
+        tables[name] = _write(root / "tables" / name, table, get(name).entity)
+        gaps = _content(_gaps_of, name, future, rows // 10, cut, then)
+        tables[f"gaps/{name}"] = _write(root / "gaps" / name, gaps, "locator")
     log = root / "_lake" / "log" / f"{1:020d}.json"
     log.parent.mkdir(parents=True)
     log.write_text(json.dumps({"version": 1, "note": f"{CANARY} written at {future}"}))
     return World(root, Snapshot(1, tables))
+
+
+def restored(root: Path, future: int) -> World:
+    """The whole world below `root`, byte for byte, whatever stood there: what is as it should be stays."""
+    files, snapshot = _master(future)
+    folders = {parent for name in files for parent in Path(name).parents}
+    for path in sorted(root.rglob("*"), reverse=True):
+        name = path.relative_to(root)
+        if path.is_symlink() or path.is_file():
+            if path.is_symlink() or files.get(str(name)) != path.read_bytes():
+                path.unlink()
+        elif name not in folders:
+            path.rmdir()
+    for name, content in files.items():
+        if not (root / name).exists():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_bytes(content)
+    return World(root, _moved(snapshot, root))
+
+
+@cache
+def _master(future: int) -> tuple[dict[str, bytes], Snapshot]:
+    """Every file of a world by its path below the root, and the snapshot with such paths."""
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        world = build(root, future)
+        files = {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        tables = {
+            name: TableState(tuple(replace(file, path=str(Path(file.path).relative_to(root))) for file in table.files))
+            for name, table in world.snapshot.tables.items()
+        }
+    return files, Snapshot(world.snapshot.version, tables)
+
+
+def _moved(snapshot: Snapshot, root: Path) -> Snapshot:
+    tables = {
+        name: TableState(tuple(replace(file, path=str(root / file.path)) for file in table.files))
+        for name, table in snapshot.tables.items()
+    }
+    return Snapshot(snapshot.version, tables)
 
 
 def instants(seed: int, count: int, after: bool) -> Iterator[datetime]:
@@ -66,7 +111,27 @@ def instants(seed: int, count: int, after: bool) -> Iterator[datetime]:
         yield T + offset if after else T - offset
 
 
-def _table(dataset: Dataset, past: int, future: int, rows: int) -> pa.Table:
+def _content(
+    make: Callable[[str, int, int, int], pa.Table],
+    name: str,
+    future: int,
+    rows: int,
+    cut: datetime | None,
+    then: int | None,
+) -> pa.Table:
+    table = make(name, 0, future, rows)
+    if cut is None:
+        return table
+    parts = [table.filter(pc.less_equal(table["available_at"], pa.scalar(cut)))]
+    if then is not None:
+        other = make(name, then, then, rows)
+        parts.append(other.filter(pc.greater(other["available_at"], pa.scalar(cut))))
+    return pa.concat_tables(parts)
+
+
+@cache
+def _rows_of(name: str, past: int, future: int, rows: int) -> pa.Table:
+    dataset = get(name)
     before = [
         _row(dataset, random.Random(f"{dataset.name}/{past}/{i}"), at, "")
         for i, at in enumerate(instants(past, rows, False))
@@ -123,7 +188,8 @@ def _typed_value(kind: str, rng: random.Random, at: datetime, canary: str) -> ob
     return choices[kind]()
 
 
-def _gaps(dataset: str, past: int, future: int, rows: int) -> pa.Table:
+@cache
+def _gaps_of(dataset: str, past: int, future: int, rows: int) -> pa.Table:
     found = []
     for seed, after in ((past, False), (future, True)):
         for i, at in enumerate(instants(seed, max(rows, 3), after)):
@@ -143,19 +209,17 @@ def _gaps(dataset: str, past: int, future: int, rows: int) -> pa.Table:
     return pa.Table.from_pylist(found, schema=GAP_SCHEMA)
 
 
-def _write(folder: Path, table: pa.Table, entity: str, cut: datetime | None) -> TableState:
+def _write(folder: Path, table: pa.Table, entity: str) -> TableState:
     months = pa.array([new_york_month(at) for at in table["available_at"].to_pylist()])
     files = []
     for month in sorted(set(months.to_pylist())):
         rows = table.filter(pc.equal(months, month)).sort_by([(entity, "ascending"), ("available_at", "ascending")])
         # A row's file is its own affair: were files filled by position, the past's layout would depend on the future.
-        halves = pa.array(
-            [crc32(evidence.encode()) % 2 for evidence in rows[_LOCATORS[entity == "locator"]].to_pylist()]
-        )
+        places = rows[_LOCATORS[entity == "locator"]].to_pylist()
+        halves = pa.array([crc32(place.encode()) % 2 if entity != "locator" else 0 for place in places])
         for half, part in enumerate((rows.filter(pc.equal(halves, 0)), rows.filter(pc.equal(halves, 1)))):
-            kept = part if cut is None else part.filter(pc.less_equal(part["available_at"], pa.scalar(cut)))
-            if len(kept):
-                files.append(_file(folder / f"available_month={month}" / f"part-{half}.parquet", kept))
+            if len(part):
+                files.append(_file(folder / f"available_month={month}" / f"part-{half}.parquet", part))
     return TableState(tuple(files))
 
 
