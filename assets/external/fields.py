@@ -17,6 +17,8 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[-+]?\d{1,15}", re.ASCII)
 
+LARGEST = 10**15 - 1
+
 
 def text(value: Any) -> str | None:
     """Prose as it stands; None when null or blank."""
@@ -60,7 +62,10 @@ def number(value: Any) -> float | None:
             raise Unreadable("no number")
     elif isinstance(value, bool) or not isinstance(value, (int, float)):
         raise Unreadable("no number")
-    found = float(value)
+    try:
+        found = float(value)
+    except OverflowError:
+        raise Unreadable("no finite number") from None
     if not math.isfinite(found):
         raise Unreadable("no finite number")
     return found
@@ -70,7 +75,7 @@ def whole(value: Any) -> int:
     """A whole number, plain or as text; it may not be missing."""
     if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
         return int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
         raise Unreadable("no whole number")
     return value
 

@@ -8,8 +8,12 @@ from typing import Any
 from urllib.parse import quote
 
 from assets.extraction import Record, RunFacts
+from pitlake.errors import Unreadable
+from resources.http.capture import Capture
 
 TWICE = "_told_twice"
+
+Came = tuple[Record, Capture]
 
 
 def named(run: RunFacts, record: Record, *parts: Any) -> str:
@@ -18,14 +22,26 @@ def named(run: RunFacts, record: Record, *parts: Any) -> str:
     return f"{run.evidence}&item={quote('/'.join(map(str, (*parts, *again))), safe='/:')}"
 
 
-def told_once(records: Iterable[Record], key: Callable[[Record], Hashable]) -> Iterator[Record]:
-    """The records, marked TWICE (with how often before) where an earlier one has the key but another content."""
-    first: dict[Hashable, Record] = {}
+def read_or_spelled(parser: Callable[[Any], Hashable], value: Any) -> Hashable:
+    """What a value means, so that two spellings of one thing are one key; its spelling where it can't be read."""
+    try:
+        return parser(value)
+    except Unreadable:
+        return str(value)
+
+
+def told_once(
+    came: Iterable[Came], key: Callable[[Record], Hashable], content: Callable[[Record], object] = dict
+) -> Iterator[Came]:
+    """The records with their captures, marked TWICE (with how often before) where an earlier one has the same key but
+    another content: two answers to one question would refuse the whole run.
+    """
+    first: dict[Hashable, object] = {}
     count: dict[Hashable, int] = {}
-    for record in records:
-        name = key(record)
-        if record == first.setdefault(name, record):
-            yield record
+    for record, capture in came:
+        name, told = key(record), content(record)
+        if told == first.setdefault(name, told):
+            yield record, capture
         else:
             count[name] = count.get(name, 0) + 1
-            yield {**record, TWICE: count[name]}
+            yield {**record, TWICE: count[name]}, capture

@@ -38,6 +38,7 @@ DATASET = Dataset(
         NO_DAY,
         figures.NO_SESSION,
         figures.OTHER_ZONE,
+        figures.TOLD_TWICE,
         *shared.unreadable("open", "high", "low", "close", "volume"),
     ),
     group="external",

@@ -38,6 +38,7 @@ DATASET = Dataset(
         NO_SYMBOL,
         figures.NO_PERIOD,
         figures.TOLD_TWICE,
+        figures.OTHER_TICKER,
         *shared.unreadable("report_date", "estimate"),
     ),
     group="external",

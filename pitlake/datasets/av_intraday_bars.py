@@ -55,6 +55,7 @@ DATASET = Dataset(
         NO_INTERVAL,
         figures.NO_SESSION,
         figures.OTHER_ZONE,
+        figures.TOLD_TWICE,
         *shared.unreadable("open", "high", "low", "close", "volume"),
     ),
     group="external",

@@ -44,6 +44,7 @@ DATASET = Dataset(
         NO_DATE,
         NO_RATIO,
         figures.OTHER_TICKER,
+        figures.TOLD_TWICE,
         figures.MORE_PAGES,
         *shared.unreadable("split_id"),
     ),

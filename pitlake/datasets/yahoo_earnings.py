@@ -16,7 +16,10 @@ NOT_REPORTED = GapRule(
 DATASET = Dataset(
     name="yahoo_earnings",
     title="Earnings events of Yahoo",
-    summary="Reported earnings per share with the estimate they met, by the day of the event as Yahoo states it.",
+    summary=(
+        "Reported earnings per share with the estimate they met, by the day of the event as Yahoo states it. Figures "
+        "are those of the first fetch: what the source changed before that can't be told from the report."
+    ),
     availability=(
         "The END, in New York, of the event's day in UTC or in New York, whichever is later; where the event is a day "
         "without a zone, the END of the day after. Yahoo has shown days as UTC midnights that fall on the evening "
@@ -45,6 +48,7 @@ DATASET = Dataset(
         NO_DATE,
         NOT_REPORTED,
         figures.TOLD_TWICE,
+        figures.OTHER_TICKER,
         *shared.unreadable("reported_eps", "estimated_eps", "surprise_stated", "event_text", "time_zone"),
     ),
     group="external",

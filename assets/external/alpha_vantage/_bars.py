@@ -10,8 +10,9 @@ from io import StringIO
 from typing import Any
 
 from assets.external import dating, fields
-from assets.external.alpha_vantage._spelling import required_number
+from assets.external.alpha_vantage._spelling import answer_about, required_number
 from assets.external.feed import Unit
+from assets.external.items import Came
 from assets.extraction import Record
 from pitlake.errors import Unparsable, Unreadable
 from resources.http.capture import Capture
@@ -21,7 +22,12 @@ FIGURES = ("open", "high", "low", "close", "volume")
 PARSERS = dict.fromkeys(FIGURES[:-1], required_number) | {"volume": fields.whole}
 
 
-def bars(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+def told(record: Record) -> object:
+    """What a bar says, wherever it comes from."""
+    return [record.get(name) for name in FIGURES]
+
+
+def bars(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record a bar: ticker, stamp, interval, zone, seen_at, and the figures as they are spelled."""
     for capture in captures:
         shared = {
@@ -30,8 +36,8 @@ def bars(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capt
             "zone": "US/Eastern",
             "seen_at": seen_at(capture),
         }
-        found = _of_object(capture) if capture.text().lstrip().startswith("{") else _of_lines(capture)
-        for bar in found:
+        as_object = capture.text().lstrip().startswith("{")
+        for bar in _of_object(unit, capture) if as_object else _of_lines(capture):
             yield {**shared, **bar}, capture
 
 
@@ -45,10 +51,11 @@ def seen_at(capture: Capture) -> datetime:
         return capture.fetched_at
 
 
-def _of_object(capture: Capture) -> Iterator[dict[str, Any]]:
+def _of_object(unit: Unit, capture: Capture) -> Iterator[dict[str, Any]]:
     answer = capture.json()
     about = answer.get("Meta Data")
     about = {_plain(name): str(value) for name, value in about.items()} if isinstance(about, dict) else {}
+    answer_about(unit.name, about.get("Symbol"), capture.evidence)
     stated = {"zone": about.get("Time Zone"), "interval": about.get("Interval")}
     for name, series in answer.items():
         if name.startswith("Time Series") and isinstance(series, dict):

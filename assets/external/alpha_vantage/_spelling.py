@@ -8,7 +8,7 @@ from typing import Any
 
 from assets.external import fields
 from assets.external.feed import Scope, Unit
-from pitlake.errors import BadInput, Unreadable
+from pitlake.errors import BadInput, Unparsable, Unreadable
 
 ABSENT = {"", "-", "None", "null", "nan"}
 PATH = "/query"
@@ -35,6 +35,12 @@ def required_number(value: Any) -> float:
 def word(value: Any) -> str | None:
     """A name or an enumeration; None when absent. Raises Unreadable."""
     return None if is_absent(value) else fields.word(value)
+
+
+def answer_about(ticker: str, stated: Any, evidence: str) -> None:
+    """Refuse an answer that says it is about another symbol. Raises Unparsable."""
+    if stated is not None and str(stated).strip().upper() != ticker:
+        raise Unparsable(evidence, "the answer is about another symbol")
 
 
 def one_a_ticker(scope: Scope) -> Sequence[Unit]:

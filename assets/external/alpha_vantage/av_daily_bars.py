@@ -1,13 +1,13 @@
 """Dataset `av_daily_bars`: raw daily bars of Alpha Vantage, dated by the exchange's close."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assets.external import dating
 from assets.external.alpha_vantage import _bars
 from assets.external.alpha_vantage._spelling import PATH, one_a_ticker
 from assets.external.feed import Feed, Fetch, Unit
-from assets.external.items import named
+from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.sessions import session
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _figures as figures
@@ -24,6 +24,11 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     yield fetch(Request(PATH, {"function": "TIME_SERIES_DAILY", "symbol": unit.name, "outputsize": size}))
 
 
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
+    """One record a bar."""
+    return told_once(_bars.bars(unit, captures), lambda one: read_or_spelled(dating.day, one["stamp"]), _bars.told)
+
+
 def locate(record: Record, run: RunFacts) -> Place:
     """The close of the bar's day, if the answer was made after it."""
     evidence = named(run, record, record["stamp"])
@@ -31,6 +36,8 @@ def locate(record: Record, run: RunFacts) -> Place:
         day = dating.day(record["stamp"])
     except Unreadable:
         return Place(evidence, reason=contract.NO_DAY.reason)
+    if TWICE in record:
+        return Place(evidence, day=day, reason=figures.TOLD_TWICE.reason)
     if record["zone"] not in _bars.ZONES:
         return Place(evidence, day=day, reason=figures.OTHER_ZONE.reason)
     hours = session(day)
@@ -51,7 +58,7 @@ FEED = Feed(
     provider=PROVIDER,
     units=one_a_ticker,
     collect=collect,
-    records=_bars.bars,
+    records=records,
     locate=locate,
     values=values,
 )

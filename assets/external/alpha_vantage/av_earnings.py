@@ -1,13 +1,21 @@
 """Dataset `av_earnings`: reported earnings of Alpha Vantage, dated by the filing that told them if the lake has it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from assets.external import dating
-from assets.external.alpha_vantage._spelling import PATH, is_absent, number, one_a_ticker, required_number, word
+from assets.external.alpha_vantage._spelling import (
+    PATH,
+    answer_about,
+    is_absent,
+    number,
+    one_a_ticker,
+    required_number,
+    word,
+)
 from assets.external.feed import Feed, Fetch, Unit
-from assets.external.items import TWICE, named, told_once
+from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.sessions import session
 from assets.extraction import Place, Record, Releases, RunFacts, dated, parsed
 from pitlake.clock import start_of_new_york_day
@@ -44,22 +52,30 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     yield fetch(Request(PATH, {"function": "EARNINGS", "symbol": unit.name}))
 
 
-def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record a quarter and one a year; a year brings the quarter it ends with."""
+    return told_once(_periods(unit, captures), lambda one: (one["kind"], _end_of(one)))
+
+
+def _end_of(one: Record) -> Hashable:
+    return read_or_spelled(dating.day, one.get("fiscalDateEnding"))
+
+
+def _periods(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     for capture in captures:
         answer = capture.json()
         quarters, years = (_objects(answer, name, capture) for name in ("quarterlyEarnings", "annualEarnings"))
-        ending = {str(one.get("fiscalDateEnding")): one for one in reversed(quarters)}
+        answer_about(unit.name, answer.get("symbol"), capture.evidence)
+        ending = {_end_of(one): one for one in reversed(quarters)}
         running = _running(years)
         found: list[Record] = [{**one, "kind": QUARTER} for one in quarters]
         for one in years:
             end = one.get("fiscalDateEnding")
-            quarter = ending.get(str(end))
+            quarter = ending.get(_end_of(one))
             facts = {"kind": YEAR, "running": end == running, "undated": quarter is None}
             told = {name: (quarter or {}).get(name) for name in ("reportedDate", "reportTime")}
             found.append({"fiscalDateEnding": end, "reportedEPS": one.get("reportedEPS"), **told, **facts})
-        for record in told_once(found, lambda one: (one["kind"], str(one.get("fiscalDateEnding")))):
-            yield {**record, "ticker": unit.name}, capture
+        yield from (({**one, "ticker": unit.name}, capture) for one in found)
 
 
 def _objects(answer: Any, name: str, capture: Capture) -> list[dict[str, Any]]:
@@ -144,4 +160,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    after=("reports", "sec_filings"),
 )

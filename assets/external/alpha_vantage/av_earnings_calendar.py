@@ -1,14 +1,14 @@
 """Dataset `av_earnings_calendar`: expected reports as Alpha Vantage's calendar had them when it was fetched."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from io import StringIO
 from typing import Any
 
 from assets.external import dating
 from assets.external.alpha_vantage._spelling import PATH, number, one_a_ticker, word
 from assets.external.feed import Feed, Fetch, Scope, Unit
-from assets.external.items import TWICE, named, told_once
+from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_earnings_calendar as contract
@@ -46,15 +46,22 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     yield fetch(Request(PATH, {"function": "EARNINGS_CALENDAR", "horizon": horizon, "symbol": symbol}))
 
 
-def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record a line. A line that is too short or too long may be a torn one and is kept for its gap."""
+    return told_once(_lines(unit, captures), _what, lambda one: [one.get(name) for name in FIELDS])
+
+
+def _what(one: Record) -> Hashable:
+    return read_or_spelled(word, one["symbol"]), read_or_spelled(dating.day, one["fiscalDateEnding"])
+
+
+def _lines(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     for capture in captures:
         lines = csv.DictReader(StringIO(capture.text()))
         if not {"symbol", "reportDate", "fiscalDateEnding"} <= set(lines.fieldnames or ()):
             raise Unparsable(capture.evidence, "the lines have other columns")
-        found = told_once(lines, lambda one: (one["symbol"], one["fiscalDateEnding"]))
-        for line, record in enumerate(found, start=2):
-            yield {**record, "line": line}, capture
+        for number_of, line in enumerate(lines, start=2):
+            yield {**line, "line": number_of, "asked": unit.name}, capture
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -74,6 +81,8 @@ def values(record: Record) -> dict[str, Any]:
     ticker = word(record["symbol"])
     if ticker is None:
         raise RecordRefused(contract.NO_SYMBOL.reason)
+    if record["asked"] not in (EVERY, ticker):
+        raise RecordRefused(figures.OTHER_TICKER.reason)
     try:
         period = dating.day(record["fiscalDateEnding"])
     except Unreadable:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assets.external import dating
-from assets.external.alpha_vantage._spelling import PATH, number, one_a_ticker, word
+from assets.external.alpha_vantage._spelling import PATH, answer_about, number, one_a_ticker, word
 from assets.external.feed import Feed, Fetch, Unit
-from assets.external.items import TWICE, named, told_once
+from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_estimates as contract
@@ -23,15 +23,22 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     yield fetch(Request(PATH, {"function": "EARNINGS_ESTIMATES", "symbol": unit.name}))
 
 
-def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record an estimate."""
+    return told_once(
+        _estimates(unit, captures),
+        lambda one: (read_or_spelled(word, one.get("horizon")), read_or_spelled(dating.day, one.get("date"))),
+    )
+
+
+def _estimates(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     for capture in captures:
         answer = capture.json()
         found = answer.get("estimates") if isinstance(answer, dict) else None
         if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
             raise Unparsable(capture.evidence, "estimates is no list of records")
-        for record in told_once(found, lambda one: (str(one.get("horizon")), str(one.get("date")))):
-            yield {**record, "ticker": unit.name}, capture
+        answer_about(unit.name, answer.get("symbol"), capture.evidence)
+        yield from (({**one, "ticker": unit.name}, capture) for one in found)
 
 
 def locate(record: Record, run: RunFacts) -> Place:

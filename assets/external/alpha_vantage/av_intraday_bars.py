@@ -5,7 +5,7 @@ and the one called 16:00 holds the closing auction, and the last one of a day is
 not tell. Time plus length is never early either way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ from assets.external import dating
 from assets.external.alpha_vantage import _bars
 from assets.external.alpha_vantage._spelling import PATH, one_a_ticker
 from assets.external.feed import Feed, Fetch, Scope, Unit
-from assets.external.items import named
+from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.sessions import session
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.clock import new_york_day
@@ -29,11 +29,15 @@ STAMP = "%Y-%m-%d %H:%M:%S"
 
 
 def units(scope: Scope) -> list[Unit]:
-    """One unit a ticker. Raises BadInput for a length the source does not know."""
+    """One unit a ticker. Raises BadInput for a length the source does not know, and for half a window."""
     interval = scope.options.get("interval", "5min")
     if interval not in INTERVALS:
         raise BadInput(
             "options.interval", f"there are no bars of {interval!r}", f"choose one of {', '.join(INTERVALS)}"
+        )
+    if (scope.date_from is None) != (scope.date_to is None):
+        raise BadInput(
+            "date_from", "months are asked for from a day to a day", "give date_from and date_to, or neither"
         )
     return list(one_a_ticker(scope))
 
@@ -63,6 +67,12 @@ def _months(first: date, last: date) -> list[str | None]:
     return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in numbers]
 
 
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
+    """One record a bar, over all months."""
+    found = _bars.bars(unit, captures)
+    return told_once(found, lambda one: (one["interval"], read_or_spelled(start_of, one["stamp"])), _bars.told)
+
+
 def locate(record: Record, run: RunFacts) -> Place:
     """The bar's time plus its length, if the answer was made after it."""
     evidence = named(run, record, record["interval"], record["stamp"])
@@ -71,6 +81,8 @@ def locate(record: Record, run: RunFacts) -> Place:
     except Unreadable:
         return Place(evidence, reason=contract.NO_TIME.reason)
     day = new_york_day(start)
+    if TWICE in record:
+        return Place(evidence, day=day, reason=figures.TOLD_TWICE.reason)
     length = INTERVALS.get(record["interval"])
     if length is None:
         return Place(evidence, day=day, reason=contract.NO_INTERVAL.reason)
@@ -115,7 +127,7 @@ FEED = Feed(
     provider=PROVIDER,
     units=units,
     collect=collect,
-    records=_bars.bars,
+    records=records,
     locate=locate,
     values=values,
 )

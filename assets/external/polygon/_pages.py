@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from assets.external.feed import Fetch, Scope, Unit
+from assets.external.items import Came
 from assets.extraction import Record
 from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
@@ -53,7 +54,12 @@ def next_page(capture: Capture) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(address).query)) if isinstance(address, str) else {}
 
 
-def items(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+def content(record: Record) -> object:
+    """What a record says, wherever in the pages it stands."""
+    return {name: value for name, value in record.items() if name != "number"}
+
+
+def items(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record a result, numbers as they are spelled; and one, MORE, where pages are left. Raises Unparsable."""
     for capture in captures:
         for number, result in enumerate(_answer(capture).get("results") or ()):

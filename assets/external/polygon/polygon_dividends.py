@@ -1,12 +1,12 @@
 """Dataset `polygon_dividends`: exact cash dividends, dated by the end of their declaration day."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from assets.external import dating, fields
 from assets.external.feed import Feed, Fetch, Unit
-from assets.external.items import named
+from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.polygon import _pages
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _figures as figures
@@ -35,26 +35,31 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     return _pages.pages(unit, fetch, PATH, "ex_dividend_date")
 
 
-def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """One record a dividend, with its ordinal among those of its ticker, ex-date and type; equal ones share it."""
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
+    """One record a dividend, with its ordinal among those of its ticker, ex-date and type.
+
+    What was declared later comes later, so that an older one keeps its ordinal when a newer one joins it.
+    """
     found = list(_pages.items(unit, captures))
-    amounts: defaultdict[tuple[Any, ...], set[str]] = defaultdict(set)
+    told: defaultdict[Hashable, set[tuple[str, float]]] = defaultdict(set)
     for record, _ in found:
-        amounts[_alike(record)].add(str(record.get("cash_amount")))
-    ranked = {alike: sorted(spelled, key=_size) for alike, spelled in amounts.items()}
-    for record, capture in found:
-        yield {**record, "ordinal": ranked[_alike(record)].index(str(record.get("cash_amount")))}, capture
+        told[_alike(record)].add(_declared(record))
+    ranked = {alike: sorted(several) for alike, several in told.items()}
+    placed = (
+        ({**record, "ordinal": ranked[_alike(record)].index(_declared(record))}, capture) for record, capture in found
+    )
+    return told_once(placed, lambda one: (_alike(one), one["ordinal"], _pages.MORE in one), _pages.content)
 
 
-def _alike(record: Record) -> tuple[Any, ...]:
-    return tuple(str(record.get(name)) for name in ("ticker", "ex_dividend_date", "dividend_type"))
+def _alike(record: Record) -> Hashable:
+    kinds = (("ticker", fields.word), ("ex_dividend_date", fields.day), ("dividend_type", fields.word))
+    return tuple(read_or_spelled(parser, record.get(name)) for name, parser in kinds)
 
 
-def _size(spelled: str) -> tuple[float, str]:
-    try:
-        return (fields.number(spelled) or 0.0, spelled)
-    except Unreadable:
-        return (0.0, spelled)
+def _declared(record: Record) -> tuple[str, float]:
+    amount = read_or_spelled(fields.number, record.get("cash_amount"))
+    day = read_or_spelled(dating.day, record.get("declaration_date"))
+    return str(day), amount if isinstance(amount, float) else 0.0
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -62,6 +67,8 @@ def locate(record: Record, run: RunFacts) -> Place:
     if _pages.MORE in record:
         return Place(run.evidence, reason=figures.MORE_PAGES.reason)
     evidence = named(run, record, record.get("ticker"), record.get("ex_dividend_date"), record["number"])
+    if TWICE in record:
+        return Place(evidence, reason=figures.TOLD_TWICE.reason)
     if _pages.is_other(record):
         return Place(evidence, reason=figures.OTHER_TICKER.reason)
     try:

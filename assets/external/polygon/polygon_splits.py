@@ -1,11 +1,11 @@
 """Dataset `polygon_splits`: exact share splits, dated by the end of their execution day."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from assets.external import dating, fields
 from assets.external.feed import Feed, Fetch, Unit
-from assets.external.items import named
+from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.polygon import _pages
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _figures as figures
@@ -24,9 +24,15 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     return _pages.pages(unit, fetch, PATH, "execution_date")
 
 
-def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record a split."""
-    return _pages.items(unit, captures)
+    return told_once(_pages.items(unit, captures), _what, _pages.content)
+
+
+def _what(one: Record) -> Hashable:
+    kinds = (("ticker", fields.word), ("execution_date", dating.day))
+    ratio = (("split_from", fields.number), ("split_to", fields.number))
+    return tuple(read_or_spelled(parser, one.get(name)) for name, parser in (*kinds, *ratio))
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -34,6 +40,8 @@ def locate(record: Record, run: RunFacts) -> Place:
     if _pages.MORE in record:
         return Place(run.evidence, reason=figures.MORE_PAGES.reason)
     evidence = named(run, record, record.get("ticker"), record.get("execution_date"), record["number"])
+    if TWICE in record:
+        return Place(evidence, reason=figures.TOLD_TWICE.reason)
     if _pages.is_other(record):
         return Place(evidence, reason=figures.OTHER_TICKER.reason)
     try:

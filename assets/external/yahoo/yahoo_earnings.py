@@ -5,7 +5,7 @@ from typing import Any
 
 from assets.external import fields
 from assets.external.feed import Feed, Fetch, Unit
-from assets.external.items import TWICE, named, told_once
+from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _figures as figures
@@ -17,6 +17,7 @@ from resources.http.providers.yahoo import PROVIDER
 
 MOST = 100
 NAMES = {
+    "Symbol": "ticker",
     "Event Start Date": "startdatetime",
     "Timezone short name": "timeZoneShortName",
     "EPS Estimate": "epsestimate",
@@ -65,12 +66,15 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     )
 
 
-def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record an event, by the names of the answer's own columns."""
-    for capture in captures:
-        events = (event for table in _tables(capture) for event in _events(table, capture))
-        for record in told_once(events, _day_of):
-            yield {**record, "ticker": unit.name}, capture
+    found = (
+        ({**event, "asked": unit.name}, capture)
+        for capture in captures
+        for table in _tables(capture)
+        for event in _events(table, capture)
+    )
+    return told_once(found, lambda one: read_or_spelled(lambda text: _dates.of_text(text).day, one["startdatetime"]))
 
 
 def _tables(capture: Capture) -> Iterator[Any]:
@@ -92,13 +96,6 @@ def _events(table: Any, capture: Capture) -> Iterator[Record]:
     yield from rows
 
 
-def _day_of(record: Record) -> object:
-    try:
-        return _dates.of_text(record["startdatetime"]).day
-    except Unreadable:
-        return str(record["startdatetime"])
-
-
 def locate(record: Record, run: RunFacts) -> Place:
     """The end of the event's day."""
     evidence = named(run, record, record["startdatetime"])
@@ -106,6 +103,8 @@ def locate(record: Record, run: RunFacts) -> Place:
         found = _dates.of_text(record["startdatetime"])
     except Unreadable:
         return Place(evidence, reason=contract.NO_DATE.reason)
+    if record.get("ticker", record["asked"]) != record["asked"]:
+        return Place(evidence, day=found.day, reason=figures.OTHER_TICKER.reason)
     if TWICE in record:
         return Place(evidence, day=found.day, reason=figures.TOLD_TWICE.reason)
     place = dated(evidence, found.available_at)
@@ -117,7 +116,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 def values(record: Record) -> dict[str, Any]:
     """The business columns."""
     return parsed({column: record.get(name) for column, name in SPELLED.items()}, PARSERS) | {
-        "ticker": record["ticker"],
+        "ticker": record["asked"],
         "event_date": _dates.of_text(record["startdatetime"]).day,
     }
 

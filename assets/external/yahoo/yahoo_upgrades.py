@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from assets.external import fields
 from assets.external.feed import Feed, Fetch, Unit
-from assets.external.items import TWICE, named, told_once
+from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _figures as figures
@@ -35,16 +35,25 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     )
 
 
-def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record a rating."""
+    return told_once(
+        _ratings(unit, captures),
+        lambda one: (
+            read_or_spelled(fields.word, one.get("firm")),
+            read_or_spelled(_dates.instant_of_epoch, one.get("epochGradeDate")),
+        ),
+    )
+
+
+def _ratings(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     for capture in captures:
         for result in _answers.results(capture, "quoteSummary"):
             module = result.get(MODULE) if isinstance(result, dict) else None
             history = module.get("history") if isinstance(module, dict) else None
             if not isinstance(history, list) or not all(isinstance(one, dict) for one in history):
                 raise Unparsable(capture.evidence, "the history is no list of records")
-            for record in told_once(history, lambda one: (str(one.get("firm")), str(one.get("epochGradeDate")))):
-                yield {**record, "ticker": unit.name}, capture
+            yield from (({**one, "ticker": unit.name}, capture) for one in history)
 
 
 def locate(record: Record, run: RunFacts) -> Place:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from assets.external.alpha_vantage.av_intraday_bars import INTERVALS, STAMP, start_of
 from assets.external.sessions import session
 from pitlake.clock import NEW_YORK
+from pitlake.errors import BadInput
 
 UTC = timezone.utc
 EPOCH_2000, EPOCH_2030 = 946_684_800, 1_893_456_000
@@ -57,6 +58,24 @@ def test_a_bar_is_unfinished_while_either_clock_says_so(answers):
 def test_bars_in_an_unknown_zone_are_gaps(answers):
     answer = {"Meta Data": {"5. Time Zone": "UTC"}, "Time Series (Daily)": {"2024-07-08": {"1. open": "1"}}}
     assert answers("av_daily_bars", tickers=("KO",)).reasons(answer) == ["times are in an unknown zone"]
+
+
+def test_an_answer_about_another_symbol_is_no_data(answers):
+    answer = {"Meta Data": {"2. Symbol": "PEP"}, "Time Series (Daily)": {"2024-07-08": {"1. open": "1"}}}
+    assert answers("av_daily_bars", tickers=("KO",)).reasons(answer) == ["the answer is unreadable"]
+
+
+def test_a_bar_told_otherwise_by_another_month_s_answer_is_a_gap(answers):
+    bars = answers("av_intraday_bars", tickers=("KO",), date_from=date(2024, 5, 1), date_to=date(2024, 6, 1))
+    lines = [HEAD + f"2024-06-03 10:00:00,1,1,1,{close},5" for close in (1, 2)]
+    assert [row.values["close"] for row in bars.rows(*lines)] == [1.0]
+    assert bars.reasons(*lines) == ["told twice"]
+
+
+def test_half_a_window_of_months_is_refused(answers):
+    bars = answers("av_intraday_bars", tickers=("KO",), date_from=date(2024, 5, 1))
+    with pytest.raises(BadInput):
+        bars.feed.units(bars.scope)
 
 
 def test_an_intraday_bar_is_available_at_its_end_in_every_session(answers):

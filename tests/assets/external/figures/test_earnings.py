@@ -133,3 +133,5 @@ def test_a_torn_line_of_the_calendar_is_a_gap(answers):
     head = "symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\n"
     lines = "AAPL,APPLE INC,2024-07-25,2024-06-30,1.34,USD\n,NOBODY,2024-07-25,2024-06-30,,USD,\nKO,COCA"
     assert answers("av_earnings_calendar").reasons(head + lines) == ["line is torn", "no symbol", "line is torn"]
+    other = head + "KO,COCA COLA CO,2024-07-19,2024-06-30,0.81,USD,pre-market"
+    assert answers("av_earnings_calendar", tickers=("AAPL",)).reasons(other) == ["record is about another ticker"]

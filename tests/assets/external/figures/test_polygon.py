@@ -38,6 +38,19 @@ def dividend(**changes):
     } | changes  # fmt: skip
 
 
+def test_an_older_dividend_keeps_its_ordinal_when_a_newer_one_joins_it(answers):
+    results = [dividend(cash_amount=0.1, declaration_date="2024-05-20"), dividend(cash_amount=0.5)]
+    rows = answers("polygon_dividends", tickers=("KO",)).rows({"results": results})
+    assert [(row.values["ordinal"], row.values["cash_amount"]) for row in rows] == [(1, 0.1), (0, 0.5)]
+
+
+def test_one_split_spelled_in_two_ways_is_kept_once(answers):
+    split = {"ticker": "NVDA", "execution_date": "2024-06-10", "split_from": 1, "split_to": 10}
+    splits = answers("polygon_splits", tickers=("NVDA",))
+    answer = {"results": [split, split, split | {"split_to": 10.0, "id": "P2"}]}
+    assert (len(splits.rows(answer)), splits.reasons(answer)) == (2, ["told twice"])
+
+
 def test_dividends_of_one_day_are_told_apart_by_amount(answers):
     results = [dividend(cash_amount=0.7), dividend(cash_amount=0.5), dividend(cash_amount=0.7)]
     rows = answers("polygon_dividends", tickers=("KO",)).rows({"results": results})

@@ -47,6 +47,13 @@ def test_what_cannot_be_read_is_a_gap(answers, answer, reasons):
     assert answers("yahoo_earnings", tickers=("AAPL",)).reasons(answer) == reasons
 
 
+def test_an_event_of_another_company_is_a_gap(answers):
+    answer = table(
+        ["2024-07-25T20:00:00Z", 1, 1, "PEP"], columns=("startdatetime", "epsestimate", "epsactual", "ticker")
+    )
+    assert answers("yahoo_earnings", tickers=("AAPL",)).reasons(answer) == ["record is about another ticker"]
+
+
 def test_ratings_leave_their_own_day_out(answers):
     rows = answers("yahoo_upgrades", tickers=("AAPL",)).rows()
     assert rows[0].values["graded_at"] == datetime(2024, 7, 3, 12, 0, 11, tzinfo=UTC)
