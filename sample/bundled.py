@@ -1,0 +1,101 @@
+"""The bundled answers of outside providers: our own text in their shape, found as the provider would find them.
+
+`sample/external/<provider>/answers.json` lists each answer: path, the parameters it needs, for POST a text its body
+holds, and the file. `capture_all` puts what a feed would ask for among captures, so that it replays without network.
+Called by the demo, the loopback server of the tests and the bench.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+from assets.external.feed import Feed, Scope
+from pitlake.errors import AnswerRefused, NotCaptured
+from resources.http.capture import Capture, CaptureStore, Request
+from resources.http.provider import OK, Provider
+
+JSON_HEADERS = {"content-type": "application/json"}
+DEFAULT_METHOD = "GET"
+
+
+@dataclass(frozen=True)
+class Bundled:
+    """One bundled answer."""
+
+    body: bytes
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=lambda: dict(JSON_HEADERS))
+
+
+@cache
+def providers() -> tuple[str, ...]:
+    """The providers that have bundled answers."""
+    folders = (files("sample") / "external").iterdir()
+    return tuple(sorted(folder.name for folder in folders if (folder / "answers.json").is_file()))
+
+
+@cache
+def _entries(provider: str) -> tuple[Mapping[str, Any], ...]:
+    return tuple(json.loads((files("sample") / "external" / provider / "answers.json").read_text()))
+
+
+def find(provider: str, method: str, path: str, params: Mapping[str, str], said: str = "") -> Bundled | None:
+    """The answer to a request, None when there is none. said: the request's body as text."""
+    for entry in _entries(provider):
+        if (
+            entry.get("method", DEFAULT_METHOD) == method
+            and entry["path"].strip("/") == path.strip("/")
+            and all(params.get(name) == value for name, value in entry.get("params", {}).items())
+            and entry.get("contains", "") in said
+        ):
+            body = (files("sample") / "external" / provider / entry["file"]).read_bytes()
+            return Bundled(body, entry.get("status", 200), entry.get("headers", dict(JSON_HEADERS)))
+    return None
+
+
+def captured(provider: Provider, request: Request, fetched_at: datetime) -> Capture:
+    """A bundled answer as the client would have captured it. Raises NotCaptured when there is none."""
+    found = find(provider.name, request.method.upper(), request.path, dict(request.query), json.dumps(request.json))
+    if found is None:
+        raise NotCaptured(provider.url(request))
+    return Capture(
+        source=provider.name,
+        method=request.method.upper(),
+        url=provider.url(request),
+        params=request.query,
+        payload=request.json,
+        status=found.status,
+        headers=dict(found.headers),
+        body=found.body,
+        fetched_at=fetched_at,
+        sha256=sha256(found.body).hexdigest(),
+        request_key=request.key(provider.name),
+    )
+
+
+def capture_all(feed: Feed, scope: Scope, store: CaptureStore, fetched_at: datetime) -> int:
+    """Capture whatever a feed asks for within a scope. Returns how many answers that were."""
+    count = 0
+
+    def fetch(request: Request) -> Capture:
+        nonlocal count
+        capture = store.put(captured(feed.provider, request, fetched_at))
+        count += 1
+        verdict = feed.provider.judge(capture)
+        if verdict != OK:
+            raise AnswerRefused(verdict.gap_type, verdict.reason, capture.evidence)
+        return capture
+
+    for unit in feed.units(scope):
+        try:
+            for _ in feed.collect(unit, fetch):
+                pass
+        except AnswerRefused:
+            continue  # a refusal is an answer too, and kept
+    store.flush()
+    return count

@@ -1,0 +1,101 @@
+"""What tests of outside providers share: the loopback server, keys that open nothing, a client that waits for nobody."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from assets.external import all_feeds
+from assets.external.feed import Feed, Scope
+from assets.external.runs import collected, outcomes
+from assets.extraction import Gap, Row, RunFacts
+from pitlake import clock
+from resources.http.capture import CaptureStore
+from resources.http.client import HttpClient
+from resources.http.provider import Provider
+from tests.providers.scopes import SCOPES
+from tests.providers.server import Loopback
+
+KEY = "no-key-opens-anything-0123456789"
+CONTACT = "Pit Lake tests@example.com"
+PATIENCE = 0.05
+ACCEPTED = datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
+
+
+def hasty(provider: Provider) -> Provider:
+    """The provider as a server beside us: hardly any patience."""
+    return replace(provider, timeout=(1.0, PATIENCE), attempts=3)
+
+
+class NoLimit:
+    """A rate that is never reached: keeping the real one's file would take longer than the questions themselves."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def wait(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def loopback() -> Iterator[Loopback]:
+    with Loopback() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("resources.http.client.RateLimit", NoLimit)
+        for name, value in server.settings().items():
+            patch.setenv(name, value)
+        for feed in all_feeds().values():
+            for variables in feed.provider.secrets.values():
+                patch.setenv(variables[0], KEY)
+            for variable in feed.provider.contact[:1]:
+                patch.setenv(variable, CONTACT)
+        yield server
+
+
+@pytest.fixture
+def server(loopback) -> Loopback:
+    """The server, well behaved, and having heard nothing yet."""
+    loopback.behave()
+    return loopback
+
+
+class Accepted:
+    """A lake that knows when every filing was accepted, and no earnings release."""
+
+    def acceptance(self, accession_no: str, cik: str) -> datetime:
+        return ACCEPTED
+
+    def __call__(self, ticker: str, day: date) -> None:
+        return None
+
+
+@dataclass
+class Asker:
+    """One feed asked over the network: what became of every record, with what waiting there was to do."""
+
+    feed: Feed
+    root: Path
+    scope: Scope
+    waited: list[float] = field(default_factory=list)
+
+    def ask(self, mode: str = "live") -> list[Row | Gap]:
+        found: list[Row | Gap] = []
+        store = CaptureStore(self.root)
+        with HttpClient(hasty(self.feed.provider), store, mode, pause=self.waited.append) as client:
+            for unit in self.feed.units(self.scope):
+                captures, refusal = collected(self.feed, unit, client.fetch)
+                run = RunFacts(observed_at=clock.now(), releases=Accepted())
+                found += [outcome for outcome, _ in outcomes(self.feed, unit, captures, refusal, run)]
+        return found
+
+
+@pytest.fixture
+def asker(tmp_path_factory):
+    def make(name: str) -> Asker:
+        return Asker(all_feeds()[name], tmp_path_factory.mktemp(name), SCOPES[name])
+
+    return make

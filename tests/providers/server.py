@@ -1,0 +1,142 @@
+"""A loopback HTTP server that plays every provider from the bundled answers, and misbehaves on request.
+
+`http://127.0.0.1:<port>/<provider>` stands for the provider's base URL and all of its hosts. A fault sees each question
+and the answer it would get, and hands back another one. What was asked is remembered.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from sample import bundled
+
+LONGEST_HOLD = 30.0
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One question that reached the server. `number` counts them from 0."""
+
+    provider: str
+    method: str
+    path: str
+    params: Mapping[str, str]
+    said: str
+    headers: Mapping[str, str]
+    number: int
+
+    @property
+    def what(self) -> tuple[str, str, tuple[tuple[str, str], ...], str]:
+        """What tells one question from another, secrets aside."""
+        secret = {"apikey", "api_key", "token", "crumb"}
+        asked = tuple(sorted((name, value) for name, value in self.params.items() if name.lower() not in secret))
+        return self.provider, self.path, asked, self.said
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What goes out. hold: nothing does, until the server closes. missing: bytes promised beyond the body's."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+    hold: bool = False
+    missing: int = 0
+
+
+Fault = Callable[[Ask, Reply], Reply]
+
+
+class Loopback:
+    """The server. `fault` may be set at any time; None is good behaviour. Use as a context manager."""
+
+    def __init__(self) -> None:
+        self.fault: Fault | None = None
+        self.asked: list[Ask] = []
+        self._released = threading.Event()
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+
+    def url(self, provider: str) -> str:
+        """The base URL that plays a provider."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/{provider}"
+
+    def settings(self) -> dict[str, str]:
+        """The variables that move every provider here."""
+        return {f"PITLAKE_{name.upper()}_URL": self.url(name) for name in bundled.providers()}
+
+    def behave(self, fault: Fault | None = None) -> None:
+        """Set the fault, let go of what is held, and forget what was asked."""
+        self._released.set()
+        with self._lock:
+            self._released = threading.Event()
+            self.fault, self.asked = fault, []
+
+    def reply(self, handler: BaseHTTPRequestHandler, provider: str, path: str, params: dict[str, str], said: str) -> Reply:
+        """The answer to a question, faults included."""
+        with self._lock:
+            ask = Ask(provider, handler.command, path, params, said, dict(handler.headers), len(self.asked))
+            self.asked.append(ask)
+            fault = self.fault
+        found = bundled.find(provider, ask.method, path, params, said)
+        reply = Reply(404, b"") if found is None else Reply(found.status, found.body, found.headers)
+        return reply if fault is None else fault(ask, reply)
+
+    def hold(self) -> None:
+        """Wait until the server behaves otherwise or closes."""
+        self._released.wait(LONGEST_HOLD)
+
+    def __enter__(self) -> "Loopback":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._released.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def _handler(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _answer(self) -> None:
+            parts = urlsplit(self.path)
+            _, provider, *rest = parts.path.split("/", 2)
+            length = int(self.headers.get("content-length") or 0)
+            said = json.dumps(json.loads(self.rfile.read(length))) if length else "null"
+            path = rest[0] if rest else ""
+            reply = loopback.reply(self, provider, path, dict(parse_qsl(parts.query, keep_blank_values=True)), said)
+            if reply.hold:
+                loopback.hold()
+                self.close_connection = True
+                return
+            headers = {"date": formatdate(usegmt=True)} | {name.lower(): one for name, one in reply.headers.items()}
+            self.send_response_only(reply.status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("content-length", str(len(reply.body) + reply.missing))
+            self.end_headers()
+            self.wfile.write(reply.body)
+            self.close_connection = bool(reply.missing)
+
+        do_GET = do_POST = _answer
+
+        def log_message(self, *_: Any) -> None:
+            """The tests' output is not the place."""
+
+        def handle(self) -> None:
+            try:
+                super().handle()
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True  # the caller gave up waiting, which is what a fault is for
+
+    return Handler

@@ -1,0 +1,88 @@
+"""The fault matrix: every source, every fault that can befall it, ends with data or a typed gap, and asks for nothing
+twice that a capture already answers.
+"""
+
+import pytest
+
+from assets.buckets import rows_table
+from assets.external import all_feeds
+from assets.extraction import Gap, Row
+from pitlake import clock
+from pitlake.contract import GAP_TYPES
+from pitlake.gate.columnar import judge
+from tests.providers.conftest import Asker
+from tests.providers.faults import ASKED_TO_WAIT, CALLS_EMPTY_FALSE, CASES, FALSE_EMPTY, TOO_MANY, always, at_first
+from tests.providers.scopes import SCOPES
+
+ATTEMPTS = 3
+MATRIX = [
+    pytest.param(name, case, id=f"{name}-{case.name}")
+    for name, feed in all_feeds().items()
+    for case in CASES
+    if case.applies(name, feed.provider.name)
+]
+
+
+def told(found: list[Row | Gap]) -> list[tuple]:
+    """What was found, without what depends on the moment it was fetched at."""
+    return sorted(
+        ("row", repr(sorted(one.values.items()))) if isinstance(one, Row) else ("gap", one.type, one.reason)
+        for one in found
+    )
+
+
+@pytest.fixture(scope="module")
+def baseline(loopback, tmp_path_factory) -> dict[str, list[tuple]]:
+    """What each feed finds when nothing goes wrong."""
+    loopback.behave()
+    asking = {name: Asker(feed, tmp_path_factory.mktemp(name), SCOPES[name]) for name, feed in all_feeds().items()}
+    return {name: told(one.ask()) for name, one in asking.items()}
+
+
+def is_sound(feed, found: list[Row | Gap]) -> None:
+    """Something came of it, every gap is typed and says why, and every row passes the gate."""
+    assert found
+    for gap in (one for one in found if isinstance(one, Gap)):
+        assert gap.type in GAP_TYPES
+        assert gap.reason
+        assert gap.locator
+    rows = [one for one in found if isinstance(one, Row)]
+    assert not rows or not judge(rows_table(feed, rows), clock.now(), feed.dataset.json_columns)
+
+
+def test_every_feed_is_in_the_matrix():
+    assert set(SCOPES) == set(all_feeds())
+
+
+@pytest.mark.parametrize(("name", "case"), MATRIX)
+def test_a_fault_ends_with_data_or_a_typed_gap(server, asker, baseline, name, case):
+    asking = asker(name)
+    server.behave(always(case))
+    is_sound(asking.feed, asking.ask())
+    assert len(server.asked) <= ATTEMPTS * len({ask.what for ask in server.asked})
+    server.behave()
+    again = asking.ask()
+    is_sound(asking.feed, again)
+    if case.recovers(name):
+        assert told(again) == baseline[name]
+    if case.name != "past the end":  # what lies behind the end is never answered, so it is asked for again
+        server.behave()
+        assert told(asking.ask()) == told(again)
+        assert server.asked == []
+
+
+@pytest.mark.parametrize("name", all_feeds())
+def test_a_fault_that_passes_costs_one_more_question_and_no_data(server, asker, baseline, name):
+    asking = asker(name)
+    server.behave(at_first(TOO_MANY))
+    assert told(asking.ask()) == baseline[name]
+    assert {sum(ask.what == what for ask in server.asked) for what in {ask.what for ask in server.asked}} <= {1, 2}
+    assert min(asking.waited) >= ASKED_TO_WAIT
+
+
+@pytest.mark.parametrize("name", sorted(CALLS_EMPTY_FALSE))
+def test_an_empty_answer_that_is_false_is_asked_for_again(server, asker, baseline, name):
+    asking = asker(name)
+    server.behave(at_first(FALSE_EMPTY))
+    assert told(asking.ask()) == baseline[name]
+    assert asking.waited

@@ -1,0 +1,145 @@
+"""Schema drift: a field gone, renamed or of another type, for every field of every bundled answer of every source.
+
+Whatever a provider does to one field, its answer is rows that pass the gate and typed gaps, never an exception, and a
+record whose container is as it was is still told, as one or the other.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime, timezone
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from assets.external import all_feeds
+from assets.external.runs import collected, outcomes
+from assets.extraction import Gap, Row, RunFacts
+from pitlake.errors import AnswerRefused
+from resources.http.capture import Capture
+from sample import bundled
+from tests.providers.conftest import Accepted
+from tests.providers.scopes import SCOPES
+from tests.providers.test_faults import is_sound
+
+FETCHED = datetime(2025, 3, 3, 15, tzinfo=timezone.utc)
+KINDS = ("gone", "renamed", "retyped")
+Change = Callable[[bytes], bytes]
+
+
+def changed(value: Any, name: str, kind: str) -> Any:
+    """A JSON value with a field of that name changed wherever it is."""
+    if isinstance(value, list):
+        return [changed(inner, name, kind) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    rest = {key: changed(inner, name, kind) for key, inner in value.items() if key != name}
+    if name not in value or kind == "gone":
+        return rest
+    return rest | ({f"{name}_v2": value[name]} if kind == "renamed" else {name: other_type(value[name])})
+
+
+def other_type(value: Any) -> Any:
+    return {"value": value} if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def names(value: Any) -> set[str]:
+    if isinstance(value, list):
+        return set().union(*map(names, value))
+    return set(value).union(*map(names, value.values())) if isinstance(value, dict) else set()
+
+
+def changes(body: bytes) -> Iterator[tuple[str, Change]]:
+    """Every change of every field of a body: of objects, or of the columns of lines."""
+    try:
+        content = json.loads(body)
+    except ValueError:
+        yield from column_changes(body)
+        return
+    for name in sorted(names(content)):
+        for kind in KINDS:
+            yield f"{name} {kind}", lambda _, name=name, kind=kind: json.dumps(changed(content, name, kind)).encode()
+
+
+def column_changes(body: bytes) -> Iterator[tuple[str, Change]]:
+    lines = list(csv.reader(io.StringIO(body.decode("utf-8", "replace"))))
+    header = lines[0] if lines and len(lines[0]) > 2 else []
+    for place, name in enumerate(header):
+        for kind in KINDS:
+            told = [[*line[:place], *cell(line[place:], kind, first=not row), *line[place + 1 :]]
+                    for row, line in enumerate(lines)]  # fmt: skip
+            yield f"{name} {kind}", lambda _, told=told: written(told)
+
+
+def cell(rest: list[str], kind: str, *, first: bool) -> list[str]:
+    if kind == "gone" or not rest:
+        return []
+    if kind == "renamed":
+        return [f"{rest[0]}_v2"] if first else [rest[0]]
+    return [rest[0]] if first else ["{}"]
+
+
+def written(lines: list[list[str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerows(lines)
+    return text.getvalue().encode()
+
+
+def asked(name: str, which: int = -1, change: Change | None = None) -> tuple[list[Row | Gap], list[Capture]]:
+    """What a feed makes of its bundled answers, one of them changed."""
+    feed, came, found = all_feeds()[name], [], []
+
+    def fetch(request):
+        capture = bundled.captured(feed.provider, request, FETCHED)
+        if len(came) == which and change is not None:
+            body = change(capture.body)
+            capture = replace(capture, body=body, sha256=sha256(body).hexdigest())
+        came.append(capture)
+        verdict = feed.provider.judge(capture)
+        if verdict.outcome != "ok":
+            raise AnswerRefused(verdict.gap_type, verdict.reason, capture.evidence)
+        return capture
+
+    for unit in feed.units(SCOPES[name]):
+        captures, refusal = collected(feed, unit, fetch)
+        run = RunFacts(observed_at=FETCHED, releases=Accepted())
+        found += [outcome for outcome, _ in outcomes(feed, unit, captures, refusal, run)]
+    return found, came
+
+
+@pytest.mark.parametrize("name", all_feeds())
+def test_a_field_that_changes_makes_rows_or_typed_gaps(name):
+    feed = all_feeds()[name]
+    usual, captures = asked(name)
+    is_sound(feed, usual)
+    tried = 0
+    for which, capture in enumerate(captures):
+        for what, change in changes(capture.body):
+            found, _ = asked(name, which, change)
+            is_sound(feed, found)
+            whole = [one for one in found if isinstance(one, Gap) and one.type == "upstream_error"]
+            assert whole or len(found) >= min(len(usual), 1), what
+            tried += 1
+    assert tried > 5 or name in {"call_slides", "web_pages"}
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "reason"),
+    [
+        ("av_earnings", "reportedDate", "no reported date"),
+        ("benzinga_news", "created", "created is missing or unreadable"),
+        ("polygon_dividends", "declaration_date", "no declaration date"),
+        ("web_results", "date", "no publication date"),
+        ("yahoo_upgrades", "epochGradeDate", "grade date is missing or unreadable"),
+    ],
+)
+def test_a_dating_field_that_is_gone_leaves_no_row(name, field, reason):
+    _, captures = asked(name)
+    content = json.loads(captures[0].body)
+    found, _ = asked(name, 0, lambda _: json.dumps(changed(content, field, "gone")).encode())
+    assert reason in {one.reason for one in found if isinstance(one, Gap)}
+    first = {one.evidence.split("&item")[0] for one in found if isinstance(one, Row)}
+    assert not any(evidence.endswith(sha256(captures[0].body).hexdigest()) for evidence in first)
