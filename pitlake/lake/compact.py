@@ -23,6 +23,7 @@ from pitlake.lake.publish import RETRY
 from pitlake.lake.query import calculator, columns, reading
 from pitlake.lake.repeats import as_micros
 from pitlake.lake.store import Store
+from pitlake.tombstones import superseded_table_name
 
 MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
@@ -46,7 +47,10 @@ class Compactor:
         self._store, self._log, self._tables = store, log, tables
 
     def compact(self, dataset: Dataset, before: str | None = None) -> Compacted:
-        """Merge each closed month with several files. Raises PastChanged rather than show other rows."""
+        """Merge each closed month (of tombstones: year) with several files.
+
+        Raises PastChanged rather than show other rows.
+        """
         if before is not None and not MONTH.fullmatch(before):
             raise BadInput("before", "not a month", 'give it as "YYYY-MM"')
         return RETRY.copy()(self._compact_once, dataset, before)
@@ -56,7 +60,7 @@ class Compactor:
         pins: dict[str, int] = {}
         merged: list[DataFile] = []
         made: list[NewFile] = []
-        for table in (dataset.name, gap_table_name(dataset.name)):
+        for table in (dataset.name, gap_table_name(dataset.name), superseded_table_name(dataset.name)):
             months = self._mergeable(table, base, before)
             if not months:
                 continue
@@ -80,16 +84,16 @@ class Compactor:
         prefix = f"{self._store.path(table_key(table))}/"
         for file in self._tables.state(table, base.tables.get(table)).files:
             months[month_of_file(file.path.removeprefix(prefix))].append(file)
-        cut = before or max(months, default="")
+        newest = max(months, default="")
+        cut = (before or newest)[: len(newest)]  # tombstones lie by year
         return {month: files for month, files in sorted(months.items()) if month < cut and len(files) > 1}
 
     def _merge(self, dataset: Dataset, table: str, month: tuple[str, list[DataFile]]) -> NewFile:
         name, files = month
         schema = table_schema(dataset, table)
         rows = pa.concat_tables([pq.read_table(file.path, schema=schema, partitioning=None) for file in files])
-        order = sorted_by(
-            rows[dataset.entity if table == dataset.name else "partition"], as_micros(rows["available_at"])
-        )
+        by = {dataset.name: dataset.entity, gap_table_name(dataset.name): "partition"}.get(table, "dead_hash")
+        order = sorted_by(rows[by], as_micros(rows["available_at"]))
         new = write_file(self._store, table_key(table), name, take_rows(rows, order))
         path = str(self._store.path(f"{table_key(table)}/{new.name}"))
         if self._digest(schema, [DataFile(path, new.rows, new.size, new.lo, new.hi)]) != self._digest(schema, files):

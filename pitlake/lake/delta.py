@@ -20,6 +20,7 @@ from pitlake.errors import LakeConflict, LakeError, PastChanged
 from pitlake.lake.files import MONTH_COLUMN, NewFile, ceil_millis, floor_millis, month_of_file
 from pitlake.lake.manifest import DataFile, TableState
 from pitlake.lake.store import Store
+from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 EMPTY = TableState()
 MOST_STATES = 512
@@ -32,13 +33,14 @@ CONFIGURATION: dict[str, str | None] = {
 
 
 def table_key(table: str) -> str:
-    """Where a lake table lies below the root: gap tables beside row tables, so that no dataset name can meet them."""
-    return table if table.startswith("gaps/") else f"tables/{table}"
+    """Where a lake table lies below the root: other tables beside row tables, so that no dataset name can meet them."""
+    return table if "/" in table else f"tables/{table}"
 
 
 def table_schema(dataset: Dataset, table: str) -> pa.Schema:
     """What the Parquet files of a table hold."""
-    return GAP_SCHEMA if table == gap_table_name(dataset.name) else dataset.arrow_schema
+    others = {gap_table_name(dataset.name): GAP_SCHEMA, superseded_table_name(dataset.name): SUPERSEDED_SCHEMA}
+    return others.get(table, dataset.arrow_schema)
 
 
 class DeltaTables:
@@ -75,7 +77,8 @@ class DeltaTables:
     ) -> int:
         """Commit on top of the pinned version `base` and return the new Delta version, made visible by nobody yet.
 
-        Versions after `base` that no entry pins (crashed or overtaken writers) are undone in the same commit.
+        Versions after `base` that no entry pins (crashed or overtaken writers) are undone in the same commit. A new
+        table without a file is made and pinned as it is.
         Raises LakeConflict when another writer commits first, PastChanged when the result is not what it must be.
         """
         delta = self._open(table) or self._create(table, schema)
@@ -93,6 +96,9 @@ class DeltaTables:
             *(_add(self._name(table, file.path), file, same_rows) for file in restored),
             *(_remove(self._name(table, file.path), file.size, same_rows) for file in undone),
         ]
+        if not actions:
+            self._store.settle(f"{table_key(table)}/_delta_log/{latest:020d}.json")
+            return latest
         self._swap(delta, table, schema, actions, note)
         self._prove(table, latest + 1, pinned, added, gone)
         return latest + 1

@@ -20,7 +20,8 @@ from pitlake.lake.store import Store
 MONTH_COLUMN = "available_month"
 # DuckDB prunes by row group; at its own size one ticker of a month costs one group, not the file.
 ROW_GROUP_ROWS = 122_880
-USELESS_BOUNDS = frozenset({"content_hash", "evidence"})
+USELESS_BOUNDS = frozenset({"content_hash", "dead_hash", "evidence"})
+INCOMPRESSIBLE = frozenset({"content_hash", "dead_hash"})
 SAMPLE_ROWS = 1_024
 MOST_DISTINCT = 0.9
 LONG_VALUE_BYTES = 256
@@ -107,7 +108,7 @@ def write_parquet(rows: pa.Table, path: Path) -> None:
         rows,
         path,
         row_group_size=ROW_GROUP_ROWS,
-        compression={leaf: "none" if leaf == "content_hash" else "zstd" for leaf in leaves},
+        compression={leaf: "none" if leaf in INCOMPRESSIBLE else "zstd" for leaf in leaves},
         use_dictionary=[_leaf(field) for field in rows.schema if _repeats(rows[field.name])],
         write_statistics=[leaf for leaf, bounded in leaves.items() if bounded],
     )

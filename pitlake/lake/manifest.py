@@ -32,7 +32,7 @@ def _nothing(_files: Iterable[DataFile]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One lake version. Tables are named "<dataset>" for rows and "gaps/<dataset>" for its gaps.
+    """One lake version. Tables are named "<dataset>" for rows, "gaps/<dataset>" and "superseded/<dataset>".
 
     fetch: sees that files can be read at their paths; to be called before they are.
     """

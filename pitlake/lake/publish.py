@@ -23,9 +23,11 @@ from pitlake.lake.diff import NewRows, new_gaps, new_rows
 from pitlake.lake.files import NewFile, sorted_by, take_rows, write_file
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.parallel import each
-from pitlake.lake.repeats import Positions
+from pitlake.lake.repeats import Positions, as_micros
 from pitlake.lake.stage import Staged
 from pitlake.lake.store import Store
+from pitlake.lake.superseded import facts_of_revision, new_tombstones
+from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 ATTEMPTS = 20
 RETRY = Retrying(
@@ -77,11 +79,12 @@ class Published:
 
 @dataclass(frozen=True)
 class Plan:
-    """What one lake version lacks of a stage."""
+    """What one lake version lacks of a stage. No tombstones: no row is new."""
 
     base: Entry
     rows: NewRows
     gaps: Positions
+    tombstones: pa.Table | None
 
 
 class Publisher:
@@ -134,24 +137,33 @@ class Publisher:
         names = (staged.dataset.name, gap_table_name(staged.dataset.name))
         rows, gaps = (self._tables.state(name, base.tables.get(name)) for name in names)
         self._store.fetch((*rows.files, *gaps.files))
-        return Plan(base, new_rows(staged, rows, observed_at), new_gaps(staged, gaps))
+        fresh = new_rows(staged, rows, observed_at)
+        tombstones = None
+        if len(fresh.positions):
+            complete = not rows.files or superseded_table_name(staged.dataset.name) in base.tables
+            revisions = _revisions(staged, fresh)
+            tombstones = new_tombstones(staged.dataset, revisions, rows, complete=complete)
+        return Plan(base, fresh, new_gaps(staged, gaps), tombstones)
 
     def _commit(self, staged: Staged, plan: Plan, observed_at: datetime) -> tuple[dict[str, int], list[NewFile]]:
-        dataset = staged.dataset
+        dataset, superseded = staged.dataset, superseded_table_name(staged.dataset.name)
         pins: dict[str, int] = {}
         written: list[NewFile] = []
         for table, schema, months in (
             (dataset.name, dataset.arrow_schema, months_of_rows(staged, plan.rows, observed_at)),
             (gap_table_name(dataset.name), GAP_SCHEMA, months_of_gaps(staged, plan.gaps, observed_at)),
+            (superseded, SUPERSEDED_SCHEMA, years_of_tombstones(plan.tombstones)),
         ):
-            if months:
+            begun = table == superseded and plan.tombstones is not None and table not in plan.base.tables
+            if months or begun:
                 files = each(partial(_write_month, self._store, table), months)
                 pins[table] = self._tables.commit(table, schema, plan.base.tables.get(table), files, note=staged.run_id)
                 written += files
         return pins, written
 
     def _past_never_changes(self, staged: Staged, base: Entry, pins: Mapping[str, int]) -> CheckResult:
-        names = (staged.dataset.name, gap_table_name(staged.dataset.name))
+        name = staged.dataset.name
+        names = (name, gap_table_name(name), superseded_table_name(name))
         states = [(self._tables.state(n, base.tables.get(n)), self._tables.state(n, pins.get(n))) for n in names]
         result = past_never_changes(states)
         if not result.passed:
@@ -207,6 +219,25 @@ def months_of_gaps(staged: Staged, positions: Positions, observed_at: datetime) 
         return table.take(pa.array(sorted_by(table["partition"], available[chosen])))
 
     return [(month, partial(build, chosen)) for month, chosen in _by_month(available)]
+
+
+def years_of_tombstones(tombstones: pa.Table | None) -> list[Month]:
+    """The tombstones to publish as one table a year: they are small, and few files are what makes a lake fast."""
+    if tombstones is None:
+        return []
+    available = as_micros(tombstones[clock.AVAILABLE_AT])
+    by_year: dict[str, list[Positions]] = {}
+    for month, chosen in _by_month(available):
+        by_year.setdefault(month[:4], []).append(chosen)
+    return [(year, partial(tombstones.take, pa.array(np.concatenate(each)))) for year, each in by_year.items()]
+
+
+def _revisions(staged: Staged, rows: NewRows) -> pa.Table:
+    """What is known of the rows to publish that says which revision of which key they are."""
+    chosen = pa.array(rows.positions)
+    known = {clock.AVAILABLE_AT: _instants(rows.available), "content_hash": staged.content_hash.take(chosen)}
+    names = facts_of_revision(staged.dataset)
+    return pa.table({name: known[name] if name in known else staged.rows[name].take(chosen) for name in names})
 
 
 def _write_month(store: Store, table: str, month: Month) -> NewFile:

@@ -19,7 +19,7 @@ from pitlake.lake.store import SCRATCH, Store, StoredFile
 
 DEFAULT_KEEP = timedelta(days=30)
 GRACE = timedelta(days=1)
-DATA_FOLDERS = ("tables", "gaps")
+DATA_FOLDERS = ("tables", "gaps", "superseded")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from pitlake.lake.manifest import DataFile, Snapshot
 from pitlake.session import footer
 from pitlake.session.boundary import Boundary, Cut, open_file
 from pitlake.session.plan import choose
+from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 _CUTTERS = 2
 GAP_COLUMNS = ("dataset", "gap_type", "reason", "locator", "available_at")
@@ -71,15 +72,21 @@ class Relation:
 
 @dataclass
 class Binding:
-    """Everything one session is bound to. `relations` are the datasets' in order, then the gaps'."""
+    """Everything one session is bound to. `relations` are the datasets' in order, then tombstones, then the gaps.
+
+    superseded: the tombstones by dataset, of those the lake version has them for.
+    """
 
     snapshot: Snapshot
     as_of: datetime | None
     datasets: Sequence[Dataset]
     relations: list[Relation] = field(default_factory=list)
+    superseded: dict[str, Relation] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.relations = [*(self._rows(dataset) for dataset in self.datasets), self._gaps()]
+        rows = [self._rows(dataset) for dataset in self.datasets]
+        self.superseded = {dataset.name: self._tombstones(dataset) for dataset in self.datasets if self._dated(dataset)}
+        self.relations = [*rows, *self.superseded.values(), self._gaps()]
         number = 0
         for relation in self.relations:
             relation.first = number
@@ -130,6 +137,32 @@ class Binding:
             name=dataset.name,
             columns=dataset.session_columns,
             stored=dataset.arrow_schema,
+            cuts=(cut,),
+            whole=choice.whole,
+            bound=self._bound,
+        )
+
+    def _dated(self, dataset: Dataset) -> bool:
+        # Without a row there is nothing to supersede: the same must hold where later rows brought the table about.
+        return superseded_table_name(dataset.name) in self.snapshot.tables or not self.snapshot.files(dataset.name)
+
+    def _tombstones(self, dataset: Dataset) -> Relation:
+        table = superseded_table_name(dataset.name)
+        choice = choose(self.snapshot.files(table), self.as_of, by_year=True)
+        cut = Cut(
+            table=table,
+            files=choice.edge,
+            stored=SUPERSEDED_SCHEMA,
+            schema=SUPERSEDED_SCHEMA,
+            order=(AVAILABLE_AT, "dead_at", "dead_hash"),
+            repeated=(AVAILABLE_AT, "dead_at"),
+            until=self._bound if choice.straddles else None,
+            bound=self._bound,
+        )
+        return Relation(
+            name=f"superseded_{dataset.name}",
+            columns=tuple(SUPERSEDED_SCHEMA.names),
+            stored=SUPERSEDED_SCHEMA,
             cuts=(cut,),
             whole=choice.whole,
             bound=self._bound,

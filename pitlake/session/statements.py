@@ -19,6 +19,7 @@ from pitlake.clock import iso
 from pitlake.contract import INSTANT, Dataset
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
+from pitlake.tombstones import SUPERSEDED_SCHEMA, newest_first
 
 if TYPE_CHECKING:
     from pitlake.session.binding import Binding, Relation
@@ -74,6 +75,11 @@ class Ready:
     dataset: Dataset
     view: str
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the view shows the newest revision of every key and nothing else, so that tombstones can."""
+        return _words(self.view) == _words(_newest_by_window(self.dataset))
+
 
 def identifier(name: str) -> str:
     """A name as SQL."""
@@ -105,8 +111,9 @@ def prepared(ready: Mapping[str, Ready]) -> list[str]:
             stored_rows(each.dataset.name, each.dataset.session_columns, _no_rows(each.dataset))
             for each in ready.values()
         ),
+        *(no_tombstones(name) for name in ready),
         *(revisions(each.dataset) for each in ready.values()),
-        *(each.view for each in ready.values()),
+        *(newest(each.dataset) if each.is_plain else each.view for each in ready.values()),
         *_library(ready),
     ]
 
@@ -141,6 +148,25 @@ def revisions(dataset: Dataset) -> str:
         f"PARTITION BY {', '.join(map(identifier, record))} "
         f"ORDER BY {', '.join(map(identifier, dataset.revision_order))})"
     )
+
+
+def newest(dataset: Dataset) -> str:
+    """`<dataset>` by tombstones: what its view in sql/views gives by a sort of all revisions, without the sort.
+
+    No window stands between a caller's filter and the files, so that a filter on any column reaches them.
+    """
+    name, columns = identifier(dataset.name), ", ".join(map(identifier, dataset.agent_columns))
+    return (
+        f"CREATE VIEW {name} AS SELECT {columns} FROM {STORED}.{name} AS stored "
+        f"ANTI JOIN {STORED}.{_superseded(dataset.name)} AS dead "
+        "ON stored.available_at = dead.dead_at AND stored.content_hash = dead.dead_hash"
+    )
+
+
+def no_tombstones(name: str) -> str:
+    """A dataset's tombstones where there is none: DuckDB then plans no join."""
+    columns = ", ".join(f"NULL::{_KINDS[field.type]} AS {identifier(field.name)}" for field in SUPERSEDED_SCHEMA)
+    return f"CREATE OR REPLACE VIEW {STORED}.{_superseded(name)} AS SELECT {columns} WHERE false"
 
 
 def gaps(source: str) -> str:
@@ -189,7 +215,8 @@ def opening(
     ready: Mapping[str, Ready],
 ) -> list[str]:
     """The statements of a delivered session in a DuckDB prepared with `ready`, in their order."""
-    rows, gap_rows = binding.relations[:-1], binding.relations[-1]
+    rows, gap_rows = binding.relations[: len(binding.datasets)], binding.relations[-1]
+    tombstones = binding.superseded
     bound = {dataset.name: Ready(dataset, views[dataset.name]) for dataset in binding.datasets}
     kept = {name: each for name, each in bound.items() if ready.get(name) == each}
     made = [each for name, each in bound.items() if name not in kept]
@@ -197,6 +224,12 @@ def opening(
         *clock(binding.as_of),
         *_without(ready, kept),
         *(stored_rows(relation.name, relation.columns, source(relation)) for relation in rows),
+        *(no_tombstones(each.dataset.name) for each in made),
+        *(
+            stored_rows(relation.name, relation.columns, source(relation))
+            for relation in tombstones.values()
+            if relation.rows
+        ),
         *(revisions(each.dataset) for each in made),
         gaps(source(gap_rows)),
         lake_info(
@@ -204,7 +237,10 @@ def opening(
             binding.snapshot.version,
             [(relation.name, relation.watermark, relation.rows) for relation in rows],
         ),
-        *(each.view for each in made),
+        # A version from before there were tombstones shows its newest revisions as it did then.
+        *(f"DROP VIEW {identifier(name)}" for name, each in kept.items() if each.is_plain and name not in tombstones),
+        *(each.view for name, each in kept.items() if each.is_plain and name not in tombstones),
+        *(newest(each.dataset) if each.is_plain and each.dataset.name in tombstones else each.view for each in made),
         *(text for text in _library(bound) if text not in _library(kept)),
     ]
 
@@ -223,7 +259,25 @@ def _without(ready: Mapping[str, Ready], kept: Collection[str]) -> list[str]:
         *(f"DROP VIEW {identifier(name)}" for name in unbound),
         *(f"DROP VIEW {identifier(name + '_revisions')}" for name in unbound),
         *(f"DROP VIEW {STORED}.{identifier(name)}" for name in unbound),
+        *(f"DROP VIEW {STORED}.{_superseded(name)}" for name in unbound),
     ]
+
+
+def _newest_by_window(dataset: Dataset) -> str:
+    newer = ", ".join(f"{name} DESC" for name in newest_first(dataset) if name != "content_hash")
+    return (
+        f"CREATE VIEW {dataset.name} AS SELECT {', '.join(dataset.agent_columns)} FROM {dataset.name}_revisions "
+        f"QUALIFY row_number() OVER (PARTITION BY {', '.join(dataset.key)} ORDER BY {newer}) = 1"
+    )
+
+
+@cache
+def _words(sql: str) -> list[str]:
+    return re.findall(r"\w+|[^\w\s;]", re.sub(r"--.*", "", sql))
+
+
+def _superseded(name: str) -> str:
+    return identifier(f"superseded_{name}")
 
 
 def _no_rows(dataset: Dataset) -> str:

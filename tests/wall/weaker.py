@@ -26,7 +26,7 @@ class Weaker:
         self.connection.execute("SET TimeZone='UTC'")
         self.connection.execute(f"CREATE MACRO as_of() AS TIMESTAMPTZ '{as_of.isoformat()}'")
         for dataset in world.snapshot.tables:
-            if not dataset.startswith("gaps/"):
+            if "/" not in dataset:
                 self.bind(dataset)
         self.lock()
 

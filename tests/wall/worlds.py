@@ -23,6 +23,8 @@ from pitlake.contract import GAP_SCHEMA, Dataset
 from pitlake.datasets import get
 from pitlake.lake.files import ceil_millis, floor_millis, write_parquet
 from pitlake.lake.manifest import DataFile, Snapshot, TableState
+from pitlake.lake.superseded import new_tombstones
+from pitlake.tombstones import superseded_table_name
 
 T = datetime(2024, 5, 16, 17, 30, 0, 123456, tzinfo=timezone.utc)
 CANARY = "CANARYZZ"
@@ -54,6 +56,7 @@ def build(root: Path, future: int, *, rows: int = 80, cut: datetime | None = Non
     for name in (*DATASETS, OPEN_ONLY):
         table = _content(_rows_of, name, future, rows, cut, then)
         tables[name] = _write(root / "tables" / name, table, get(name).entity)
+        tables[superseded_table_name(name)] = _write_dead(root / "superseded" / name, get(name), table)
         gaps = _content(_gaps_of, name, future, rows // 10, cut, then)
         tables[f"gaps/{name}"] = _write(root / "gaps" / name, gaps, "locator")
     log = root / "_lake" / "log" / f"{1:020d}.json"
@@ -146,7 +149,7 @@ def _rows_of(name: str, past: int, future: int, rows: int) -> pa.Table:
 
 def _row(dataset: Dataset, rng: random.Random, at: datetime, canary: str) -> dict[str, object]:
     row: dict[str, object] = {
-        column.name: _value(column.type, column.name, rng, at, canary) for column in dataset.columns
+        column.name: _value(column.type, column.name, dataset.key, rng, at, canary) for column in dataset.columns
     }
     tag = canary or "past"
     return row | {
@@ -158,9 +161,11 @@ def _row(dataset: Dataset, rng: random.Random, at: datetime, canary: str) -> dic
     }
 
 
-def _value(kind: str, name: str, rng: random.Random, at: datetime, canary: str) -> object:
+def _value(kind: str, name: str, key: tuple[str, ...], rng: random.Random, at: datetime, canary: str) -> object:
     if name in ("ticker", "symbol"):
         return rng.choice(_TICKERS) if not canary or rng.random() < 0.7 else canary
+    if name in key[3:]:  # so that a long key is met again
+        return rng.choice("ab") if kind == "string" else _typed_value(kind, rng, at, "")
     if name == "concept":
         return rng.choice(("us-gaap:Revenues", "us-gaap:NetIncomeLoss", "us-gaap:EarningsPerShareDiluted"))
     if kind == "string":
@@ -220,6 +225,17 @@ def _write(folder: Path, table: pa.Table, entity: str) -> TableState:
         for half, part in enumerate((rows.filter(pc.equal(halves, 0)), rows.filter(pc.equal(halves, 1)))):
             if len(part):
                 files.append(_file(folder / f"available_month={month}" / f"part-{half}.parquet", part))
+    return TableState(tuple(files))
+
+
+def _write_dead(folder: Path, dataset: Dataset, table: pa.Table) -> TableState:
+    """The tombstones of the rows that are there: a lake without the future never heard of what superseded by it."""
+    dead = new_tombstones(dataset, table, TableState(), complete=True)
+    years = pc.year(pc.local_timestamp(dead["available_at"].cast(pa.timestamp("us", "America/New_York"))))
+    files = [
+        _file(folder / f"available_month={year}" / "part-0.parquet", dead.filter(pc.equal(years, year)))
+        for year in sorted(set(years.to_pylist()))
+    ]
     return TableState(tuple(files))
 
 

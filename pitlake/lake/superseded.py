@@ -1,0 +1,56 @@
+"""The tombstones a publish brings: for each row that has a newer one of its key, what supersedes it, and when.
+
+What a tombstone is, is said in pitlake/tombstones.py. Nothing is written here; called by publish.
+"""
+
+import pyarrow as pa
+
+from pitlake.contract import Dataset
+from pitlake.lake.manifest import TableState
+from pitlake.lake.query import calculator, columns, quoted, reading
+from pitlake.tombstones import SUPERSEDED_SCHEMA, newest_first
+
+
+def facts_of_revision(dataset: Dataset) -> list[str]:
+    """The columns that say of which key a row is a revision, and which revision is the newer one."""
+    return list(dict.fromkeys((*dataset.key, *newest_first(dataset))))
+
+
+def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, complete: bool) -> pa.Table:
+    """The tombstones that publishing these rows beside the rows of `state` brings.
+
+    published: `facts_of_revision` of the new rows. complete: whether `state`'s own tombstones are in the lake; if not,
+    they come too. Of a row and the next newer one of its key, with one of both new: a row published late may supersede
+    and be superseded, and a tombstone that is there already stays true.
+    """
+    names, key = columns(facts_of_revision(dataset)), columns(dataset.key)
+    order = ", ".join(f"{quoted(name)} DESC NULLS LAST" for name in newest_first(dataset))
+    known = (
+        f"SELECT {names}, hash({key}) AS hashed FROM {reading(state.files)}" if state.files else "FROM fresh LIMIT 0"
+    )
+    touched = "WHERE hashed IN (SELECT hashed FROM fresh)" if complete and state.files else ""
+    kept = "MATERIALIZED" if complete else "NOT MATERIALIZED"  # few rows, or all of them
+    every = "true" if not complete else "is_new OR superseded_by_new"
+    query = f"""
+        WITH fresh AS MATERIALIZED (SELECT {names}, hash({key}) AS hashed FROM published),
+        known AS {kept} (FROM ({known}) {touched}),
+        -- A key that is there once, and most are, needs no window.
+        several AS MATERIALIZED (
+            SELECT hashed FROM (SELECT hashed FROM fresh UNION ALL SELECT hashed FROM known)
+            GROUP BY hashed HAVING count(*) > 1
+        ),
+        revision AS (
+            SELECT *, true AS is_new FROM fresh SEMI JOIN several USING (hashed)
+            UNION ALL SELECT *, false FROM known SEMI JOIN several USING (hashed)
+        ),
+        followed AS (
+            SELECT available_at AS dead_at, content_hash AS dead_hash, is_new,
+                lag(available_at) OVER newer AS available_at, lag(content_hash) OVER newer AS newer_hash,
+                lag(is_new) OVER newer AS superseded_by_new
+            FROM revision WINDOW newer AS (PARTITION BY {key} ORDER BY {order})
+        )
+        SELECT available_at, dead_at, dead_hash FROM followed
+        WHERE available_at IS NOT NULL AND ({every}) AND (available_at, newer_hash) <> (dead_at, dead_hash)
+        ORDER BY ALL"""
+    with calculator(published=published) as sql:
+        return sql.sql(query).to_arrow_table().cast(SUPERSEDED_SCHEMA)

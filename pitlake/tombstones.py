@@ -1,0 +1,28 @@
+"""Tombstones: a dataset's companion table that says which stored revision was superseded, and when. Names only.
+
+A tombstone names a dead row by its instant and content hash; its own available_at is that of the row that superseded
+it. So it tells nothing that this row does not, and is cut at T like any row. The lake writes them (lake/superseded.py),
+sessions show newest revisions by them.
+"""
+
+import pyarrow as pa
+
+from pitlake.contract import INSTANT, Dataset
+
+SUPERSEDED_SCHEMA = pa.schema(
+    [
+        pa.field("available_at", INSTANT, nullable=False),
+        pa.field("dead_at", INSTANT, nullable=False),
+        pa.field("dead_hash", pa.binary(), nullable=False),
+    ]
+)
+
+
+def superseded_table_name(dataset: str) -> str:
+    """The lake table that holds a dataset's tombstones. A lake version that has it, has all of them."""
+    return f"superseded/{dataset}"
+
+
+def newest_first(dataset: Dataset) -> tuple[str, ...]:
+    """What orders the revisions of one key, descending, as the dataset's view does; the hash makes it total."""
+    return ("available_at", *dataset.tiebreak, "evidence", "content_hash")

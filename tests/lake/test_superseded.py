@@ -1,0 +1,76 @@
+from datetime import datetime, timedelta, timezone
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pitlake.lake.files import write_parquet
+from pitlake.lake.manifest import DataFile, TableState
+from pitlake.lake.superseded import facts_of_revision, new_tombstones
+from pitlake.tombstones import superseded_table_name
+from tests.lake.world import TOY, Toy, publish, utc
+
+NOON = utc("2024-03-05T12:00:00-05:00")
+SEEN = utc("2024-06-01T12:00:00-04:00")
+START = datetime(2024, 1, 1, tzinfo=timezone.utc)
+REVISIONS = st.tuples(st.sampled_from("ab"), st.integers(0, 5), st.sampled_from("xy"))
+RUNS = st.lists(st.lists(REVISIONS, max_size=6, unique=True), max_size=4)
+
+
+def table(revisions):
+    """Revisions of TOY: a key, a day, and the evidence that orders those of one instant."""
+    schema = pa.schema([TOY.arrow_schema.field(name) for name in facts_of_revision(TOY)])
+    rows = [
+        dict.fromkeys(schema.names)
+        | {
+            "key": key,
+            "available_at": START + timedelta(days=day),
+            "evidence": text,
+            "content_hash": b"%d%a" % (day, text),
+        }
+        for key, day, text in revisions
+    ]
+    return pa.Table.from_pylist(
+        [row | {"content_hash": row["key"].encode() + row["content_hash"]} for row in rows], schema
+    )
+
+
+def newest(rows, day):
+    """By brute force: per key the greatest (day, evidence) up to a day."""
+    seen = [row for row in rows if row[1] <= day]
+    return {max((row for row in seen if row[0] == key), key=lambda row: row[1:]) for key, *_ in seen}
+
+
+@given(RUNS)
+@settings(max_examples=60, deadline=None)
+def test_what_no_tombstone_up_to_an_instant_names_is_the_newest_then(tmp_path_factory, runs):
+    folder, files, rows, dead = tmp_path_factory.mktemp("dead"), [], [], []
+    for number, run in enumerate(runs):
+        fresh = [row for row in run if row not in rows]
+        if not fresh:
+            continue
+        brought = new_tombstones(TOY, table(fresh), TableState(tuple(files)), complete=True)
+        dead += brought.to_pylist()
+        path = folder / f"{number}.parquet"
+        write_parquet(table(fresh), path)
+        files.append(DataFile(str(path), len(fresh), path.stat().st_size, START, START))
+        rows += fresh
+    late = new_tombstones(TOY, table([]), TableState(tuple(files)), complete=False).to_pylist()
+    for tombstones in (dead, late):
+        for day in range(-1, 7):
+            named = {row["dead_hash"] for row in tombstones if row["available_at"] <= START + timedelta(days=day)}
+            hashes = dict(zip(rows, table(rows)["content_hash"].to_pylist(), strict=True))
+            assert {row for row in rows if row[1] <= day and hashes[row] not in named} == newest(rows, day)
+
+
+def test_a_lake_without_tombstones_gets_all_of_them_with_its_next_rows(lake, monkeypatch):
+    from pitlake.lake import publish as publishing
+
+    with monkeypatch.context() as before:
+        before.setattr(publishing, "superseded_table_name", lambda name: f"other/{name}")
+        publish(lake, [Toy("a", "x", NOON)], SEEN)
+        publish(lake, [Toy("a", "y", NOON)], SEEN + timedelta(days=1))
+    table_name = superseded_table_name("toys")
+    assert table_name not in lake.snapshot().tables
+    publish(lake, [Toy("b", "x", NOON)], SEEN)
+    assert sum(file.rows for file in lake.snapshot().files(table_name)) == 1

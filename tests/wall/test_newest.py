@@ -1,0 +1,46 @@
+"""Newest revisions by tombstones are those the views in sql/views give by sorting every revision."""
+
+import dataclasses
+from datetime import timedelta
+
+import pytest
+
+from pitlake.datasets import all_datasets
+from pitlake.session.statements import installed
+from tests.wall.sealed import Sealed
+from tests.wall.worlds import DATASETS, T, World, build
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("newest") / "lake", future=1, rows=200)
+
+
+def before_tombstones(world: World) -> World:
+    """The same rows in a lake version from before there were tombstones."""
+    tables = {name: state for name, state in world.snapshot.tables.items() if not name.startswith("superseded/")}
+    return World(world.root, dataclasses.replace(world.snapshot, tables=tables))
+
+
+@pytest.mark.parametrize("days", [-50, -7, 0, 30])
+def test_both_ways_show_the_same_rows(world, days):
+    as_of = T + timedelta(days=days)
+    dead = 0
+    with Sealed(world, as_of).session as one, Sealed(before_tombstones(world), as_of).session as other:
+        for name in DATASETS:
+            asked = f"FROM {name} ORDER BY ALL"
+            assert one.sql(asked).arrow().equals(other.sql(asked).arrow()), name
+            dead += one.sql(f"SELECT count(*) FROM lake.superseded_{name}").rows()[0][0]
+    assert dead > len(DATASETS)
+
+
+def test_no_window_keeps_a_filter_from_the_files(world):
+    with Sealed(world).session as session:
+        plan = session.sql("EXPLAIN SELECT close FROM prices WHERE symbol = 'NOG'").rows()[0][1]
+    assert "WINDOW" not in plan
+    assert "symbol='NOG'" in plan.replace(" ", "")
+
+
+def test_every_view_that_may_be_told_by_tombstones_is():
+    own = {name for name, ready in installed().items() if not ready.is_plain}
+    assert own <= {"embeddings", "earnings_events"} & set(all_datasets())
