@@ -8,7 +8,14 @@ CALL = (
     Column(name="exchange", type="string", required=True, meaning="Exchange, such as NASDAQ."),
     Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
     Column(name="fiscal_year", type="int", required=True, meaning="Fiscal year the call is about, the company's own."),
-    Column(name="fiscal_quarter", type="int", required=True, meaning="Fiscal quarter the call is about, 1 to 4."),
+    Column(
+        name="fiscal_quarter",
+        type="int",
+        required=True,
+        meaning="Fiscal quarter the call is about, 1 to 4.",
+        minimum=1,
+        maximum=4,
+    ),
 )
 KEY = ("exchange", "ticker", "fiscal_year", "fiscal_quarter")
 START = Column(name="call_start", type="instant", meaning="When the call starts or started; its availability never.")

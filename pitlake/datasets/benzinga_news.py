@@ -29,7 +29,7 @@ DATASET = Dataset(
         "last update. A text that changes under the same `updated` is a new revision, available when observed."
     ),
     columns=(
-        Column(name="id", type="string", required=True, meaning="Article id, digits."),
+        Column(name="id", type="string", required=True, meaning="Article id, digits.", pattern="[0-9]+", strict=True),
         Column(name="ticker", type="string", meaning="First ticker the article is about, alphabetically."),
         Column(
             name="tickers",
@@ -61,6 +61,7 @@ DATASET = Dataset(
         shared.FUTURE,
         *shared.unreadable("title", "teaser", "body", "url", "author", "tickers", "channels", "tags"),
     ),
+    warnings=("edited",),
     group="external",
     lane=2,
     partitioned=False,

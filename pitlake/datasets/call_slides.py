@@ -14,8 +14,17 @@ DATASET = Dataset(
         *earnings.CALL,
         earnings.START,
         Column(name="file_modified", type="instant", meaning="When the provider last wrote the file, by its header."),
-        Column(name="sha256", type="string", required=True, meaning="Hash of the PDF, by which the capture keeps it."),
-        Column(name="size", type="int", required=True, unit="bytes", meaning="Size of the PDF."),
+        Column(
+            name="sha256",
+            type="string",
+            required=True,
+            meaning="Hash of the PDF, by which the capture keeps it.",
+            pattern="[0-9a-f]{64}",
+            strict=True,
+        ),
+        Column(
+            name="size", type="int", required=True, unit="bytes", meaning="Size of the PDF.", minimum=1, strict=True
+        ),
     ),
     key=earnings.KEY,
     entity="ticker",

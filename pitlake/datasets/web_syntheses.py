@@ -16,7 +16,14 @@ DATASET = Dataset(
     availability="When the answer was fetched, and in open mode alone.",
     columns=(
         Column(name="answer_id", type="string", required=True, meaning="The provider's id of the answer."),
-        Column(name="operation", type="string", required=True, meaning="ask, reason or research."),
+        Column(
+            name="operation",
+            type="string",
+            required=True,
+            meaning="ask, reason or research.",
+            values=("ask", "reason", "research"),
+            strict=True,
+        ),
         Column(name="query", type="string", required=True, meaning="The question."),
         Column(name="model", type="string", meaning="The model that answered."),
         Column(name="answer", type="string", required=True, meaning="The prose, <think> blocks taken out."),

@@ -156,8 +156,9 @@ def _reading(claim: Claim, capture: Capture, source: Source) -> datetime | None:
 def latest(stated: str, zone: ZoneInfo) -> datetime:
     """The latest instant a text can mean. Raises Unreadable.
 
-    With an offset it is exact. Without, it is the end of the minute by `zone`'s clock, late by an hour more when clocks
-    change. A day alone is its END in New York or in `zone`, whichever is later: late by a day and the zones' distance.
+    With an offset it is exact, but for a fraction of a second. Without, it is the end of the minute by `zone`'s clock,
+    in its later reading where clocks change: late by an hour and a minute, by 26 hours more with no known zone.
+    A day alone is its END in New York or in `zone`, whichever is later: late by 25 hours, or by 50 with no known zone.
     3/4/2024 is the later of its two readings.
     """
     spelled = " ".join(stated.split())
