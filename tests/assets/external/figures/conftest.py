@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -19,19 +18,10 @@ from assets.extraction import Gap, Row, RunFacts
 from pitlake.lake.lake import Lake
 from resources.http.capture import Capture, CaptureStore
 from resources.http.client import HttpClient
+from sample import bundled
 
 FETCHED = datetime(2024, 7, 9, 12, tzinfo=timezone.utc)
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
-BUNDLED = files("sample") / "external"
-
-
-def bundled(provider: str, method: str, path: str, params: dict[str, str], body: str) -> bytes | None:
-    """The fixture that answers a request, None when there is none."""
-    for answer in json.loads((BUNDLED / provider / "answers.json").read_text()):
-        asked = (answer.get("method", "GET"), answer["path"]) == (method, path)
-        if asked and answer["params"].items() <= params.items() and answer.get("contains", "") in body:
-            return (BUNDLED / provider / answer["file"]).read_bytes()
-    return None
 
 
 class Answers:
@@ -46,9 +36,10 @@ class Answers:
 
         def fetch(request):
             params = dict(request.query)
-            body = next(given, None) or bundled(
-                self.feed.provider.name, request.method, request.path, params, json.dumps(request.json)
-            )
+            body = next(given, None)
+            if body is None:
+                said = json.dumps(request.json)
+                body = bundled.find(self.feed.provider.name, request.method, request.path, params, said).body
             content = (
                 body if isinstance(body, bytes) else (body if isinstance(body, str) else json.dumps(body)).encode()
             )
@@ -107,8 +98,8 @@ class Loopback:
             return 200, b"crumb/of-tests", ""
         if self.first:
             return *self.first.pop(0), ""
-        found = bundled(self.provider, method, parts.path, dict(parse_qsl(parts.query)), body)
-        return (404, b"{}", "") if found is None else (200, found, "")
+        found = bundled.find(self.provider, method, parts.path, dict(parse_qsl(parts.query)), body)
+        return (404, b"{}", "") if found is None else (found.status, found.body, "")
 
 
 def serve(loopback: Loopback) -> ThreadingHTTPServer:
