@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run bench truth attack check docs lock build up
+.PHONY: help demo test ui serve run report expectations bench truth attack check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -17,7 +17,7 @@ DG := mkdir -p "$(DAGSTER_HOME)" && cp dagster.yaml "$(DAGSTER_HOME)" && DAGSTER
 	DAGSTER_EVENT_BATCH_SIZE=500 DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS=1 $(BIN)/dg
 
 help: ## List what can be made.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(SET_UP): requirements.lock pyproject.toml scripts/set-up
 	@scripts/set-up
@@ -37,6 +37,12 @@ serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, web
 run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (every dataset by day) in one run.
 	$(if $(DAYS),,$(error name the days: make run DAYS=2024-01-01...2024-12-31))
 	@$(DG) launch --assets "$(ASSETS)" --partition-range "$(DAYS)"
+
+report: $(SET_UP) ## Write the quality report of the lake into .pitlake/report, as pages that open offline.
+	@$(BIN)/pitlake report
+
+expectations: $(SET_UP) ## Write what is expected of each dataset, and how the lake stands to it, into .pitlake/expectations.
+	@$(BIN)/python -m checks.docs
 
 bench: $(SET_UP) ## Measure extraction, gate, publish, sessions and backfills.
 	@$(BIN)/python -m bench

@@ -55,15 +55,13 @@ def frame(rows: pa.Table) -> Any:
 
 def suite(dataset: Dataset, listed: Iterable[Rule]) -> Any:
     """The rules as an ExpectationSuite, each with its name and severity."""
-    library, _ = _library()
-    return library.ExpectationSuite(name=dataset.name, expectations=[expectation(rule) for rule in listed])
+    return library().ExpectationSuite(name=dataset.name, expectations=[expectation(rule) for rule in listed])
 
 
 def expectation(rule: Rule) -> Any:
     """A rule as Great Expectations' object."""
-    _, kinds = _library()
     severity = {"blocking": "critical", "warning": "warning"}[rule.severity]
-    return getattr(kinds, rule.kind)(**rule.arguments, severity=severity, meta={"rule": rule.name})
+    return getattr(library().expectations, rule.kind)(**rule.arguments, severity=severity, meta={"rule": rule.name})
 
 
 def _broken(data: Any, listed: Sequence[Rule]) -> dict[str, int]:
@@ -72,7 +70,7 @@ def _broken(data: Any, listed: Sequence[Rule]) -> dict[str, int]:
 
 
 def _results(data: Any, listed: Sequence[Rule], form: Mapping[str, Any]) -> list[Any]:
-    judged = _library()[0].ExpectationSuite(name="run", expectations=[expectation(rule) for rule in listed])
+    judged = library().ExpectationSuite(name="run", expectations=[expectation(rule) for rule in listed])
     sources = _context().data_sources
     # A source keeps every frame it has seen, so each frame has a source of its own.
     name = f"staged-{uuid4().hex}"
@@ -119,16 +117,15 @@ def _pandas_type(kind: pa.DataType) -> Any:
 
 @cache
 def _context() -> Any:
-    context = _library()[0].get_context(mode="ephemeral")
+    context = library().get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False}
     return context
 
 
 @cache
-def _library() -> tuple[Any, Any]:
-    """Great Expectations and its expectations, imported once."""
+def library() -> Any:
+    """Great Expectations, imported once."""
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of what it imports itself
         import great_expectations
-        from great_expectations import expectations
 
-    return great_expectations, expectations
+    return great_expectations

@@ -8,15 +8,17 @@ from collections.abc import Mapping
 
 import dagster as dg
 
+from assets.derived.bundle_assets import bundle_assets
 from assets.derived.factory import derived_assets
 from assets.external import all_feeds
 from assets.external.factory import feed_asset, source_of
 from assets.factory import SOURCE, graph_asset
 from assets.graph import all_extractors
-from pipelines import alerts, schedules
-from pipelines.jobs import edgar_watch, external_feeds, graph_days, graph_snapshots, macro_watch
+from checks.quality import quality_report
+from pipelines import alerts, earnings, schedules
+from pipelines.jobs import edgar_watch, external_feeds, graph_days, graph_snapshots, macro_watch, quality
 from pipelines.maintenance import maintenance
-from pipelines.partitions import DAYS
+from pipelines.partitions import DAYS, EARNINGS
 from resources.graph.resource import GraphResource
 from resources.lake import LakeResource
 from resources.notifier import Notifier
@@ -38,10 +40,21 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             *{feed.provider.name: source_of(feed) for feed in all_feeds().values()}.values(),
             *(feed_asset(feed) for feed in all_feeds().values()),
             *derived_assets(),
+            *bundle_assets(EARNINGS),
+            quality_report,
         ],
-        jobs=[graph_days, graph_snapshots, external_feeds, edgar_watch, macro_watch, maintenance],
+        jobs=[
+            graph_days,
+            graph_snapshots,
+            external_feeds,
+            edgar_watch,
+            macro_watch,
+            earnings.earnings_bundles,
+            maintenance,
+            quality,
+        ],
         schedules=schedules.ALL,
-        sensors=[alerts.tell_of_failures, alerts.tell_of_stale_datasets],
+        sensors=[alerts.tell_of_failures, alerts.tell_of_stale_datasets, earnings.new_earnings],
         resources=standard | dict(resources or {}),
         executor=dg.in_process_executor,
     )

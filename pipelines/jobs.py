@@ -36,3 +36,9 @@ external_feeds = dg.define_asset_job(
     selection=dg.AssetSelection.groups("external"),
     description="Feeds of outside sources. What each covers, and whether it may use the network, is its run config.",
 )
+
+quality = dg.define_asset_job(
+    "quality",
+    selection=dg.AssetSelection.groups("quality"),
+    description="The report of how far each dataset can be trusted.",
+)

@@ -12,12 +12,13 @@ from datetime import timedelta
 import dagster as dg
 
 from assets.external.sessions import session
-from pipelines.jobs import edgar_watch, graph_days, graph_snapshots, macro_watch
+from pipelines.jobs import edgar_watch, graph_days, graph_snapshots, macro_watch, quality
 from pipelines.maintenance import maintenance
 from pitlake.clock import new_york_day
 
 LOOKBACK_DAYS = 7
 AFTER_CLOSE = "30 18 * * *"
+AFTER_EVENING = "30 20 * * *"  # a run of its own, so that a failed dataset does not keep it from telling
 PRE_OPEN = "0 8 * * 1-5"
 EDGAR_HOURS = "*/15 6-22 * * 1-5"  # EDGAR accepts from 06:00 to 22:00
 RELEASES = ["31 8 * * 1-5", "1 10 * * 1-5", "1 14 * * 1-5"]  # just after the usual release times
@@ -56,6 +57,10 @@ evening_snapshots = dg.ScheduleDefinition(
     name="evening_snapshots", job=graph_snapshots, cron_schedule=AFTER_CLOSE, execution_timezone=NEW_YORK
 )
 
+evening_report = dg.ScheduleDefinition(
+    name="evening_report", job=quality, cron_schedule=AFTER_EVENING, execution_timezone=NEW_YORK
+)
+
 
 @dg.schedule(job=edgar_watch, cron_schedule=EDGAR_HOURS, execution_timezone=NEW_YORK)
 def edgar(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
@@ -84,4 +89,4 @@ weekly_upkeep = dg.ScheduleDefinition(
     name="weekly_upkeep", job=maintenance, cron_schedule=SUNDAY_NIGHT, execution_timezone=NEW_YORK
 )
 
-ALL = [evening, before_the_open, evening_snapshots, edgar, macro_releases, weekly_upkeep]
+ALL = [evening, before_the_open, evening_snapshots, evening_report, edgar, macro_releases, weekly_upkeep]

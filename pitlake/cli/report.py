@@ -1,0 +1,37 @@
+"""`pitlake report`: the quality report of a lake version, as a folder of pages that open offline."""
+
+from pathlib import Path
+
+import click
+
+from pitlake.cli import render
+from pitlake.cli.options import lake_option, version_option
+from pitlake.cli.sessions import working
+
+DEFAULT_FOLDER = Path(".pitlake") / "report"
+
+
+@click.command("report")
+@lake_option
+@version_option
+@click.option("--since", type=int, metavar="N", help="The version to compare with [default: the run before].")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=DEFAULT_FOLDER,
+    show_default=True,
+    help="The folder to write.",
+)
+def command(lake: str | None, version: int | None, since: int | None, output: Path) -> None:
+    """Write the quality report: coverage, gaps, lags, revisions, checks, and what changed.
+
+    It counts everything the version holds, outcomes too, and shows rows that failing checks name: a report for people
+    who run the lake, not for agents.
+    """
+    from pitlake.lake.lake import Lake
+    from pitlake.report import site
+
+    with working("reading the lake"):
+        site.build(Lake(lake), output, version=version, since=since)
+    render.deliver(f"{(output / site.INDEX).absolute()}\n".encode(), None)

@@ -1,0 +1,294 @@
+"""What the quality report says of one dataset in one lake version: numbers that SQL over the version's files gives.
+
+Every number here can be had by a query over the same version, and a test does that. Nothing is drawn here; called by
+`pitlake.report.site`.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import duckdb
+
+from pitlake.contract import Dataset, gap_table_name
+from pitlake.lake.audit import CheckResult, freshness
+from pitlake.lake.judgements import Judgement
+from pitlake.lake.lake import Lake
+from pitlake.lake.manifest import DataFile, Snapshot
+from pitlake.lake.query import calculator, columns, quoted, reading
+from pitlake.report.anomalies import Anomaly, anomalies
+
+DRIFT = "drift"
+HISTORY = 20
+MOST_EXAMPLES = 5
+CELL_CHARACTERS = 160
+NEW_YORK_DAY = "(available_at AT TIME ZONE 'America/New_York')::DATE"
+# Upper bounds of the lag between publication and observation, with the names people read.
+LAGS = (
+    ("under a minute", timedelta(minutes=1)),
+    ("under an hour", timedelta(hours=1)),
+    ("under a day", timedelta(days=1)),
+    ("under a week", timedelta(days=7)),
+    ("under 30 days", timedelta(days=30)),
+    ("under a year", timedelta(days=365)),
+    ("under 3 years", timedelta(days=3 * 365)),
+    ("under 10 years", timedelta(days=10 * 365)),
+)
+LONGEST = "10 years or more"
+
+
+@dataclass(frozen=True)
+class Day:
+    """What became available on one New York day: rows, those of them that revise an earlier row's key, gaps by type."""
+
+    rows: int = 0
+    revisions: int = 0
+    gaps: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """How much a version holds of a dataset."""
+
+    rows: int = 0
+    keys: int = 0
+    revised_keys: int = 0
+    gaps: int = 0
+
+    @property
+    def revisions(self) -> int:
+        """Rows that revise an earlier row of their key."""
+        return self.rows - self.keys
+
+    @property
+    def revised_share(self) -> float:
+        """The share of keys with more than one revision."""
+        return self.revised_keys / self.keys if self.keys else 0.0
+
+
+@dataclass(frozen=True)
+class Example:
+    """A source record that a failing check names. `row` is its newest row in the lake, empty where there is none."""
+
+    evidence: str
+    row: Mapping[str, str]
+    links: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How much of a field a provider says otherwise today: `changed` of `compared` values, and the 95 % interval of the
+    share, as the dataset `drift` measured it.
+    """
+
+    source: str
+    field: str
+    measured_at: datetime
+    compared: int
+    changed: int
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measures:
+    """All that the report says of a dataset. Lags are between available_at and observed_at, in seconds; `days` holds
+    New York days with something in them, `undated` the gaps by type that have no day. `before` is the base version's.
+    """
+
+    dataset: Dataset
+    counts: Counts
+    before: Counts
+    days: Mapping[date, Day]
+    undated: Mapping[str, int]
+    reasons: Sequence[tuple[str, str, int]]
+    sources: Mapping[str, int]
+    lags: Mapping[str, int]
+    lag_quantiles: tuple[float, float, float] | None
+    newest: datetime | None
+    observed: datetime | None
+    freshness: CheckResult
+    anomalies: Sequence[Anomaly]
+    judgements: Sequence[Judgement]
+    examples: Mapping[str, Sequence[Example]]
+    drift: Sequence[Drift]
+
+    @property
+    def gaps(self) -> Mapping[str, int]:
+        """Gaps by type, undated ones among them."""
+        found = Counter(self.undated)
+        for day in self.days.values():
+            found.update(day.gaps)
+        return dict(found)
+
+    @property
+    def failing(self) -> Sequence[CheckResult]:
+        """The failing checks of the newest run."""
+        return [check for check in self.judgements[0].checks if not check.passed] if self.judgements else ()
+
+
+def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at: datetime) -> Measures:
+    """The measures of one dataset in a version. `base` is what it is compared with, `at` the instant freshness is of.
+
+    Raises LakeError when files can't be read.
+    """
+    files = _files(snapshot, dataset.name)
+    with calculator() as sql:
+        days = _days(sql, dataset, snapshot)
+        undated = days.pop(None, Day()).gaps
+        newest, observed = _newest(sql, files)
+        dated = {day: what for day, what in days.items() if day is not None}
+        judgements = _first(lake.judgements(dataset.name))
+        return Measures(
+            dataset=dataset,
+            counts=_counts(sql, dataset, snapshot),
+            before=_counts(sql, dataset, base),
+            days=dated,
+            undated=undated,
+            reasons=_reasons(sql, dataset, snapshot),
+            sources=_sources(sql, files),
+            lags=_lags(sql, files),
+            lag_quantiles=_quantiles(sql, files),
+            newest=newest,
+            observed=observed,
+            freshness=freshness(dataset, newest, at),
+            anomalies=anomalies({day: what.rows for day, what in dated.items()}),
+            judgements=judgements,
+            examples=_examples(sql, dataset, files, judgements),
+            drift=_drift(sql, dataset, snapshot),
+        )
+
+
+def _first(kept: Any) -> list[Judgement]:
+    return [judgement for _, judgement in zip(range(HISTORY), kept, strict=False)]
+
+
+def _files(snapshot: Snapshot, table: str) -> tuple[DataFile, ...]:
+    files = snapshot.files(table)
+    snapshot.fetch(files)
+    return files
+
+
+def _ask(sql: duckdb.DuckDBPyConnection, query: str, **parameters: object) -> list[tuple[Any, ...]]:
+    return sql.sql(query, params=parameters or None).fetchall()
+
+
+def _counts(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot) -> Counts:
+    files = _files(snapshot, dataset.name)
+    gaps = sum(file.rows for file in snapshot.files(gap_table_name(dataset.name)))
+    if not files:
+        return Counts(gaps=gaps)
+    per_key = f"SELECT count(*) AS revisions FROM {reading(files)} GROUP BY {columns(dataset.key)}"
+    query = f"SELECT sum(revisions), count(*), count(*) FILTER (revisions > 1) FROM ({per_key})"
+    rows, keys, revised = _ask(sql, query)[0]
+    return Counts(rows=int(rows), keys=keys, revised_keys=revised, gaps=gaps)
+
+
+def _days(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot) -> dict[date | None, Day]:
+    rows: dict[date | None, tuple[int, int]] = {}
+    files, gap_files = _files(snapshot, dataset.name), _files(snapshot, gap_table_name(dataset.name))
+    if files:
+        order = columns(dataset.revision_order)
+        numbered = f"""
+            SELECT {NEW_YORK_DAY} AS day,
+                row_number() OVER (PARTITION BY {columns(dataset.key)} ORDER BY {order}) AS revision
+            FROM {reading(files)}"""
+        query = f"SELECT day, count(*), count(*) FILTER (revision > 1) FROM ({numbered}) GROUP BY day"
+        rows = {day: (count, revisions) for day, count, revisions in _ask(sql, query)}
+    gaps: defaultdict[date | None, dict[str, int]] = defaultdict(dict)
+    if gap_files:
+        query = f"SELECT try_cast(partition AS DATE), gap_type, count(*) FROM {reading(gap_files)} GROUP BY ALL"
+        for day, kind, count in _ask(sql, query):
+            gaps[day][kind] = count
+    every = rows.keys() | gaps.keys()
+    return {day: Day(*rows.get(day, (0, 0)), gaps.get(day, {})) for day in every}
+
+
+def _reasons(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot) -> list[tuple[str, str, int]]:
+    files = _files(snapshot, gap_table_name(dataset.name))
+    if not files:
+        return []
+    query = f"SELECT gap_type, reason, count(*) FROM {reading(files)} GROUP BY ALL ORDER BY 3 DESC, 1, 2"
+    return [(kind, reason, count) for kind, reason, count in _ask(sql, query)]
+
+
+def _newest(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> tuple[datetime | None, datetime | None]:
+    if not files:
+        return None, None
+    newest, observed = _ask(sql, f"SELECT max(available_at), max(observed_at) FROM {reading(files)}")[0]
+    return newest, observed
+
+
+def _sources(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> dict[str, int]:
+    if not files:
+        return {}
+    query = f"SELECT available_at_source, count(*) FROM {reading(files)} GROUP BY ALL ORDER BY 2 DESC, 1"
+    return dict(_ask(sql, query))
+
+
+def _lags(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> dict[str, int]:
+    if not files:
+        return {}
+    lag = "epoch_us(observed_at) - epoch_us(available_at)"
+    whens = " ".join(
+        f"WHEN lag < {int(bound / timedelta(microseconds=1))} THEN {place}" for place, (_, bound) in enumerate(LAGS)
+    )
+    each = f"SELECT {lag} AS lag FROM {reading(files)}"
+    query = f"SELECT CASE {whens} ELSE {len(LAGS)} END, count(*) FROM ({each}) GROUP BY 1"
+    found = dict(_ask(sql, query))
+    return {name: found.get(place, 0) for place, name in enumerate((*(name for name, _ in LAGS), LONGEST))}
+
+
+def _quantiles(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> tuple[float, float, float] | None:
+    if not files:
+        return None
+    lag = "(epoch_us(observed_at) - epoch_us(available_at)) / 1e6"
+    (found,) = _ask(sql, f"SELECT quantile_cont({lag}, [0.05, 0.5, 0.95]) FROM {reading(files)}")[0]
+    low, median, high = found
+    return low, median, high
+
+
+def _drift(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot) -> list[Drift]:
+    """The newest measurement of each field, most drift first; none where nothing was measured."""
+    files = _files(snapshot, DRIFT)
+    if not files:
+        return []
+    query = f"""
+        SELECT source, field, measured_at, compared, changed, share, low, high FROM {reading(files)}
+        WHERE dataset = $dataset
+        QUALIFY row_number() OVER (PARTITION BY source, field ORDER BY measured_at DESC, available_at DESC) = 1
+        ORDER BY share DESC, source, field"""
+    return [Drift(*found) for found in _ask(sql, query, dataset=dataset.name)]
+
+
+def _examples(
+    sql: duckdb.DuckDBPyConnection, dataset: Dataset, files: Sequence[DataFile], judgements: Sequence[Judgement]
+) -> dict[str, list[Example]]:
+    """For each failing check of the newest run, the records it names with what the lake holds of them."""
+    failing = [check for check in judgements[0].checks if not check.passed] if judgements else []
+    return {
+        check.name: [_example(sql, dataset, files, one) for one in check.examples[:MOST_EXAMPLES]] for check in failing
+    }
+
+
+def _example(sql: duckdb.DuckDBPyConnection, dataset: Dataset, files: Sequence[DataFile], evidence: str) -> Example:
+    shown = ["available_at", *dataset.content_columns]
+    query = f"""
+        SELECT {columns(shown)} FROM {reading(files)} WHERE evidence = $evidence
+        ORDER BY {", ".join(f"{quoted(name)} DESC NULLS LAST" for name in dataset.revision_order)} LIMIT 1"""
+    found = _ask(sql, query, evidence=evidence) if files and not dataset.open_only else []
+    row = (
+        {name: _text(value) for name, value in zip(shown, found[0], strict=True) if value is not None} if found else {}
+    )
+    links = [text for text in (evidence, *row.values()) if text.startswith(("https://", "http://")) and " " not in text]
+    return Example(evidence, row, tuple(dict.fromkeys(links)))
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    text = value.isoformat() if isinstance(value, (datetime, date)) else str(value)
+    return text if len(text) <= CELL_CHARACTERS else f"{text[:CELL_CHARACTERS]}…"

@@ -1,0 +1,258 @@
+"""Writes the report: one page for the lake, one a dataset, a style sheet and the numbers as JSON, all in one folder.
+
+The pages need nothing else, no script and no network. Files replace those of an earlier report one by one; the index
+comes last. Called by `pitlake report` and by the asset of the quality report.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from importlib.resources import files
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from pitlake import __version__, clock
+from pitlake.contract import GAP_TYPES, Dataset
+from pitlake.datasets import all_datasets
+from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
+from pitlake.lake.log import Entry
+from pitlake.report import charts
+from pitlake.report.charts import Stack
+from pitlake.report.measures import Measures, measure
+
+INDEX, STYLE, NUMBERS = "index.html", "report.css", "report.json"
+SPARK_MONTHS = 30
+MOST_MONTHS = 72
+MOST_ENTRIES = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What a report shows: a version, the one it is compared with, the measures of every dataset, and when it was made.
+    `commits` are the log's entries after the base, newest first.
+    """
+
+    version: Entry
+    base: Entry
+    made_at: datetime
+    measures: Sequence[Measures]
+    commits: Sequence[Entry]
+
+    @property
+    def shown(self) -> Sequence[Measures]:
+        """Datasets that hold something or were judged."""
+        return [one for one in self.measures if one.counts.rows or one.counts.gaps or one.judgements]
+
+    @property
+    def silent(self) -> Sequence[Dataset]:
+        """Datasets this lake has nothing of."""
+        return [one.dataset for one in self.measures if one not in self.shown]
+
+
+def build(
+    lake: Lake,
+    target: Path,
+    *,
+    version: int | None = None,
+    since: int | None = None,
+    contracts: Mapping[str, Dataset] | None = None,
+    at: datetime | None = None,
+) -> Report:
+    """Write the report of a lake version (default: the newest) into a folder, and return what it shows.
+
+    since: the version it is compared with; default the last one of another run. at: the instant freshness is of;
+    default now. Raises LakeNotFound, LakeError, and BadInput for a base that is no earlier version.
+    """
+    report = read(lake, version=version, since=since, contracts=contracts, at=at)
+    target.mkdir(parents=True, exist_ok=True)
+    pages = _environment()
+    for one in report.shown:
+        _put(target / page_name(one), pages.get_template("dataset.html").render(report=report, one=one))
+    _put(target / STYLE, (files("pitlake.report") / "templates" / STYLE).read_text())
+    _put(target / NUMBERS, json.dumps(numbers(report), indent=1))
+    _put(target / INDEX, pages.get_template("index.html").render(report=report))
+    return report
+
+
+def read(
+    lake: Lake,
+    *,
+    version: int | None = None,
+    since: int | None = None,
+    contracts: Mapping[str, Dataset] | None = None,
+    at: datetime | None = None,
+) -> Report:
+    """What `build` shows, without writing it. Raises as `build` does."""
+    entry = lake.entry(version)
+    base = lake.entry(_base(lake, entry) if since is None else since)
+    if base.version > entry.version:
+        raise BadInput("since", f"version {base.version} is newer than {entry.version}", "name an earlier version")
+    made_at = at or clock.now()
+    snapshot, before = lake.snapshot(entry.version), lake.snapshot(base.version)
+    datasets = (contracts or all_datasets()).values()
+    return Report(
+        version=entry,
+        base=base,
+        made_at=made_at,
+        measures=[measure(lake, dataset, snapshot, before, made_at) for dataset in datasets],
+        commits=[lake.entry(number) for number in range(entry.version, base.version, -1)],
+    )
+
+
+def _base(lake: Lake, entry: Entry) -> int:
+    """The newest version before an entry that another run made."""
+    earlier = (lake.entry(number) for number in range(entry.version, 0, -1))
+    return entry.version - sum(1 for _ in takewhile(lambda one: one.run_id == entry.run_id, earlier))
+
+
+def numbers(report: Report) -> dict[str, Any]:
+    """The report's numbers as plain values, for programs."""
+    return {
+        "version": report.version.version,
+        "since": report.base.version,
+        "made_at": clock.iso(report.made_at),
+        "datasets": {one.dataset.name: _numbers(one) for one in report.shown},
+    }
+
+
+def _numbers(one: Measures) -> dict[str, Any]:
+    counts, before = one.counts, one.before
+    return {
+        "rows": counts.rows,
+        "keys": counts.keys,
+        "revisions": counts.revisions,
+        "revised_keys": counts.revised_keys,
+        "gaps": dict(one.gaps),
+        "since": {
+            "rows": counts.rows - before.rows,
+            "revisions": counts.revisions - before.revisions,
+            "gaps": counts.gaps - before.gaps,
+        },
+        "sources": dict(one.sources),
+        "lags": dict(one.lags),
+        "newest": None if one.newest is None else clock.iso(one.newest),
+        "fresh": one.freshness.passed,
+        "days": {
+            day.isoformat(): {"rows": what.rows, "revisions": what.revisions, "gaps": dict(what.gaps)}
+            for day, what in sorted(one.days.items())
+        },
+        "anomalies": [
+            {"day": found.day.isoformat(), "rows": found.rows, "usual": found.usual} for found in one.anomalies
+        ],
+        "drift": [
+            {"source": found.source, "field": found.field, "compared": found.compared, "changed": found.changed}
+            for found in one.drift
+        ],
+        "failing": [check.name for check in one.failing],
+    }
+
+
+def page_name(one: Measures) -> str:
+    """The file of a dataset's page."""
+    return f"{one.dataset.name}.html"
+
+
+def months(one: Measures) -> list[Stack]:
+    """Rows by New York month, revisions apart, of every month between the first and the last."""
+    first = {day: (what.rows - what.revisions, what.revisions) for day, what in one.days.items()}
+    return _by_month({day: (("rows", rows), ("revisions", again)) for day, (rows, again) in first.items()})
+
+
+def gap_months(one: Measures) -> list[Stack]:
+    """Gaps by type by New York month, over the same months as `months`."""
+    return _by_month({day: [(kind, what.gaps.get(kind, 0)) for kind in GAP_TYPES] for day, what in one.days.items()})
+
+
+def _by_month(days: Mapping[date, Iterable[tuple[str, int]]]) -> list[Stack]:
+    if not days:
+        return []
+    sums: dict[int, dict[str, int]] = {}
+    for day, parts in days.items():
+        month = sums.setdefault(day.year * 12 + day.month - 1, {})
+        for kind, count in parts:
+            month[kind] = month.get(kind, 0) + count
+    last = max(sums)
+    span = range(max(min(sums), last - MOST_MONTHS + 1), last + 1)
+    return [Stack(f"{number // 12}-{number % 12 + 1:02}", tuple(sums.get(number, {}).items())) for number in span]
+
+
+def _spark(one: Measures) -> Any:
+    totals = [stack.total for stack in months(one)[-SPARK_MONTHS:]]
+    padded = [0] * (SPARK_MONTHS - len(totals)) + totals
+    return charts.spark(padded, f"Rows by month of {one.dataset.name}")
+
+
+def _environment() -> jinja2.Environment:
+    pages = jinja2.Environment(
+        loader=jinja2.PackageLoader("pitlake.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.globals |= {
+        "bars": charts.bars,
+        "calendar": charts.calendar,
+        "gap_months": gap_months,
+        "gap_types": GAP_TYPES,
+        "months": months,
+        "most_entries": MOST_ENTRIES,
+        "page_name": page_name,
+        "program_version": __version__,
+        "spark": _spark,
+    }
+    pages.filters |= {
+        "age": age,
+        "code": code,
+        "count": lambda number: f"{number:,}",
+        "instant": lambda moment: "" if moment is None else f"{moment:%Y-%m-%d %H:%M} UTC",
+        "percent": percent,
+        "span": span,
+        "words": lambda name: name.replace("_", " "),
+    }
+    return pages
+
+
+def code(text: str) -> Markup:
+    """A contract's text, with what stands between backticks as code."""
+    parts = enumerate(text.split("`"))
+    return Markup("").join(Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in parts)
+
+
+def percent(share: float) -> str:
+    """A share as people read it: a small one is not rounded to none, nor a large one to all."""
+    if 0 < share < 0.001:
+        return "< 0.1 %"
+    if 0.999 < share < 1:
+        return "> 99.9 %"
+    return f"{100 * share:.1f} %"
+
+
+def span(seconds: float) -> str:
+    """A length of time in its largest unit."""
+    for unit, length in (("years", 365.25 * 86_400), ("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if abs(seconds) >= 2 * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds:,.1f} s"
+
+
+def age(moment: datetime | None, at: datetime) -> str:
+    """How long before an instant something was."""
+    return "never" if moment is None else span(max((at - moment) / timedelta(seconds=1), 0.0))
+
+
+def _put(path: Path, text: str) -> None:
+    """Write a file that appears whole."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

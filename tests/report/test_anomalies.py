@@ -1,0 +1,47 @@
+"""Volume anomalies: compared with the weekday's own past, aware of days the exchange is closed."""
+
+from datetime import date, timedelta
+
+from pitlake.report.anomalies import anomalies
+
+MONDAY = date(2024, 1, 8)
+
+
+def steady(rows=100, weeks=14):
+    """So many rows each weekday of some weeks."""
+    days = (MONDAY + timedelta(days=offset) for offset in range(7 * weeks))
+    return {day: rows for day in days if day.weekday() < 5}
+
+
+def test_a_steady_dataset_has_none():
+    assert anomalies(steady()) == ()
+    assert anomalies({}) == ()
+
+
+def test_a_flood_and_a_drought_are_found_newest_first():
+    days = steady() | {date(2024, 3, 5): 300, date(2024, 3, 20): 5}
+    found = [(one.day, one.rows, one.usual, one.score > 0) for one in anomalies(days)]
+    assert found == [(date(2024, 3, 20), 5, 100, False), (date(2024, 3, 5), 300, 100, True)]
+
+
+def test_a_missing_day_is_found_but_not_a_holiday():
+    days = steady()
+    del days[date(2024, 3, 29)]  # Good Friday
+    del days[date(2024, 3, 27)]
+    assert [one.day for one in anomalies(days)] == [date(2024, 3, 27)]
+
+
+def test_little_past_and_small_numbers_say_nothing():
+    early = MONDAY + timedelta(weeks=3)
+    assert anomalies(steady(weeks=5) | {early: 900}) == ()
+    assert anomalies(steady(rows=2) | {date(2024, 3, 5): 5}) == ()
+
+
+def test_a_dataset_that_scatters_is_given_room():
+    days = {day: 100 if place % 2 else 400 for place, day in enumerate(steady(weeks=20))}
+    assert anomalies(days) == ()
+
+
+def test_old_days_are_not_judged():
+    days = {day - timedelta(weeks=52 * 5): rows for day, rows in steady().items()} | steady()
+    assert all(one.day > date(2021, 1, 1) for one in anomalies(days | {date(2019, 3, 5): 900}))

@@ -1,0 +1,204 @@
+"""The quality report: every number is what SQL over the same version gives, and pages hold it without a network."""
+
+import json
+import re
+from dataclasses import replace
+from datetime import date, datetime, timedelta, timezone
+from html.parser import HTMLParser
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assets.runs import attempt_partitions
+from checks.expectations import BLOCKING, expected
+from pitlake import clock
+from pitlake.contract import Column
+from pitlake.errors import BadInput, LakeError
+from pitlake.lake.judgements import Judgement
+from pitlake.lake.lake import Lake
+from pitlake.lake.manifest import DataFile, Snapshot, TableState
+from pitlake.report import site
+from pitlake.report.measures import DRIFT, measure
+from tests.toys import NOTES, OBSERVED, TOY, ToyGraph, between, stored
+
+SAID = Column(name="said", type="string", meaning="What was said.", values=("yes", "no"))
+LINKED = replace(NOTES, columns=(NOTES.columns[0], SAID), freshness=timedelta(days=2))
+EXTRACTOR = replace(TOY, dataset=LINKED)
+STRICT = replace(EXTRACTOR, dataset=replace(LINKED, columns=(NOTES.columns[0], replace(SAID, strict=True))))
+NEW_YORK_DAY = "(available_at AT TIME ZONE 'America/New_York')::DATE"
+DAYS = between("2024-03-01", "2024-04-20")
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """Forty notes, one of them https://…, three revised a day later, two gaps, and one that says what it may not."""
+    toy, lake = ToyGraph(), Lake(tmp_path_factory.mktemp("report") / "lake")
+
+    def run(name, observed_at, extractor=EXTRACTOR):
+        return attempt_partitions(extractor, DAYS, toy, lake, run_id=name, observed_at=observed_at, audits=(expected,))
+
+    for number in range(40):
+        day = date(2024, 3, 1) + timedelta(days=number % 11)
+        toy.write(f"n{number:02}", f"{day}T{number % 24:02}:30:00-05:00", "yes")
+    toy.write("odd", "2024-03-05T12:00:00-05:00", "https://example.org/<b>")
+    toy.write("lost", "2024-03-06 noon")
+    toy.write("undated", None)
+    run("first", OBSERVED - timedelta(days=1))
+    for number in range(3):
+        toy.write(f"n{number:02}", f"{date(2024, 3, 1 + number)}T{number:02}:30:00-05:00", "no")
+    run("second", OBSERVED)
+    return lake
+
+
+@pytest.fixture(scope="module")
+def report(lake, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    return site.build(lake, folder, contracts={"notes": LINKED}, at=OBSERVED), folder
+
+
+@pytest.fixture(scope="module")
+def told(report):
+    return json.loads((report[1] / site.NUMBERS).read_text())["datasets"]["notes"]
+
+
+@pytest.fixture(scope="module")
+def sql(lake):
+    """SQL over the version's rows and gaps, asked by plain DuckDB of what plain Arrow read."""
+    connection = duckdb.connect(config={"autoinstall_known_extensions": "false", "TimeZone": "UTC"})
+    for name, table in (("notes", "notes"), ("gaps", "gaps/notes")):
+        connection.register(name, pa.Table.from_pylist(stored(lake, table)))
+    return lambda query: connection.sql(query).fetchall()
+
+
+def test_counts_are_those_of_sql(told, sql):
+    assert [(told["rows"], told["keys"])] == sql("SELECT count(*), count(DISTINCT id) FROM notes") == [(44, 41)]
+    twice = "SELECT id FROM notes GROUP BY id HAVING count(*) > 1"
+    assert [(told["revised_keys"], told["revisions"])] == sql(f"SELECT count(*), 3 FROM ({twice})") == [(3, 3)]
+    assert sorted(told["gaps"].items()) == sql("SELECT gap_type, count(*) FROM gaps GROUP BY 1 ORDER BY 1")
+
+
+def test_days_are_those_of_sql(told, sql):
+    rows = sql(f"SELECT {NEW_YORK_DAY}::VARCHAR, count(*) FROM notes GROUP BY 1 ORDER BY 1")
+    assert [(day, what["rows"]) for day, what in told["days"].items() if what["rows"]] == rows
+    later = sql(f"SELECT {NEW_YORK_DAY}::VARCHAR, count(*) FROM notes a WHERE EXISTS (FROM notes b "
+                "WHERE a.id = b.id AND b.available_at < a.available_at) GROUP BY 1")  # fmt: skip
+    assert [(day, what["revisions"]) for day, what in told["days"].items() if what["revisions"]] == later
+    dated = sql("SELECT partition, count(*) FROM gaps WHERE partition <> 'undated' GROUP BY 1")
+    assert [(day, sum(what["gaps"].values())) for day, what in told["days"].items() if what["gaps"]] == dated
+
+
+def test_clocks_are_those_of_sql(told, report, sql):
+    assert list(told["sources"].items()) == sql("SELECT available_at_source, count(*) FROM notes GROUP BY 1")
+    lag = "SELECT epoch(observed_at - available_at) AS lag FROM notes"
+    assert told["lags"]["under a minute"] == sql(f"SELECT count(*) FROM ({lag}) WHERE lag < 60")[0][0] == 3
+    assert told["lags"]["under 3 years"] == sql(f"SELECT count(*) FROM ({lag}) WHERE lag > 31536000")[0][0] == 41
+    assert sum(told["lags"].values()) == told["rows"]
+    (quantiles,) = sql(f"SELECT quantile_cont(lag, [0.05, 0.5, 0.95]) FROM ({lag})")[0]
+    assert report[0].measures[0].lag_quantiles == pytest.approx(quantiles)
+    assert told["newest"] == clock.iso(sql("SELECT max(available_at) FROM notes")[0][0])
+
+
+def test_what_changed_is_the_difference_of_two_versions(told, report, lake):
+    assert (report[0].base.version, report[0].version.version) == (1, 2)
+    rows = [len(stored(lake, version=version)) for version in (1, 2)]
+    assert (
+        told["since"]
+        == {"rows": rows[1] - rows[0], "revisions": 3, "gaps": 0}
+        == {"rows": 3, "revisions": 3, "gaps": 0}
+    )
+    whole = site.numbers(site.read(lake, since=0, contracts={"notes": LINKED}))["datasets"]["notes"]["since"]
+    assert whole == {"rows": 44, "revisions": 3, "gaps": 2}
+
+
+def test_an_earlier_version_is_reported_as_it_was(lake):
+    earlier = site.read(lake, version=1, contracts={"notes": LINKED}, at=OBSERVED)
+    assert (earlier.measures[0].counts.rows, earlier.base.version) == (41, 0)
+
+
+def test_a_base_after_the_version_is_refused(lake):
+    with pytest.raises(BadInput, match="newer"):
+        site.read(lake, version=1, since=2, contracts={"notes": LINKED})
+
+
+class Page(HTMLParser):
+    """What a page refers to, and its words."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.refers, self.words = [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        assert tag != "script"
+        self.refers += [value for name, value in attributes if name in ("href", "src")]
+
+    def handle_data(self, data):
+        self.words += data
+
+
+def test_pages_hold_together_without_a_network(report):
+    for path in report[1].glob("*.html"):
+        for target in Page(path.read_text()).refers:
+            outside = target.startswith("https://example.org/")
+            assert outside or target == "data:," or (report[1] / target.split("#")[0]).is_file()
+    assert not re.search(r"url\(|@import|https?:", (report[1] / site.STYLE).read_text())
+
+
+def test_a_failing_check_shows_its_rows_and_links_to_their_evidence(report, told):
+    assert told["failing"] == ["expectation_warnings"]
+    text = (report[1] / "notes.html").read_text()
+    page = Page(text)
+    assert "toy:odd" in page.words
+    assert "https://example.org/<b>" in page.refers
+    assert "<b>" not in text.replace("<b>", "", text.count("</b>"))
+    assert "expectation warnings" in Page((report[1] / site.INDEX).read_text()).words
+
+
+def test_freshness_is_of_the_instant_asked_about(lake):
+    fresh = {at: site.read(lake, contracts={"notes": LINKED}, at=at).measures[0].freshness.passed
+             for at in (OBSERVED + timedelta(days=2), OBSERVED + timedelta(days=2, seconds=1))}  # fmt: skip
+    assert list(fresh.values()) == [True, False]
+
+
+def test_a_refused_run_is_shown_as_one_with_locators_alone(tmp_path):
+    toy, lake = ToyGraph(), Lake(tmp_path / "lake")
+    toy.write("bad", "2024-03-05T12:00:00-05:00", "canary")
+    attempt_partitions(STRICT, DAYS, toy, lake, run_id="r", observed_at=OBSERVED, audits=(expected,))
+    report = site.build(lake, tmp_path / "site", contracts={"notes": STRICT.dataset}, at=OBSERVED)
+    text = (tmp_path / "site" / "notes.html").read_text()
+    assert [check.name for check in report.measures[0].failing] == [BLOCKING]
+    assert "refused, nothing was published" in text
+    assert "toy:bad" in text
+    assert "canary" not in text
+
+
+def test_the_newest_drift_of_each_field_is_shown_where_it_was_measured(lake, tmp_path):
+    facts = [("notes", "said", 1, 3), ("notes", "said", 2, 7), ("notes", "*", 1, 1), ("other", "said", 2, 9)]
+    rows = [{"source": "toy", "dataset": name, "field": field, "measured_at": OBSERVED + timedelta(days=day),
+             "compared": 10, "changed": changed, "share": changed / 10, "low": 0.0, "high": 1.0,
+             "available_at": OBSERVED}
+            for name, field, day, changed in facts]  # fmt: skip
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "drift.parquet")
+    file = DataFile(str(tmp_path / "drift.parquet"), 4, 1, OBSERVED, OBSERVED)
+    snapshot = lake.snapshot()
+    with_drift = Snapshot(2, {**snapshot.tables, DRIFT: TableState((file,))})
+    found = measure(lake, LINKED, with_drift, snapshot, OBSERVED).drift
+    assert [(one.field, one.changed, one.share) for one in found] == [("said", 7, 0.7), ("*", 1, 0.1)]
+    assert list(measure(lake, LINKED, snapshot, snapshot, OBSERVED).drift) == []
+
+
+def test_an_empty_lake_has_a_report_that_names_what_is_missing(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    lake.start()
+    report = site.build(lake, tmp_path / "site", contracts={"notes": LINKED})
+    assert [dataset.name for dataset in report.silent] == ["notes"]
+    assert [path.name for path in sorted((tmp_path / "site").iterdir())] == [site.INDEX, site.STYLE, site.NUMBERS]
+
+
+def test_a_judgement_is_read_as_it_was_kept():
+    kept = Judgement(dataset="notes", run_id="r", judged_at=datetime(2024, 1, 1, tzinfo=timezone.utc), version=None)
+    assert Judgement.from_json(kept.to_json()) == kept
+    with pytest.raises(LakeError, match="damaged"):
+        Judgement.from_json(b'{"dataset": "notes"}')
