@@ -12,13 +12,13 @@ DATASET = Dataset(
     name="av_daily_bars",
     title="Daily bars of Alpha Vantage",
     summary=(
-        "Raw daily bars as traded, never adjusted: adjusted prices know later splits and dividends. Meant for listings "
-        "in New York. Not to be mixed with bars of other sources within one series."
+        "Raw daily bars as traded, never adjusted: adjusted prices know later splits and dividends. Listings in New "
+        "York alone. Not to be mixed with bars of other sources within one series."
     ),
     availability=(
         "The close of New York's exchange on the bar's day, early closes included. A bar fetched before its close is "
-        "no row; a bar that reads otherwise later is a new revision, available when observed. Never early for "
-        "exchanges that close no later than New York's; never late for those that close with it."
+        "no row; a bar that reads otherwise later is a new revision, available when observed. Listings "
+        "elsewhere are refused, for their exchange may close later."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),

@@ -10,16 +10,27 @@ from io import StringIO
 from typing import Any
 
 from assets.external import dating, fields
-from assets.external.alpha_vantage._spelling import answer_about, required_number
-from assets.external.feed import Unit
+from assets.external.alpha_vantage._spelling import answer_about, one_a_ticker, required_number
+from assets.external.feed import Scope, Unit
 from assets.external.items import Came
 from assets.extraction import Record
-from pitlake.errors import Unparsable, Unreadable
+from pitlake.errors import BadInput, Unparsable, Unreadable
 from resources.http.capture import Capture
 
 ZONES = {"US/Eastern", "America/New_York"}
+# "VOD.LON" is a listing in London, "BRK.B" a class of shares.
+EXCHANGE_LETTERS = 2
 FIGURES = ("open", "high", "low", "close", "volume")
 PARSERS = dict.fromkeys(FIGURES[:-1], required_number) | {"volume": fields.whole}
+
+
+def listed_in_new_york(scope: Scope) -> Sequence[Unit]:
+    """One unit a ticker. Raises BadInput for a listing elsewhere: New York's close may come before its own."""
+    units = one_a_ticker(scope)
+    for unit in units:
+        if len(unit.name.rpartition(".")[2]) >= EXCHANGE_LETTERS and "." in unit.name:
+            raise BadInput("tickers", f"{unit.name} is not listed in New York", "leave it out: its close is not known")
+    return units
 
 
 def told(record: Record) -> object:

@@ -5,7 +5,7 @@ from typing import Any
 
 from assets.external import dating
 from assets.external.alpha_vantage import _bars
-from assets.external.alpha_vantage._spelling import PATH, one_a_ticker
+from assets.external.alpha_vantage._spelling import PATH
 from assets.external.feed import Feed, Fetch, Unit
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.sessions import session
@@ -56,7 +56,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
-    units=one_a_ticker,
+    units=_bars.listed_in_new_york,
     collect=collect,
     records=records,
     locate=locate,

@@ -11,7 +11,7 @@ from typing import Any
 
 from assets.external import dating
 from assets.external.alpha_vantage import _bars
-from assets.external.alpha_vantage._spelling import PATH, one_a_ticker
+from assets.external.alpha_vantage._spelling import PATH
 from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.sessions import session
@@ -39,7 +39,7 @@ def units(scope: Scope) -> list[Unit]:
         raise BadInput(
             "date_from", "months are asked for from a day to a day", "give date_from and date_to, or neither"
         )
-    return list(one_a_ticker(scope))
+    return list(_bars.listed_in_new_york(scope))
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:

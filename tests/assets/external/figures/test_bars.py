@@ -72,6 +72,13 @@ def test_a_bar_told_otherwise_by_another_month_s_answer_is_a_gap(answers):
     assert bars.reasons(*lines) == ["told twice"]
 
 
+@pytest.mark.parametrize("name", ["av_daily_bars", "av_intraday_bars"])
+def test_listings_elsewhere_are_refused_before_anything_is_asked(answers, name):
+    bars = answers(name, tickers=("BRK.B", "VOD.LON"))
+    with pytest.raises(BadInput, match=r"VOD\.LON"):
+        bars.feed.units(bars.scope)
+
+
 def test_half_a_window_of_months_is_refused(answers):
     bars = answers("av_intraday_bars", tickers=("KO",), date_from=date(2024, 5, 1))
     with pytest.raises(BadInput):
