@@ -29,6 +29,7 @@ WARNINGS = {
     "edited": "The share of articles whose text was changed after they first appeared.",
     "publication_lag": "Whether calls are dated by their start, before their text can have been public.",
     "sources_agree": "What sources say of one earnings release and do not agree upon.",
+    "drifted": "The share of values that providers say otherwise today than when they were captured first.",
 }
 
 

@@ -15,6 +15,8 @@ from pitlake.lake.audit import CheckResult
 
 LEAST_LAG = timedelta(minutes=30)
 TEN_THOUSANDTHS = 10_000
+BORNE_SHARE = 0.01
+MOST_FIELDS = 20
 
 
 def edited(rows: pa.Table, _lag: timedelta) -> CheckResult:
@@ -34,10 +36,20 @@ def publication_lag(_rows: pa.Table, lag: timedelta) -> CheckResult:
     return CheckResult(name="publication_lag", passed=lag >= LEAST_LAG, severity="warning", facts=facts)
 
 
+def drifted(rows: pa.Table, _lag: timedelta) -> CheckResult:
+    """Which fields providers have surely rewritten: those whose interval lies above the share that is borne."""
+    moved = rows.filter(pc.greater(rows["low"], BORNE_SHARE))
+    facts: dict[str, int | str] = {"fields": rows.num_rows, "drifted": moved.num_rows}
+    for row in moved.slice(0, MOST_FIELDS).to_pylist():
+        facts[f"{row['dataset']}.{row['field']}"] = f"{row['share']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+    return CheckResult(name="drifted", passed=not moved.num_rows, severity="warning", facts=facts)
+
+
 MEASURES: dict[str, Callable[[pa.Table, timedelta], CheckResult]] = {
     "edited": edited,
     "publication_lag": publication_lag,
     "sources_agree": sources_agree,
+    "drifted": drifted,
 }
 
 

@@ -7,25 +7,59 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import dagster as dg
+from pydantic import Field
 
-from assets.derived import earnings_events
+from assets.derived import drift, earnings_events
+from assets.external import all_feeds
 from assets.factory import column_schema, description, shown
-from assets.runs import RunReport
 from checks.audit import check_specs
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets, get
 from resources.lake import LakeResource
 
 
+class DriftConfig(dg.Config):
+    """What is asked again."""
+
+    mode: str = Field(
+        default="replay", description="replay: the newest captures are compared; refresh: the providers are asked."
+    )
+    datasets: list[str] = Field(default_factory=list, description="Datasets of feeds; all that were asked for before.")
+
+
 def derived_assets() -> list[dg.AssetsDefinition]:
     """Every derived dataset's asset."""
-    return [derived_asset(get("earnings_events"), earnings_events.READS, earnings_events.derive)]
+    return [earnings_events_asset(), drift_asset()]
 
 
-def derived_asset(dataset: Dataset, reads: tuple[str, ...], derive: Callable[..., RunReport]) -> dg.AssetsDefinition:
-    """The asset of one derived dataset; `derive` takes the lake and `run_id`."""
+def earnings_events_asset() -> dg.AssetsDefinition:
+    """Earnings events, downstream of every dataset that tells of them."""
 
-    @dg.asset(
+    @_asset(get("earnings_events"), earnings_events.READS)
+    def earnings(
+        context: dg.AssetExecutionContext, lake: LakeResource
+    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+        report = earnings_events.derive(lake.open(), run_id=context.run.run_id)
+        yield from shown(context, get("earnings_events"), report)
+
+    return earnings
+
+
+def drift_asset() -> dg.AssetsDefinition:
+    """Drift, downstream of every dataset that a provider fills."""
+
+    @_asset(get("drift"), tuple(all_feeds()))
+    def measured(
+        context: dg.AssetExecutionContext, config: DriftConfig, lake: LakeResource
+    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+        report = drift.derive(lake.open(), run_id=context.run.run_id, datasets=config.datasets, mode=config.mode)
+        yield from shown(context, get("drift"), report)
+
+    return measured
+
+
+def _asset(dataset: Dataset, reads: tuple[str, ...]) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+    return dg.asset(
         name=dataset.name,
         description=description(dataset),
         group_name=dataset.group,
@@ -36,9 +70,3 @@ def derived_asset(dataset: Dataset, reads: tuple[str, ...], derive: Callable[...
         check_specs=check_specs(dataset),
         deps=[name for name in reads if name in all_datasets()],
     )
-    def materialise(
-        context: dg.AssetExecutionContext, lake: LakeResource
-    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        yield from shown(context, dataset, derive(lake.open(), run_id=context.run.run_id))
-
-    return materialise

@@ -1,4 +1,4 @@
-"""What tests of outside providers share: the loopback server, keys that open nothing, a client that waits for nobody."""
+"""What tests of outside providers share: the loopback server, keys that open nothing, a client that waits for none."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace

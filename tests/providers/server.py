@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from sample import bundled
@@ -79,7 +79,9 @@ class Loopback:
             self._released = threading.Event()
             self.fault, self.asked = fault, []
 
-    def reply(self, handler: BaseHTTPRequestHandler, provider: str, path: str, params: dict[str, str], said: str) -> Reply:
+    def reply(
+        self, handler: BaseHTTPRequestHandler, provider: str, path: str, params: dict[str, str], said: str
+    ) -> Reply:
         """The answer to a question, faults included."""
         with self._lock:
             ask = Ask(provider, handler.command, path, params, said, dict(handler.headers), len(self.asked))
@@ -93,7 +95,7 @@ class Loopback:
         """Wait until the server behaves otherwise or closes."""
         self._released.wait(LONGEST_HOLD)
 
-    def __enter__(self) -> "Loopback":
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -128,7 +130,7 @@ def _handler(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(reply.body)
             self.close_connection = bool(reply.missing)
 
-        do_GET = do_POST = _answer
+        do_GET = do_POST = _answer  # noqa: N815 - the names the library calls
 
         def log_message(self, *_: Any) -> None:
             """The tests' output is not the place."""

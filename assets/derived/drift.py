@@ -1,0 +1,167 @@
+"""Measures `drift`: what providers say today of records that the lake first saw earlier, field by field.
+
+Asking again captures the answers and publishes none of them: a later run of the feed does, as revisions available when
+observed. Called by `assets.derived.factory` and tests.
+"""
+
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from math import sqrt
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from assets.buckets import rows_table
+from assets.external import all_feeds
+from assets.external.feed import Feed, Scope
+from assets.external.releases import LakeReleases
+from assets.external.runs import collected, outcomes
+from assets.extraction import Row, RunFacts
+from assets.runs import RunReport, concluded
+from pitlake import clock
+from pitlake.datasets.drift import DATASET, WHOLE_RECORD
+from pitlake.errors import BadInput, LakeNotFound, NotCaptured
+from pitlake.lake.lake import Lake
+from pitlake.lake.manifest import Snapshot
+from pitlake.lake.query import calculator, quoted, reading
+from pitlake.lake.stage import staged_schema
+from resources.http.capture import CaptureStore
+from resources.http.client import HttpClient, Mode
+
+Z = 1.959963984540054  # of a two-sided 95 % interval
+# Where a record's identity holds the date of its text, the same article told anew is compared by its key.
+BY_KEY = frozenset({"benzinga_news"})
+
+
+class Drift(NamedTuple):
+    """One field's count: `changed` of `compared` values are others today."""
+
+    dataset: str
+    field: str
+    compared: int
+    changed: int
+
+
+def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Drift]:
+    """Ask again for a scope and compare with what the lake saw first of it; nothing is published.
+
+    Records are compared that the same questions gave before. Raises what `HttpClient.fetch` raises but refusals, which
+    leave their records out.
+    """
+    rows: list[Row] = []
+    asked: set[str] = set()
+    known = LakeReleases(lake)
+    for unit in feed.units(scope):
+        captures, refusal = collected(feed, unit, client.fetch)
+        if refusal is None:
+            asked |= {capture.location for capture in captures}
+        run = RunFacts(observed_at=clock.now(), releases=known)
+        rows += [one for one, _ in outcomes(feed, unit, captures, refusal, run) if isinstance(one, Row)]
+    try:
+        snapshot = lake.snapshot()
+    except LakeNotFound:
+        snapshot = Snapshot(0)
+    return compared(feed, rows_table(feed, rows), snapshot, asked)
+
+
+def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, asked: Collection[str]) -> list[Drift]:
+    """Today's rows beside the first-seen ones of one lake version, field by field, and the records that are missing.
+
+    asked: the questions, as evidence begins with them, whose first-seen records should be told today.
+    """
+    files = snapshot.files(feed.dataset.name)
+    if not files:
+        return []
+    snapshot.fetch(files)
+    by = feed.dataset.key if feed.dataset.name in BY_KEY else feed.dataset.identity
+    fields = [name for name in feed.dataset.content_columns if name not in by]
+    same = " AND ".join(f"t.{quoted(name)} IS NOT DISTINCT FROM f.{quoted(name)}" for name in by)
+    keys = ", ".join(map(quoted, by))
+    counts = [f"count_if(t.{quoted(name)} IS DISTINCT FROM f.{quoted(name)})" for name in fields]
+    first = f"""
+        WITH f AS (
+            SELECT *, split_part(evidence, '#', 1) AS _asked FROM {reading(files)}
+            QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY observed_at, available_at, content_hash) = 1),
+        t AS (SELECT * FROM today QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY available_at DESC) = 1)"""
+    with calculator(today=today) as connection:
+        [told] = connection.sql(f"{first} SELECT {', '.join(('count(*)', *counts))} FROM f JOIN t ON {same}").fetchall()
+        [missing] = connection.sql(
+            f"""{first} SELECT count(*), count_if(NOT EXISTS (FROM t WHERE {same})) FROM f
+            WHERE list_contains($asked, _asked)""",
+            params={"asked": sorted(asked)},
+        ).fetchall()
+    found = []
+    if told[0]:
+        found = [Drift(feed.dataset.name, name, told[0], count) for name, count in zip(fields, told[1:], strict=True)]
+    if missing[0]:
+        found.append(Drift(feed.dataset.name, WHOLE_RECORD, *missing))
+    return found
+
+
+def wilson(changed: int, compared: int) -> tuple[float, float]:
+    """The 95 % Wilson score interval of a share. `compared` is at least 1."""
+    share, square = changed / compared, Z * Z / compared
+    middle = (share + square / 2) / (1 + square)
+    half = Z * sqrt(share * (1 - share) / compared + square / (4 * compared)) / (1 + square)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def derive(
+    lake: Lake,
+    *,
+    run_id: str,
+    datasets: Collection[str] = (),
+    mode: Mode | str = "replay",
+    observed_at: datetime | None = None,
+) -> RunReport:
+    """Measure every dataset's last asked scope again (or only these datasets') and publish the counts as one commit.
+
+    mode: refresh asks the providers; replay compares the newest captures. A dataset that was never asked for, or has no
+    capture, is left out. Raises BadInput for a dataset that no feed fills.
+    """
+    unknown = sorted(set(datasets) - set(all_feeds()))
+    if unknown:
+        raise BadInput("datasets", f"{unknown[0]} comes from no provider", f"choose from {', '.join(all_feeds())}")
+    store = CaptureStore.of(lake.root)
+    measured: list[tuple[Feed, Drift]] = []
+    for feed, scope in _last_asked(store, datasets):
+        with HttpClient(feed.provider, store, mode) as client:
+            try:
+                measured += [(feed, one) for one in measure(feed, scope, client, lake)]
+            except NotCaptured:
+                continue
+    store.flush()
+    moment = observed_at or clock.now()
+    with lake.stage(DATASET, run_id) as stage:
+
+        def fill() -> None:
+            rows = [_row(feed, one, moment) for feed, one in measured]
+            stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), extracted=len(rows))
+
+        return concluded(stage, lake, fill, RunFacts(observed_at=moment), lambda: moment)
+
+
+def _last_asked(store: CaptureStore, datasets: Collection[str]) -> Iterator[tuple[Feed, Scope]]:
+    """Each feed with the scope it was last asked for."""
+    last: dict[str, dict[str, Any]] = {}
+    for run_id, name in store.runs():
+        facts = store.run(run_id, name)
+        if name in all_feeds() and (name in datasets or not datasets):
+            last[name] = max(last.get(name, facts), facts, key=lambda one: str(one["until"]))
+    for name, facts in sorted(last.items()):
+        yield all_feeds()[name], Scope.of_json(facts["scope"])
+
+
+def _row(feed: Feed, one: Drift, moment: datetime) -> dict[str, Any]:
+    low, high = wilson(one.changed, one.compared)
+    return {
+        **one._asdict(),
+        "source": feed.provider.name,
+        "measured_at": moment,
+        "share": one.changed / one.compared,
+        "low": low,
+        "high": high,
+        "available_at": moment,
+        "available_at_source": DATASET.source_tag,
+        "evidence": f"drift:{one.dataset}:{one.field}:{clock.iso(moment)}",
+    }

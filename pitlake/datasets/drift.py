@@ -1,0 +1,46 @@
+"""Contract of dataset `drift`."""
+
+from pitlake.contract import Column, Dataset
+from pitlake.datasets import _shared as shared
+
+WHOLE_RECORD = "*"
+
+DATASET = Dataset(
+    name="drift",
+    title="How providers rewrite the past",
+    summary=(
+        "What providers say today of records that were captured before, beside what was captured first: per field, how "
+        "many values differ. First-seen values stay what questions as of an instant show."
+    ),
+    availability="When it was measured.",
+    columns=(
+        Column(name="source", type="string", required=True, meaning="Provider that was asked again."),
+        Column(name="dataset", type="string", required=True, meaning="Dataset of its records."),
+        Column(
+            name="field",
+            type="string",
+            required=True,
+            meaning=f"Column that was compared; `{WHOLE_RECORD}` counts records that are no longer told as rows.",
+        ),
+        Column(name="measured_at", type="instant", required=True, meaning="When the provider was asked again."),
+        Column(
+            name="compared", type="int", required=True, minimum=1, strict=True, meaning="Values that could be compared."
+        ),
+        Column(
+            name="changed", type="int", required=True, minimum=0, strict=True, meaning="Those that are others today."
+        ),
+        Column(
+            name="share", type="float", required=True, minimum=0, maximum=1, strict=True, meaning="Changed / compared."
+        ),
+        Column(name="low", type="float", required=True, meaning="Lower end of the 95 % Wilson interval of the share."),
+        Column(name="high", type="float", required=True, meaning="Upper end of the 95 % Wilson interval of the share."),
+    ),
+    key=("dataset", "field"),
+    identity=("dataset", "field", "measured_at"),
+    entity="dataset",
+    source_tag="provider_metadata",
+    gap_rules=(shared.FUTURE,),
+    warnings=("drifted",),
+    group="derived",
+    partitioned=False,
+)

@@ -1,0 +1,109 @@
+"""Drift: what a provider says today of the past is counted, and what was seen first stays what the past shows."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.derived import drift
+from assets.derived.drift import Drift, measure, wilson
+from assets.external import all_feeds
+from assets.external.runs import run_feed
+from pitlake import clock
+from pitlake.lake.lake import Lake
+from pitlake.session import connect
+from resources.http.capture import CaptureStore
+from resources.http.client import HttpClient
+from tests.providers.conftest import hasty
+from tests.providers.scopes import SCOPES
+
+NAME = "av_earnings"
+
+
+@pytest.fixture
+def lake(tmp_path, server) -> Lake:
+    """What Alpha Vantage said first."""
+    lake = Lake(tmp_path / "lake")
+    fill(lake, "first", "live")
+    return lake
+
+
+def fill(lake, run_id, mode):
+    with HttpClient(hasty(all_feeds()[NAME].provider), CaptureStore.of(lake.root), mode) as client:
+        return run_feed(all_feeds()[NAME], SCOPES[NAME], client, lake, run_id=run_id)
+
+
+def rewrite(ask, reply):
+    """One estimate is another one today, and one quarter is gone."""
+    answer = json.loads(reply.body)
+    told = [one for one in answer["quarterlyEarnings"] if one["reportedEPS"] not in ("None", None)]
+    told[0]["estimatedEPS"] = "9.99"
+    answer["quarterlyEarnings"].remove(told[1])
+    return replace(reply, body=json.dumps(answer).encode())
+
+
+def again(lake) -> dict[str, Drift]:
+    with HttpClient(hasty(all_feeds()[NAME].provider), CaptureStore.of(lake.root), "refresh") as client:
+        return {one.field: one for one in measure(all_feeds()[NAME], SCOPES[NAME], client, lake)}
+
+
+def shown(lake, as_of) -> list[tuple]:
+    with connect(as_of, lake=lake, datasets=[NAME], isolation="in_process") as session:
+        return session.sql(f"SELECT ticker, fiscal_date_ending, estimated_eps FROM {NAME} ORDER BY ALL").rows()
+
+
+def test_a_provider_that_says_the_same_has_not_drifted(lake):
+    found = again(lake)
+    assert {one.changed for one in found.values()} == {0}
+    assert found["reported_eps"].compared == found["*"].compared > 0
+
+
+def test_what_is_rewritten_or_gone_is_counted(lake, server):
+    whole = again(lake)["*"].compared
+    server.behave(rewrite)
+    found = again(lake)
+    assert found["estimated_eps"].changed == 1
+    assert found["reported_eps"].changed == 0
+    assert (found["*"].changed, found["*"].compared) == (whole - found["reported_eps"].compared, whole)
+
+
+def test_first_seen_values_stay_what_the_past_shows(lake, server):
+    at = clock.now()
+    before = shown(lake, at)
+    server.behave(rewrite)
+    again(lake)
+    assert shown(lake, clock.now()) == before, "measuring publishes nothing of what it heard"
+    fill(lake, "second", "refresh")
+    assert shown(lake, at) == before
+    assert shown(lake, clock.now()) != before
+
+
+def test_the_lake_keeps_what_was_measured(lake, server):
+    server.behave(rewrite)
+    again(lake)
+    report = drift.derive(lake, run_id="drift")  # in replay: the newest captures are compared
+    with connect(clock.now(), lake=lake, datasets=["drift"], isolation="in_process") as session:
+        sql = "SELECT source, changed, share BETWEEN low AND high FROM drift WHERE field = 'estimated_eps'"
+        assert session.sql(sql).rows() == [("alpha_vantage", 1, True)]
+    [check] = [one for one in report.checks if one.name == "drifted"]
+    assert check.severity == "warning"
+    assert not check.passed
+
+
+def test_a_lake_that_never_asked_has_nothing_to_measure(tmp_path):
+    assert drift.derive(Lake(tmp_path), run_id="drift").outcome.total.extracted == 0
+
+
+@given(compared=st.integers(1, 5000), data=st.data())
+def test_the_interval_holds_the_share_and_never_leaves_0_and_1(compared, data):
+    changed = data.draw(st.integers(0, compared))
+    low, high = wilson(changed, compared)
+    assert 0 <= low <= changed / compared + 1e-12
+    assert changed / compared - 1e-12 <= high <= 1
+
+
+def test_the_interval_is_wilson_s():
+    low, high = wilson(1, 10)
+    assert (round(low, 4), round(high, 4)) == (0.0179, 0.4042)
