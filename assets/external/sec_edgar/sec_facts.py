@@ -44,8 +44,12 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
                 if not isinstance(facts, list) or not all(isinstance(fact, dict) for fact in facts):
                     raise Unparsable(capture.evidence, "a unit is no list of facts")
                 shared = {"cik": of_cik, "concept": concept, "unit": name}
-                for fact in told_once(facts, _identity) if _repeated(facts) else facts:
+                for fact in _told_once(facts, capture) if _repeated(facts) else facts:
                     yield {**fact, **shared}, capture
+
+
+def _told_once(facts: Sequence[Record], capture: Capture) -> Iterator[Record]:
+    return (fact for fact, _ in told_once(((fact, capture) for fact in facts), _identity))
 
 
 def _concepts(answer: Mapping[str, Any], capture: Capture) -> Iterator[tuple[str, Mapping[str, Any]]]:
