@@ -37,8 +37,9 @@ DATASET = Dataset(
     ),
     availability=(
         "The acceptance of the 8-K with item 2.02 of the reported New York day, else of the day after, where the lake "
-        "has it; otherwise the END of the reported day in New York: late by a day at most, never early while the "
-        "stated day is right. A year is available with the quarter it ends with. Evidence names the rule."
+        "has it; otherwise the END of the reported day in New York. Late by a day at most, by two with a filing of the "
+        "day after; never early while the stated day is right. A year is available with the quarter it ends with. "
+        "Evidence names the rule."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),

@@ -123,7 +123,8 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def public_at(ticker: str, day: date, time_of_day: str, releases: Releases | None) -> tuple[datetime, str]:
-    """When a report of that day was public, and by which rule. Late by DATE_ONLY_BOUND at most.
+    """When a report of that day was public, and by which rule. Late by DATE_ONLY_BOUND at most, and by a day more where
+    it was filed the day after.
 
     A filing of the day before its close does not tell what is said to have come after it. One of the next day does
     where the day itself has none: the stated day may be early, and then its end is.
