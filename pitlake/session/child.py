@@ -35,11 +35,15 @@ _CHUNK = 1 << 18
 _READABLE_WITHOUT_OWN_ROOT = ("/proc/self/cgroup", "/sys/fs/cgroup")
 
 
-def serve(descriptor: int, connection: duckdb.DuckDBPyConnection, separated: bool) -> None:
+Blank = tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyConnection]
+"""The zygote's blank DuckDBs: one that knows every installed dataset, one that knows none."""
+
+
+def serve(descriptor: int, blank: Blank, separated: bool) -> None:
     """Live one session on this socket. `separated`: the zygote has its own namespaces, so a root can be made."""
     end = ChildEnd(descriptor)
     try:
-        _open(end, connection, separated)
+        connection = _open(end, blank, separated)
     except (sandbox.Unsealable, protocol.ProtocolError, OSError, duckdb.Error) as problem:
         failure = protocol.Failure(type(problem).__name__, str(problem))
         end.send(END, protocol.end_of(Told(0, failure=failure)))
@@ -47,7 +51,7 @@ def serve(descriptor: int, connection: duckdb.DuckDBPyConnection, separated: boo
     Server(end, connection).run()
 
 
-def _open(end: ChildEnd, connection: duckdb.DuckDBPyConnection, separated: bool) -> None:
+def _open(end: ChildEnd, blank: Blank, separated: bool) -> duckdb.DuckDBPyConnection:
     files = 0
     while True:
         kind, payload = end.receive()
@@ -58,11 +62,13 @@ def _open(end: ChildEnd, connection: duckdb.DuckDBPyConnection, separated: bool)
         files += _take_files(end, json.loads(payload))
     order = json.loads(payload)
     own_root = _seal(order["memory"], files, separated)
+    connection = blank[0] if order["prepared"] else blank[1]
     engine.allot(connection, threads=order["threads"], memory=order["memory"] // 2)
     engine.execute(connection, *order["statements"])
     names = [protocol.file_name(index) for index in range(files)]
     engine.lock(connection, files=names, seconds=order["seconds"])
     end.send(READY, OWN_ROOT if own_root else b"")
+    return connection
 
 
 def _take_files(end: ChildEnd, indexes: list[int]) -> int:

@@ -68,10 +68,10 @@ def allot(connection: duckdb.DuckDBPyConnection, *, threads: int, memory: int) -
 
 def lock(connection: duckdb.DuckDBPyConnection, *, files: Sequence[str], seconds: float) -> None:
     """Shut DuckDB's own doors: no file but these, no setting changed any more. The second layer, not the wall."""
-    listed = ", ".join(f"'{path}'" for path in files)
+    listed = ",".join(files)  # a list of literals takes twice as long to read
     execute(
         connection,
-        f"SET allowed_paths=[{listed}]" if files else "",
+        f"SET allowed_paths=string_split('{listed}', ',')" if files else "",
         "SET enable_external_access=false",
         f"SET max_execution_time={max(1, int(seconds * 1000))}",
         "SET lock_configuration=true",

@@ -117,8 +117,11 @@ class SealedProcess:
         deadline = time.monotonic() + OPEN_SECONDS
         with _Parcel(self._channel, deadline) as parcel:
             binding.deliver(boundary, parcel.add)
+        ready = installed()
+        prepared = 2 * len(binding.datasets) > len(ready)  # else less is to be made than to be dropped
         order = {
-            "statements": statements(_files, installed()),
+            "prepared": prepared,
+            "statements": statements(_files, ready if prepared else {}),
             "memory": self._limits.address_space,
             "threads": int(self._limits.threads),
             "seconds": self._limits.seconds,

@@ -107,12 +107,7 @@ def prepared(ready: Mapping[str, Ready]) -> list[str]:
         *(f"CREATE MACRO {identifier(name)}() AS {value}" for name, value in _CLOCK.items()),
         _AGE,
         *session_macros(()),
-        *(
-            stored_rows(each.dataset.name, each.dataset.session_columns, _no_rows(each.dataset))
-            for each in ready.values()
-        ),
-        *(no_tombstones(name) for name in ready),
-        *(revisions(each.dataset) for each in ready.values()),
+        *_blank(each.dataset for each in ready.values()),
         *(newest(each.dataset) if each.is_plain else each.view for each in ready.values()),
         *_library(ready),
     ]
@@ -223,25 +218,35 @@ def opening(
     return [
         *clock(binding.as_of),
         *_without(ready, kept),
-        *(stored_rows(relation.name, relation.columns, source(relation)) for relation in rows),
-        *(no_tombstones(each.dataset.name) for each in made),
+        *_blank([each.dataset for each in made]),
+        # A version from before there were tombstones shows its newest revisions as it did then.
+        *(f"DROP VIEW {identifier(name)}" for name, each in kept.items() if each.is_plain and name not in tombstones),
+        *(each.view for name, each in kept.items() if each.is_plain and name not in tombstones),
+        *(newest(each.dataset) if each.is_plain and each.dataset.name in tombstones else each.view for each in made),
+        *(text for text in _library(bound) if text not in _library(kept)),
         *(
             stored_rows(relation.name, relation.columns, source(relation))
-            for relation in tombstones.values()
-            if relation.rows
+            for relation in (*rows, *(dead for dead in tombstones.values() if dead.rows))
         ),
-        *(revisions(each.dataset) for each in made),
         gaps(source(gap_rows)),
         lake_info(
             binding.as_of,
             binding.snapshot.version,
             [(relation.name, relation.watermark, relation.rows) for relation in rows],
         ),
-        # A version from before there were tombstones shows its newest revisions as it did then.
-        *(f"DROP VIEW {identifier(name)}" for name, each in kept.items() if each.is_plain and name not in tombstones),
-        *(each.view for name, each in kept.items() if each.is_plain and name not in tombstones),
-        *(newest(each.dataset) if each.is_plain and each.dataset.name in tombstones else each.view for each in made),
-        *(text for text in _library(bound) if text not in _library(kept)),
+    ]
+
+
+def _blank(datasets: Iterable[Dataset]) -> list[str]:
+    # Without files: a view over views is checked down to them, and every check of many files takes its time.
+    return [
+        text
+        for each in datasets
+        for text in (
+            stored_rows(each.name, each.session_columns, _no_rows(each)),
+            no_tombstones(each.name),
+            revisions(each),
+        )
     ]
 
 

@@ -1,6 +1,6 @@
-"""The warm process sessions are forked from: libraries loaded and a blank DuckDB ready, no lake, no caller's data.
+"""The warm process sessions are forked from: libraries loaded and blank DuckDBs ready, no lake, no caller's data.
 
-A fork gives every session its own copy of that DuckDB, which is sound because neither it nor this process has a second
+A fork gives every session its own copy of one, which is sound because neither it nor this process has a second
 thread, and spares the session most of its opening time. The zygote never sees what a session is about: it takes a
 socket from its parent, forks, and hands back the child's pid and pidfd; all else goes over that socket. It ends when
 its parent's end closes, and its children end with it. Started by launcher.py as an interpreter of its own.
@@ -25,7 +25,8 @@ def main(descriptor: int) -> None:
     from pitlake.session import child, engine, sandbox, statements
 
     sandbox.load_libraries()
-    connection = engine.connect(statements.installed())
+    # Prepared with every dataset, and with none: a session of few datasets is sooner made from nothing.
+    connections = engine.connect(statements.installed()), engine.connect({})
     if len(os.listdir("/proc/self/task")) != 1:  # noqa: PTH208  nothing else of pathlib is loaded here
         sys.exit("a second thread: forks would not be copies")
     os.environ.clear()
@@ -43,7 +44,7 @@ def main(descriptor: int) -> None:
             if pid == 0:
                 _leave_zygote(zygote, channel)
                 try:
-                    child.serve(channel, connection, separated)
+                    child.serve(channel, connections, separated)
                 finally:
                     os._exit(0)
             os.close(channel)
