@@ -4,7 +4,7 @@ Whatever goes wrong becomes a gap, and then there is no data that was not proven
 the cut-off. Called by the command `pitlake fetch`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -43,6 +43,7 @@ Gaps = dict[tuple[str, str], dict[str, str]]
 class Answer:
     """An answer on its way: the question's gaps so far, and what is told of it on stderr."""
 
+    pause: Callable[[float], None] | None = None
     gaps: Gaps = field(default_factory=dict)
     found: list[str] = field(default_factory=list)
     told: dict[str, Any] = field(default_factory=dict)
@@ -53,13 +54,19 @@ class Answer:
 
 
 def answer(
-    given: Mapping[str, Any], words: Iterable[str] = (), lake: Lake | None = None
+    given: Mapping[str, Any],
+    words: Iterable[str] = (),
+    lake: Lake | None = None,
+    pause: Callable[[float], None] | None = None,
 ) -> tuple[Envelope, dict[str, Any]]:
     """The envelope and the metadata of a question in flags and words. Never raises a PitlakeError; fails closed.
 
-    given: texts by flag name with underscores, `query` a list, `live` a boolean. lake: default as everywhere.
+    given: texts by flag name with underscores, `query` a list, `live` a boolean. lake: default as everywhere. pause:
+    waits so many seconds between attempts.
     """
-    made = Answer(told={"source": given.get("source"), "mode": "open" if given.get("pit") is None else "pit"})
+    made = Answer(
+        pause=pause, told={"source": given.get("source"), "mode": "open" if given.get("pit") is None else "pit"}
+    )
     payload: Envelope = {"data": [], "gaps": []}
     try:
         question = read(given, words)
@@ -103,7 +110,8 @@ def _into_lake(question: Question, op: Operation, source: Feed, made: Answer, la
     source.units(scope)  # a question that does not do is refused here; a key that is missing costs the network alone
     names = [op.dataset, *([op.synthesis] if op.synthesis and question.pit is None else [])]
     made.told["fetch"] = mode = "live" if question.live else "replay"
-    with HttpClient(_patient(source.provider, question), CaptureStore.of(lake.root), mode) as client:
+    store = CaptureStore.of(lake.root)
+    with HttpClient(_patient(source.provider, question), store, mode, pause=made.pause) as client:
         for name in names:
             try:
                 report = run_feed(feed(name), scope, client, lake, run_id=f"fetch-{uuid4().hex}")

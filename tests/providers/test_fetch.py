@@ -1,0 +1,213 @@
+"""`pitlake fetch`: one source asked as of an instant. No answer holds what came after it, whatever goes wrong."""
+
+import json
+import subprocess
+import sys
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assets.wrapper.answering import answer
+from assets.wrapper.operations import OPERATIONS
+from pitlake import cli
+from pitlake.clock import instant, iso
+from pitlake.gate.rules import check_envelope
+from pitlake.lake.lake import Lake
+from sample import bundled
+from tests.providers.faults import CASES, always
+
+ROOT = Path(__file__).resolve().parents[2]
+PIT = "2024-02-02T09:00:00-05:00"
+FIRST = "2024-02-01T20:31:02Z"  # the first article's instant
+ASKED = {
+    ("benzinga", ""): {"date_from": "2024-02-01", "date_to": "2024-02-01"},
+    ("perplexity", "search"): {"query": ["phones results"]},
+    ("perplexity", "ask"): {"query": ["what did phones earn?"]},
+    ("alphavantage", "earnings"): {"symbol": "AAPL"},
+    ("alphavantage", "estimates"): {"symbol": "AAPL"},
+    ("alphavantage", "calendar"): {"symbol": "AAPL"},
+    ("yahoo", "earnings"): {"symbol": "AAPL"},
+    ("yahoo", "upgrades"): {"symbol": "AAPL"},
+    ("polygon", "dividends"): {"symbol": "KO"},
+    ("alfred", ""): {"symbol": "GDP"},
+}
+INVALID = ("", " ", "junk", "2024-02-15", "2024-02-15T16:00:00", "2024-13-01T00:00:00Z", "null", "None", "now", "0")
+
+
+def given_for(source, op, **more):
+    return {"source": source, "op": op} | ASKED[source, op] | more
+
+
+@pytest.fixture(scope="module")
+def filled(loopback, tmp_path_factory) -> Lake:
+    """A lake that every question was put to once, over the network."""
+    loopback.behave()
+    lake = Lake(tmp_path_factory.mktemp("filled") / "lake")
+    for source, op in ASKED:
+        payload, told = answer(given_for(source, op, live=True), lake=lake)
+        assert payload["data"], (source, op, payload, told)
+    return lake
+
+
+@pytest.mark.parametrize(("source", "op"), ASKED)
+@pytest.mark.parametrize("pit", INVALID)
+def test_an_invalid_cut_off_gives_no_data_and_asks_nothing(filled, server, source, op, pit):
+    payload, _ = answer(given_for(source, op, pit=pit, live=True), lake=filled)
+    assert payload["data"] == []
+    assert [gap["type"] for gap in payload["gaps"]] == ["invalid_pit"]
+    assert server.asked == []
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    which=st.sampled_from(sorted(ASKED)),
+    pit=st.datetimes(datetime(2013, 1, 1), datetime(2027, 1, 1), timezones=st.just(timezone.utc)),  # noqa: DTZ001
+)
+def test_no_item_came_after_the_cut_off(filled, which, pit):
+    payload, _ = answer(given_for(*which, pit=iso(pit)), lake=filled)
+    assert check_envelope(payload, iso(pit)) is None
+    assert all(instant(item["available_at"]) <= pit for item in payload["data"])
+    assert payload["data"] or payload["gaps"]
+
+
+@pytest.mark.parametrize(("off", "seen"), [(-1, False), (0, True), (1, True)], ids=["before", "at", "after"])
+def test_the_cut_off_is_exact(filled, off, seen):
+    pit = iso(instant(FIRST) + timedelta(microseconds=off))
+    payload, _ = answer(given_for("benzinga", "", pit=pit), lake=filled)
+    assert ("41000001" in {item["id"] for item in payload["data"]}) is seen
+
+
+def test_what_is_fetched_lands_in_the_lake_and_is_not_asked_for_again(filled, server):
+    for source, op in ASKED:
+        again, told = answer(given_for(source, op, live=True), lake=filled)
+        assert again["data"]
+        assert told["lake_version"] == filled.head()
+    assert {ask.path for ask in server.asked} <= {"", "v1/test/getcrumb"}
+
+
+def test_without_live_nothing_is_asked(tmp_path, server):
+    for source, op in ASKED:
+        payload, _ = answer(given_for(source, op), lake=Lake(tmp_path))
+        assert payload["data"] == []
+        assert "--live" in payload["gaps"][0]["reason"]
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.name in ("429", "503", "HTML instead", "truncated")],
+                         ids=lambda case: case.name)  # fmt: skip
+def test_a_source_that_fails_is_asked_three_times_and_is_a_gap(tmp_path, server, case):
+    server.behave(always(case))
+    waited = []
+    payload, _ = answer(
+        given_for("benzinga", "", pit=PIT, live=True), lake=Lake(tmp_path / "lake"), pause=waited.append
+    )
+    assert payload["data"] == []
+    assert payload["gaps"][0]["type"] == "upstream_error"
+    assert (len(server.asked), len(waited)) == (3, 2)
+
+
+def test_a_key_that_is_missing_costs_the_network_and_no_data(filled, server, monkeypatch):
+    for variable in ("BENZINGANEWS_API_KEY", "BENZINGA_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    question = given_for("benzinga", "", pit="2025-01-01T00:00:00Z", live=True, tickers="AAPL")
+    payload, _ = answer(question, lake=filled)
+    assert payload["data"]
+    assert payload["gaps"][0]["type"] == "config"
+
+
+def test_what_is_as_of_the_download_is_not_shown_before_it(filled):
+    for op in ("estimates", "calendar"):
+        payload, _ = answer(given_for("alphavantage", op, pit="2025-01-01T00:00:00Z"), lake=filled)
+        assert payload["data"] == []
+        assert payload["gaps"][0]["type"] == "pit_excluded"
+
+
+def test_prose_is_shown_in_open_mode_alone(filled):
+    opened, _ = answer(given_for("perplexity", "ask"), lake=filled)
+    cut, _ = answer(given_for("perplexity", "ask", pit="2026-11-01T00:00:00Z"), lake=filled)
+    assert [item["record_type"] for item in opened["data"] if "record_type" in item] == ["synthesis"]
+    assert not any("answer" in item for item in cut["data"])
+
+
+@pytest.mark.parametrize(
+    ("more", "ids"),
+    [
+        ({"tickers": "aapl"}, {"41000001"}),
+        ({"keywords": "three numbers"}, {"41000001"}),
+        ({"channels": "nothing like it"}, set()),
+        ({"limit": "1"}, None),
+    ],
+)
+def test_filters_come_before_the_limit(filled, more, ids):
+    payload, _ = answer(given_for("benzinga", "", **more), lake=filled)
+    found = {item["id"] for item in payload["data"]}
+    assert len(found) == 1 if ids is None else ids <= found
+    assert found or payload["gaps"]
+
+
+def test_items_say_new_york_s_time_and_their_source(filled):
+    [first, *_] = answer(given_for("alphavantage", "earnings"), lake=filled)[0]["data"]
+    assert first["available_at"].endswith(("-04:00", "-05:00"))
+    assert first["available_at_source"] == "provider_metadata"
+    assert {"record_type", "fiscalDateEnding", "reportedDate", "reportedEPS", "evidence"} <= set(first)
+
+
+def test_a_file_answers_as_the_source_would(filled, server):
+    file = ROOT / "sample/external/benzinga/2024-02-01_page0.json"
+    payload, _ = answer(given_for("benzinga", "", pit=FIRST, input_file=str(file)), lake=filled)
+    assert "41000001" in {item["id"] for item in payload["data"]}
+    assert all(instant(item["available_at"]) <= instant(FIRST) for item in payload["data"])
+    assert server.asked == []
+
+
+FAULTY = [
+    ["--source", "nowhere"],
+    ["--source", "yahoo", "--op", "earnings"],
+    ["--source", "benzinga", "--limit", "many"],
+    ["--source", "benzinga", "--date-from", "yesterday"],
+    ["--source", "benzinga", "--what", "is this"],
+    ["--source", "benzinga", "--input-file", "/nowhere"],
+    ["--source", "perplexity", "search"],
+    ["--source"],
+    [],
+]
+
+
+@pytest.mark.parametrize("arguments", FAULTY, ids=" ".join)
+def test_stdout_is_the_envelope_and_the_exit_code_0_whatever_is_asked(filled, capfdbinary, arguments):
+    code = cli.invoke(["fetch", "--lake", str(filled.root), *arguments])
+    said = capfdbinary.readouterr()
+    payload = json.loads(said.out)
+    assert code == 0
+    assert set(payload) == {"data", "gaps"}
+    assert payload["data"] == []
+    assert payload["gaps"][0]["type"] in {"config", "input_error"}
+    assert isinstance(json.loads(said.err), dict)
+
+
+def test_the_wrapper_speaks_for_the_command(filled):
+    script = ROOT / ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
+    asked = [
+        "--source",
+        "alphavantage",
+        "--pit",
+        "2026-11-01T00:00:00Z",
+        "earnings",
+        "symbol=AAPL",
+        "--lake",
+        filled.root,
+    ]
+    said = subprocess.run([sys.executable, script, *asked], capture_output=True, text=True, timeout=120, check=True)
+    payload = json.loads(said.stdout)
+    assert {item["symbol"] for item in payload["data"]} == {"AAPL"}
+    assert check_envelope(payload, "2026-11-01T00:00:00Z") is None
+
+
+def test_every_operation_asks_a_feed_there_is():
+    from assets.external import all_feeds
+
+    assert {operation.dataset for operation in OPERATIONS.values()} <= set(all_feeds())
+    assert set(bundled.providers()) >= {"alfred", "alpha_vantage", "benzinga", "perplexity", "yahoo"}
