@@ -54,6 +54,7 @@ class Loopback(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: Loopback
     unknown: ClassVar[list[Answer]] = [Answer(b"", 404)]
 

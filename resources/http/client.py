@@ -4,6 +4,7 @@ Every answer is captured before it is judged, refusals included; refusals are ne
 lives in `capture`, who the provider is in `provider`. Called by assets/external with a feed's requests.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
@@ -13,6 +14,7 @@ from types import MappingProxyType, TracebackType
 from typing import Literal, NamedTuple, Self
 
 import requests
+from requests.utils import get_environ_proxies
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 from tenacity.nap import sleep
 
@@ -49,7 +51,9 @@ class _Line(NamedTuple):
     def open(cls, provider: Provider, root: Path) -> "_Line":
         headers, secrets = provider.request_headers(), provider.secret_store().values()
         session = requests.Session()
-        session.auth = lambda prepared: prepared  # else a .netrc would add credentials of its own
+        session.trust_env = False  # a .netrc would add credentials; what else it means is read once, not per request
+        session.proxies = dict(get_environ_proxies(provider.url(Request("/"))))
+        session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
         session.headers.update(headers)
         if provider.handshake is not None:
             secrets |= provider.handshake(session, provider)
@@ -76,7 +80,14 @@ class HttpClient:
         if mode not in MODES:
             raise BadInput("mode", f"there is no mode {mode!r}", f"choose one of {', '.join(MODES)}")
         self.provider, self.store, self.mode = provider, store, mode
-        self._until, self._pause = until, pause
+        self._until = until
+        self._retrying = Retrying(
+            retry=retry_if_exception_type(_AskAgain),
+            stop=stop_after_attempt(provider.attempts),
+            wait=_wait,
+            reraise=True,
+            sleep=pause or sleep,
+        )
         self._line: _Line | None = None
         self._answered: set[str] = set()
         self._spellings = provider.secret_store().spellings()
@@ -127,15 +138,8 @@ class HttpClient:
         raise refusal or NotCaptured(located(self.provider.url(request), request.query))
 
     def _asked(self, request: Request) -> Capture:
-        retrying = Retrying(
-            retry=retry_if_exception_type(_AskAgain),
-            stop=stop_after_attempt(self.provider.attempts),
-            wait=_wait,
-            reraise=True,
-            sleep=self._pause or sleep,
-        )
         try:
-            return retrying(self._once, request)
+            return self._retrying(self._once, request)
         except _AskAgain as spent:
             raise spent.refusal from None
 

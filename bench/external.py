@@ -1,0 +1,193 @@
+"""What outside sources cost: capturing beside bare requests, facts to published rows beside a plain pandas script.
+
+The provider is a process of its own on loopback; the facts are made up, in the shape of a large filer's companyfacts.
+Called by the bench runner.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, timedelta, timezone
+from itertools import count
+from pathlib import Path
+
+import pandas as pd
+import requests
+
+from assets.external.feed import Feed, Scope
+from assets.external.runs import collected, outcomes, run_feed
+from assets.external.sec_edgar.sec_facts import FEED as FACTS
+from assets.external.sec_edgar.sec_filings import COLUMNS
+from assets.external.sec_edgar.sec_filings import FEED as FILINGS
+from assets.extraction import RunFacts
+from assets.reading import collector_paused
+from bench.figures import Figure, figure, paired
+from pitlake.lake.lake import Lake
+from resources.http.capture import CaptureStore, Request
+from resources.http.client import HttpClient, captured
+from resources.http.provider import Provider
+from resources.http.providers.sec_edgar import PROVIDER as EDGAR
+
+REQUESTS, ROUNDS = 200, 7
+BODY = json.dumps([{"id": number, "title": "A headline of our own", "body": "words " * 40} for number in range(50)])
+FACTS_OF_A_FILER, FILINGS_OF_A_FILER, CONCEPTS = 100_000, 1_000, 500
+CIK = "0000000042"
+OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
+SERVER = """
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+body = sys.stdin.buffer.read()
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_):
+        pass
+server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
+
+
+@contextmanager
+def provider() -> Iterator[Provider]:
+    """A provider in a process of its own, fast enough that its rate never waits."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(BODY)
+        process.stdin.close()
+        try:
+            url = f"http://127.0.0.1:{int(process.stdout.readline())}"
+            yield Provider(name="bench", base_url=url, rate=(1_000_000, 1.0))
+        finally:
+            process.kill()
+
+
+def captures(folder: Path) -> Figure:
+    """So many answers fetched, judged and captured, beside a bare session that fetches and parses the same ones."""
+    asked = count()
+
+    def ours(one: Provider) -> None:
+        with HttpClient(one, CaptureStore(folder / "captures"), "live") as client:
+            for _ in range(REQUESTS):
+                client.fetch(Request("/news", {"page": next(asked)})).json()
+
+    def bare(one: Provider) -> None:
+        with requests.Session() as session:
+            for _ in range(REQUESTS):
+                session.get(f"{one.base_url}/news", params={"page": next(asked)}, timeout=30).json()
+
+    with provider() as one:
+        mine, _, ratio = paired(lambda: ours(one), lambda: bare(one), ROUNDS)
+    against = f"requests, {len(BODY) // 1000} kB answers"
+    return figure(
+        "asked, judged and captured", REQUESTS / mine, "answers/s", baseline=against, ratio=ratio, aim="≤ 1.3"
+    )
+
+
+class Accepted(dict[str, datetime]):
+    """Acceptances by accession number, as the lake would tell them."""
+
+    def acceptance(self, accession_no: str, cik: str) -> datetime | None:
+        return self.get(accession_no)
+
+    def __call__(self, ticker: str, day: date) -> None:
+        return None
+
+
+def filer() -> tuple[bytes, bytes, Accepted]:
+    """A large filer's companyfacts and submissions, and when its filings were accepted."""
+    first = datetime(2009, 7, 1, 20, 30, 5, tzinfo=timezone.utc)
+    accepted = Accepted(
+        {f"0000000042-10-{number:06d}": first + timedelta(days=6 * number) for number in range(FILINGS_OF_A_FILER)}
+    )
+    filings = list(accepted.items())
+    concepts: dict[str, object] = {}
+    for concept in range(CONCEPTS):
+        facts = []
+        for number in range(FACTS_OF_A_FILER // CONCEPTS):
+            accession_no, at = filings[(number * 5) % len(filings)]
+            end = at.date() - timedelta(days=30)
+            facts.append(
+                {
+                    "start": str(end - timedelta(days=90)), "end": str(end), "val": 1_000_003 * (number + concept),
+                    "accn": accession_no, "fy": end.year, "fp": "Q2", "form": "10-Q", "filed": str(at.date()),
+                }
+            )  # fmt: skip
+        concepts[f"Concept{concept}"] = {"label": "One", "description": "Our own.", "units": {"USD": facts}}
+    recent = {name: ["" for _ in filings] for name in COLUMNS}
+    recent |= {
+        "accessionNumber": [name for name, _ in filings],
+        "acceptanceDateTime": [f"{at:%Y-%m-%dT%H:%M:%S}.000Z" for _, at in filings],
+        "filingDate": [str(at.date()) for _, at in filings],
+        "form": ["10-Q" for _ in filings],
+    }
+    answer = {"cik": int(CIK), "entityName": "Ours", "facts": {"us-gaap": concepts}}
+    submissions = {"cik": CIK, "tickers": ["OURS"], "filings": {"recent": recent, "files": []}}
+    return json.dumps(answer).encode(), json.dumps(submissions).encode(), accepted
+
+
+def plain(body: bytes, accepted: Accepted, target: Path) -> None:
+    """What a careful person writes with pandas: the same columns, dates read, acceptance joined, one Parquet file."""
+    rows = []
+    for taxonomy, concepts in json.loads(body)["facts"].items():
+        for concept, told in concepts.items():
+            for unit, facts in told["units"].items():
+                rows += [{**fact, "concept": f"{taxonomy}:{concept}", "unit": unit} for fact in facts]
+    frame = pd.DataFrame(rows)
+    for name in ("start", "end", "filed"):
+        frame[name] = pd.to_datetime(frame[name])
+    frame["available_at"] = frame["accn"].map(dict(accepted))
+    frame.sort_values(["concept", "available_at"]).to_parquet(target, compression="zstd")
+
+
+def facts(folder: Path) -> list[Figure]:
+    """Facts of one filer, from their capture to rows of a new lake, beside pandas."""
+    body, submissions, accepted = filer()
+    store = CaptureStore(folder / "facts")
+    store.put(captured(EDGAR, Request(f"/api/xbrl/companyfacts/CIK{CIK}.json"), body))
+    store.put(captured(EDGAR, Request(f"/submissions/CIK{CIK}.json"), submissions))
+    runs = count()
+
+    def ours() -> None:
+        with HttpClient(EDGAR, store) as client:
+            lake = Lake(folder / f"lake{next(runs)}")
+            report = run_feed(FACTS, Scope(ciks=(CIK,)), client, lake, run_id="bench", releases=accepted)
+            assert not report.gaps, report.gaps
+
+    mine, _, ratio = paired(ours, lambda: plain(body, accepted, folder / "plain.parquet"), 3)
+    per = mine * 100_000 / FACTS_OF_A_FILER
+    published = figure("facts: capture to published rows", per, "s/100k", baseline="pandas", ratio=ratio)
+    return [published, *(normalised(feed, store, accepted) for feed in (FACTS, FILINGS))]
+
+
+def normalised(feed: Feed, store: CaptureStore, accepted: Accepted) -> Figure:
+    """How many records a second a feed makes rows of, parsing included."""
+    (unit,) = feed.units(Scope(ciks=(CIK,)))
+    with HttpClient(feed.provider, store) as client:
+        got, refusal = collected(feed, unit, client.fetch)
+    run = RunFacts(observed_at=OBSERVED, releases=accepted)
+    with collector_paused():
+        started = time.perf_counter()
+        rows = sum(1 for _ in outcomes(feed, unit, got, refusal, run))
+    return figure(f"{feed.dataset.name}: answer to rows", rows / (time.perf_counter() - started), "rows/s")
+
+
+def run() -> list[Figure]:
+    """Every figure, in a folder of its own."""
+    os.environ.pop("PITLAKE_SEC_EDGAR_URL", None)
+    with tempfile.TemporaryDirectory() as folder:
+        return [captures(Path(folder)), *facts(Path(folder))]
