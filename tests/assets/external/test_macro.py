@@ -193,6 +193,12 @@ def test_a_vintage_is_never_early_and_late_by_a_day_at_most(vintage, release, on
         assert new_york_day(at) == vintage + timedelta(days=1)
 
 
+def test_a_clock_is_not_stated_of_times_before_it_was_kept():
+    early = date(1996, 12, 31)
+    assert new_york_day(public_at(early, 53, {early})) == date(1997, 1, 1)
+    assert new_york_day(public_at(date(1997, 1, 2), 53, {date(1997, 1, 2)})) == date(1997, 1, 2)
+
+
 PANEL = feed("macro_panels")
 
 
