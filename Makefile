@@ -26,7 +26,7 @@ demo: $(SET_UP) ## Build a sample lake end to end and ask it one question as of 
 	@$(BIN)/python -m sample.demo
 
 test: $(SET_UP) ## Run every test.
-	@$(BIN)/python -m pytest --numprocesses $(WORKERS)
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
 
 ui: $(SET_UP) ## Open the Dagster user interface on http://127.0.0.1:3000.
 	@$(DG) dev --workspace workspace.yaml

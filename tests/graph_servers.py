@@ -19,11 +19,17 @@ from resources.graph.graph import Graph
 from resources.graph.neo4j_local import local_neo4j, server_jars, why_not
 from resources.graph.server import GraphServer
 
+# Test processes take whole groups (`--dist loadgroup`), so that each server, and each world on it, is made only once.
+KINDS = [
+    pytest.param("embedded", marks=pytest.mark.xdist_group("embedded graph")),
+    pytest.param("neo4j", marks=[pytest.mark.real_neo4j, pytest.mark.xdist_group("neo4j graph")]),
+]
+
 _databases = itertools.count(1)
 _owned: set[str] = set()
 
 
-@pytest.fixture(scope="session", params=["embedded", pytest.param("neo4j", marks=pytest.mark.real_neo4j)])
+@pytest.fixture(scope="session", params=KINDS)
 def graph_server(request, tmp_path_factory) -> Iterator[GraphServer]:
     if request.param == "neo4j":
         _require_neo4j()

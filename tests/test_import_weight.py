@@ -70,7 +70,7 @@ def pythons():
 def run(python, *flags):
     """What the rules answer in a clean interpreter: isolated, and without site-packages where -S is among flags."""
     command = [python, "-IB", *flags, "-c", PROGRAM, str(ROOT), PIT]
-    outcome = subprocess.run(command, input=json.dumps(CALLS), capture_output=True, text=True, check=True, timeout=60)
+    outcome = subprocess.run(command, input=json.dumps(CALLS), capture_output=True, text=True, check=True, timeout=240)
     return json.loads(outcome.stdout)
 
 
@@ -97,7 +97,7 @@ def test_a_copy_of_the_rules_file_alone_is_the_whole_gate(tmp_path):
     program = "import gate_rules; print(gate_rules.check_text('{}', '2024-02-15').code)"
     environment = {"PYTHONPATH": str(Path(copy).parent), "PATH": os.environ["PATH"]}
     outcome = subprocess.run(
-        [sys.executable, "-S", "-c", program], env=environment, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-S", "-c", program], env=environment, capture_output=True, text=True, check=True, timeout=240
     )
     assert outcome.stdout == "PIT_INVALID_PIT\n"
 

@@ -58,7 +58,7 @@ def test_windows_are_widened_by_a_day_and_grow_while_little_comes(publish, toy):
     assert toy.asked == [("2023-12-31", "2024-01-09"), ("2024-01-07", "2024-01-23"), ("2024-01-21", "2024-02-01")]
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     seconds=st.lists(st.integers(0, 5 * 86_400), min_size=1, max_size=12),
     offset=st.integers(-12, 14),

@@ -67,7 +67,7 @@ BARS = st.lists(
     max_size=12,
     unique_by=lambda row: (row["symbol"], row["available_at"]),
 )
-SLOWLY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOWLY = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @SLOWLY

@@ -36,7 +36,7 @@ def revisions(draw, name):
 
 
 @pytest.mark.parametrize("name", KEYS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_reading_one_company_is_the_view_filtered(world, name, data):
     made = world(datasets=[name], **{name: data.draw(revisions(name))})

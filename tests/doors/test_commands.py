@@ -185,5 +185,5 @@ def test_a_pipe_reads_nothing_but_the_rows(lake):
         "NOG",
     ]
     line += ["--as-of", AS_OF, "--lake", str(lake), "--format", "json"]
-    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=240)
     assert [row["date"] for row in json.loads(done.stdout)] == ["2024-04-30"]

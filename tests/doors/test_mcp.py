@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import anyio
+import psutil
 import pytest
 import requests
 from mcp import Client, StdioServerParameters
@@ -66,28 +67,35 @@ def stdio(lake, *more):
     return StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], "--as-of", AS_OF, *more], env=environment)
 
 
+def listens(pid, port):
+    """Whether this very process does, and not another that took the port first."""
+    try:
+        held = psutil.Process(pid).net_connections("tcp")
+    except psutil.NoSuchProcess:
+        return False
+    return any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in held)
+
+
 @contextmanager
 def http(lake, *more):
     """A server of its own process on a free port; gives its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    line = [*COMMAND, "--as-of", AS_OF, "--http", "--port", str(port), "--lake", str(lake), *more]
-    process = subprocess.Popen(line, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE)
+    while True:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        line = [*COMMAND, "--as-of", AS_OF, "--http", "--port", str(port), "--lake", str(lake), *more]
+        process = subprocess.Popen(line, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE)
+        while process.poll() is None and not listens(process.pid, port):
+            time.sleep(0.02)
+        if process.poll() is None:
+            break
+        complaint = process.communicate()[1]
+        assert b"address already in use" in complaint, complaint  # somebody was faster: another port
     try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                assert process.poll() is None, process.stderr.read()
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=240)
 
 
 def test_every_tool_answers_over_stdio(lake):
@@ -334,7 +342,7 @@ def test_a_server_that_may_not_start_says_why(lake, arguments, complaint):
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         stdin=subprocess.DEVNULL,
         check=False,
     )
@@ -344,7 +352,7 @@ def test_a_server_that_may_not_start_says_why(lake, arguments, complaint):
 
 def test_a_lake_that_is_not_there_is_refused_at_the_start(tmp_path):
     line, environment = [*COMMAND, "--as-of", AS_OF, "--lake", str(tmp_path)], os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 1
     assert "no lake" in done.stderr
 
@@ -352,6 +360,6 @@ def test_a_lake_that_is_not_there_is_refused_at_the_start(tmp_path):
 def test_a_page_in_a_browser_cannot_reach_the_server_by_another_name(lake):
     with http(lake) as address:
         headers = {"Host": "evil.example", "Accept": "application/json, text/event-stream"}
-        answer = requests.post(address, json={}, headers=headers, timeout=30)
+        answer = requests.post(address, json={}, headers=headers, timeout=240)
     assert answer.status_code in (400, 403, 421)
     assert "data" not in answer.text

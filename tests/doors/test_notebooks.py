@@ -18,7 +18,7 @@ def test_a_notebook_runs_from_the_top(path, lake, monkeypatch):
     monkeypatch.setenv("PITLAKE_LAKE", str(lake))
     notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(
-        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": "."}}
+        notebook, timeout=240, kernel_name="python3", resources={"metadata": {"path": "."}}
     )
     client.execute()
     assert any(cell.get("outputs") for cell in notebook.cells)

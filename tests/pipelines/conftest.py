@@ -57,7 +57,13 @@ def root() -> Path:
     return Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="session", params=["embedded", pytest.param("neo4j", marks=pytest.mark.real_neo4j)])
+TOLD_ON = [
+    pytest.param("embedded", marks=pytest.mark.xdist_group("story on embedded")),
+    pytest.param("neo4j", marks=[pytest.mark.real_neo4j, pytest.mark.xdist_group("story on neo4j")]),
+]
+
+
+@pytest.fixture(scope="session", params=TOLD_ON)
 def story(request, tmp_path_factory) -> Story:
     if request.param == "neo4j":
         require_neo4j()

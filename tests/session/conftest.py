@@ -1,6 +1,10 @@
 """Fixtures of the session tests: a toy lake, a directory of cuts, and a door that closes behind itself."""
 
+import gc
+import threading
+import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -10,9 +14,26 @@ import pytest
 
 from pitlake.session import Limits, Session, launcher, open_session
 from pitlake.session.boundary import Boundary
+from tests.processes import running
 from tests.session.toylake import CATALOGUE, T, ToyLake
 
 Open = Callable[..., Session]
+
+
+def once_it_runs(session: Session, act: Callable[[], object]) -> threading.Thread:
+    """From another thread, act on the next query of a sealed session while its process works on it."""
+    process = psutil.Process(session._backend.pid)
+    before = process.cpu_times()
+
+    def work() -> None:
+        with suppress(psutil.NoSuchProcess):
+            while process.cpu_times() == before:
+                time.sleep(0.01)
+        act()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
 
 
 @pytest.fixture
@@ -49,11 +70,12 @@ def ask(lake: ToyLake, ask_of: Open) -> Open:
 
 @pytest.fixture
 def leftovers() -> Callable[[], tuple[int, int]]:
-    """Counts what sessions of this process have left behind: their processes, and our open descriptors."""
+    """Counts what sessions of this process have left behind: their running processes, and our open descriptors."""
 
     def count() -> tuple[int, int]:
+        gc.collect()  # or what earlier tests dropped goes between two counts
         zygote = launcher._zygote
         children = psutil.Process(zygote.process.pid).children() if zygote else []
-        return len(children), len(list(Path("/proc/self/fd").iterdir()))
+        return len(running(children)), len(list(Path("/proc/self/fd").iterdir()))
 
     return count

@@ -13,6 +13,8 @@ import pytest
 
 from pitlake.errors import QueryFailed, SessionLost
 from pitlake.session import launcher
+from tests.processes import ended, wait_for_end
+from tests.session.conftest import once_it_runs
 from tests.session.toylake import T, row
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +28,7 @@ def pair(lake, ask):
 
 def gone(pid):
     try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        return ended(psutil.Process(pid))
     except psutil.NoSuchProcess:
         return True
 
@@ -60,7 +62,7 @@ def test_killing_a_session_is_told_and_touches_no_other(pair):
 
 def test_killing_a_session_in_the_middle_of_a_query_is_told(ask):
     session = ask()
-    threading.Timer(0.3, os.kill, (session._backend.pid, signal.SIGKILL)).start()
+    once_it_runs(session, lambda: os.kill(session._backend.pid, signal.SIGKILL))
     with pytest.raises(SessionLost):
         session.sql("SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(i)")
 
@@ -79,7 +81,7 @@ def test_closing_leaves_no_process_and_no_descriptor(lake, ask, leftovers):
 
 def test_closing_stops_a_running_query(ask):
     session = ask()
-    threading.Timer(0.3, session.close).start()
+    once_it_runs(session, session.close)
     with pytest.raises(SessionLost):
         session.sql("SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(i)")
 
@@ -122,8 +124,7 @@ session.sql("SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(
         zygote, child = map(int, opener.stdout.readline().split())
         processes = [psutil.Process(zygote), psutil.Process(child)]
         opener.kill()
-    _, left = psutil.wait_procs(processes, timeout=10)
-    assert left == []
+    wait_for_end(processes)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

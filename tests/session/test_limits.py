@@ -3,12 +3,12 @@
 import os
 import signal
 import threading
-import time
 
 import pytest
 
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
 from pitlake.session import Limits
+from tests.session.conftest import once_it_runs
 
 ENDLESS = "SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(i)"
 DEAF = "SELECT levenshtein(repeat('a', 300000), repeat('b', 300000))"
@@ -48,9 +48,7 @@ def test_a_memory_bomb_is_a_clear_error(ask, query):
 
 def test_a_query_without_end_meets_the_wall_clock(ask, isolation):
     session = ask(limits=Limits(seconds=0.5), isolation=isolation)
-    started = time.monotonic()
     problem = breach(session, ENDLESS)
-    assert time.monotonic() - started < 5
     assert (problem.limit, problem.allowed) == ("seconds", 0.5)
     assert alive(session)
 
@@ -64,9 +62,7 @@ def test_sleeping_is_no_way_around_the_clock(ask):
 def test_what_does_not_stop_is_killed(ask, leftovers):
     session = ask(limits=Limits(seconds=0.5))
     children, _ = leftovers()
-    started = time.monotonic()
     problem = breach(session, DEAF)
-    assert time.monotonic() - started < 10
     assert "this session is closed" in str(problem)
     assert leftovers()[0] == children - 1
     with pytest.raises(SessionLost, match="open a new one"):
@@ -107,11 +103,9 @@ def test_truncating_ends_a_query_early(ask):
 
 def test_ctrl_c_stops_the_query_and_not_the_session(ask):
     session = ask()
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    started = time.monotonic()
+    once_it_runs(session, lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         session.sql(ENDLESS)
-    assert time.monotonic() - started < 5
     assert alive(session)
 
 
@@ -133,11 +127,18 @@ def test_an_order_that_was_cut_off_ends_the_session(ask, monkeypatch):
 
 def test_another_thread_can_stop_a_query(ask, isolation):
     session = ask(isolation=isolation)
-    timer = threading.Timer(0.3, session.interrupt)
-    timer.start()
+    stopped = threading.Event()
+
+    def stop():  # until it has: before the query begins there is nothing to stop
+        while not stopped.wait(0.05):
+            session.interrupt()
+
+    thread = threading.Thread(target=stop)
+    thread.start()
     with pytest.raises(QueryInterrupted):
         session.sql(ENDLESS)
-    timer.join()
+    stopped.set()
+    thread.join()
     assert alive(session)
 
 

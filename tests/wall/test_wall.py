@@ -55,6 +55,7 @@ def test_generated_hostile_statements_say_nothing_of_the_future(tmp_path):
     assert report.findings == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", range(4))
 def test_answers_equal_those_of_a_lake_without_the_future(tmp_path, share):
     tally = truth.campaign(tmp_path, 2_500, seed=share)

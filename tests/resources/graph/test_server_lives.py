@@ -15,6 +15,7 @@ from resources.graph import embedded, lease
 from resources.graph.admin import GraphAdmin
 from resources.graph.embedded import embedded_graph
 from resources.graph.graph import Graph
+from tests.processes import running, wait_for_end
 
 HOLDER = """
 import sys
@@ -27,7 +28,7 @@ with embedded_graph(sys.argv[1]) as server:
 
 def servers_over(root: Path) -> list[psutil.Process]:
     processes = psutil.process_iter(["name", "cwd"])
-    return [one for one in processes if (one.info["name"], one.info["cwd"]) == ("java", str(root))]
+    return running(one for one in processes if (one.info["name"], one.info["cwd"]) == ("java", str(root)))
 
 
 def hold(root: Path) -> subprocess.Popen:
@@ -75,11 +76,11 @@ def test_a_second_user_shares_the_server_and_outlives_the_first(tmp_path, holder
 def test_users_that_come_at_once_share_one_server(tmp_path):
     users = [hold(tmp_path) for _ in range(4)]
     addresses = {user.stdout.readline() for user in users}
-    running = servers_over(tmp_path)
+    found = servers_over(tmp_path)
     for user in users:
         user.communicate("")
     assert len(addresses) == 1
-    assert len(running) == 1
+    assert len(found) == 1
     assert servers_over(tmp_path) == []
 
 
@@ -88,13 +89,13 @@ def test_the_server_does_not_outlive_a_killed_user(tmp_path, holder):
     assert len(servers) == 1
     holder.send_signal(signal.SIGKILL)
     holder.wait()
-    assert psutil.wait_procs(servers, timeout=60)[1] == []
+    wait_for_end(servers)
 
 
 def test_the_server_does_not_outlive_a_killed_supervisor(tmp_path, holder):
     (server,) = servers_over(tmp_path)
     server.parent().kill()
-    assert psutil.wait_procs([server], timeout=60)[1] == []
+    wait_for_end([server])
     with embedded_graph(tmp_path) as again:
         assert again.uri != holder.uri
 
@@ -107,10 +108,10 @@ def test_a_forked_child_does_not_keep_the_server_alive(tmp_path):
             os.close(wait)
             os.read(release, 1)
             os._exit(0)
-    running = servers_over(tmp_path)
+    found = servers_over(tmp_path)
     os.close(wait)
     os.waitpid(child, 0)
-    assert running == []
+    assert found == []
 
 
 def test_a_killed_server_is_unavailable_and_can_be_started_again(tmp_path):
@@ -121,7 +122,7 @@ def test_a_killed_server_is_unavailable_and_can_be_started_again(tmp_path):
         with Graph(server.uri, server.reader_auth, retry_seconds=0) as graph:
             (process,) = servers_over(tmp_path)
             process.kill()
-            psutil.wait_procs([process], timeout=60)
+            wait_for_end([process])
             with pytest.raises(GraphUnavailable):
                 graph.read("RETURN 1 AS one")
         with embedded_graph(tmp_path) as again:
