@@ -28,6 +28,7 @@ WARNINGS = {
     "freshness": "The newest row is no older than the contract allows.",
     "edited": "The share of articles whose text was changed after they first appeared.",
     "publication_lag": "Whether calls are dated by their start, before their text can have been public.",
+    "frozen": "What was built once came out the same again; what did not is a revision, available when observed.",
     "sources_agree": "What sources say of one earnings release and do not agree upon.",
     "drifted": "The share of values that providers say otherwise today than when they were captured first.",
 }
@@ -36,7 +37,7 @@ WARNINGS = {
 def check_specs(dataset: Dataset) -> list[dg.AssetCheckSpec]:
     """The checks of a dataset's asset."""
     blocking = [_spec(dataset, name, text, blocking=True) for name, text in BLOCKING.items()]
-    warnings = ("freshness", *dataset.warnings)
+    warnings = ("freshness", *(["frozen"] if dataset.frozen else []), *dataset.warnings)
     return [
         *blocking,
         *(_spec(dataset, name, WARNINGS[name], blocking=False) for name in warnings),

@@ -111,6 +111,7 @@ class Dataset:
     available when observed, "available_at" that the source keeps its history: every instant of an identity is a
     statement of its own. tiebreak: columns that order revisions of one key that became available at the same
     instant. freshness: how old the newest available_at may be on a trading day before a warning.
+    frozen: whether a record once built must come out the same again; if not, a warning says so.
     """
 
     name: str
@@ -132,6 +133,7 @@ class Dataset:
     partitioned: bool = True
     first_day: date = date(2023, 1, 1)
     freshness: timedelta | None = None
+    frozen: bool = False
     owner: str = "data"
 
     def __post_init__(self) -> None:

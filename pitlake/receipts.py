@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pitlake.errors import BadInput, QueryFailed, ReceiptDamaged, ReplayDiffers, ReplayImpossible
 from pitlake.lake.kept import receipt_id, receipt_ids, receipt_key
-from pitlake.lake.store import Store, open_store
+from pitlake.lake.places import open_store
+from pitlake.lake.store import Store
 from pitlake.session.result import Question, Receipt, Step
 
 if TYPE_CHECKING:

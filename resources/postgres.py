@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pitlake.errors import BadInput, ServerFailed
 
@@ -65,7 +65,7 @@ def postgres(data: Path) -> Iterator[Postgres]:
     account = _account()
     password = _initialise(where, data, account)
     port = free_port()
-    command = [where / "postgres", "-D", data, "-p", str(port), "-c", "listen_addresses=127.0.0.1"]
+    command: list[str | Path] = [where / "postgres", "-D", data, "-p", str(port), "-c", "listen_addresses=127.0.0.1"]
     # Dagster's log loses the last moments in a power cut at most; the lake does not depend on it.
     command += ["-c", "unix_socket_directories=", "-c", "synchronous_commit=off", "-c", "max_connections=200"]
     log = data / "server.log"
@@ -135,7 +135,7 @@ def _initialise(where: Path, data: Path, account: _Account) -> str:
     return password
 
 
-def _wait(server: subprocess.Popen[bytes], port: int, password: str, log: Path) -> None:
+def _wait(server: "subprocess.Popen[Any]", port: int, password: str, log: Path) -> None:
     import psycopg2
 
     deadline = time.monotonic() + _PATIENCE_SECONDS

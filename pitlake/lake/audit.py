@@ -181,6 +181,13 @@ def past_never_changes(states: Iterable[tuple[TableState, TableState]]) -> Check
     return CheckResult(name="past_never_changes", passed=not lost, facts=facts)
 
 
+def frozen(dataset: Dataset, revisions: int) -> tuple[CheckResult, ...]:
+    """A warning when records of a frozen dataset came out otherwise than before; they are revisions now."""
+    if not dataset.frozen:
+        return ()
+    return (CheckResult(name="frozen", passed=not revisions, severity="warning", facts={"changed": revisions}),)
+
+
 def freshness(dataset: Dataset, newest: datetime | None, observed_at: datetime) -> CheckResult:
     """A warning when the newest row is older than the contract allows. Datasets without a limit always pass."""
     facts: dict[str, int | str] = {"newest": clock.iso(newest) if newest else "no rows"}

@@ -19,9 +19,9 @@ from pitlake.lake.judgements import Judgement
 from pitlake.lake.kept import kept_versions, receipt_id, receipt_key
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.manifest import Snapshot, TableState
+from pitlake.lake.places import open_store
 from pitlake.lake.publish import Published, Publisher
 from pitlake.lake.stage import Stage, remove_stale
-from pitlake.lake.store import open_store
 from pitlake.lake.vacuum import DEFAULT_KEEP, GRACE, Vacuumed, vacuum
 
 

@@ -17,7 +17,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 from pitlake import clock
 from pitlake.contract import GAP_SCHEMA, INSTANT, gap_table_name
 from pitlake.errors import BadInput, LakeConflict, PastChanged
-from pitlake.lake.audit import Audit, CheckResult, audit_with, enforce, freshness, past_never_changes
+from pitlake.lake.audit import Audit, CheckResult, audit_with, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.delta import DeltaTables, table_key
 from pitlake.lake.diff import NewRows, new_gaps, new_rows
 from pitlake.lake.files import NewFile, sorted_by, take_rows, write_file
@@ -129,7 +129,12 @@ class Publisher:
             new_gaps=len(plan.gaps),
             bytes=sum(file.size for file in files),
             files=len(files),
-            checks=(*results, unharmed, freshness(staged.dataset, newest, observed_at)),
+            checks=(
+                *results,
+                unharmed,
+                freshness(staged.dataset, newest, observed_at),
+                *frozen(staged.dataset, revisions),
+            ),
         )
 
     def _plan(self, staged: Staged, observed_at: datetime) -> Plan:

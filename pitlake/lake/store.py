@@ -9,18 +9,14 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 import obstore
 from obstore.exceptions import AlreadyExistsError
 from obstore.store import LocalStore
 
-from pitlake.errors import BadInput
 from pitlake.lake.manifest import DataFile
 
-DEFAULT_ROOT = Path(".pitlake") / "lake"
-ROOT_VARIABLE = "PITLAKE_LAKE"
 SCRATCH = "_lake/scratch"
 
 
@@ -30,25 +26,6 @@ class StoredFile(NamedTuple):
     key: str
     size: int
     modified: float
-
-
-def open_store(root: str | Path | None) -> "Store":
-    """The lake's store: at the argument, else $PITLAKE_LAKE, else ./.pitlake/lake. Touches nothing.
-
-    Raises BadInput for a URL that is neither file:// nor s3://.
-    """
-    chosen = root or os.environ.get(ROOT_VARIABLE) or DEFAULT_ROOT
-    if isinstance(chosen, str) and "://" in chosen:
-        url = urlsplit(chosen)
-        if url.scheme == "s3":
-            from pitlake.lake.remote import RemoteStore
-
-            return RemoteStore(chosen)
-        if url.scheme != "file" or url.netloc not in ("", "localhost"):
-            next_step = "give a directory, a file:// URL or s3://bucket/prefix"
-            raise BadInput("lake", f"{url.scheme}:// roots are not supported", next_step)
-        chosen = unquote(url.path)
-    return Store(Path(chosen).expanduser().absolute())
 
 
 class Store:

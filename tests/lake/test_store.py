@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from pitlake.errors import BadInput
-from pitlake.lake.store import SCRATCH, Store, open_store
+from pitlake.lake.places import open_store
+from pitlake.lake.store import SCRATCH, Store
 
 
 def test_the_root_is_the_argument_then_the_variable_then_the_working_directory(monkeypatch, tmp_path):

@@ -1,0 +1,90 @@
+"""The Dagster assets that are built event by event: partitions are releases, and many of them are one run.
+
+What a release's rows are is decided by the modules beside this one. Called by `pipelines.definitions`.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from assets.derived import earnings_bundles, earnings_outcomes
+from assets.derived.earnings_bundles import ANCHORS, Event
+from assets.factory import column_schema, description, run_metadata, shown
+from assets.runs import Refusal, RunReport
+from checks.audit import check_results, check_specs
+from checks.expectations import expected
+from pitlake import catalogue
+from pitlake.contract import Dataset
+from pitlake.datasets import get
+from pitlake.lake.lake import Lake
+from resources.lake import LakeResource
+
+
+class SnapshotConfig(dg.Config):
+    """Beside which instants snapshots are built."""
+
+    anchors: list[str] = Field(
+        default_factory=lambda: list(ANCHORS),
+        description="before_release, at_release, next_open, or minutes from the release such as -60 or +30.",
+    )
+
+
+Build = Callable[[Lake, Sequence[Event], str, SnapshotConfig], RunReport]
+
+
+def bundle_assets(partitions: dg.PartitionsDefinition[str]) -> list[dg.AssetsDefinition]:
+    """The snapshots and the outcomes of earnings releases."""
+    reads = ("earnings_events", *catalogue.get(earnings_bundles.QUERY).reads)
+    with warnings.catch_warnings(action="ignore", category=dg.BetaWarning):  # backfill_policy, for years
+        return [
+            event_asset(get("earnings_snapshots"), partitions, reads, _snapshots),
+            event_asset(get("earnings_outcomes"), partitions, ("earnings_events", "prices"), _outcomes),
+        ]
+
+
+def _snapshots(lake: Lake, wanted: Sequence[Event], run_id: str, config: SnapshotConfig) -> RunReport:
+    return earnings_bundles.build(lake, wanted, run_id=run_id, anchors=config.anchors, audits=(expected,))
+
+
+def _outcomes(lake: Lake, wanted: Sequence[Event], run_id: str, _config: SnapshotConfig) -> RunReport:
+    return earnings_outcomes.build(lake, wanted, run_id=run_id, audits=(expected,))
+
+
+def event_asset(
+    dataset: Dataset, partitions: dg.PartitionsDefinition[str], reads: Sequence[str], build: Build
+) -> dg.AssetsDefinition:
+    """The asset of one dataset that is built for releases, named as the dataset."""
+
+    @dg.asset(
+        name=dataset.name,
+        description=description(dataset),
+        group_name=dataset.group,
+        owners=[f"team:{dataset.owner}"],
+        kinds={"duckdb", "deltalake"},
+        tags={"lane": str(dataset.lane), "mode": "as_of"},
+        metadata={"dagster/column_schema": column_schema(dataset)},
+        partitions_def=partitions,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        check_specs=check_specs(dataset),
+        deps=list(reads),
+    )
+    def materialise(
+        context: dg.AssetExecutionContext, config: SnapshotConfig, lake: LakeResource
+    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+        opened, keys = lake.open(), frozenset(context.partition_keys)
+        wanted = [event for event in earnings_bundles.events(opened) if event.key in keys]
+        unknown = keys - {event.key for event in wanted}
+        if unknown:
+            raise dg.Failure(f"the lake knows no release of {', '.join(sorted(unknown)[:5])}", allow_retries=False)
+        report = build(opened, wanted, context.run.run_id, config)
+        if isinstance(report.outcome, Refusal):
+            yield from shown(context, dataset, report)
+            return
+        last = context.partition_keys[-1]
+        context.add_asset_metadata(run_metadata(report, report.outcome), partition_key=last)
+        yield dg.MaterializeResult(check_results=list(check_results(dataset, report.checks)))
+
+    return materialise

@@ -1,0 +1,156 @@
+"""Builds `earnings_snapshots`: the named query earnings_snapshot, asked as of an instant beside each release.
+
+The as-of session decides what a snapshot may hold; nothing is filtered here. Every row cites a kept receipt, by which
+the whole bundle can be asked again. Called by `assets.derived.factory`, commands and tests.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from assets.external.sessions import session as exchange_session
+from assets.extraction import RunFacts
+from assets.runs import RunReport, concluded
+from pitlake import catalogue, clock, receipts
+from pitlake.datasets.earnings_snapshots import DATASET, NOTHING_KNOWN, SECTIONS
+from pitlake.errors import BadInput
+from pitlake.lake.audit import Audit
+from pitlake.lake.lake import Lake
+from pitlake.lake.parallel import each
+from pitlake.lake.stage import Gap, staged_schema
+from pitlake.session import Result, connect
+
+QUERY = "earnings_snapshot"
+ANCHORS = ("before_release", "at_release", "next_open")
+MICROSECOND = timedelta(microseconds=1)
+MOST_DAYS_SHUT = 14
+_MINUTES = re.compile(r"[+-][0-9]{1,5}")
+
+
+@dataclass(frozen=True, order=True)
+class Event:
+    """One release. `key` is its partition: ticker and instant."""
+
+    event_at: datetime
+    ticker: str
+    accession_no: str
+
+    @property
+    def key(self) -> str:
+        """The partition key."""
+        return f"{self.ticker}|{clock.iso(self.event_at)}"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """One snapshot: its event and instant, and what the session answered."""
+
+    event: Event
+    anchor: str
+    as_of: datetime
+    answer: Result
+
+
+def events(lake: Lake) -> list[Event]:
+    """Every release the lake knows of a company with a ticker, oldest first. Raises LakeNotFound."""
+    question = "SELECT DISTINCT event_at, ticker, accession_no FROM earnings_events WHERE ticker IS NOT NULL"
+    with connect(lake=lake, open_mode=True, datasets=["earnings_events"], isolation="in_process") as session:
+        return sorted(Event(*row) for row in session.sql(question).rows())
+
+
+def as_of(event_at: datetime, anchor: str) -> datetime:
+    """The instant an anchor means. Raises BadInput for what is no anchor."""
+    if anchor == "before_release":
+        return event_at - MICROSECOND
+    if anchor == "at_release":
+        return event_at
+    if anchor == "next_open":
+        day = clock.new_york_day(event_at)
+        for offset in range(MOST_DAYS_SHUT):
+            found = exchange_session(day + timedelta(days=offset))
+            if found is not None and found.open > event_at:
+                return found.open
+    if _MINUTES.fullmatch(anchor):
+        return event_at + timedelta(minutes=int(anchor))
+    raise BadInput("anchor", f"{anchor!r} is none", f"give {', '.join(ANCHORS)}, or minutes such as -60 or +30")
+
+
+def build(
+    lake: Lake,
+    wanted: Sequence[Event],
+    *,
+    run_id: str,
+    anchors: Sequence[str] = ANCHORS,
+    observed_at: datetime | None = None,
+    audits: Sequence[Audit] = (),
+) -> RunReport:
+    """Build the snapshots of some events and publish them as one commit. Raises BadInput, LakeError, SessionError.
+
+    A snapshot of an instant that is yet to come is a gap, and so is a section that nothing is known of.
+    """
+    observed = observed_at or clock.now()
+    moments = [(event, anchor, as_of(event.event_at, anchor)) for event in wanted for anchor in anchors]
+    past = [moment for moment in moments if moment[2] <= observed]
+    version = lake.head()
+    known = frozenset(receipts.kept(lake.location))
+    bundles = each(partial(_ask, lake, version), past)
+    kept = {(bundle.event, bundle.anchor): bundle.answer.keep(lake) for bundle in bundles}
+
+    def fill() -> None:
+        for bundle in bundles:
+            rows = list(_rows(bundle, kept[bundle.event, bundle.anchor]))
+            gaps = list(_gaps(bundle, {row["section"] for row in rows}))
+            stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), gaps, extracted=len(rows) + len(gaps))
+        later = [
+            Gap("pit_excluded", "not public yet", _locator(*moment[:2]))
+            for moment in moments[:]
+            if moment[2] > observed
+        ]
+        stage.add(None, gaps=later, extracted=len(later))
+
+    with lake.stage(DATASET, run_id) as stage:
+        report = concluded(stage, lake, fill, RunFacts(observed_at=observed), lambda: observed, audits)
+    if not getattr(report.outcome, "changed", False):
+        for name in set(kept.values()) - known:
+            receipts.forget(name, lake.location)
+    return report
+
+
+def _ask(lake: Lake, version: int, moment: tuple[Event, str, datetime]) -> Bundle:
+    event, anchor, instant = moment
+    query = catalogue.get(QUERY)
+    with connect(instant, lake=lake, version=version, datasets=query.reads) as session:
+        return Bundle(event, anchor, instant, session.sql(query.sql, query.bind({"ticker": event.ticker})))
+
+
+def _rows(bundle: Bundle, receipt: str) -> Iterator[dict[str, Any]]:
+    event = bundle.event
+    for row in bundle.answer.arrow().to_pylist():
+        yield {
+            "accession_no": event.accession_no,
+            "ticker": event.ticker,
+            "event_at": event.event_at,
+            "anchor": bundle.anchor,
+            "as_of": bundle.as_of,
+            **{name: row[name] for name in ("section", "name", "value", "text", "unit", "evidence_ids")},
+            "known_at": row["available_at"],
+            "available_at": bundle.as_of,
+            "available_at_source": DATASET.source_tag,
+            "evidence": f"receipt:{receipt}",
+        }
+
+
+def _gaps(bundle: Bundle, found: set[str]) -> Iterator[Gap]:
+    for section in SECTIONS:
+        if section not in found:
+            locator = f"{_locator(bundle.event, bundle.anchor)}/{section}"
+            yield Gap(NOTHING_KNOWN.type, NOTHING_KNOWN.reason, locator, bundle.as_of)
+
+
+def _locator(event: Event, anchor: str) -> str:
+    return f"earnings:{event.accession_no}/{anchor}"

@@ -1,0 +1,32 @@
+"""`pitlake backfill earnings`: snapshots and outcomes of releases, as few Dagster runs, in this process, at once.
+
+The runs are recorded in the instance that DAGSTER_HOME names, so that the UI shows them; no daemon is waited for.
+"""
+
+import click
+
+from pitlake.cli import render
+from pitlake.cli.options import lake_option
+
+
+@click.group("backfill")
+def command() -> None:
+    """Build derived datasets for the past."""
+
+
+@command.command("earnings")
+@lake_option
+@click.option("--tickers", metavar="A,B", help="Of these companies alone [default: all].")
+@click.option("--from", "first", metavar="YYYY-MM-DD", help="Releases of this New York day and later.")
+@click.option("--to", "last", metavar="YYYY-MM-DD", help="Releases of this New York day and earlier.")
+@click.option("--anchors", metavar="A,B", help="Instants to build snapshots at [default: all three].")
+def earnings(lake: str | None, tickers: str | None, first: str | None, last: str | None, anchors: str | None) -> None:
+    """Build earnings snapshots and outcomes for a range of releases."""
+    from pipelines.commands._earnings import Wanted, backfill
+
+    wanted = Wanted.parsed(tickers, first, last, anchors)
+    done = backfill(lake, wanted, render.say)
+    names = ("releases", "runs", "failed", "version")
+    render.deliver(render.grid(names, [tuple(str(done[name]) for name in names)]), None)
+    if done["failed"]:
+        raise click.exceptions.Exit(1)

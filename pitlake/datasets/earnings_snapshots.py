@@ -1,0 +1,45 @@
+"""Contract of dataset `earnings_snapshots`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _shared as shared
+
+NOTHING_KNOWN = GapRule(
+    type="no_data", reason="nothing was known by then", when="a section of the snapshot has no value at its instant"
+)
+SECTIONS = ("call", "consensus", "facts", "filings", "macro", "news", "prices", "returns", "surprises")
+
+DATASET = Dataset(
+    name="earnings_snapshots",
+    title="Earnings snapshots",
+    summary=(
+        "What an analyst had of a company at an instant beside an earnings release, one row a value: the answer of the "
+        "named query earnings_snapshot in a session as of that instant. Frozen: built again, it must be the same."
+    ),
+    availability="The instant of the snapshot: everything in it was public by then. A changed rebuild, when observed.",
+    columns=(
+        shared.ACCESSION,
+        Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
+        Column(name="event_at", type="instant", required=True, meaning="The release: its filing's acceptance."),
+        Column(
+            name="anchor",
+            type="string",
+            required=True,
+            meaning="before_release, at_release, next_open, or minutes from the release such as -60 or +30.",
+        ),
+        Column(name="as_of", type="instant", required=True, meaning="The instant the snapshot is of."),
+        Column(name="section", type="string", required=True, values=SECTIONS, strict=True, meaning="Kind of value."),
+        Column(name="name", type="string", required=True, meaning="What the value is, unique in its section."),
+        Column(name="value", type="float", unit="`unit`", meaning="The value, null where it is a text."),
+        Column(name="text", type="string", meaning="The value as filed, or what it is."),
+        Column(name="unit", type="string", meaning="Unit of the value."),
+        Column(name="known_at", type="instant", meaning="When the newest row behind the value became public."),
+        Column(name="evidence_ids", type="strings", meaning="Evidence of every row behind the value."),
+    ),
+    key=("accession_no", "anchor", "section", "name"),
+    entity="ticker",
+    source_tag="edgar_accepted",
+    gap_rules=(NOTHING_KNOWN, shared.FUTURE),
+    group="derived",
+    partitioned=False,
+    frozen=True,
+)

@@ -1,0 +1,140 @@
+-- summary: What an analyst had of one company at the as of: figures, surprises, consensus, prices, news, filings, call, macro.
+-- agent: helper
+-- reads: xbrl_facts, av_earnings, av_estimates, prices, news, benzinga_news, reports, transcripts, call_transcripts, macro_observations
+-- param ticker ticker required | Ticker of the company.
+-- param concepts texts = ["us-gaap:Revenues","us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax","us-gaap:NetIncomeLoss","us-gaap:EarningsPerShareDiluted","us-gaap:GrossProfit","us-gaap:OperatingIncomeLoss"] | Qualified names of the reported values to take.
+-- param quarters int = 8 | How many newest periods of each value and length, and how many surprises.
+-- param bars int = 60 | How many newest daily bars.
+-- param news_days int = 30 | How many days back articles are counted.
+-- param filing_days int = 120 | How many days back filings are listed.
+-- column section | facts, surprises, consensus, prices, returns, news, filings, call or macro.
+-- column name | What the value is, unique in its section.
+-- column value | The value, null where it is a text.
+-- column text | The value as filed, or what it is.
+-- column unit | Unit of the value.
+-- column evidence_ids | Evidence of every row the value was made from.
+WITH
+    known AS (
+        SELECT *, coalesce(period_end - period_start, 0) AS span
+        FROM xbrl_facts_of($ticker)
+        WHERE is_numeric AND NOT is_nil AND member_count = 0 AND list_contains($concepts::VARCHAR[], concept)
+    ),
+    facts AS (
+        SELECT
+            available_at, available_at_source, 'facts' AS section,
+            concat_ws(' ', concept, coalesce(period_start::VARCHAR || '/', '') || period_end::VARCHAR, unit) AS name,
+            value_number AS value, value AS text, unit, [evidence] AS evidence_ids
+        FROM known
+        QUALIFY dense_rank() OVER (PARTITION BY concept, unit, span // 20 ORDER BY period_end DESC) <= $quarters
+    ),
+    reported AS (
+        FROM av_earnings
+        WHERE ticker = $ticker AND period_type = 'quarter'
+        QUALIFY row_number() OVER (ORDER BY fiscal_date_ending DESC) <= $quarters
+    ),
+    surprises AS (
+        SELECT
+            available_at, available_at_source, 'surprises' AS section,
+            measure || ' ' || fiscal_date_ending::VARCHAR AS name,
+            value, NULL AS text, unit, [evidence] AS evidence_ids
+        FROM (
+            FROM reported SELECT *, 'reported_eps' AS measure, reported_eps AS value, 'per share' AS unit
+            UNION ALL FROM reported SELECT *, 'estimated_eps', estimated_eps, 'per share'
+            UNION ALL FROM reported SELECT *, 'surprise', surprise, 'per share'
+            UNION ALL FROM reported SELECT *, 'surprise_percentage', surprise_percentage, 'percent'
+        )
+        WHERE value IS NOT NULL
+    ),
+    estimated AS (FROM av_estimates WHERE ticker = $ticker AND fiscal_date_ending >= as_of()::DATE - 100),
+    consensus AS (
+        SELECT
+            available_at, available_at_source, 'consensus' AS section,
+            concat_ws(' ', measure, horizon, fiscal_date_ending::VARCHAR) AS name,
+            value, NULL AS text, unit, [evidence] AS evidence_ids
+        FROM (
+            FROM estimated SELECT *, 'eps_average' AS measure, eps_estimate_average AS value, 'per share' AS unit
+            UNION ALL FROM estimated SELECT *, 'eps_analysts', eps_estimate_analyst_count, 'analysts'
+            UNION ALL FROM estimated SELECT *, 'revenue_average', revenue_estimate_average, 'USD'
+            UNION ALL FROM estimated SELECT *, 'revenue_analysts', revenue_estimate_analyst_count, 'analysts'
+        )
+        WHERE value IS NOT NULL
+    ),
+    bars AS MATERIALIZED (
+        SELECT *, row_number() OVER (ORDER BY date DESC, entity_kind, entity_id) AS back
+        FROM prices_of($ticker)
+        QUALIFY back <= $bars
+    ),
+    closes AS (
+        SELECT
+            available_at, available_at_source, 'prices' AS section, date::VARCHAR AS name,
+            close AS value, NULL AS text, 'USD' AS unit, [evidence] AS evidence_ids
+        FROM bars
+    ),
+    returns AS (
+        SELECT
+            greatest(last.available_at, first.available_at) AS available_at, last.available_at_source,
+            'returns' AS section, 'last ' || (first.back - 1) || ' bars' AS name,
+            100 * (last.close / first.close - 1) AS value, NULL AS text, 'percent' AS unit,
+            [first.evidence, last.evidence] AS evidence_ids
+        FROM bars AS last JOIN bars AS first ON last.back = 1 AND first.back IN (2, 6, 21, 60)
+        WHERE first.close > 0
+    ),
+    articles AS (
+        FROM news_of($ticker) SELECT 'news' AS source, available_at, available_at_source, evidence
+        UNION ALL
+        FROM benzinga_news SELECT 'benzinga_news', available_at, available_at_source, evidence
+        WHERE list_contains(tickers, $ticker)
+    ),
+    news AS (
+        SELECT
+            max(available_at) AS available_at, any_value(available_at_source) AS available_at_source,
+            'news' AS section, source || ' in ' || $news_days || ' days' AS name,
+            count(*)::DOUBLE AS value, NULL AS text, 'articles' AS unit, list(evidence ORDER BY evidence) AS evidence_ids
+        FROM articles
+        WHERE available_at > as_of() - to_days($news_days::INTEGER)
+        GROUP BY source
+    ),
+    filings AS (
+        SELECT
+            available_at, available_at_source, 'filings' AS section, accession_no AS name,
+            NULL AS value, concat_ws(': ', form_type, nullif(array_to_string(items, ', '), '')) AS text,
+            NULL AS unit, [evidence] AS evidence_ids
+        FROM reports
+        WHERE ticker = $ticker AND available_at > as_of() - to_days($filing_days::INTEGER)
+    ),
+    calls AS (
+        FROM transcripts
+        SELECT available_at, available_at_source, 'transcripts ' || transcript_id AS name,
+            concat_ws(' ', fiscal_year, 'Q' || fiscal_quarter) AS text, conference_datetime AS started, evidence
+        WHERE ticker = $ticker
+        UNION ALL
+        FROM call_transcripts
+        SELECT available_at, available_at_source, 'call_transcripts ' || fiscal_year || '/' || fiscal_quarter,
+            concat_ws(' ', fiscal_year, 'Q' || fiscal_quarter), call_start, evidence
+        WHERE ticker = $ticker
+    ),
+    call AS (
+        SELECT
+            available_at, available_at_source, 'call' AS section, name, NULL AS value, text, NULL AS unit,
+            [evidence] AS evidence_ids
+        FROM calls
+        QUALIFY row_number() OVER (PARTITION BY split_part(name, ' ', 1) ORDER BY started DESC, name DESC) = 1
+    ),
+    macro AS (
+        SELECT
+            available_at, available_at_source, 'macro' AS section,
+            series_id || ' ' || observation_date::VARCHAR AS name, value, value_text AS text, NULL AS unit,
+            [evidence] AS evidence_ids
+        FROM macro_observations
+        WHERE NOT withdrawn AND value IS NOT NULL
+        QUALIFY row_number() OVER (PARTITION BY series_id ORDER BY observation_date DESC) = 1
+    )
+SELECT available_at, available_at_source, section, name, value, text, unit, evidence_ids
+FROM (
+    FROM facts UNION ALL FROM surprises UNION ALL FROM consensus UNION ALL FROM closes UNION ALL FROM returns
+    UNION ALL FROM news UNION ALL FROM filings UNION ALL FROM call UNION ALL FROM macro
+)
+QUALIFY row_number() OVER (
+    PARTITION BY section, name ORDER BY available_at DESC, evidence_ids DESC
+) = 1
+ORDER BY section, name

@@ -1,0 +1,159 @@
+"""A snapshot computed slowly: plain reads of the views in an as-of session, then loops. The oracle of the named query.
+
+`python -m tests.derived.slow_bundle LAKE N` compares N events of a lake, at every anchor, row for row.
+"""
+
+import random
+import sys
+from datetime import datetime, timedelta
+
+from assets.derived.earnings_bundles import ANCHORS, QUERY, as_of, events
+from pitlake import catalogue
+from pitlake.lake.lake import Lake
+from pitlake.session import connect
+
+CONCEPTS = next(p.default for p in catalogue.get(QUERY).parameters if p.name == "concepts")
+SURPRISES = ("reported_eps", "estimated_eps", "surprise", "surprise_percentage")
+CONSENSUS = {
+    "eps_average": "eps_estimate_average",
+    "eps_analysts": "eps_estimate_analyst_count",
+    "revenue_average": "revenue_estimate_average",
+    "revenue_analysts": "revenue_estimate_analyst_count",
+}
+
+
+def slow(session, ticker):
+    """{(section, name): (value, text, evidence ids, known at)}, by the definition of each section."""
+
+    def read(view):
+        table = session.sql(f"SELECT * FROM {view}").arrow()
+        return sorted(table.to_pylist(), key=lambda row: (row["available_at"], row["evidence"]))
+
+    found = {}
+
+    def add(section, name, value, text, rows):
+        known = max(row["available_at"] for row in rows)
+        found[section, name] = (value, text, tuple(row["evidence"] for row in rows), known)
+
+    facts(read("xbrl_facts"), ticker, add)
+    prices(read("prices"), ticker, add)
+    estimates(read, ticker, session.as_of, add)
+    documents(read, ticker, session.as_of, add)
+    newest = {}
+    for row in read("macro_observations"):
+        if not row["withdrawn"] and row["value"] is not None:
+            kept = newest.get(row["series_id"])
+            if kept is None or row["observation_date"] > kept["observation_date"]:
+                newest[row["series_id"]] = row
+    for name, row in newest.items():
+        add("macro", f"{name} {row['observation_date']}", row["value"], row["value_text"], [row])
+    return found
+
+
+def facts(rows, ticker, add):
+    groups = {}
+    for row in rows:
+        wanted = row["ticker"] == ticker and row["concept"] in CONCEPTS
+        if wanted and row["is_numeric"] and not row["is_nil"] and row["member_count"] == 0:
+            days = (row["period_end"] - row["period_start"]).days if row["period_start"] else 0
+            groups.setdefault((row["concept"], row["unit"], days // 20), []).append(row)
+    for members in groups.values():
+        ends = sorted({row["period_end"] for row in members}, reverse=True)[:8]
+        for row in members:
+            if row["period_end"] in ends:
+                start = f"{row['period_start']}/" if row["period_start"] else ""
+                name = " ".join(filter(None, (row["concept"], f"{start}{row['period_end']}", row["unit"])))
+                add("facts", name, row["value_number"], row["value"], [row])
+
+
+def prices(rows, ticker, add):
+    bars = sorted((row for row in rows if row["symbol"] == ticker), key=lambda row: row["date"], reverse=True)[:60]
+    for bar in bars:
+        add("prices", str(bar["date"]), bar["close"], None, [bar])
+    for back in (1, 5, 20, 59):
+        if len(bars) > back:
+            change = 100 * (bars[0]["close"] / bars[back]["close"] - 1)
+            add("returns", f"last {back} bars", change, None, [bars[back], bars[0]])
+
+
+def estimates(read, ticker, at, add):
+    quarters = [row for row in read("av_earnings") if row["ticker"] == ticker and row["period_type"] == "quarter"]
+    for row in sorted(quarters, key=lambda row: row["fiscal_date_ending"], reverse=True)[:8]:
+        for measure in SURPRISES:
+            if row[measure] is not None:
+                add("surprises", f"{measure} {row['fiscal_date_ending']}", row[measure], None, [row])
+    oldest = at.date() - timedelta(days=100)
+    for row in read("av_estimates"):
+        if row["ticker"] == ticker and row["fiscal_date_ending"] >= oldest:
+            for measure, column in CONSENSUS.items():
+                if row[column] is not None:
+                    name = " ".join(filter(None, (measure, row["horizon"], str(row["fiscal_date_ending"]))))
+                    add("consensus", name, row[column], None, [row])
+
+
+def documents(read, ticker, at, add):
+    for source, mine in (
+        ("news", [row for row in read("news") if row["ticker"] == ticker]),
+        ("benzinga_news", [row for row in read("benzinga_news") if ticker in (row["tickers"] or [])]),
+    ):
+        late = [row for row in mine if row["available_at"] > at - timedelta(days=30)]
+        if late:
+            late.sort(key=lambda row: row["evidence"])
+            add("news", f"{source} in 30 days", float(len(late)), None, late)
+    for row in read("reports"):
+        if row["ticker"] == ticker and row["available_at"] > at - timedelta(days=120):
+            text = ": ".join(filter(None, (row["form_type"], ", ".join(row["items"] or []))))
+            add("filings", row["accession_no"], None, text, [row])
+    for view, started, named in (
+        ("transcripts", "conference_datetime", lambda row: row["transcript_id"]),
+        ("call_transcripts", "call_start", lambda row: f"{row['fiscal_year']}/{row['fiscal_quarter']}"),
+    ):
+        calls = [row for row in read(view) if row["ticker"] == ticker]
+        if calls:
+            last = max(calls, key=lambda row: (row[started], named(row)))
+            text = " ".join(filter(None, (str(last["fiscal_year"] or ""), f"Q{last['fiscal_quarter']}")))
+            add("call", f"{view} {named(last)}", None, text, [last])
+
+
+def quick(session, ticker):
+    """The same from the named query."""
+    query = catalogue.get(QUERY)
+    rows = session.sql(query.sql, query.bind({"ticker": ticker})).arrow().to_pylist()
+    return {
+        (row["section"], row["name"]): (row["value"], row["text"], tuple(row["evidence_ids"]), row["available_at"])
+        for row in rows
+    }
+
+
+def same(ours, theirs):
+    """Whether two snapshots agree, values to a relative 1e-12."""
+    if ours.keys() != theirs.keys():
+        return False
+    for key, (value, *rest) in ours.items():
+        other, *others = theirs[key]
+        close = value == other or (value is not None and other is not None and abs(value - other) <= 1e-12 * abs(other))
+        if not close or rest != others:
+            return False
+    return True
+
+
+def main(root: str, count: int) -> int:
+    """Compare, and print what differs."""
+    lake, wrong, rows = Lake(root), 0, 0
+    chosen = random.Random(7).sample(known := events(lake), min(count, len(known)))
+    for event in chosen:
+        for anchor in ANCHORS:
+            moment: datetime = as_of(event.event_at, anchor)
+            with connect(moment, lake=lake, datasets=catalogue.get(QUERY).reads) as session:
+                ours, theirs = quick(session, event.ticker), slow(session, event.ticker)
+            rows += len(theirs)
+            if not same(ours, theirs):
+                wrong += 1
+                differing = sorted(key for key in ours | theirs if ours.get(key) != theirs.get(key))
+                sys.stdout.write(f"{event} {anchor}: {differing[:5]}\n")
+    sys.stdout.write(f"{len(chosen)} events, {len(ANCHORS)} anchors, {rows:,} rows, {wrong} snapshots differ\n")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2])))

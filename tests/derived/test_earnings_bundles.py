@@ -1,0 +1,219 @@
+"""Earnings snapshots and outcomes: equal to the slow oracle, frozen, cited by receipts, public at their instant."""
+
+from dataclasses import replace
+from datetime import date, datetime, timedelta, timezone
+
+import dagster as dg
+import pytest
+
+from assets.derived import earnings_bundles, earnings_events, earnings_outcomes
+from assets.derived.bundle_assets import bundle_assets
+from assets.derived.earnings_bundles import ANCHORS, Event, as_of
+from pipelines.earnings import new_earnings, ranges, register, tags
+from pipelines.partitions import EARNINGS
+from pitlake import catalogue, clock, receipts
+from pitlake.cli import invoke
+from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
+from pitlake.session import connect
+from resources.lake import LakeResource
+from tests.derived.slow_bundle import quick, same, slow
+from tests.doors.conftest import build, publish
+
+MAY = datetime(2024, 5, 14, 22, tzinfo=timezone.utc)
+
+
+def fill(root) -> Lake:
+    lake = build(root)
+    reported = {"ticker": "NOG", "period_type": "quarter", "reported_eps": 1.5, "estimated_eps": 1.25, "surprise": 0.25}
+    for number, at in enumerate((datetime(2024, 2, 16, 5, tzinfo=timezone.utc), MAY + timedelta(hours=6))):
+        row = reported | {"fiscal_date_ending": date(2023, 12, 31) + timedelta(days=91 * number), "available_at": at}
+        publish(lake, "av_earnings", [row | {"reported_date": at.date(), "evidence": f"av:{number}"}], f"av-{number}")
+    observed = {"series_id": "GDP", "observation_date": date(2024, 1, 1), "vintage_date": date(2024, 4, 25)}
+    told = {"value": 28284.5, "value_text": "28284.5", "withdrawn": False, "evidence": "alfred:GDP"}
+    at = datetime(2024, 4, 25, 12, 30, tzinfo=timezone.utc)
+    publish(lake, "macro_observations", [observed | told | {"available_at": at}], "gdp")
+    earnings_events.derive(lake, run_id="events")
+    return lake
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    return fill(tmp_path_factory.mktemp("bundles") / "lake")
+
+
+@pytest.fixture
+def lake(tmp_path):
+    return fill(tmp_path / "lake")
+
+
+@pytest.mark.parametrize("anchor", [*ANCHORS, "-1440", "+600"])
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_snapshot_is_what_the_slow_way_finds(known, anchor, number):
+    event = earnings_bundles.events(known)[number]
+    with connect(as_of(event.event_at, anchor), lake=known) as session:
+        ours, theirs = quick(session, event.ticker), slow(session, event.ticker)
+    assert same(ours, theirs)
+    assert {section for section, _ in ours} >= {"prices", "returns", "news"}
+
+
+def test_a_second_across_an_acceptance_changes_the_filing_and_nothing_else(known):
+    event = earnings_bundles.events(known)[1]
+    found = []
+    for moment in (event.event_at - timedelta(seconds=1), event.event_at):
+        with connect(moment, lake=known) as session:
+            found.append(quick(session, event.ticker))
+    before, after = found
+    assert after.keys() - before.keys() == {("filings", event.accession_no)}
+    assert {key: after[key] for key in before} == before
+
+
+def test_rows_are_public_at_their_instant_and_cite_a_receipt_that_replays(lake):
+    report = earnings_bundles.build(lake, earnings_bundles.events(lake), run_id="build")
+    assert report.outcome.changed
+    with connect(MAY, lake=lake) as session:
+        rows = session.sql("FROM earnings_snapshots").arrow().to_pylist()
+    assert {row["anchor"] for row in rows if row["event_at"] == MAY} == {"before_release", "at_release"}
+    assert all(row["known_at"] <= row["as_of"] == row["available_at"] <= MAY for row in rows)
+    kept = receipts.kept(lake.location)
+    assert {row["evidence"].removeprefix("receipt:") for row in rows} <= kept.keys()
+    answer = receipts.replay(kept[rows[0]["evidence"].removeprefix("receipt:")], lake)
+    assert answer.receipt.result_sha256 in {receipt.result_sha256 for receipt in kept.values()}
+
+
+def test_a_rebuild_changes_nothing_and_keeps_no_further_receipt(lake):
+    wanted = earnings_bundles.events(lake)
+    earnings_bundles.build(lake, wanted, run_id="first")
+    kept = set(receipts.kept(lake.location))
+    again = earnings_bundles.build(lake, wanted, run_id="second")
+    assert (again.outcome.changed, again.outcome.total.published) == (False, 0)
+    assert set(receipts.kept(lake.location)) == kept
+    assert all(check.passed for check in again.checks)
+
+
+def test_a_past_that_was_filled_in_later_is_a_revision_and_a_loud_check(lake):
+    wanted = earnings_bundles.events(lake)
+    earnings_bundles.build(lake, wanted, run_id="first", anchors=["at_release"])
+    late = {"id": "bzNews_late", "ticker": "NOG", "tickers": ["NOG"], "title": "Late", "channels": []}
+    at = MAY - timedelta(days=1)
+    publish(lake, "news", [late | {"created": at, "available_at": at, "evidence": "neo4j:News:late"}], "late")
+    began = clock.now()
+    report = earnings_bundles.build(lake, wanted, run_id="second", anchors=["at_release"])
+    assert [(check.name, check.facts) for check in report.checks if not check.passed] == [("frozen", {"changed": 1})]
+    question = "SELECT value, available_at FROM earnings_snapshots_revisions WHERE section = 'news' AND event_at = $at"
+    with connect(lake=lake, open_mode=True) as session:
+        rows = sorted(session.sql(question, {"at": MAY}).rows(), key=lambda row: row[1])
+    assert [value for value, _ in rows] == [15.0, 16.0]
+    assert rows[0][1] == MAY
+    assert rows[1][1] > began
+    with connect(MAY, lake=lake) as session:
+        assert session.sql(
+            "SELECT value FROM earnings_snapshots WHERE section = 'news' AND event_at = $at", {"at": MAY}
+        ).rows() == [(15.0,)]
+
+
+def test_an_instant_to_come_is_a_gap_and_no_row(lake):
+    event = earnings_bundles.events(lake)[1]
+    early = MAY + timedelta(seconds=1)
+    soon = replace(event, event_at=clock.now() - timedelta(seconds=1))
+    report = earnings_bundles.build(lake, [soon], run_id="build", anchors=["at_release", "+600"])
+    assert early > MAY
+    assert report.outcome.gaps["pit_excluded"] == 1
+
+
+def test_outcomes_show_when_their_last_bar_does(lake):
+    earnings_outcomes.build(lake, earnings_bundles.events(lake), run_id="outcomes")
+    with connect(MAY + timedelta(days=2, hours=1), lake=lake) as session:
+        rows = session.sql(
+            "SELECT sessions, change FROM earnings_outcomes WHERE event_at = $at ORDER BY ALL", {"at": MAY}
+        ).rows()
+    base = 10.0 + (date(2024, 5, 14) - date(2024, 1, 2)).days
+    assert rows == [(n, pytest.approx(100 * n / base)) for n in (1, 2)]
+
+
+def test_no_bars_are_a_gap():
+    event = Event(MAY, "NOG", "0000000002-24-000001")
+    assert list(earnings_outcomes.outcomes(event, [], {})) == []
+
+
+@pytest.mark.parametrize(
+    ("event_at", "opens"),
+    [
+        ("2024-05-14T20:30:00Z", "2024-05-15T13:30:00Z"),
+        ("2024-05-14T12:00:00Z", "2024-05-14T13:30:00Z"),
+        ("2024-05-14T13:30:00Z", "2024-05-15T13:30:00Z"),
+        ("2024-03-08T22:00:00Z", "2024-03-11T13:30:00Z"),
+        ("2024-07-03T18:00:00Z", "2024-07-05T13:30:00Z"),
+    ],
+)
+def test_the_next_open_is_the_exchanges(event_at, opens):
+    assert as_of(clock.instant(event_at), "next_open") == clock.instant(opens)
+
+
+@pytest.mark.parametrize("anchor", ["", "tomorrow", "60", "+1e3", "-123456"])
+def test_other_anchors_are_refused(anchor):
+    with pytest.raises(BadInput, match="anchor"):
+        as_of(MAY, anchor)
+
+
+def test_releases_are_few_runs_of_dagster(lake, tmp_path):
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+        with dg.build_sensor_context(
+            instance=instance, resources={"lake": LakeResource(root=lake.location)}
+        ) as context:
+            asked = new_earnings(context).run_requests
+            again = new_earnings(context)
+        assert isinstance(again, dg.SkipReason)
+        assert len(asked) == 1
+        result = dg.materialize(
+            bundle_assets(EARNINGS),
+            instance=instance,
+            resources={"lake": LakeResource(root=lake.location)},
+            tags=asked[0].tags,
+        )
+        done = instance.get_materialized_partitions(dg.AssetKey("earnings_snapshots"))
+    assert result.success
+    assert done == {event.key for event in earnings_bundles.events(lake)}
+
+
+def test_ranges_are_neighbours_in_dagsters_order():
+    events = [Event(MAY + timedelta(days=n), ticker, f"{ticker}{n}") for n in range(2) for ticker in "BA"]
+    with dg.DagsterInstance.ephemeral() as instance:
+        keys = register(instance, events)
+        assert [key[0] for key in keys] == ["A", "A", "B", "B"]
+        assert list(ranges(instance, keys)) == [(keys[0], keys[3])]
+        assert list(ranges(instance, [keys[0], keys[2]])) == [(keys[0], keys[0]), (keys[2], keys[2])]
+        assert tags("a", "b")["dagster/asset_partition_range_end"] == "b"
+
+
+def test_the_command_builds_and_says_what_it_did(lake, capfd, monkeypatch):
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    asked = ["backfill", "earnings", "--lake", lake.location, "--tickers", "nog", "--from", "2024-05-01"]
+    assert invoke([*asked, "--anchors", "at_release"]) == 0
+    assert capfd.readouterr().out.split("\n")[1:] != []
+    with connect(lake=lake, open_mode=True) as session:
+        built = session.sql("SELECT DISTINCT event_at, anchor FROM earnings_snapshots").rows()
+    assert built == [(MAY, "at_release")]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--tickers", "NONE"], "--tickers: the lake knows no release of NONE"),
+        (["--from", "soon"], "--from: 'soon' is no date"),
+        (["--from", "2024-05-02", "--to", "2024-05-01"], "--from: lies after --to"),
+        (["--to", "2020-01-01"], "no release lies between them"),
+        (["--anchors", "tomorrow"], "anchor: 'tomorrow' is none"),
+    ],
+)
+def test_bad_input_of_the_command_is_named(known, capfd, options, complaint):
+    assert invoke(["backfill", "earnings", "--lake", known.location, *options]) == 2
+    assert complaint in capfd.readouterr().err
+
+
+def test_the_query_reads_what_the_asset_depends_on():
+    spec = next(iter(bundle_assets(EARNINGS)[0].specs))
+    assert {dep.asset_key.to_user_string() for dep in spec.deps} == {
+        "earnings_events",
+        *catalogue.get("earnings_snapshot").reads,
+    }
