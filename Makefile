@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run report expectations bench truth attack check docs lock build up
+.PHONY: help demo test ui serve run report expectations bench truth attack agents hook check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -52,6 +52,12 @@ truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at thei
 
 attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
 	@$(BIN)/python -m tests.wall.campaign attack --n $(N)
+
+agents: $(SET_UP) ## Play every data agent in every variant through server and hooks, and time the hooks.
+	@$(BIN)/python -m tests.agents.harness
+
+hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks.
+	@$(BIN)/python -m tests.agents.mutate --n $(N)
 
 check: $(SET_UP) ## Lint, format, types, import direction, and generated pages against their sources.
 	@$(BIN)/ruff check .

@@ -211,7 +211,8 @@ def _call(tool: str, given: dict[str, object]) -> str:
 def _fetch(flags: tuple[str, ...]) -> str:
     lines = "\n".join(f"python3 {PIT_FETCH} {one} --pit {PIT}" for one in flags)
     return (
-        "What the lake does not hold yet `pit_fetch.py` fetches, captures and gates; without `--pit` in open mode.\n"
+        "`pit_fetch.py` answers from the lake and from captures, and with `--live` asks the source, captures and gates.\n"
+        "In open mode leave `--pit` out.\n"
         "One plain command: no pipes, no redirections, no variables, not in the background.\n\n"
         f"```sh\n{lines}\n```"
     )

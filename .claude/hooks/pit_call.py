@@ -79,7 +79,7 @@ def cut_off(given: Mapping[str, Any], env: Mapping[str, str]) -> Any:
         except rules.InstantFault as fault:
             return rules.Verdict("PIT_INVALID_PIT", f"a cut-off is {fault.fault}")
     bound = instants.pop() if BOUND in env else None
-    if any(asked != instants[0] for asked, _ in instants[1:]):
+    if any(asked != instants[0][0] for asked, _ in instants[1:]):
         return rules.Verdict("PIT_INVALID_PIT", "the call names cut-offs that disagree")
     if bound and instants and instants[0][0] > bound[0]:
         return rules.Verdict("PIT_INVALID_PIT", "the call's cut-off is later than the session's")

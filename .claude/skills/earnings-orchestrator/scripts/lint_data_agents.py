@@ -13,6 +13,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -302,19 +303,45 @@ def made(root: Path, lake: str) -> list[Finding]:
 
     Calls of pit_fetch.py reach beyond this machine and are not made here.
     """
-    from pitlake.mcp.desk import Desk
-    from pitlake.mcp.tools import Toolbox
+    from pitlake.errors import PitlakeError
+    from pitlake.session import connect
 
-    box, findings = Toolbox(Desk(lake=lake, isolation="in_process")), []
-    for path in agent_files(root):
-        agent = _page(root, path)
-        for call in calls(agent):
-            if call["tool"] == "Bash":
-                continue
-            outcome = getattr(box, call["tool"].rpartition("__")[2])(**call["input"])
-            if outcome.is_error:
-                findings.append(Finding("R9", agent.path, f"{call['tool']} is refused: {outcome.content[0].text}"))
+    findings: list[Finding] = []
+    with ExitStack() as running:
+        sessions: dict[str, Any] = {}
+        for path in agent_files(root):
+            agent = _page(root, path)
+            for call in calls(agent):
+                if call["tool"] == "Bash":
+                    continue
+                pit = call["input"]["pit"]
+                try:
+                    if pit not in sessions:
+                        sessions[pit] = running.enter_context(connect(pit, lake=lake, isolation="in_process"))
+                    sessions[pit].sql(*_question(call))
+                except PitlakeError as error:
+                    findings.append(Finding("R9", agent.path, f"{call['tool']} is refused: {error}"))
     return findings
+
+
+def _question(call: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
+    """The SQL and its values behind a call of one of the lake's tools, as the tools themselves make them."""
+    from pitlake import catalogue, searches
+    from pitlake.mcp.desk import GAPS
+
+    tool, given = call["tool"].rpartition("__")[2], dict(call["input"])
+    if tool == "query":
+        return given["sql"], given.get("params")
+    if tool == "gaps":
+        return GAPS, {"dataset": given.get("dataset")}
+    if tool == "run_query":
+        query, values = catalogue.get(given["name"]), given.get("params") or {}
+    else:
+        asked = {"within": "news", "ticker": None, "by": "words", "limit": None} | given
+        query, values = searches.find(
+            asked["query"], within=asked["within"], ticker=asked["ticker"], by=asked["by"], limit=asked["limit"]
+        )
+    return query.sql, query.bind(values)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[4]
 COMMAND = "from pitlake.cli import main; main()"
 sys.path.insert(0, str(ROOT / ".claude" / "hooks"))
 
-from pit_call import cut_off, rules
+from pit_call import cut_off, rules  # noqa: E402
 
 
 def interpreter() -> str:

@@ -1,0 +1,38 @@
+"""The stage every agent is played on: one lake for all test processes, and both servers."""
+
+import fcntl
+
+import pytest
+
+from tests.agents import harness, world
+from tests.story import shared_folder
+
+
+@pytest.fixture(scope="session")
+def marked_lake(tmp_path_factory):
+    """The root of the lake with the marked future; the first test process to come builds it."""
+    folder = shared_folder(tmp_path_factory) / "agents"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "built").exists():
+            world.build(folder / "lake")
+            (folder / "built").touch()
+    return folder / "lake"
+
+
+@pytest.fixture(scope="session")
+def stage(marked_lake, tmp_path_factory):
+    with harness.stage(tmp_path_factory.mktemp("stage"), marked_lake) as played:
+        yield played
+
+
+@pytest.fixture
+def env(tmp_path):
+    """An unbound session's environment for hooks."""
+    return {"PITLAKE_HOOK_LOG": str(tmp_path / "hooks.jsonl"), "PATH": "/usr/bin:/bin"}
+
+
+@pytest.fixture
+def bound(env):
+    return env | {"PITLAKE_AS_OF": world.PIT}

@@ -1,0 +1,313 @@
+"""Plays Claude Code's part without a model: the MCP server as configured, the agents' documented calls, the hooks.
+
+`Player.play` makes one call the way Claude Code makes it (PreToolUse, the tool, PostToolUse) and returns what a model
+would have read. `python -m tests.agents.harness` plays every agent in every variant and prints the matrix.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp import Client, StdioServerParameters
+
+from tests.agents import world
+
+ROOT = Path(__file__).resolve().parents[2]
+CLAUDE = ROOT / ".claude"
+SCRIPTS = CLAUDE / "skills" / "earnings-orchestrator" / "scripts"
+VARIANTS = ("clean", "gap", "open", "contaminated", "forgotten")
+SHIMS = {
+    "pitlake": f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -c "from pitlake.cli import main; main()" "$@"\n',
+    "python3": f'#!/bin/sh\nexec {sys.executable} "$@"\n',
+}
+
+sys.path.insert(0, str(SCRIPTS))
+
+import lint_data_agents as linter  # noqa: E402
+
+Tool = Callable[[dict[str, Any]], tuple[bool, Any]]
+
+
+@dataclass
+class Seen:
+    """What came of a call: everything a model read of it, whether it ran, and how each hook decided."""
+
+    text: str
+    ran: bool
+    blocked: bool
+    decisions: list[dict[str, Any]] = field(default_factory=list)
+
+
+def environment(home: Path, lake: Path, **more: str) -> dict[str, str]:
+    """The environment of a session: the lake, this project, `pitlake` on the path, and a log of its own."""
+    for name, script in SHIMS.items():
+        shim = home / "bin" / name
+        if not shim.exists():
+            shim.parent.mkdir(parents=True, exist_ok=True)
+            shim.write_text(script)
+            shim.chmod(0o755)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PITLAKE_")}
+    return {
+        **kept,
+        "PATH": f"{home / 'bin'}{os.pathsep}{kept.get('PATH', '')}",
+        "CLAUDE_PROJECT_DIR": str(ROOT),
+        "PITLAKE_LAKE": str(lake),
+        "PITLAKE_HOOK_LOG": str(home / "hooks.jsonl"),
+        **more,
+    }
+
+
+@contextmanager
+def server(portal: BlockingPortal, env: dict[str, str]) -> Iterator[Tool]:
+    """The lake's server as .mcp.json starts it; gives the tool function of one session."""
+    told = json.loads((ROOT / ".mcp.json").read_text())["mcpServers"]["pitlake"]
+    arguments = [one.replace("${CLAUDE_PROJECT_DIR:-.}", str(ROOT)) for one in told["args"]]
+    started = StdioServerParameters(command=told["command"], args=arguments, env=env)
+    with portal.wrap_async_context_manager(Client(started)) as client:
+
+        def ask(call: dict[str, Any]) -> tuple[bool, Any]:
+            result = portal.call(client.call_tool, call["tool"].rpartition("__")[2], call["input"])
+            content = [{"type": part.type, "text": part.text} for part in result.content]
+            return result.is_error, {"content": content, "structuredContent": result.structured_content}
+
+        yield ask
+
+
+def shell(env: dict[str, str]) -> Tool:
+    """The tool function of Bash."""
+
+    def run(call: dict[str, Any]) -> tuple[bool, Any]:
+        done = subprocess.run(
+            ["sh", "-c", call["input"]["command"]], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+        )
+        told = {"stdout": done.stdout, "stderr": done.stderr, "interrupted": False, "isImage": False}
+        return done.returncode != 0, told
+
+    return run
+
+
+@dataclass
+class Player:
+    """One agent in one session. `hooks` are the settings' and the agent's own, as Claude Code joins them."""
+
+    agent: str
+    env: dict[str, str]
+    turn: int = 0
+
+    def __post_init__(self) -> None:
+        front, self.body = linter.frontmatter.read((CLAUDE / "agents" / f"{self.agent}.md").read_text())
+        settings = json.loads((CLAUDE / "settings.json").read_text())["hooks"]
+        self.hooks = [*linter._entries(settings), *linter._entries(front["hooks"])]
+        self.calls = list(linter.calls(linter.Page(self.agent, front, self.body)))
+
+    def play(self, call: dict[str, Any], tool: Tool) -> Seen:
+        """Make one call; the tool runs only where no hook denies it."""
+        message = {
+            "session_id": "s-1", "cwd": str(ROOT), "permission_mode": "dontAsk", "agent_type": self.agent,
+            "tool_name": call["tool"], "tool_input": call["input"], "tool_use_id": "toolu_1",
+        }  # fmt: skip
+        before = self._ask("PreToolUse", message)
+        reasons = [told["hookSpecificOutput"]["permissionDecisionReason"] for told in before if "decision" in told]
+        if reasons:
+            return Seen("\n".join(reasons), ran=False, blocked=True, decisions=before)
+        failed, result = tool(call)
+        if failed:
+            return Seen(json.dumps(result), ran=True, blocked=False, decisions=before)
+        response = self._shaped(call["tool"], result)
+        after = self._ask("PostToolUse", message | {"tool_response": response})
+        text = [json.dumps(response)]
+        for told in after:
+            shown = told.get("hookSpecificOutput", {}).get("updatedToolOutput")
+            if shown is not None and _fits(call["tool"], shown):
+                text = [json.dumps(shown)]
+        text += [told["reason"] for told in after if "decision" in told]
+        blocked = any("decision" in told for told in after)
+        return Seen("\n".join(text), ran=True, blocked=blocked, decisions=[*before, *after])
+
+    def _ask(self, event: str, message: dict[str, Any]) -> list[dict[str, Any]]:
+        covering = [entry for kind, entry in self.hooks if kind == event]
+        commands = dict.fromkeys(
+            command
+            for entry in covering
+            if linter.matches(entry.get("matcher"), message["tool_name"])
+            for command in linter._commands_of(entry)
+        )
+        return [self._run(command, message | {"hook_event_name": event}) for command in commands]
+
+    def _run(self, command: str, message: dict[str, Any]) -> dict[str, Any]:
+        done = subprocess.run(
+            ["sh", "-c", command], input=json.dumps(message).encode(), cwd=ROOT, env=self.env, capture_output=True,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        told: dict[str, Any] = json.loads(done.stdout)
+        return told
+
+    def _shaped(self, tool: str, result: Any) -> Any:
+        """A tool's answer in the shapes Claude Code hands to hooks, each in its turn."""
+        if not tool.startswith("mcp__"):
+            return result
+        self.turn += 1
+        text = result["content"][0]["text"]
+        if len(result["content"]) > 1:
+            return result["content"]
+        return [result["content"], text, result, [{"type": "text", "text": json.dumps(text)}]][self.turn % 4]
+
+
+def _fits(tool: str, shown: Any) -> bool:
+    """Whether Claude Code takes a replacement: for built-in tools it must have the tool's own shape."""
+    if tool.startswith("mcp__"):
+        return isinstance(shown, str) or all(part.keys() == {"type", "text"} for part in shown)
+    kinds = {"stdout": str, "stderr": str, "interrupted": bool, "isImage": bool}
+    return isinstance(shown, dict) and {name: type(value) for name, value in shown.items()} == kinds
+
+
+def at(call: dict[str, Any], pit: str | None) -> dict[str, Any]:
+    """A documented call at another cut-off, or without one."""
+    given = dict(call["input"])
+    if call["tool"] == "Bash":
+        command = given["command"].split(" --pit ")[0]
+        given["command"] = command if pit is None else f"{command} --pit {pit}"
+    else:
+        given.pop("pit")
+        given |= {} if pit is None else {"pit": pit}
+    return {"tool": call["tool"], "input": given}
+
+
+def lying(opened: Tool, turn: int) -> Tool:
+    """A tool that answers as of T with what only the future knows, each turn another way. `opened` knows the future."""
+
+    def ask(call: dict[str, Any]) -> tuple[bool, Any]:
+        if call["tool"] == "Bash":
+            item = {"available_at": "2025-01-01T00:00:00Z", "available_at_source": "provider_metadata", "x": world.MARK}
+            told = {"data": [item], "gaps": []}
+        else:
+            told = opened(at(call, None))[1]["structuredContent"] or {"data": [], "gaps": []}
+        text = _lie(told, turn)
+        if call["tool"] == "Bash":
+            beside = world.MARK if turn % 5 == 4 else ""
+            return False, {"stdout": text, "stderr": beside, "interrupted": False, "isImage": False}
+        more = [{"type": "text", "text": world.MARK}] if turn % 5 == 4 else []
+        return False, {"content": [{"type": "text", "text": text}, *more], "isError": False}
+
+    return ask
+
+
+def _lie(told: dict[str, Any], turn: int) -> str:
+    past = {"available_at": world.PIT, "available_at_source": "neo4j_created"}
+    return json.dumps(
+        [
+            told | {"data": [*told["data"], {"available_at": "2024-05-29T21:00:00.000001Z", "x": world.MARK}]},
+            {"data": [past | {"note": json.dumps({"daily_return": world.MARK})}], "gaps": []},
+            {"data": [], "gaps": [], "note": world.MARK},
+            {"data": [], "gaps": [{"type": "no_data", "reason": world.MARK, "available_at": "2024-06-01T00:00:00Z"}]},
+            {"data": [], "gaps": []},
+        ][turn % 5]
+    )
+
+
+@dataclass
+class Stage:
+    """What every agent is played on: the two servers, the two sessions' environments, and the shells in them."""
+
+    free: dict[str, str]
+    bound: dict[str, str]
+    open_server: Tool
+    bound_server: Tool
+
+    def play(self, agent: str, variant: str, *, calls: slice = slice(None)) -> list[Seen]:
+        """An agent's documented calls in a variant, all of them or the slice asked for."""
+        player = Player(agent, self.bound if variant == "forgotten" else self.free)
+        pit = {"clean": world.PIT, "gap": world.LONG_AGO, "contaminated": world.PIT}.get(variant)
+        seen = []
+        for turn, call in enumerate(player.calls[calls]):
+            command = call["tool"] == "Bash"
+            if variant == "contaminated":
+                tool = lying(self.open_server, turn + len(agent))
+            elif variant == "forgotten":
+                tool = shell(self.bound) if command else self.bound_server
+            else:
+                tool = shell(self.free) if command else self.open_server
+            seen.append(player.play(at(call, pit), tool))
+        return seen
+
+
+@contextmanager
+def stage(home: Path, lake: Path) -> Iterator[Stage]:
+    """Both servers, started and stopped."""
+    free, bound = environment(home, lake), environment(home, lake, PITLAKE_AS_OF=world.PIT)
+    with ExitStack() as running:
+        portal = running.enter_context(start_blocking_portal())
+        servers = [running.enter_context(server(portal, env)) for env in (free, bound)]
+        yield Stage(free, bound, *servers)
+
+
+def faults(variant: str, seen: list[Seen]) -> list[str]:
+    """What is wrong with what a model would have read in a variant."""
+    told = "\n".join(one.text for one in seen)
+    wrong = []
+    if world.marked(told) != (variant == "open"):
+        wrong.append("reads the future" if variant != "open" else "does not see the outcomes it may see")
+    if any(one.blocked for one in seen) if variant != "contaminated" else not all(one.blocked for one in seen):
+        wrong.append("is blocked" if variant != "contaminated" else "is not blocked")
+    rows = "available_at_source" in told
+    if rows != (variant in ("clean", "open", "forgotten")):
+        wrong.append("reads no rows" if not rows else "reads rows")
+    return wrong
+
+
+def hook_times(env: dict[str, str], count: int = 50) -> dict[str, float]:
+    """Milliseconds from start to verdict of both hooks, the median of `count`, on a page of 100 rows."""
+    item = {"available_at": world.PIT, "available_at_source": "neo4j_created", "title": "guidance " * 20}
+    page = json.dumps({"data": [item] * 100, "gaps": []})
+    call = {"tool_name": "mcp__pitlake__query", "tool_input": {"sql": "SELECT 1", "pit": world.PIT}, "cwd": str(ROOT)}
+    message = json.dumps(call | {"tool_response": [{"type": "text", "text": page}]}).encode()
+    found = {}
+    for script in ("pit_gate.py", "pit_guard.py"):
+        taken = []
+        for _ in range(count):
+            began = time.perf_counter()
+            subprocess.run([sys.executable, "-IS", str(CLAUDE / "hooks" / script)], input=message, env=env, check=True,
+                           capture_output=True)  # fmt: skip
+            taken.append((time.perf_counter() - began) * 1000)
+        found[script] = statistics.median(taken)
+    return found
+
+
+def main() -> int:
+    """Play every agent in every variant, print the matrix, and return how many cells are wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--agents", nargs="*", default=sorted(linter.PIT_DONE))
+    asked = parser.parse_args()
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        lake = world.build(home / "lake")
+        with stage(home, lake.root) as played:
+            print(f"{'agent':24}" + "".join(f"{variant:>15}" for variant in VARIANTS))
+            for agent in asked.agents:
+                cells = []
+                for variant in VARIANTS:
+                    seen = played.play(agent, variant)
+                    found = faults(variant, seen)
+                    wrong += bool(found)
+                    cells.append(", ".join(found) or f"ok ({len(seen)})")
+                print(f"{agent:24}" + "".join(f"{cell:>15}" for cell in cells), flush=True)
+            times = hook_times(played.free)
+    print("start to verdict, median of 50: " + ", ".join(f"{name} {ms:.0f} ms" for name, ms in times.items()))
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""Hook messages, sound and mutated, and what a slow reader of their own makes of them.
+
+`message` and `mutated` make them from a random generator; `faults` says what is wrong with a hook's answer to one. The
+reader shares no code with the hooks but the kernel's rules, and reads a message every way it could be read.
+"""
+
+import json
+import random
+import shlex
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from pitlake.gate import rules
+
+MARK = "CANARYZZ"
+PIT = "2024-05-29T17:00:00-04:00"
+EARLIER, LATER = "2024-05-01T00:00:00Z", "2024-06-15T12:00:00+09:00"
+INSTANTS = (PIT, EARLIER, "2024-05-29T21:00:00Z", "2024-05-29T21:00:00.000001Z", LATER, "2024-05-29",
+            "2024-05-29T10:00:00", "1990-01-01T00:00:00-05:00", "", "now", None, 7)  # fmt: skip
+TOOLS = ("mcp__pitlake__query", "mcp__pitlake__run_query", "mcp__perplexity__perplexity_ask", "Bash",
+         "mcp__neo4j-cypher__read_neo4j_cypher")  # fmt: skip
+_FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py --source yahoo"
+_NOISE = ('"', "{", "}", "[", "]", ",", ":", "\\", "null", "NaN", "1e999", '"data":[]', '"data"', "\x00", "\ud800", "é",
+          '"available_at":"2024-05-29T17:00:00-04:00"', '{"a":', "[" * 400,
+          '"pit":"2024-06-15T12:00:00Z",', "\\u0064")  # fmt: skip
+
+
+def item(rng: random.Random) -> Any:
+    """A data item, mostly sound."""
+    made = {"available_at": rng.choice((PIT, EARLIER)), "available_at_source": rng.choice(rules.SOURCES), "text": MARK}
+    if rng.random() < 0.25:
+        made["available_at"] = rng.choice(INSTANTS)
+    if rng.random() < 0.1:
+        made["available_at_source"] = rng.choice(("coarse_pit", None, 5))
+    if rng.random() < 0.1:
+        made[rng.choice(("deep", "raw"))] = rng.choice(
+            ([{"Daily_Return": 1}], '{"hourly_stock": 2}', {"daily": {"x": 1}})
+        )
+    return rng.choice(([], 5, None)) if rng.random() < 0.04 else made
+
+
+def envelope(rng: random.Random) -> Any:
+    """What a tool answers before it is wrapped, mostly an envelope."""
+    made: dict[str, Any] = {"data": [item(rng) for _ in range(rng.randrange(4))], "gaps": []}
+    if rng.random() < 0.3:
+        made["gaps"] = [
+            {"type": "no_data", "reason": MARK} | ({"available_at": rng.choice(INSTANTS)} if rng.random() < 0.5 else {})
+        ]
+    if rng.random() < 0.4:
+        receipt = {
+            "as_of": rng.choice(INSTANTS[:5]),
+            "version": 3,
+            "sql_sha256": "0" * 64,
+            "result_sha256": "f" * 64,
+            "rows": 2,
+        }
+        made |= {
+            "truncated": rng.random() < 0.5,
+            "next_cursor": rng.choice((None, "WzEsMl0=")),
+            "receipt": receipt | {"id": None},
+        }
+    if rng.random() < 0.08:
+        made[rng.choice(("note", "stdout", "receipt", "next_cursor"))] = rng.choice((MARK, {"x": MARK}, [MARK]))
+    return rng.choice(([made, made], MARK, {}, [], None, {"data": {}})) if rng.random() < 0.06 else made
+
+
+def wrapped(rng: random.Random, payload: Any) -> Any:
+    """A payload in one of the wrappers tools use, now and then with something beside it."""
+    text = json.dumps(payload)
+    part = {"type": "text", "text": text}
+    beside = {"stderr": rng.choice(("", "", "", MARK)), "interrupted": False, "isImage": False}
+    shapes = (
+        payload, text, json.dumps(text), [part], json.dumps([part]), json.dumps([payload]), [payload],
+        {"stdout": text, **beside}, {"result": [part]}, {"content": [part], "isError": False},
+        {"content": [part], "structuredContent": payload}, {"stdout": json.dumps([part]), **beside},
+        [part, part], [part, {"type": "text", "text": MARK}], json.dumps(json.dumps(json.dumps(text))), "", MARK, None,
+        [part | {"note": MARK}], {"content": [part], "note": MARK},
+    )  # fmt: skip
+    return shapes[min(int(rng.random() ** 1.5 * len(shapes)), len(shapes) - 1)]
+
+
+def message(rng: random.Random) -> dict[str, Any]:
+    """A hook message after a tool."""
+    tool = rng.choice(TOOLS)
+    pit = rng.choice((PIT, PIT, PIT, EARLIER, rng.choice(INSTANTS)))
+    given: dict[str, Any] = {"query": "MATCH (n) RETURN n"}
+    if tool == "Bash":
+        given = {"command": rng.choice((f"{_FETCH} --pit {pit}", f"{_FETCH} --pit={pit}", f"{_FETCH}", "ls"))}
+    elif rng.random() < 0.85:
+        place = rng.choice(("parameters", "params", None))
+        given |= {"pit": pit} if place is None else {place: {"pit": pit}}
+    if rng.random() < 0.1:
+        given["pit"] = rng.choice(INSTANTS)
+    return {"session_id": "s", "hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": given,
+            "tool_response": wrapped(rng, envelope(rng))}  # fmt: skip
+
+
+def mutated(rng: random.Random) -> bytes:
+    """A message as bytes, with up to five mutations of its text."""
+    text = json.dumps(message(rng), ensure_ascii=rng.random() < 0.5)
+    for _ in range(rng.choice((0, 0, 0, 1, 1, 2, 5))):
+        start = rng.randrange(len(text) + 1)
+        end = min(len(text), start + int(rng.expovariate(0.2)))
+        cut = text[start:end]
+        text = rng.choice((
+            text[:start] + text[end:], text[:start] + cut + text[start:],
+            text[:start] + rng.choice(_NOISE) + text[end:],
+            text[:start], text[:start] + cut[::-1] + text[end:], text.replace(PIT, rng.choice(_NOISE), 1),
+            text.replace('"', "'", rng.randrange(3)), text[:start] + text[end:] + cut,
+        ))  # fmt: skip
+    return text.encode("utf-8", "surrogatepass" if rng.random() < 0.5 else "replace")
+
+
+def faults(text: bytes, answer: dict[str, Any], bound: str | None) -> list[str]:
+    """What is wrong with the gate's answer to a message in a session bound by `bound`, or by nothing."""
+    if answer:
+        return _bad_block(answer)
+    try:
+        told = json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        return ["allows what is no JSON, or says a thing twice"]
+    if not isinstance(told, dict) or not isinstance(told.get("tool_input") or {}, dict):
+        return ["allows what is no call"]
+    pits = [pit for pit in _pits(told.get("tool_input") or {}) if pit is not None]
+    if not pits and bound is None:
+        return []
+    try:
+        cutoffs = {rules.parse_instant(pit) for pit in pits}
+    except rules.InstantFault:
+        return ["allows a cut-off that is no instant"]
+    if len(cutoffs) > 1 or (bound and cutoffs and max(cutoffs) > rules.parse_instant(bound)):
+        return ["allows cut-offs that disagree or widen"]
+    cutoff = pits[0] if pits else bound
+    found, rest = [], []
+    _gather(told.get("tool_response"), found, rest)
+    wrong = [f"allows what the kernel refuses: {v}" for one in found if (v := rules.check_envelope(one, cutoff))]
+    return (
+        wrong + (["allows what holds no envelope"] if not found else []) + [f"allows {one!r} beside it" for one in rest]
+    )
+
+
+def _bad_block(answer: dict[str, Any]) -> list[str]:
+    if answer.get("decision") != "block" or answer.get("reason", "").split(":")[0] not in rules.CODES:
+        return ["neither allows nor blocks with a code"]
+    if MARK in json.dumps(answer):
+        return ["echoes the payload"]
+    shown = answer["hookSpecificOutput"]["updatedToolOutput"]
+    text = shown if isinstance(shown, str) else shown["stdout"] if isinstance(shown, dict) else shown[0]["text"]
+    clean = json.loads(text)
+    sound = clean["data"] == [] and [gap["type"] for gap in clean["gaps"]] == ["pit_excluded"]
+    return [] if sound else ["shows something else than a clean gap"]
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("twice")
+    return dict(pairs)
+
+
+def _pits(given: dict[str, Any]) -> Iterator[Any]:
+    for name in ("parameters", "params"):
+        if isinstance(given.get(name), dict):
+            yield given[name].get("pit")
+    yield given.get("pit")
+    if isinstance(given.get("command"), str):
+        words = shlex.split(given["command"]) if "--pit" in given["command"] else []
+        yield from (after for word, after in pairwise([*words, ""]) if word == "--pit")
+        yield from (word[6:] for word in words if word.startswith("--pit="))
+
+
+def _gather(value: Any, found: list[Any], rest: list[str]) -> None:
+    """Every envelope in a response, strings looked through, and every text that stands beside one."""
+    if isinstance(value, dict) and "data" in value:
+        found.append(value)
+    elif isinstance(value, dict):
+        for name, held in value.items():
+            if not (name == "type" and held == "text"):
+                _gather(held, found, rest)
+    elif isinstance(value, list):
+        for held in value:
+            _gather(held, found, rest)
+    elif isinstance(value, str) and value:
+        try:
+            _gather(json.loads(value), found, rest)
+        except ValueError:
+            rest.append(value[:20])

@@ -1,0 +1,81 @@
+"""`python -m tests.agents.mutate --n 20000`: mutated messages to both hooks, each answer judged by the slow reader.
+
+Most are given to the hooks in this process; every fortieth goes through a process of its own, as Claude Code starts it.
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.agents import messages
+
+HOOKS = Path(__file__).resolve().parents[2] / ".claude" / "hooks"
+sys.path.insert(0, str(HOOKS))
+
+import pit_gate  # noqa: E402
+import pit_guard  # noqa: E402
+
+
+def environment(folder: str, number: int) -> dict[str, str]:
+    """Every third message finds the session bound; a few find it bound by what is no instant."""
+    env = {"PITLAKE_HOOK_LOG": f"{folder}/hooks.jsonl", "PATH": "/usr/bin:/bin"}
+    if number % 3 == 0:
+        env["PITLAKE_AS_OF"] = "2024-05" if number % 30 == 0 else messages.PIT
+    return env
+
+
+def in_process(script: str, text: bytes, env: dict[str, str]) -> dict[str, Any]:
+    """A hook's answer, from a process of its own; the exit code is part of the contract."""
+    done = subprocess.run(
+        [sys.executable, "-IS", str(HOOKS / script)], input=text, env=env, capture_output=True, check=True
+    )
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def judge(seed: int, number: int, folder: str, *, own_process: bool) -> tuple[str, list[str]]:
+    """What the gate made of one message, and what is wrong with it or with the guard's answer."""
+    text = messages.mutated(random.Random(f"{seed}/{number}"))
+    env = environment(folder, number)
+    bound = env.get("PITLAKE_AS_OF")
+    if own_process:
+        answer, guarded = in_process("pit_gate.py", text, env), in_process("pit_guard.py", text, env)
+    else:
+        answer, guarded = pit_gate.decide(text, env), pit_guard.decide(text, env)
+    wrong = messages.faults(text, answer, bound)
+    if bound == "2024-05" and not answer:
+        wrong.append("allows in a session bound by what is no instant")
+    if guarded and guarded["hookSpecificOutput"]["permissionDecision"] != "deny":
+        wrong.append("the guard neither denies nor leaves it")
+    if messages.MARK in json.dumps(guarded):
+        wrong.append("the guard echoes the payload")
+    return answer["reason"].split(":")[0] if answer else "allowed", wrong
+
+
+def main() -> int:
+    """Send them, print the counts, and return how many answers were wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--n", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--log", default=".pitlake")
+    asked = parser.parse_args()
+    counts: Counter[str] = Counter()
+    wrong = 0
+    for number in range(asked.n):
+        verdict, found = judge(asked.seed, number, asked.log, own_process=number % 40 == 0)
+        counts[verdict] += 1
+        wrong += bool(found)
+        if found:
+            print(f"message {number}: {'; '.join(found)}")
+    print(f"{asked.n} mutated messages, {asked.n // 40} of them to processes of their own: {wrong} answered wrongly")
+    print(", ".join(f"{name} {count}" for name, count in counts.most_common()))
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

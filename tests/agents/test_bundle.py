@@ -1,0 +1,143 @@
+"""The merge of several lanes' envelopes, and the door to outside sources: neither loses, invents nor lets through."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pitlake.gate import rules
+from tests.agents.harness import CLAUDE, SCRIPTS
+from tests.agents.messages import EARLIER, LATER, MARK, PIT
+
+sys.path[:0] = [str(CLAUDE / "skills" / "earnings-bundle" / "scripts"), str(SCRIPTS)]
+
+import merge_envelopes  # noqa: E402
+import pit_fetch  # noqa: E402
+
+MERGE = CLAUDE / "skills" / "earnings-bundle" / "scripts" / "merge_envelopes.py"
+merge = merge_envelopes.merge
+
+
+def item(evidence="neo4j:News:1", at=PIT, **more):
+    return {"available_at": at, "available_at_source": "neo4j_created", "evidence": evidence} | more
+
+
+def lane(*items, gaps=()):
+    return {"data": list(items), "gaps": list(gaps)}
+
+
+def test_one_revision_seen_by_two_lanes_is_one_item_with_the_fields_of_both():
+    told = merge({"news": lane(item(title="x")), "wire": lane(item(at="2024-05-29T21:00:00Z", url="y"))}, PIT)
+    assert [(one["lanes"], one["title"], one["url"]) for one in told["data"]] == [(["news", "wire"], "x", "y")]
+
+
+def test_another_revision_and_what_contradicts_stay_apart():
+    told = merge({"a": lane(item(title="x"), item(at=EARLIER, title="w")), "b": lane(item(title="other"))}, PIT)
+    assert sorted(one["title"] for one in told["data"]) == ["other", "w", "x"]
+    assert told["data"][-1]["title"] == "w"
+
+
+def test_items_without_evidence_are_one_only_where_they_say_the_same():
+    plain = {"available_at": PIT, "available_at_source": "neo4j_created"}
+    told = merge({"a": lane(plain | {"x": 1}, plain | {"x": 2}), "b": lane(plain | {"x": 1})}, PIT)
+    assert [(one["x"], one["lanes"]) for one in told["data"]] == [(1, ["a", "b"]), (2, ["a"])]
+
+
+def test_every_gap_is_kept_with_its_lane():
+    gap = {"type": "no_data", "reason": "nothing was filed"}
+    told = merge({"a": lane(gaps=[gap, gap]), "b": lane(gaps=[gap]), "c": None, "d": "prose"}, PIT)
+    assert [(one["lane"], one["type"]) for one in told["gaps"]] == [
+        ("a", "no_data"), ("b", "no_data"), ("c", "no_data"), ("d", "unverifiable"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "answer", [lane(item(at=LATER, x=MARK)), {"data": [item()], "note": MARK}, {"gaps": []}, [], {}]
+)
+def test_a_lane_that_does_not_hold_is_left_out_whole_and_named(answer):
+    told = merge({"late": answer, "sound": lane(item())}, PIT)
+    assert [one["lanes"] for one in told["data"]] == [["sound"]]
+    assert [one["lane"] for one in told["gaps"]] == ["late"]
+    assert MARK not in json.dumps(told)
+
+
+LANES = st.dictionaries(
+    st.sampled_from("abcd"),
+    st.builds(
+        lambda items: lane(*items),
+        st.lists(
+            st.builds(item, st.sampled_from(["n:1", "n:2", ""]), st.sampled_from([PIT, EARLIER]), x=st.integers(0, 2))
+        ),
+    ),
+)
+
+
+@given(LANES, st.randoms())
+def test_the_order_of_lanes_changes_nothing_and_the_whole_still_holds(lanes, random):
+    names = list(lanes)
+    random.shuffle(names)
+    told = merge(lanes, PIT)
+    assert merge({name: lanes[name] for name in names}, PIT) == told
+    assert rules.check_answer(told, PIT) is None
+    given = {(one["evidence"], one["x"]) for answer in lanes.values() for one in answer["data"]}
+    assert {(one["evidence"], one["x"]) for one in told["data"]} == given
+
+
+def test_the_command_merges_a_file_and_a_bound_session_binds_it(tmp_path, env, bound):
+    (tmp_path / "answers.json").write_text(json.dumps({"a": lane(item(at=LATER, x=MARK)), "b": lane(item())}))
+    command = [sys.executable, str(MERGE), str(tmp_path / "answers.json")]
+    whole = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    assert len(json.loads(whole.stdout)["data"]) == 2
+    cut = subprocess.run(command, env=bound, capture_output=True, text=True, check=True)
+    assert MARK not in cut.stdout
+    wider = subprocess.run([*command, "--pit", LATER], env=bound, capture_output=True, text=True, check=False)
+    assert (wider.returncode, wider.stdout) == (2, "")
+
+
+def fetched(monkeypatch, told, code=0):
+    """What the door makes of a command that tells this; and the arguments the command was given."""
+    asked = []
+
+    def run(command, **_):
+        asked.extend(command[4:])
+        return subprocess.CompletedProcess(command, code, stdout=told)
+
+    monkeypatch.setattr(pit_fetch.subprocess, "run", run)
+    return asked
+
+
+SOUND = json.dumps(lane(item())).encode()
+
+
+def test_the_door_passes_on_what_holds(monkeypatch, env):
+    asked = fetched(monkeypatch, SOUND)
+    assert pit_fetch.answer(["--source", "yahoo", "--pit", PIT], env) == lane(item())
+    assert asked == ["--source", "yahoo", "--pit", PIT]
+
+
+def test_the_door_adds_a_bound_session_s_cut_off_and_refuses_a_later_one(monkeypatch, bound):
+    asked = fetched(monkeypatch, SOUND)
+    assert pit_fetch.answer(["--source", "yahoo"], bound)["data"]
+    assert asked == ["--source", "yahoo", "--pit", PIT]
+    for late in (["--pit", LATER], [f"--pit={LATER}"], ["--pit", PIT, f"--pit={LATER}"], ["--pit"]):
+        refused = pit_fetch.answer(late, bound)
+        assert refused["data"] == []
+        assert "PIT_INVALID_PIT" in refused["gaps"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("told", "code", "kind"),
+    [
+        (json.dumps(lane(item(at=LATER, x=MARK))).encode(), 0, "pit_excluded"),
+        (json.dumps(lane() | {"note": MARK}).encode(), 0, "internal_error"),
+        (MARK.encode(), 0, "internal_error"), (b"", 0, "internal_error"), (SOUND, 1, "internal_error"),
+    ],
+)  # fmt: skip
+def test_the_door_shows_nothing_that_does_not_hold(monkeypatch, env, told, code, kind):
+    fetched(monkeypatch, told, code)
+    shown = pit_fetch.answer(["--pit", PIT], env)
+    assert (shown["data"], [gap["type"] for gap in shown["gaps"]]) == ([], [kind])
+    assert MARK not in json.dumps(shown)

@@ -1,0 +1,210 @@
+"""The PostToolUse hook: its verdicts are the kernel's, whatever the wrapper, and nothing makes it fail open."""
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pitlake.gate import rules
+from tests.agents import messages, mutate
+from tests.agents.messages import EARLIER, LATER, MARK, PIT
+from tests.agents.mutate import HOOKS, pit_gate
+from tests.test_import_weight import PYTHONS
+
+SOUND = {"data": [{"available_at": PIT, "available_at_source": "neo4j_created"}], "gaps": []}
+LATE = {"data": [{"available_at": LATER, "available_at_source": "neo4j_created", "x": MARK}], "gaps": []}
+RECEIPT = {"as_of": PIT, "version": 3, "sql_sha256": "0" * 64, "result_sha256": "f" * 64, "rows": 1, "id": None}
+FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py --source yahoo"
+
+
+def call(response, tool="mcp__pitlake__query", **given):
+    return {"tool_name": tool, "tool_input": given, "tool_response": response}
+
+
+def ask(message, env, *flags):
+    return pit_gate.decide(json.dumps(message).encode(), env, flags)
+
+
+def code(answer):
+    return answer["reason"].split(":")[0] if answer else None
+
+
+def parts(payload):
+    return [{"type": "text", "text": json.dumps(payload)}]
+
+
+WRAPPERS = {
+    "an object": lambda told: told,
+    "a string": json.dumps,
+    "a string in a string": lambda told: json.dumps(json.dumps(told)),
+    "a text part": parts,
+    "a stringified text part": lambda told: json.dumps(parts(told)),
+    "one record": lambda told: [told],
+    "one record in a text part": lambda told: parts([told]),
+    "stdout": lambda told: {"stdout": json.dumps(told), "stderr": "", "interrupted": False, "isImage": False},
+    "result": lambda told: {"result": parts(told)},
+    "content": lambda told: {"content": parts(told), "isError": False},
+    "content and its structure": lambda told: {"content": parts(told), "structuredContent": told},
+}
+
+
+@given(st.integers(), st.sampled_from(sorted(WRAPPERS)), st.sampled_from([PIT, EARLIER, LATER]))
+def test_the_verdict_on_any_envelope_in_any_wrapper_is_the_kernel_s(tmp_path_factory, seed, wrapper, pit):
+    payload = messages.envelope(random.Random(seed))
+    if not isinstance(payload, dict) or "data" not in payload:
+        return
+    env = {"PITLAKE_HOOK_LOG": str(tmp_path_factory.getbasetemp() / "hooks.jsonl")}
+    verdict = rules.check_answer(payload, pit)
+    assert code(ask(call(WRAPPERS[wrapper](payload), pit=pit), env)) == (verdict and verdict.code)
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS.values(), ids=WRAPPERS)
+def test_a_block_is_replaced_by_a_clean_gap_that_echoes_nothing(env, wrapper):
+    answer = ask(call(wrapper(LATE), pit=PIT), env)
+    assert code(answer) == "PIT_VIOLATION_GT_CUTOFF"
+    assert MARK not in json.dumps(answer)
+    assert messages._bad_block(answer) == []
+
+
+BAD_RESPONSES = {
+    "two text parts": parts(SOUND) * 2,
+    "a second part that is prose": [*parts(SOUND), {"type": "text", "text": MARK}],
+    "a part with a note": [parts(SOUND)[0] | {"annotations": MARK}],
+    "two records": [SOUND, SOUND],
+    "no response": None,
+    "an empty string": "",
+    "prose": MARK,
+    "stderr": {"stdout": json.dumps(SOUND), "stderr": MARK},
+    "a twin of the structure": {"content": parts(LATE), "structuredContent": SOUND},
+    "a string in strings": json.dumps(json.dumps(json.dumps(json.dumps(SOUND)))),
+    "a duplicate key": json.dumps(SOUND)[:-1] + ', "data": []}',
+    "an extra key": SOUND | {"note": MARK},
+    "a cursor that is none": SOUND | {"next_cursor": f"{MARK} {MARK}"},
+    "a receipt of open mode": SOUND | {"receipt": RECEIPT | {"as_of": None}},
+    "a receipt of a later instant": SOUND | {"receipt": RECEIPT | {"as_of": LATER}},
+    "a receipt that says more": SOUND | {"receipt": RECEIPT | {"note": MARK}},
+    "a receipt whose hash is none": SOUND | {"receipt": RECEIPT | {"sql_sha256": MARK}},
+    "great depth": json.dumps(SOUND)[:-1] + ', "x": ' + "[" * 100_000 + "]" * 100_000 + "}",
+    "a forbidden key among names": SOUND | {"gaps": [{MARK: {"daily_return": 1}}]},
+}
+
+
+@pytest.mark.parametrize("response", BAD_RESPONSES.values(), ids=BAD_RESPONSES)
+def test_what_cannot_be_judged_as_one_envelope_is_blocked(env, response):
+    answer = ask(call(response, pit=PIT), env)
+    assert code(answer) in rules.CODES
+    assert MARK not in json.dumps(answer)
+
+
+def test_the_marks_of_a_page_pass(env):
+    page = SOUND | {"truncated": True, "next_cursor": "WzEsMl0=", "receipt": RECEIPT}
+    assert ask(call(parts(page), pit=PIT), env) == {}
+
+
+PLACES = [
+    {"pit": PIT}, {"params": {"pit": PIT}}, {"parameters": {"pit": PIT}}, {"params": json.dumps({"pit": PIT})},
+    {"command": f"{FETCH} --pit {PIT}"}, {"command": f"{FETCH} --pit={PIT}"}, {"command": f"{FETCH} '--pit' \"{PIT}\""},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", PLACES, ids=lambda given: json.dumps(given)[:40])
+def test_the_cut_off_is_found_wherever_a_tool_takes_it(env, given):
+    assert ask(call(SOUND, **given), env) == {}
+    assert code(ask(call(LATE, **given), env)) == "PIT_VIOLATION_GT_CUTOFF"
+
+
+BAD_PITS = [
+    {"pit": "2024-05-29"}, {"pit": 5}, {"pit": ""}, {"pit": []}, {"pit": PIT, "params": {"pit": EARLIER}},
+    {"params": '{"pit": broken'}, {"command": f"{FETCH} --pit"}, {"command": f"{FETCH} --pit $T"},
+    {"command": f"{FETCH} --pit {PIT} --pit {EARLIER}"}, {"command": f"{FETCH} --pit '{PIT}"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", BAD_PITS, ids=lambda given: json.dumps(given)[-40:])
+def test_a_cut_off_that_is_none_or_disagrees_blocks(env, given):
+    assert code(ask(call(SOUND, **given), env)) == "PIT_INVALID_PIT"
+
+
+def test_one_instant_in_two_spellings_agrees(env):
+    assert ask(call(SOUND, pit=PIT, params={"pit": "2024-05-29T21:00:00Z"}), env) == {}
+
+
+def test_without_a_cut_off_everything_passes(env):
+    assert ask(call(LATE), env) == ask(call(MARK, pit=None), env) == {}
+
+
+def test_a_bound_session_is_neither_forgotten_nor_widened_but_may_be_narrowed(bound):
+    assert ask(call(SOUND), bound) == {}
+    assert code(ask(call(LATE), bound)) == "PIT_VIOLATION_GT_CUTOFF"
+    assert code(ask(call(LATE, pit=LATER), bound)) == "PIT_INVALID_PIT"
+    assert code(ask(call(SOUND, pit=EARLIER), bound)) == "PIT_VIOLATION_GT_CUTOFF"
+
+
+@pytest.mark.parametrize("instant", ["", "2024-05", "now"])
+def test_a_session_bound_by_what_is_no_instant_gets_nothing(env, instant):
+    assert code(ask(call(SOUND), env | {"PITLAKE_AS_OF": instant})) == "PIT_INVALID_PIT"
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b"5", b"{", b'{"tool_name": 5}', b'{"tool_name": "x", "tool_input": []}',
+                                  b'{"a": 1, "a": 1}', b"\xff\xfe", b"[" * 100_000, b" " * (9 << 20)])  # fmt: skip
+def test_a_message_that_is_no_call_is_blocked(env, text):
+    answer = pit_gate.decide(text, env)
+    assert code(answer) == "PIT_PARSE_ERROR"
+
+
+def test_with_wrapper_other_shell_commands_are_none_of_its_business(bound):
+    assert ask(call({"stdout": MARK}, tool="Bash", command="ls"), bound, "--wrapper") == {}
+    assert code(ask(call({"stdout": MARK}, tool="Bash", command=FETCH), bound, "--wrapper")) == "PIT_INVALID_JSON"
+
+
+def test_the_log_has_a_line_a_decision_and_no_payload_and_does_not_grow_beyond_its_size(env, tmp_path, monkeypatch):
+    monkeypatch.setattr("pit_call.LOG_BYTES", 2000)
+    for _ in range(40):
+        ask(call(LATE, pit=PIT) | {"agent_type": "neo4j-news", "session_id": f"{MARK} not a name"}, env)
+    written = (tmp_path / "hooks.jsonl.1").read_text() + (tmp_path / "hooks.jsonl").read_text()
+    assert MARK not in written
+    assert len(written) < 5000
+    line = json.loads(written.splitlines()[0])
+    assert (line["agent"], line["decision"], line["code"]) == ("neo4j-news", "block", "PIT_VIOLATION_GT_CUTOFF")
+
+
+def test_a_log_that_cannot_be_written_changes_no_verdict():
+    assert ask(call(SOUND, pit=PIT), {"PITLAKE_HOOK_LOG": "/proc/none/hooks.jsonl"}) == {}
+    assert code(ask(call(LATE, pit=PIT), {"PITLAKE_HOOK_LOG": "/proc/none/hooks.jsonl"})) == "PIT_VIOLATION_GT_CUTOFF"
+
+
+OLDEST = min(PYTHONS, key=lambda name: int(name.partition(".")[2] or 99))
+
+
+@pytest.mark.parametrize("python", {PYTHONS[OLDEST], PYTHONS["this"]}, ids=lambda path: path.rpartition("/")[2])
+@pytest.mark.parametrize("script", ["pit_gate.py", "pit_guard.py"])
+def test_a_hook_runs_by_itself_and_always_ends_well(env, python, script):
+    for text in (json.dumps(call(SOUND, pit=PIT)).encode(), json.dumps(call(LATE, pit=PIT)).encode(), b"", b"{" * 5000):
+        done = subprocess.run(
+            [python, "-IS", str(HOOKS / script)], input=text, env=env, capture_output=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert json.loads(done.stdout) in ({}, pit_or_guard(script, text, env))
+
+
+def pit_or_guard(script, text, env):
+    return (pit_gate if script == "pit_gate.py" else mutate.pit_guard).decide(text, env)
+
+
+def test_a_hook_without_the_rules_blocks_everything(tmp_path, env):
+    shutil.copytree(HOOKS, tmp_path / ".claude" / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
+    for script, key in (("pit_gate.py", "decision"), ("pit_guard.py", "decision")):
+        command = [sys.executable, "-IS", str(tmp_path / ".claude" / "hooks" / script)]
+        done = subprocess.run(command, input=b"{}", env=env, capture_output=True, check=True)
+        assert json.loads(done.stdout)[key] == "block"
+
+
+@pytest.mark.parametrize("number", range(0, 1500, 500))
+def test_mutated_messages_are_never_wrongly_allowed(tmp_path, number):
+    for one in range(number, number + 500):
+        assert mutate.judge(7, one, str(tmp_path), own_process=one % 250 == 0)[1] == []

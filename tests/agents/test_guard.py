@@ -1,0 +1,153 @@
+"""The PreToolUse hook: what it denies always, what it denies while a session is bound, and what it leaves alone."""
+
+import json
+
+import pytest
+
+from tests.agents.harness import ROOT
+from tests.agents.messages import EARLIER, LATER, PIT
+from tests.agents.mutate import pit_guard
+
+FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py --source yahoo --op earnings --symbol AAPL"
+MERGE = "python3 .claude/skills/earnings-bundle/scripts/merge_envelopes.py /tmp/answers.json"
+
+
+def ask(env, tool, flags=(), **given):
+    message = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given, "cwd": str(ROOT)}
+    return pit_guard.decide(json.dumps(message).encode(), env, flags)
+
+
+def code(answer):
+    if not answer:
+        return None
+    told = answer["hookSpecificOutput"]
+    assert (told["hookEventName"], told["permissionDecision"]) == ("PreToolUse", "deny")
+    assert told["permissionDecisionReason"] == answer["reason"]
+    return answer["reason"].split(":")[0]
+
+
+GRAPH_WRITES = [
+    ("mcp__neo4j-cypher__write_neo4j_cypher", {}),
+    ("mcp__neo4j-cypher__read_neo4j_cypher", {"query": "MATCH (n) SET n.created = 1"}),
+    ("mcp__neo4j-cypher__read_neo4j_cypher", {"query": "match (n) /* x */ detach delete n"}),
+    ("mcp__neo4j-cypher__read_neo4j_cypher", {"query": "CALL apoc.cypher.runWrite('x', {})"}),
+    ("mcp__neo4j-cypher__read_neo4j_cypher", {"query": "LOAD  CSV FROM 'x' AS l RETURN l"}),
+    ("Bash", {"command": 'cypher-shell "MATCH (n) REMOVE n.title"'}),
+]
+
+
+@pytest.mark.parametrize(("tool", "given"), GRAPH_WRITES)
+def test_a_graph_write_is_denied_always(env, bound, tool, given):
+    assert code(ask(env, tool, **given)) == code(ask(bound, tool, **given)) == "GUARD_GRAPH_WRITE"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "MATCH (n:News) WHERE n.created <= $pit RETURN n.created, 'SET it'",
+        "CALL db.index.fulltext.queryNodes('news_ft', $query) YIELD node RETURN node // CREATE nothing",
+        "MATCH (n) RETURN n.`set` AS offset",
+    ],
+)
+def test_a_graph_read_is_left_alone_in_an_unbound_session(env, query):
+    assert ask(env, "mcp__neo4j-cypher__read_neo4j_cypher", query=query) == {}
+
+
+RAW = ["mcp__neo4j-cypher__read_neo4j_cypher", "mcp__perplexity__perplexity_search", "mcp__anything__at_all",
+       "WebFetch", "WebSearch", "ReadMcpResourceTool"]  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", RAW)
+def test_a_raw_tool_is_denied_while_the_session_is_bound_alone(env, bound, tool):
+    assert ask(env, tool, query="x") == {}
+    assert code(ask(bound, tool, query="x")) == "GUARD_RAW_TOOL"
+
+
+@pytest.mark.parametrize("tool", ["mcp__pitlake__run_query", "mcp__plugin_lake_pitlake__search"])
+def test_the_lake_s_tools_run_up_to_the_session_s_cut_off(env, bound, tool):
+    assert ask(bound, tool) == ask(bound, tool, pit=EARLIER) == ask(env, tool, pit=LATER) == {}
+    assert code(ask(bound, tool, pit=LATER)) == "PIT_INVALID_PIT"
+    assert code(ask(env, tool, pit="yesterday")) == "PIT_INVALID_PIT"
+
+
+SHELLS = {
+    "GUARD_LAKE_FILES": [
+        "cat .pitlake/lake/_lake/log/00000000000000000001.json", "ls ./.pitlake", "head -c 9 docs/../.pitlake/x",
+        "grep -r guidance .", "ls -R", "cat x | sort -o .claude/settings.json", "tail /srv/lake/tables/news/x.parquet",
+        "grep --file=.pitlake/x docs/cli.md",
+    ],
+    "GUARD_SHELL": [
+        "curl https://example.com", "python3 -c 'import duckdb'", "pitlake query --open 'SELECT 1'",
+        "env -u PITLAKE_AS_OF ls",
+        "cat .p*/x", "cat $PITLAKE_LAKE/x", "cat `ls`", "cat $(ls)", "cd .pitlake && ls", "ls & cat x", "cat < x",
+        "echo x > y",
+        f"{FETCH} | tee x", f"{FETCH}; cat x", f"PITLAKE_AS_OF= {FETCH}", f"{FETCH} > x", "git log", "ls\ncurl x",
+        "", "'",
+        "python3 /tmp/pit_fetch.py --source yahoo", "bash -c ls", 'cat "$HOME"', "cat a{b,c}",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("expected", "command"), [(code, one) for code, listed in SHELLS.items() for one in listed])
+def test_a_shell_that_leads_to_the_lake_or_out_is_denied_while_bound(env, bound, expected, command):
+    told = bound | {"PITLAKE_LAKE": "/srv/lake"}
+    assert code(ask(told, "Bash", command=command)) == expected
+    assert ask(env, "Bash", command=command) == {}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [FETCH, f"{FETCH} --pit {PIT}", f'{FETCH} --query "a | b; c"', MERGE, "ls -la docs", "head -5 README.md | wc -l",
+     "grep -n 'a|b' README.md", "date && pwd"],
+)  # fmt: skip
+def test_the_wrapper_the_merge_and_plain_readers_run_while_bound(bound, command):
+    assert ask(bound, "Bash", command=command) == {}
+
+
+def test_the_wrapper_is_not_widened_and_not_run_in_the_background(bound):
+    assert code(ask(bound, "Bash", command=f"{FETCH} --pit {LATER}")) == "PIT_INVALID_PIT"
+    assert code(ask(bound, "Bash", command=FETCH, run_in_background=True)) == "GUARD_SHELL"
+
+
+@pytest.mark.parametrize("command", ["ls", MERGE, f"{FETCH}; ls", f"cd /tmp && {FETCH}"])
+def test_an_agent_s_shell_runs_the_wrapper_and_nothing_else(env, command):
+    assert code(ask(env, "Bash", ["--wrapper"], command=command)) == "GUARD_SHELL"
+    assert ask(env, "Bash", ["--wrapper"], command=FETCH) == {}
+
+
+FILES = [
+    ("Read", {"file_path": "/srv/lake/_lake/log/1.json"}),
+    ("Read", {"file_path": str(ROOT / ".pitlake" / "captures" / "x.json")}),
+    ("Grep", {"pattern": "guidance", "path": "/srv"}),
+    ("Glob", {"pattern": "lake/**/*.parquet", "path": "/srv"}),
+    ("Glob", {"pattern": "/srv/lake/*"}),
+    ("Write", {"file_path": str(ROOT / ".claude" / "settings.json"), "content": "{}"}),
+    ("Edit", {"file_path": str(ROOT / "pitlake" / "gate" / "rules.py")}),
+]
+
+
+@pytest.mark.parametrize(("tool", "given"), FILES)
+def test_files_of_the_lake_and_of_the_binding_are_out_of_bounds_while_bound(env, bound, tmp_path, tool, given):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    given = json.loads(json.dumps(given).replace("/srv", str(tmp_path)))
+    assert code(ask(bound | {"PITLAKE_LAKE": str(lake)}, tool, **given)) == "GUARD_LAKE_FILES"
+    assert ask(env, tool, **given) == {}
+
+
+def test_other_files_are_read_and_written_while_bound(bound, tmp_path):
+    assert ask(bound, "Read", file_path=str(ROOT / "README.md")) == {}
+    assert ask(bound, "Write", file_path=str(tmp_path / "answers.json")) == {}
+    assert ask(bound, "Grep", pattern="x", path=str(ROOT / "docs")) == {}
+
+
+def test_a_link_into_the_lake_is_followed(bound, tmp_path):
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "lake")
+    told = bound | {"PITLAKE_LAKE": f"file://{tmp_path}/lake"}
+    assert code(ask(told, "Read", file_path=f"{tmp_path}/link/x")) == "GUARD_LAKE_FILES"
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b"{", b"{}", b'{"tool_name": "Bash", "tool_input": [1]}', b"[" * 100_000])
+def test_a_message_that_is_no_call_is_denied(env, text):
+    assert code(pit_guard.decide(text, env)) == "PIT_PARSE_ERROR"

@@ -1,0 +1,94 @@
+"""Every agent in every variant, through the server, the hooks and the settings as they are configured.
+
+Here each agent's first call; `make agents` plays all of them.
+"""
+
+import json
+
+import pytest
+
+from tests.agents import harness, world
+from tests.agents.harness import VARIANTS, Player, at, faults, linter, shell
+
+
+@pytest.mark.parametrize("agent", sorted(linter.PIT_DONE))
+def test_an_agent_reads_what_it_may_and_nothing_of_the_future(stage, agent):
+    wrong = {variant: faults(variant, stage.play(agent, variant, calls=slice(1))) for variant in VARIANTS}
+    assert not any(wrong.values()), wrong
+
+
+@pytest.mark.parametrize("agent", ["bz-news-api", "alphavantage-earnings"])
+def test_what_pit_fetch_answers_holds_nothing_of_the_future(stage, agent):
+    player = Player(agent, stage.bound)
+    seen = player.play(at(player.calls[-1], None), shell(stage.bound))
+    assert (seen.ran, seen.blocked) == (True, False)
+    assert world.MARK not in seen.text
+    assert json.loads(json.loads(seen.text)["stdout"]).keys() == {"data", "gaps"}
+
+
+def test_every_way_to_lie_is_seen_through(stage):
+    player = Player("neo4j-news", stage.free)
+    for turn in range(10):
+        seen = player.play(at(player.calls[0], world.PIT), harness.lying(stage.open_server, turn))
+        assert seen.blocked
+        assert world.MARK not in seen.text
+
+
+def test_a_server_that_is_open_in_a_bound_session_is_blocked(stage):
+    seen = Player("neo4j-news", stage.bound).play(at(Player("neo4j-news", {}).calls[0], None), stage.open_server)
+    assert seen.blocked
+    assert world.MARK not in seen.text
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("mcp__neo4j-cypher__write_neo4j_cypher", {"query": "CREATE (n)"}),
+        ("mcp__neo4j-cypher__read_neo4j_cypher", {"query": "MATCH (n) RETURN n", "params": {"pit": world.PIT}}),
+        ("mcp__perplexity__perplexity_ask", {"query": "what came next?"}),
+        ("WebFetch", {"url": "https://example.com"}),
+        ("Bash", {"command": "cat $PITLAKE_LAKE/_lake/log/*"}),
+        ("mcp__pitlake__query", {"sql": "SELECT 1", "pit": "2030-01-01T00:00:00Z"}),
+    ],
+)
+def test_what_must_not_run_in_a_bound_session_does_not_run(stage, tool, given):
+    def run(_):
+        raise AssertionError("the tool ran")
+
+    seen = Player("neo4j-news", stage.bound).play({"tool": tool, "input": given}, run)
+    assert (seen.ran, seen.blocked) == (False, True)
+
+
+def answered(*items):
+    return {"content": [{"type": "text", "text": json.dumps({"data": items, "gaps": []})}], "structuredContent": None}
+
+
+def test_perplexity_is_clean_or_a_gap(stage):
+    """The plan's second minimal test: what Perplexity's own tools answer is dated items, or a clean gap."""
+    player = Player("perplexity-ask", stage.free)
+    for tool in ("search", "ask", "reason", "research"):
+        call = {"tool": f"mcp__perplexity__perplexity_{tool}", "input": {"query": "AAPL", "params": {"pit": world.PIT}}}
+        prose = {"content": [{"type": "text", "text": f"It went up. {world.MARK}"}], "structuredContent": None}
+        undated = answered({"url": "https://example.com", "snippet": world.MARK})
+        for told in (prose, undated):
+            seen = player.play(call, lambda _, told=told: (False, told))
+            assert seen.blocked
+            assert world.MARK not in seen.text
+        dated = answered({"available_at": "2024-05-02T00:00:00-04:00", "available_at_source": "provider_metadata"})
+        assert not player.play(call, lambda _, told=dated: (False, told)).blocked
+
+
+def test_series_of_alpha_vantage_end_at_the_cut_off(stage):
+    """The plan's third minimal test, by both ways an agent has: the lake's tool and pit_fetch.py."""
+    player = Player("alphavantage-earnings", stage.free)
+    series = next(call for call in player.calls if "av_daily_bars" in json.dumps(call))
+    _, told = stage.open_server(series)
+    dates = [row["available_at"] for row in told["structuredContent"]["data"]]
+    assert len(dates) > 2
+    assert max(dates) <= "2024-05-29T21:00:00Z"
+    assert not player.play(series, stage.open_server).blocked
+    asked = f"--source alphavantage --pit {world.PIT} TIME_SERIES_DAILY symbol=AAPL"
+    command = f"python3 {harness.SCRIPTS / 'pit_fetch.py'} {asked}"
+    seen = player.play({"tool": "Bash", "input": {"command": command}}, shell(stage.free))
+    assert not seen.blocked
+    assert world.MARK not in seen.text

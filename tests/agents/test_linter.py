@@ -1,0 +1,111 @@
+"""The linter of the data agents: silent on the catalogue, and one planted fault a rule is found. Skills are valid."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+import yaml
+from skills_ref.validator import validate
+
+from tests.agents.harness import CLAUDE, ROOT, SCRIPTS, linter
+
+LINTER = SCRIPTS / "lint_data_agents.py"
+SKILLS = sorted(path.parent for path in (CLAUDE / "skills").glob("*/SKILL.md"))
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A copy of what the linter reads, to plant faults in."""
+    for name in (".claude", "sql", "docs"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "pitlake" / "gate").mkdir(parents=True)
+    return tmp_path
+
+
+def plant(project, path, old, new):
+    page = project / ".claude" / path
+    text = page.read_text()
+    assert old in text
+    page.write_text(text.replace(old, new, 1))
+
+
+def test_the_catalogue_passes_and_says_so():
+    done = subprocess.run([sys.executable, "-IS", LINTER], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.startswith("PASS: 0 errors, 0 warnings; checked alphavantage-earnings, bz-news-api")
+
+
+FAULTS = [
+    ("R1", "agents/neo4j-news.md", "  - evidence-standards\n", ""),
+    ("R2", "agents/neo4j-news.md", 'matcher: "mcp__neo4j-cypher__write_neo4j_cypher"', 'matcher: "*"'),
+    ("R2", "agents/neo4j-news.md", 'matcher: "mcp__neo4j-cypher__write_neo4j_cypher"', 'matcher: "mcp__.*"'),
+    ("R3", "agents/neo4j-report.md", "  - pit-envelope\n", ""),
+    ("R3", "agents/bz-news-api.md", " --wrapper || exit 2", " || exit 2"),
+    ("R3", "agents/neo4j-xbrl.md", '/pit_gate.py"', '/pit_guard.py"'),
+    ("R3", "agents/neo4j-entity.md", "  - mcp__pitlake__gaps\n", "  - WebFetch\n"),
+    ("R3", "settings.json", "mcp__perplexity__perplexity_reason", "mcp__perplexity__perplexity_raisin"),
+    ("R5", "agents/neo4j-news.md", "## Notes", "See docs/agents-of-old.md.\n\n## Notes"),
+    ("R5", "skills/news-queries/SKILL.md", "\n# ", "\nRun scripts/nowhere.py.\n\n# "),
+    ("R5", "agents/neo4j-news.md", "  - news-queries\n", "  - olds-queries\n"),
+    ("R6", "agents/neo4j-news.md", "$CLAUDE_PROJECT_DIR/.claude/hooks/pit_gate.py", ".claude/hooks/pit_gate.py"),
+    ("R7", "agents/neo4j-news.md", "  - news-queries\n", "  - news-queries\n  - filtered-data\n"),
+    ("R8", "agents/neo4j-news.md", "permissionMode: dontAsk", "permissionMode: dontAsk\npermissions: none"),
+    ("R8", "agents/neo4j-news.md", "name: neo4j-news", "name: &anchor neo4j-news"),
+    ("R8", "skills/news-queries/SKILL.md", "\ndescription:", "\nuser-invocable: false\ndescription:"),
+    ("R9", "agents/neo4j-news.md", '"name": "news_latest"', '"name": "news_newest"'),
+    ("R9", "agents/neo4j-news.md", '"params": {"ticker": "NOG"}', '"params": {"symbol": "NOG"}'),
+    ("R9", "agents/neo4j-news.md", ', "pit": "2024-05-29T17:00:00-04:00"}}', "}}"),
+    ("R9", "agents/yahoo-earnings.md", "--symbol AAPL --pit 2024", "--symbol AAPL --until 2024"),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "old", "new"), FAULTS)
+def test_a_planted_fault_is_found_by_its_rule(project, rule, path, old, new):
+    plant(project, path, old, new)
+    assert rule in {finding.rule for finding in linter.lint(project)}
+
+
+def test_a_missing_agent_is_found_and_the_exit_code_tells(project):
+    (project / ".claude" / "agents" / "perplexity-sec.md").unlink()
+    command = [sys.executable, LINTER, "--root", project]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == "ERROR [R3] .claude/agents/perplexity-sec.md: the agent is missing"
+    assert done.stdout.splitlines()[1].startswith("FAIL: 1 errors")
+
+
+@pytest.mark.parametrize("page", [*(CLAUDE / "agents").glob("*.md"), *(CLAUDE / "skills").glob("*/SKILL.md")], ids=str)
+def test_frontmatter_is_read_as_yaml_reads_it(page):
+    text = page.read_text()
+    assert linter.frontmatter.read(text)[0] == yaml.safe_load(text.split("---\n")[1])
+
+
+@pytest.mark.parametrize(
+    ("matcher", "tool", "expected"),
+    [
+        ("Bash", "Bash", True), ("Bash", "BashOutput", False), ("Edit|Write", "Write", True),
+        ("Edit, Write", "Write", True),
+        ("mcp__pitlake__query", "mcp__pitlake__query_all", False), ("mcp__memory__.*", "mcp__memory__get", True),
+        ("^Note", "NotebookEdit", True), ("*", "x", True), ("", "x", True), (None, "x", True),
+    ],
+)  # fmt: skip
+def test_a_matcher_is_read_as_claude_code_reads_it(matcher, tool, expected):
+    assert linter.matches(matcher, tool) is expected
+
+
+@pytest.mark.parametrize("skill", SKILLS, ids=lambda path: path.name)
+def test_a_skill_is_valid_and_of_a_readable_size(skill):
+    assert validate(skill) == []
+    assert len((skill / "SKILL.md").read_text().splitlines()) < 500
+
+
+def test_every_documented_call_is_one_the_lake_answers(marked_lake):
+    assert linter.made(ROOT, str(marked_lake)) == []
+
+
+def test_a_documented_call_the_lake_refuses_is_found(project, marked_lake):
+    plant(project, "agents/neo4j-news.md", "evidence, id, title, url FROM news", "evidence, id, headline FROM news")
+    assert [(one.rule, one.path) for one in linter.made(project, str(marked_lake))] == [
+        ("R9", ".claude/agents/neo4j-news.md")
+    ]

@@ -1,0 +1,117 @@
+"""A published lake of every dataset around an instant T: what became public after T bears a mark no answer may show.
+
+Made by the fixtures and by the command that plays every agent; nothing here judges.
+"""
+
+import random
+import re
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pitlake.clock import new_york_day
+from pitlake.contract import Column, Dataset
+from pitlake.datasets import all_datasets
+from pitlake.lake.lake import Lake
+from pitlake.lake.stage import Gap, staged_schema
+from tests.wall.worlds import CANARY
+from tests.wall.worlds import _row as plain_row
+
+T = datetime(2024, 5, 29, 21, tzinfo=timezone.utc)
+PIT = "2024-05-29T17:00:00-04:00"
+LONG_AGO = "1990-01-01T00:00:00-05:00"
+MARK = CANARY
+SEED = "bzNews_31000004"
+CALL = "AAPL_2023-01-26T17.00"
+_MARKED = re.compile(r"-[0-9]{9,}|\b20[789][0-9]-")
+_OWN = {
+    "string": lambda number, _, mark: f"own{number}{mark}",
+    "int": lambda number, *_: number,
+    "float": lambda number, *_: float(number + 1),
+    "date": lambda number, _, mark: date(2024, 1, 2) + timedelta(days=number + 20_000 * bool(mark)),
+    "instant": lambda _, at, __: at,
+}
+_OFFSETS = [timedelta(0), timedelta(hours=5), timedelta(days=2), timedelta(days=9)]
+
+
+def marked(text: str) -> bool:
+    """Whether a text holds anything of a row that became public after T: its mark, its numbers or its days."""
+    return MARK in text or _MARKED.search(text) is not None
+
+
+def build(root: Path) -> Lake:
+    """The lake below `root`."""
+    lake = Lake(root)
+    for dataset in all_datasets().values():
+        publish(lake, dataset)
+    return lake
+
+
+def publish(lake: Lake, dataset: Dataset) -> None:
+    """One run's publish of one dataset: rows and gaps on both sides of T."""
+    by_day: dict[Any, list[dict[str, Any]]] = {}
+    for row in rows(dataset):
+        by_day.setdefault(new_york_day(row["available_at"]), []).append(row)
+    later = T + timedelta(days=3)
+    gaps = (
+        Gap("unverifiable", "no date", f"neo4j:Thing:{dataset.name}", T - timedelta(days=3)),
+        Gap("unverifiable", f"no date {MARK}", f"neo4j:Thing:{dataset.name}-{MARK}", later),
+    )
+    with lake.stage(dataset, f"run-{dataset.name}") as stage:
+        for day, listed in by_day.items():
+            stage.add(day, pa.Table.from_pylist(listed, schema=staged_schema(dataset)), extracted=len(listed))
+        stage.add(None, gaps=gaps, extracted=len(gaps))
+        lake.publish(stage)
+
+
+def rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
+    """Rows of a dataset for both tickers: public up to T, and after it with the mark in every text."""
+    for ticker in ("AAPL", "NOG"):
+        for number, offset in enumerate(_OFFSETS):
+            yield _row(dataset, ticker, number, T - offset, "")
+            yield _row(dataset, ticker, number, T + offset + timedelta(microseconds=1), MARK)
+
+
+def _row(dataset: Dataset, ticker: str, number: int, at: datetime, mark: str) -> dict[str, Any]:
+    made = plain_row(dataset, random.Random(f"{dataset.name}/{ticker}/{number}/{mark}"), at, mark)
+    made |= {name: ticker for name in ("ticker", "symbol") if name in made}
+    made |= {
+        column.name: _own(column.type, number + 20 * (ticker == "NOG"), at, mark)
+        for column in dataset.columns
+        if _names(dataset, column)
+    }
+    made |= {"evidence": f"neo4j:Thing:{dataset.name}-{ticker}-{number}-{mark or 'past'}"}
+    kept = {field.name for field in staged_schema(dataset)}
+    return {name: value for name, value in (made | _told(dataset, ticker, number, mark)).items() if name in kept}
+
+
+def _names(dataset: Dataset, column: Column) -> bool:
+    return column.name in {*dataset.identity, *dataset.key} - {"ticker", "symbol"} and column.type in _OWN
+
+
+def _own(kind: str, number: int, at: datetime, mark: str) -> Any:
+    """A value no other row of the ticker has, so that every row is a record of its own."""
+    return _OWN[kind](number + 50 * bool(mark), at, mark)
+
+
+def _told(dataset: Dataset, ticker: str, number: int, mark: str) -> dict[str, Any]:
+    """What queries need a row to say: sound forms, concepts, and seeds that are what they are the seeds of."""
+    article = SEED if (ticker, number, mark) == ("AAPL", 2, "") else f"bzNews_{ticker}{number}{mark}"
+    call = CALL if (ticker, number, mark) == ("AAPL", 1, "") else f"{ticker}_{number}{mark}"
+    if dataset.name == "news":
+        return {"id": article, "title": f"guidance raised {mark}", "tickers": [ticker]}
+    if dataset.name == "embeddings":
+        spoken = {"kind": "qa_exchange", "id": f"{call}_qa__0", "vector": [1.0, 0.2 * number]}
+        return spoken if number % 2 else {"kind": "news", "id": article, "vector": [1.0, 0.1 * number]}
+    if dataset.name in ("qa_exchanges", "transcripts", "prepared_remarks"):
+        return {"transcript_id": call, "sequence": 0}
+    if dataset.name == "reports":
+        return {"form_type": "8-K", "items": ["Item 2.02: Results"], "role": "primary_filer", "tickers": [ticker]}
+    if dataset.name == "xbrl_facts":
+        said = {"concept": "us-gaap:Revenues", "label": f"Revenue {mark}", "value": f"{number}"}
+        return {**said, "form_type": "10-Q",
+            "is_numeric": True, "is_nil": False, "members": "", "dimensions": "", "member_count": 0}  # fmt: skip
+    return {}
