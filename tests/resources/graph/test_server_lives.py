@@ -121,8 +121,9 @@ def test_a_killed_server_is_unavailable_and_can_be_started_again(tmp_path):
             admin.load_nodes("A", "id", [{"id": "committed"}])
         with Graph(server.uri, server.reader_auth, retry_seconds=0) as graph:
             (process,) = servers_over(tmp_path)
+            supervisor = process.parent()
             process.kill()
-            wait_for_end([process])
+            wait_for_end([process, supervisor])  # until it has gone, who comes is told of the dead server
             with pytest.raises(GraphUnavailable):
                 graph.read("RETURN 1 AS one")
         with embedded_graph(tmp_path) as again:
