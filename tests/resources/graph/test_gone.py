@@ -22,7 +22,9 @@ class Line:
         self._server = (server.hostname, server.port)
         self._door = socket.create_server(("127.0.0.1", 0))
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
-        self.cut_after: int | None = None
+        self._left: int | None = None
+        self._guard = threading.Lock()
+        self.was_cut = threading.Event()
         self.calls = 0
         self.uri = f"bolt://127.0.0.1:{self._door.getsockname()[1]}"
         threading.Thread(target=self._serve, daemon=True).start()
@@ -40,14 +42,27 @@ class Line:
     def _pump(self, source: socket.socket, sink: socket.socket, answers: bool) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
-                if answers and self.cut_after is not None:
-                    self.cut_after -= len(data)
-                    if self.cut_after < 0:
-                        break
+                if answers and not self._lets_through(len(data)):
+                    self.was_cut.set()
+                    break
                 sink.sendall(data)
         for end in (source, sink):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
+
+    def _lets_through(self, size: int) -> bool:
+        with self._guard:
+            if self._left is not None:
+                self._left -= size
+            return self._left is None or self._left >= 0
+
+    def cut_after(self, size: int) -> None:
+        with self._guard:
+            self._left = size
+
+    def mend(self) -> None:
+        with self._guard:
+            self._left = None
 
     def close(self) -> None:
         self._door.close()
@@ -71,23 +86,23 @@ def door(line, graph_db):
 def test_a_line_cut_in_the_middle_is_an_error_not_an_end(line, door, how):
     stream = getattr(door, how)(NUMBERS, {"n": 20_000, "text": "x" * 500})
     next(stream)
-    line.cut_after = 1_000_000
+    line.cut_after(1_000_000)
     with pytest.raises(GraphUnavailable, match="is not reachable"):
         list(stream)
 
 
 def test_the_door_works_again_when_the_line_does(line, door):
-    line.cut_after = 0
+    line.cut_after(0)
     with pytest.raises(GraphUnavailable):
         door.read("RETURN 1 AS one")
-    line.cut_after = None
+    line.mend()
     assert door.read("RETURN 1 AS one").num_rows == 1
 
 
 def test_a_read_is_tried_again_until_the_server_answers(line, graph_db):
     with Graph(line.uri, graph_db.reader_auth, graph_db.database, retry_seconds=30) as door:
-        line.cut_after = 100_000
-        mend = threading.Timer(0.3, lambda: setattr(line, "cut_after", None))
+        line.cut_after(100_000)
+        mend = threading.Thread(target=lambda: line.was_cut.wait() and line.mend())
         mend.start()
         table = door.read(NUMBERS, {"n": 2000, "text": "x" * 500})
         mend.join()
@@ -99,11 +114,11 @@ def test_windows_name_the_first_one_that_is_not_complete(line, door):
     read = door.stream_windows(NUMBERS, windows)
     window, table = next(read)
     assert (window, table.num_rows) == (windows[0], 3)
-    line.cut_after = 200_000
+    line.cut_after(200_000)
     with pytest.raises(GraphUnavailable) as caught:
         next(read)
     assert caught.value.window is windows[1]
-    line.cut_after = None
+    line.mend()
     rest = windows[windows.index(caught.value.window) :]
     schema = pa.schema([("i", pa.int64()), ("text", pa.string())])
     assert [table.num_rows for _, table in door.stream_windows(NUMBERS, rest, schema=schema)] == [2000, 5]

@@ -1,5 +1,6 @@
 """Nothing writes through a door for reading: the servers refuse, and a door they would not guard never opens."""
 
+import socket
 import traceback
 
 import neo4j
@@ -9,7 +10,6 @@ from neo4j.exceptions import Forbidden
 from pitlake.errors import BadInput, GraphNotReadOnly, GraphRefused, GraphUnavailable, PitlakeError
 from resources.graph.admin import GraphAdmin
 from resources.graph.graph import Graph
-from resources.graph.server import free_port
 
 WRITES = [
     "CREATE (n:Thing {id: 'new'})",
@@ -148,5 +148,7 @@ def test_no_text_of_ours_shows_a_secret(graph_db):
 
 
 def test_an_address_where_nothing_listens_is_unavailable():
-    with pytest.raises(GraphUnavailable, match="is not reachable"):
-        Graph(f"bolt://127.0.0.1:{free_port()}", ("a", "b"), retry_seconds=0)
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # and never listens
+        with pytest.raises(GraphUnavailable, match="is not reachable"):
+            Graph(f"bolt://127.0.0.1:{held.getsockname()[1]}", ("a", "b"), retry_seconds=0)
