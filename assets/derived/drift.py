@@ -4,7 +4,7 @@ Asking again captures the answers and publishes none of them: a later run of the
 observed. Called by `assets.derived.factory` and tests.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from math import sqrt
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from assets.runs import RunReport, concluded
 from pitlake import clock
 from pitlake.datasets.drift import DATASET, WHOLE_RECORD
 from pitlake.errors import BadInput, LakeNotFound, NotCaptured
+from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import Snapshot
 from pitlake.lake.query import calculator, quoted, reading
@@ -113,6 +114,7 @@ def derive(
     datasets: Collection[str] = (),
     mode: Mode | str = "replay",
     observed_at: datetime | None = None,
+    audits: Sequence[Audit] = (),
 ) -> RunReport:
     """Measure every dataset's last asked scope again (or only these datasets') and publish the counts as one commit.
 
@@ -138,7 +140,7 @@ def derive(
             rows = [_row(feed, one, moment) for feed, one in measured]
             stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), extracted=len(rows))
 
-        return concluded(stage, lake, fill, RunFacts(observed_at=moment), lambda: moment)
+        return concluded(stage, lake, fill, RunFacts(observed_at=moment), lambda: moment, audits)
 
 
 def _last_asked(store: CaptureStore, datasets: Collection[str]) -> Iterator[tuple[Feed, Scope]]:

@@ -5,7 +5,7 @@ alone, never on what became available later. Called by `assets.derived.factory`,
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from assets.runs import RunReport, concluded
 from pitlake import clock
 from pitlake.datasets.earnings_events import DATASET, NO_EVENT
 from pitlake.errors import LakeNotFound
+from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import Snapshot
 from pitlake.lake.stage import Gap, staged_schema
@@ -26,9 +27,10 @@ Releases = dict[tuple[str, date], list[Told]]
 READS = tuple(source.dataset for source in (*RELEASES, *STATEMENTS))
 
 
-def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None) -> RunReport:
+def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> RunReport:
     """Derive the dataset from the lake's newest version and publish it as one commit, or nothing. Raises LakeError.
 
+    audits: what judges the stage beside the lake's own audit.
     A call that has no release near it is a gap; what the lake held before stays as it was.
     """
     try:
@@ -43,7 +45,7 @@ def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None) -> R
             table = pa.Table.from_pylist(rows, staged_schema(DATASET))
             stage.add(None, table, gaps, extracted=len(rows) + len(gaps))
 
-        return concluded(stage, lake, fill, RunFacts(observed_at=moment), lambda: moment)
+        return concluded(stage, lake, fill, RunFacts(observed_at=moment), lambda: moment, audits)
 
 
 def events(snapshot: Snapshot) -> tuple[list[dict[str, Any]], list[Gap]]:

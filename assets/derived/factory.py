@@ -13,6 +13,7 @@ from assets.derived import drift, earnings_events
 from assets.external import all_feeds
 from assets.factory import column_schema, description, shown
 from checks.audit import check_specs
+from checks.expectations import expected
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets, get
 from resources.lake import LakeResource
@@ -39,7 +40,7 @@ def earnings_events_asset() -> dg.AssetsDefinition:
     def earnings(
         context: dg.AssetExecutionContext, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        report = earnings_events.derive(lake.open(), run_id=context.run.run_id)
+        report = earnings_events.derive(lake.open(), run_id=context.run.run_id, audits=[expected])
         yield from shown(context, get("earnings_events"), report)
 
     return earnings
@@ -52,7 +53,9 @@ def drift_asset() -> dg.AssetsDefinition:
     def measured(
         context: dg.AssetExecutionContext, config: DriftConfig, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        report = drift.derive(lake.open(), run_id=context.run.run_id, datasets=config.datasets, mode=config.mode)
+        report = drift.derive(
+            lake.open(), run_id=context.run.run_id, datasets=config.datasets, mode=config.mode, audits=[expected]
+        )
         yield from shown(context, get("drift"), report)
 
     return measured

@@ -1,0 +1,29 @@
+"""The derived datasets' assets: each runs by itself on a lake, with all of its checks, downstream of what it reads."""
+
+import dagster as dg
+import pytest
+
+from assets.derived import earnings_events
+from assets.derived.factory import derived_assets
+from pitlake.lake.audit import CheckResult
+from resources.lake import LakeResource
+from tests.derived.test_earnings_events import release
+
+ASSETS = {asset.key.path[0]: asset for asset in derived_assets()}
+
+
+def test_earnings_events_stand_downstream_of_every_dataset_that_tells_of_them():
+    assert {key.path[0] for key in ASSETS["earnings_events"].asset_deps[dg.AssetKey("earnings_events")]} == set(
+        earnings_events.READS
+    )
+
+
+@pytest.mark.parametrize("name", ["earnings_events", "drift"])
+def test_a_derived_asset_runs_with_all_of_its_checks(lake, put, monkeypatch, name):
+    met = (CheckResult(name="expectations", passed=True), CheckResult(name="expectation_warnings", passed=True))
+    monkeypatch.setattr("assets.derived.factory.expected", lambda _staged, _observed_at: met)  # slow to import
+    put("reports", release())
+    result = dg.materialize([ASSETS[name]], resources={"lake": LakeResource(root=str(lake.root))})
+    assert result.success
+    evaluated = {one.check_name for one in result.get_asset_check_evaluations()}
+    assert evaluated == {spec.name for spec in ASSETS[name].check_specs}
