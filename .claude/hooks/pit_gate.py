@@ -15,8 +15,14 @@ import time
 from typing import Any, Iterator, Mapping, Sequence
 
 WRAPPER = "pit_fetch.py"
-# The keys under which a wrapper holds an answer; whatever stands beside them must be empty.
+# The keys under which a wrapper holds an answer, and those that may stand beside them as long as they say nothing.
 PAYLOADS = ("stdout", "result", "content", "structuredContent", "structured_content")
+BESIDE = frozenset((
+    "type", "annotations", "_meta", "meta", "isError", "is_error", "stderr", "interrupted", "isImage", "durationMs",
+    "noOutputExpected", "returnCodeInterpretation", "backgroundTaskId", "backgroundedByUser", "rawOutputPath",
+    "assistantAutoBackgrounded", "dangerouslyDisableSandbox", "persistedOutputPath", "persistedOutputSize",
+    "staleReadFileStateHint",
+))  # fmt: skip
 STRINGS, LAYERS = 3, 12
 FAILED = ("PIT_PARSE_ERROR", "the gate itself failed, so nothing passes")
 
@@ -115,7 +121,7 @@ def _held(wrapper: dict[str, Any]) -> list[Any]:
     else:
         held = [wrapper[key] for key in PAYLOADS if not _blank(wrapper.get(key))]
         beside = {key for key in wrapper if key not in PAYLOADS}
-    if any(not _blank(wrapper[key]) for key in beside):
+    if not beside <= BESIDE or not all(_blank(wrapper[key]) or key == "durationMs" for key in beside):
         raise Refused("PIT_MISSING_ENVELOPE", "something stands beside the answer's envelope")
     if not held:
         raise Refused("PIT_MISSING_ENVELOPE", "the answer holds no data array")
@@ -123,7 +129,7 @@ def _held(wrapper: dict[str, Any]) -> list[Any]:
 
 
 def _blank(value: Any) -> bool:
-    return value is None or isinstance(value, (bool, int)) or value in ("", [], {})
+    return value is None or isinstance(value, bool) or value in ("", [], {})
 
 
 def blocked(verdict: Sequence[str], tool: str, response: Any) -> dict[str, Any]:

@@ -24,8 +24,12 @@ RAW_TOOLS = ("WebFetch", "WebSearch", "ReadMcpResourceTool", "ListMcpResourcesTo
 WRITERS = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 SEARCHERS = ("Grep", "Glob")
 PATHS = ("file_path", "notebook_path", "path")
-# Shell commands that read what they name and do nothing else.
-READERS = "basename cat cut date dirname echo false grep head ls mkdir printf pwd sort tail test tr true uniq wc"
+# Shell commands that read what they name and do nothing else, with the flags that keep them so.
+READERS = {
+    "basename": "", "cat": "bn", "date": "u", "dirname": "", "echo": "n", "false": "", "head": "0123456789cn",
+    "grep": "0123456789ABCEFHchilnovwx", "ls": "1ahlt", "mkdir": "p", "printf": "", "pwd": "", "tail": "0123456789cn",
+    "true": "", "wc": "clmw",
+}  # fmt: skip
 OUT_OF_BOUNDS = ("GUARD_LAKE_FILES", "while the session is bound, the lake's files and what binds it are out of bounds")
 _QUOTED, _BARE, _OPERATORS = "$`\\!", "$`\\!\n\r{}()<>*?[]~#^", "&;|"
 
@@ -113,13 +117,21 @@ def _readers(command: str, folder: str, env: Mapping[str, str]) -> tuple[str, st
     """Why a command of a bound session must not run: it is more than READERS, or leads where nothing may be read."""
     out_of_bounds = [*_kept(env, folder), *_binding()]
     for words in simple_commands(command) or [[]]:
-        if not words or words[0] not in READERS.split():
-            return "GUARD_SHELL", f"while the session is bound, a shell runs pit_fetch.py or one of {READERS}"
-        deep = any(re.fullmatch(r"-\w*[rR]\w*|--(recursive|dereference-recursive)", word) for word in words[1:])
-        named = [part for word in words[1:] for part in (word, *word.split("=")[1:])]
-        if any(_touches(path, folder, out_of_bounds, deep) for path in [*named, *([folder] if deep else [])]):
+        if not words or not all(set(word) <= set("-" + READERS.get(words[0], "")) for word in _flags(words)):
+            return (
+                "GUARD_SHELL",
+                f"while the session is bound, a shell runs pit_fetch.py or plainly {', '.join(READERS)}",
+            )
+        if any(_touches(path, folder, out_of_bounds, False) for path in words[1:]):
             return OUT_OF_BOUNDS
     return None
+
+
+def _flags(words: Sequence[str]) -> Iterator[str]:
+    """The flags of a command, and the command itself where it is none of READERS, so that it passes as no flag."""
+    if words[0] not in READERS:
+        yield words[0]
+    yield from (word for word in words[1:] if word.startswith("-"))
 
 
 def runs(script: str, command: str, folder: str) -> bool:

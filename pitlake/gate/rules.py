@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, time, timedelta, timezone
 from functools import lru_cache
@@ -73,12 +74,12 @@ _KEY_IN_BROKEN_JSON = re.compile(f"[{{,{_QUOTES}](?:{'|'.join(sorted(FORBIDDEN_K
 _SHOWN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 # What the lake's doors add to an envelope, and how it must look: nothing that could carry a row.
 _FRAME = frozenset(("data", "gaps", "truncated", "next_cursor", "receipt"))
-_CURSOR = re.compile(r"[A-Za-z0-9_=-]{1,400}")
+_HASH = re.compile(r"[0-9a-f]{32,64}")
 _RECEIPT = {
     "version": re.compile(r"[0-9]{1,18}"),
     "rows": re.compile(r"[0-9]{1,18}"),
-    "sql_sha256": re.compile(r"[0-9a-f]{64}"),
-    "result_sha256": re.compile(r"[0-9a-f]{64}"),
+    "sql_sha256": _HASH,
+    "result_sha256": _HASH,
     "id": re.compile(r"[0-9a-f]{1,64}"),
 }
 _SHOWN_STEPS = 8
@@ -373,23 +374,33 @@ def check_text(text: Any, pit: Any) -> Verdict | None:
 
 
 def check_answer(payload: Any, pit: Any) -> Verdict | None:
-    """`check_envelope` over what an agent's tool answered: nothing may stand beside the envelope but a page's marks.
+    """`check_envelope` over a tool's answer, beside whose envelope stand a page's marks alone, as the lake makes them.
 
-    Those are `truncated`, `next_cursor` and `receipt`, each in the shape the lake's doors give it. A receipt of a later
-    instant than the cut-off, or of none, is a violation: what is missing from that answer would tell of the future.
+    A receipt of a later instant, or of none, is a violation: what is missing in that answer tells of the future.
     """
     verdict = check_envelope(payload, pit)
     if verdict is not None:
         return verdict
     if not payload.keys() <= _FRAME:
         return Verdict("PIT_MISSING_ENVELOPE", f"the payload holds keys beside {', '.join(sorted(_FRAME))}")
-    cursor = payload.get("next_cursor")
-    if cursor is not None and not (isinstance(cursor, str) and _CURSOR.fullmatch(cursor)):
+    if not _is_cursor(payload.get("next_cursor")):
         return Verdict("PIT_MISSING_ENVELOPE", "next_cursor is no cursor")
     if not isinstance(payload.get("truncated", False), bool):
         return Verdict("PIT_MISSING_ENVELOPE", "truncated is neither true nor false")
-    receipt = payload.get("receipt")
-    return None if receipt is None else _broken_receipt(receipt, parse_instant(pit))
+    return None if payload.get("receipt") is None else _broken_receipt(payload["receipt"], parse_instant(pit))
+
+
+def _is_cursor(cursor: Any) -> bool:
+    """Whether a cursor is None or one of the lake's doors: two counts and two hashes in base64, and nothing else."""
+    if cursor is None:
+        return True
+    try:
+        text = cursor.translate(str.maketrans("-_", "+/"))
+        told = json.loads(a2b_base64(text))
+        plain = b2a_base64(json.dumps(told, separators=(",", ":")).encode(), newline=False).decode() == text
+        return plain and [*map(type, told)] == [int, int, str, str] and all(map(_HASH.fullmatch, told[2:]))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return False
 
 
 def _broken_receipt(receipt: Any, cutoff: datetime) -> Verdict | None:

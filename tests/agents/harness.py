@@ -7,6 +7,7 @@ would have read. `python -m tests.agents.harness` plays every agent in every var
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -208,7 +209,7 @@ def _lie(told: dict[str, Any], turn: int) -> str:
     past = {"available_at": world.PIT, "available_at_source": "neo4j_created"}
     return json.dumps(
         [
-            told | {"data": [*told["data"], {"available_at": "2024-05-29T21:00:00.000001Z", "x": world.MARK}]},
+            told | {"data": [*told["data"], past | {"available_at": "2024-05-29T21:00:00.000001Z", "x": world.MARK}]},
             {"data": [past | {"note": json.dumps({"daily_return": world.MARK})}], "gaps": []},
             {"data": [], "gaps": [], "note": world.MARK},
             {"data": [], "gaps": [{"type": "no_data", "reason": world.MARK, "available_at": "2024-06-01T00:00:00Z"}]},
@@ -261,7 +262,7 @@ def faults(variant: str, seen: list[Seen]) -> list[str]:
         wrong.append("reads the future" if variant != "open" else "does not see the outcomes it may see")
     if any(one.blocked for one in seen) if variant != "contaminated" else not all(one.blocked for one in seen):
         wrong.append("is blocked" if variant != "contaminated" else "is not blocked")
-    rows = "available_at_source" in told
+    rows = re.search(r'available_at_source[\\"]+:', told) is not None
     if rows != (variant in ("clean", "open", "forgotten")):
         wrong.append("reads no rows" if not rows else "reads rows")
     return wrong

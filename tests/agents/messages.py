@@ -7,6 +7,7 @@ reader shares no code with the hooks but the kernel's rules, and reads a message
 import json
 import random
 import shlex
+from base64 import b64encode
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -20,6 +21,19 @@ INSTANTS = (PIT, EARLIER, "2024-05-29T21:00:00Z", "2024-05-29T21:00:00.000001Z",
             "2024-05-29T10:00:00", "1990-01-01T00:00:00-05:00", "", "now", None, 7)  # fmt: skip
 TOOLS = ("mcp__pitlake__query", "mcp__pitlake__run_query", "mcp__perplexity__perplexity_ask", "Bash",
          "mcp__neo4j-cypher__read_neo4j_cypher")  # fmt: skip
+CURSOR = b64encode(json.dumps([3, 100, "0" * 32, "f" * 64], separators=(",", ":")).encode()).decode()
+_KNOWN = (
+    "type",
+    "text",
+    "stdout",
+    "stderr",
+    "interrupted",
+    "isImage",
+    "result",
+    "content",
+    "structuredContent",
+    "isError",
+)
 _FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py --source yahoo"
 _NOISE = ('"', "{", "}", "[", "]", ",", ":", "\\", "null", "NaN", "1e999", '"data":[]', '"data"', "\x00", "\ud800", "é",
           '"available_at":"2024-05-29T17:00:00-04:00"', '{"a":', "[" * 400,
@@ -57,7 +71,7 @@ def envelope(rng: random.Random) -> Any:
         }
         made |= {
             "truncated": rng.random() < 0.5,
-            "next_cursor": rng.choice((None, "WzEsMl0=")),
+            "next_cursor": rng.choice((None, CURSOR)),
             "receipt": receipt | {"id": None},
         }
     if rng.random() < 0.08:
@@ -175,11 +189,15 @@ def _gather(value: Any, found: list[Any], rest: list[str]) -> None:
         found.append(value)
     elif isinstance(value, dict):
         for name, held in value.items():
+            if name not in _KNOWN:
+                rest.append(name)
             if not (name == "type" and held == "text"):
                 _gather(held, found, rest)
     elif isinstance(value, list):
         for held in value:
             _gather(held, found, rest)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        rest.append(str(value))
     elif isinstance(value, str) and value:
         try:
             _gather(json.loads(value), found, rest)

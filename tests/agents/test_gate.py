@@ -5,6 +5,7 @@ import random
 import shutil
 import subprocess
 import sys
+from base64 import b64encode
 
 import pytest
 from hypothesis import given
@@ -85,6 +86,11 @@ BAD_RESPONSES = {
     "a duplicate key": json.dumps(SOUND)[:-1] + ', "data": []}',
     "an extra key": SOUND | {"note": MARK},
     "a cursor that is none": SOUND | {"next_cursor": f"{MARK} {MARK}"},
+    "a cursor that holds more": SOUND
+    | {"next_cursor": b64encode(json.dumps([1, 2, "0" * 32, MARK]).encode()).decode()},
+    "a cursor with junk": SOUND | {"next_cursor": f"{messages.CURSOR}\u2003{MARK}!"},
+    "a number beside it": {"stdout": json.dumps(SOUND), "size": 117154},
+    "a name beside it": {"content": parts(SOUND), f"{MARK}": False},
     "a receipt of open mode": SOUND | {"receipt": RECEIPT | {"as_of": None}},
     "a receipt of a later instant": SOUND | {"receipt": RECEIPT | {"as_of": LATER}},
     "a receipt that says more": SOUND | {"receipt": RECEIPT | {"note": MARK}},
@@ -102,7 +108,7 @@ def test_what_cannot_be_judged_as_one_envelope_is_blocked(env, response):
 
 
 def test_the_marks_of_a_page_pass(env):
-    page = SOUND | {"truncated": True, "next_cursor": "WzEsMl0=", "receipt": RECEIPT}
+    page = SOUND | {"truncated": True, "next_cursor": messages.CURSOR, "receipt": RECEIPT}
     assert ask(call(parts(page), pit=PIT), env) == {}
 
 

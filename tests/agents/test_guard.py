@@ -73,10 +73,12 @@ def test_the_lake_s_tools_run_up_to_the_session_s_cut_off(env, bound, tool):
 SHELLS = {
     "GUARD_LAKE_FILES": [
         "cat .pitlake/lake/_lake/log/00000000000000000001.json", "ls ./.pitlake", "head -c 9 docs/../.pitlake/x",
-        "grep -r guidance .", "ls -R", "cat x | sort -o .claude/settings.json", "tail /srv/lake/tables/news/x.parquet",
-        "grep --file=.pitlake/x docs/cli.md",
+        "mkdir .claude/agents/x", "cat .mcp.json", "tail /srv/lake/tables/news/x.parquet",
     ],
     "GUARD_SHELL": [
+        "grep -r guidance .", "ls -R", "ls --recursive", "cat x | sort -o .claude/settings.json",
+        "grep -f.pitlake/x docs/cli.md",
+        "grep -d recurse x .", "wc --files0-from=/tmp/list", "sort --compress-program=./x y", "date -f /tmp/x",
         "curl https://example.com", "python3 -c 'import duckdb'", "pitlake query --open 'SELECT 1'",
         "env -u PITLAKE_AS_OF ls",
         "cat .p*/x", "cat $PITLAKE_LAKE/x", "cat `ls`", "cat $(ls)", "cd .pitlake && ls", "ls & cat x", "cat < x",
@@ -98,7 +100,7 @@ def test_a_shell_that_leads_to_the_lake_or_out_is_denied_while_bound(env, bound,
 @pytest.mark.parametrize(
     "command",
     [FETCH, f"{FETCH} --pit {PIT}", f'{FETCH} --query "a | b; c"', MERGE, "ls -la docs", "head -5 README.md | wc -l",
-     "grep -n 'a|b' README.md", "date && pwd"],
+     "grep -n 'a|b' README.md", "date -u && pwd", "tail -n 3 README.md"],
 )  # fmt: skip
 def test_the_wrapper_the_merge_and_plain_readers_run_while_bound(bound, command):
     assert ask(bound, "Bash", command=command) == {}
