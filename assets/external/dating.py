@@ -43,6 +43,9 @@ FIRST_SURELY_UTC, LAST_SURELY_UTC = time(22, 30), time(3)
 # What the Commission's own systems file comes at any hour, a quarter past midnight above all.
 ANY_HOUR_FORMS = frozenset({"EFFECT", "UPLOAD", "QUALIF", "CERT", "REVOKED", "DEREG", "ORDER", "NO ACT", "IRANNOTICE"})
 
+# Letters with the staff and draft registrations are made public weeks after their acceptance, and nothing says when.
+RELEASED_LATER_FORMS = frozenset({"UPLOAD", "CORRESP", "LETTER", "DRS", "DRS/A", "DRSLTR"})
+
 
 class Dated(NamedTuple):
     """An instant and the rule that decided it."""
@@ -107,6 +110,11 @@ def new_york_clock(naive: datetime) -> datetime:
 def new_york_at(day_of_release: date, clock_time: time) -> datetime:
     """A release at a known New York clock time of a day, such as 08:30. Exact, folds aside."""
     return new_york_clock(datetime.combine(day_of_release, clock_time))
+
+
+def released_later(form: object) -> bool:
+    """Whether filings of a form are withheld at first, so that their acceptance proves nothing."""
+    return isinstance(form, str) and form.strip().upper() in RELEASED_LATER_FORMS
 
 
 def edgar_header(text: object) -> Dated:

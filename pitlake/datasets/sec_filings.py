@@ -64,6 +64,7 @@ DATASET = Dataset(
         NO_ACCEPTANCE,
         NO_ACCESSION,
         TOLD_OTHERWISE,
+        external.RELEASED_LATER,
         shared.FUTURE,
         *external.ANSWERS,
         *shared.unreadable("filing_date", "report_date", "items", "size", "is_xbrl", "is_inline_xbrl", "cik"),

@@ -50,6 +50,7 @@ DATASET = Dataset(
         UNKNOWN_FILING,
         MORE_HITS,
         TOLD_OTHERWISE,
+        external.RELEASED_LATER,
         shared.FUTURE,
         *external.ANSWERS,
         *shared.unreadable("accession_no", "document", "ciks", "sequence", "items", "filing_date", "period_ending"),

@@ -16,6 +16,7 @@ from assets.external.items import TWICE, named
 from assets.external.sec_edgar import _headers, _indexes, _names
 from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import sec_filings as contract
+from pitlake.datasets._external import RELEASED_LATER
 from pitlake.datasets.sec_filings import DATASET
 from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
@@ -209,6 +210,8 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, found and found.instant, reason=contract.NO_ACCESSION.reason)
     if found is None:
         return Place(evidence, reason=contract.NO_ACCEPTANCE.reason)
+    if dating.released_later(record.get("form_type")):
+        return Place(evidence, reason=RELEASED_LATER.reason)
     place = dated(evidence, found.instant)
     return Place(evidence, place.available_at, place.day, contract.TOLD_OTHERWISE.reason) if TWICE in record else place
 

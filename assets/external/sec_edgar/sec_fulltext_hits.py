@@ -14,6 +14,7 @@ from assets.external.items import TWICE, named
 from assets.external.sec_edgar import _headers, _names
 from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import sec_fulltext_hits as contract
+from pitlake.datasets._external import RELEASED_LATER
 from pitlake.datasets.sec_fulltext_hits import DATASET
 from pitlake.errors import BadInput, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
@@ -134,6 +135,8 @@ def locate(record: Record, run: RunFacts) -> Place:
     if MORE in record:
         return Place(f"{run.evidence}&item=more", reason=contract.MORE_HITS.reason)
     evidence = named(run, record, record["accession_no"], record["document"])
+    if dating.released_later(record["form_type"]):
+        return Place(evidence, reason=RELEASED_LATER.reason)
     accepted = _accepted(record, run)
     if accepted is None:
         return Place(evidence, reason=contract.UNKNOWN_FILING.reason)

@@ -103,6 +103,17 @@ def test_a_fetched_header_decides_exactly_and_is_cited():
     assert "&header=" in row.evidence
 
 
+@pytest.mark.parametrize("form", ["CORRESP", "UPLOAD", "DRS", "DRS/A"])
+def test_what_is_withheld_at_first_is_a_gap_that_shows_when_observed(form):
+    as_form = f'"{form}"'.encode()
+    letters = with_body("submissions_NOG.json", lambda body: body.replace(b'"4"', as_form))
+    gaps = [one for one in happened(FILINGS, COMPANY, letters) if isinstance(one, Gap)]
+    assert [one.available_at for one in gaps if one.reason == "made public after its acceptance"] == [None]
+    known = Known({TEN_K: at("2024-02-23T13:05:41")})
+    hits = with_body("search_hits.json", lambda body: body.replace(b'"form": "10-K"', b'"form": ' + as_form))
+    assert rows(happened(HITS, Scope(queries=("hedging",)), hits, known)) == []
+
+
 def test_pages_that_end_before_the_first_day_are_not_fetched():
     played = Played(PROVIDER)
     happened(FILINGS, replace(COMPANY, date_from=date(2024, 2, 24)), played)
