@@ -46,7 +46,7 @@ def test_the_house_is_in_order(root, command):
         cwd=root,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=840,
         check=False,
         env=os.environ | {"PYTHONPATH": "."},
     )
