@@ -7,6 +7,7 @@ publish is `checks.expectations`; nothing is refused here.
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ DEFAULT_FOLDER = Path(".pitlake") / "expectations"
 MOST_ROWS = 100_000
 
 
-def build(lake: Lake, target: Path) -> Path:
+def build(lake: Lake, target: Path, contracts: Iterable[Dataset] | None = None) -> Path:
     """Write the data docs of the newest version into a folder, in place of what is there; returns the first page.
 
     Raises LakeNotFound, LakeError, and BadInput for a folder that holds something else.
@@ -39,7 +40,7 @@ def build(lake: Lake, target: Path) -> Path:
     with tempfile.TemporaryDirectory() as project:
         context = library().get_context(mode="file", project_root_dir=project)
         context.variables.progress_bars = {"globally": False}
-        for dataset in all_datasets().values():
+        for dataset in contracts or all_datasets().values():
             _validate(context, dataset, snapshot, entry)
         context.build_data_docs()
         shutil.rmtree(target, ignore_errors=True)

@@ -56,8 +56,8 @@ def clean(dataset):
     full = {column.name: fitting(column) for column in dataset.columns}
     full |= {clock.AVAILABLE_AT: NOON, "available_at_source": dataset.source_tag, "evidence": "toy:1"}
     bare = {name: full[name] if not dataset.arrow_schema.field(name).nullable else None for name in full}
-    if {name for name in dataset.identity if bare[name] is not None} == set(dataset.identity):
-        column = next(c for c in dataset.columns if c.name in dataset.identity and not (c.limited and c.values))
+    for names in (dataset.key, dataset.identity):
+        column = next(column for column in dataset.columns if column.name in names and not column.values)
         bare[column.name] = fitting(column, other=True)
     return pa.Table.from_pylist([full, bare], staged_schema(dataset))
 
