@@ -5,6 +5,7 @@ page of the whole lake, `lake-schema`, is in pitlake.guide. Called by the script
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pitlake import catalogue
@@ -204,7 +205,7 @@ def _sql(dataset: Dataset) -> str:
     )
 
 
-def _call(tool: str, given: dict[str, object]) -> str:
+def _call(tool: str, given: Mapping[str, object]) -> str:
     return f"```json\n{json.dumps({'tool': f'mcp__pitlake__{tool}', 'input': given})}\n```"
 
 

@@ -11,8 +11,8 @@ import os
 import re
 import sys
 import time
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import module_from_spec
+from importlib.machinery import SourceFileLoader
+from types import ModuleType
 from typing import Any, Iterator, Mapping, NamedTuple
 
 PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -28,8 +28,7 @@ _TOOL = re.compile(rb'"tool_name"\s*:\s*"([A-Za-z0-9_.:-]{1,96})"')
 
 def _load_rules() -> Any:
     loader = SourceFileLoader("pit_rules", RULES)
-    module = module_from_spec(ModuleSpec("pit_rules", loader, origin=RULES))
-    sys.modules["pit_rules"] = module
+    module = sys.modules["pit_rules"] = ModuleType("pit_rules")
     loader.exec_module(module)
     return module
 
