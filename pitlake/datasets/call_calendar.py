@@ -2,6 +2,7 @@
 
 from pitlake.contract import Column, Dataset
 from pitlake.datasets import _earnings as earnings
+from pitlake.datasets import _shared as shared
 
 DATASET = Dataset(
     name="call_calendar",
@@ -19,7 +20,7 @@ DATASET = Dataset(
     key=(*earnings.KEY, "listed_on"),
     entity="ticker",
     source_tag="provider_metadata",
-    gap_rules=earnings.RULES,
+    gap_rules=(*earnings.RULES, *shared.unreadable("stated_start", "company_name", "transcript_ready", "listed_on")),
     group="external",
     lane=2,
     partitioned=False,

@@ -58,7 +58,7 @@ DATASET = Dataset(
         STATED_TWICE,
         shared.FUTURE,
         *external.ANSWERS,
-        *shared.unreadable("accession_no", "period_start", "period_end", "value", "filing_date"),
+        *shared.unreadable("accession_no", "form_type", "period_start", "period_end", "value", "filing_date"),
     ),
     group="external",
     partitioned=False,

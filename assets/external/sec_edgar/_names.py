@@ -19,10 +19,16 @@ _CIK = re.compile(r"(?:CIK)?0*([1-9]\d{0,9})", re.ASCII | re.IGNORECASE)
 _ACCESSION = re.compile(r"\d{10}-\d{2}-\d{6}", re.ASCII)
 _WIDE = 10
 
-required_day = lru_cache(maxsize=16_384)(dating.day)
+_day = lru_cache(maxsize=16_384)(dating.day)
 
 
-@lru_cache(maxsize=16_384)
+def required_day(value: Any) -> date:
+    """A day. Raises Unreadable."""
+    if not isinstance(value, str):  # what can't be hashed can't be remembered either
+        raise Unreadable("no date")
+    return _day(value)
+
+
 def optional_day(value: Any) -> date | None:
     """A day, None when missing or blank. Raises Unreadable."""
     return required_day(value) if fields.word(value) else None
@@ -46,7 +52,6 @@ def ciks(value: Any) -> list[str]:
     return sorted({cik(one) for one in fields.objects(value)})
 
 
-@lru_cache(maxsize=16_384)
 def accession(value: Any) -> str:
     """An accession number with hyphens. Raises Unreadable."""
     spelled = value.strip() if isinstance(value, str) else ""

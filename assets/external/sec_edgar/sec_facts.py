@@ -94,7 +94,7 @@ def values(record: Record) -> dict[str, Any]:
         "unit": record["unit"],
         "period_type": "duration" if record.get("start") else "instant",
         "accession_no": _read("accession_no", _names.accession, record.get("accn")),
-        "form_type": fields.word(record.get("form")),
+        "form_type": _read("form_type", fields.word, record.get("form")),
         "period_start": _read("period_start", _names.optional_day, record.get("start")),
         "period_end": _read("period_end", _names.required_day, record.get("end")),
         "filing_date": _read("filing_date", _names.optional_day, record.get("filed")),

@@ -131,17 +131,17 @@ def _accession(record: Record, page: Capture) -> str:
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """One record a filing and registrant; a filing that only the index knows is one without acceptance."""
     headers = _headers.acceptances(captures)
-    first: dict[tuple[str, object], Record] = {}
+    first: dict[tuple[str, str], Record] = {}
     again = 0
-    tickers: dict[str, object] = {}
+    tickers: dict[str, list[str]] = {}
     for page in captures:
         cik = _PAGE.search(page.url)
         if not cik:
             continue
-        tickers.setdefault(cik[1], page.json().get("tickers") or [])
+        tickers.setdefault(cik[1], _tickers(page))
         for row in _rows(page):
-            record = {**row, "cik": cik[1], "tickers": tickers[cik[1]], "header": headers.get(row["accession_no"])}
-            if record != first.setdefault((cik[1], row["accession_no"]), record):
+            record = {**row, "cik": cik[1], "tickers": tickers[cik[1]], "header": headers.get(str(row["accession_no"]))}
+            if record != first.setdefault((cik[1], str(row["accession_no"])), record):
                 again += 1
                 record[TWICE] = again
             yield record, page
@@ -168,6 +168,14 @@ def _filings(page: Capture) -> Mapping[str, Any]:
     found = answer.get("filings", {"recent": answer, "files": []})
     if not isinstance(found, dict) or not isinstance(found.get("recent"), dict):
         raise Unparsable(page.evidence, "filings has another shape")
+    return found
+
+
+def _tickers(page: Capture) -> list[str]:
+    """The registrant's tickers; an older page names none. Raises Unparsable."""
+    found = page.json().get("tickers") or []
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise Unparsable(page.evidence, "tickers is no list of texts")
     return found
 
 
@@ -222,7 +230,7 @@ def values(record: Record) -> dict[str, Any]:
     if found is None:
         raise RecordRefused(contract.NO_ACCEPTANCE.reason)
     plain = parsed(record, PARSERS)
-    tickers = [one for one in record["tickers"] if isinstance(one, str)]
+    tickers = record["tickers"]
     return plain | {
         "accession_no": record["accession_no"].strip(),
         "cik": record["cik"],

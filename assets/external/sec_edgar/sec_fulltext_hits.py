@@ -94,9 +94,9 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
         stated, hits = _hits(page)
         total, met = max(total, stated), met + len(hits)
         for hit in hits:
-            header = headers.get(hit["accession_no"])
+            header = headers.get(str(hit["accession_no"]))
             record = {**hit, "query": unit.name, "header": header[0] if header else None}
-            if record != first.setdefault((hit["accession_no"], hit["document"]), record):
+            if record != first.setdefault((str(hit["accession_no"]), hit["document"]), record):
                 record[TWICE] = met
             yield record, page
     if pages and (met < total or total >= MOST):
