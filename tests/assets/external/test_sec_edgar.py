@@ -13,7 +13,9 @@ from assets.external.runs import collected, outcomes, run_feed
 from assets.external.sec_edgar import _headers, _indexes
 from assets.external.sec_edgar.sec_facts import FEED as FACTS
 from assets.external.sec_edgar.sec_filings import FEED as FILINGS
+from assets.external.sec_edgar.sec_filings import PARSERS as FILING_PARSERS
 from assets.external.sec_edgar.sec_fulltext_hits import FEED as HITS
+from assets.external.sec_edgar.sec_fulltext_hits import PARSERS as HIT_PARSERS
 from assets.extraction import Gap, Row, RunFacts
 from pitlake.errors import BadInput, Unreadable
 from pitlake.lake.lake import Lake
@@ -168,6 +170,27 @@ def test_a_retyped_field_makes_its_own_record_a_gap():
     )
     assert reasons(found)["unverifiable", "size is unreadable"] == 1
     assert len(found) == 10
+
+
+@pytest.mark.parametrize(
+    "column", ["accessionNumber", "form", "act", "filmNumber", "primaryDocument", "items", "filingDate"]
+)
+@pytest.mark.parametrize("value", [5, [5], {}, True])
+def test_a_column_of_another_type_makes_gaps_and_breaks_nothing(column, value):
+    def change(body):
+        answer = json.loads(body)
+        recent = answer["filings"]["recent"]
+        recent[column] = [value for _ in recent[column]]
+        return json.dumps(answer).encode()
+
+    found = happened(FILINGS, COMPANY, with_body("submissions_NOG.json", change))
+    assert len(found) == 10
+    assert [row for row in rows(found) if CIK in row.evidence and "submissions-001" not in row.evidence] == []
+
+
+def test_every_column_that_can_be_unreadable_has_its_reason():
+    for feed, parsers in ((FILINGS, FILING_PARSERS), (HITS, HIT_PARSERS)):
+        assert {f"{column} is unreadable" for column in parsers} <= set(feed.gap_types)
 
 
 @pytest.mark.parametrize("scope", [Scope(), Scope(ciks=("x",)), replace(COMPANY, options={"headers": "some"})])
