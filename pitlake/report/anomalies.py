@@ -17,6 +17,8 @@ WEEKS = 8
 FEWEST_WEEKS = 4
 # A day counts when it is so many typical deviations away: rare by chance, and worth a look each time.
 THRESHOLD = 5.0
+# A handful of rows more or less says nothing of datasets that come in seasons.
+FEWEST_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ def _judge(day: date, rows: Mapping[date, int], first: date, closed: frozenset[d
     spread = (ordered[-2] - ordered[1]) / 2  # one flood and one drought of the past do not widen it
     # Counts of independent events scatter by the square root of their mean; less spread than that is luck.
     score = (count - usual) / max(spread, math.sqrt(usual), 1.0)
-    return Anomaly(day, count, usual, score) if abs(score) >= THRESHOLD else None
+    telling = abs(score) >= THRESHOLD and abs(count - usual) >= FEWEST_ROWS
+    return Anomaly(day, count, usual, score) if telling else None
 
 
 @cache

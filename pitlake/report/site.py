@@ -210,6 +210,7 @@ def _environment() -> jinja2.Environment:
     }
     pages.filters |= {
         "age": age,
+        "breakable": lambda name: Markup("_<wbr>").join(name.split("_")),
         "code": code,
         "count": lambda number: f"{number:,}",
         "instant": lambda moment: "" if moment is None else f"{moment:%Y-%m-%d %H:%M} UTC",
