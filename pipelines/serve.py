@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pitlake.errors import PitlakeError
-from resources.postgres import free_port, postgres
+from resources.graph.server import free_port
+from resources.postgres import postgres
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = ROOT / "deploy" / "dagster-postgres.yaml"

@@ -9,7 +9,6 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pitlake.errors import BadInput, ServerFailed
+from resources.graph.server import free_port
 
 USER = DATABASE = "dagster"
 SYSTEM_USER = "postgres"
@@ -79,13 +79,6 @@ def postgres(data: Path) -> Iterator[Postgres]:
     finally:
         server.send_signal(signal.SIGINT)  # fast shutdown: connections are closed, everything is written
         server.wait()
-
-
-def free_port() -> int:
-    """A port on the loopback that nobody listens on."""
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class _Account(NamedTuple):

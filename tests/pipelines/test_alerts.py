@@ -13,9 +13,9 @@ from pipelines.alerts import stale_datasets, tell_of_failures, tell_of_stale_dat
 from pitlake import clock
 from pitlake.errors import BadInput, NotifyFailed
 from pitlake.lake.lake import Lake
+from resources.graph.server import free_port
 from resources.lake import LakeResource
 from resources.notifier import Notifier
-from resources.postgres import free_port
 from tests.cli.conftest import article, publish
 
 

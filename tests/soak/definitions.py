@@ -1,0 +1,66 @@
+"""What the soak runs: the house's own definitions, with schedules that tick every minute over a month of the past.
+
+Loaded by the soak's webserver and daemon; the graph and the providers are reached through what tests.soak.campaign
+puts in the environment.
+"""
+
+import os
+from datetime import date, timedelta
+
+import dagster as dg
+
+from pipelines import definitions, jobs
+from pipelines.maintenance import maintenance
+from resources.graph.resource import GraphResource
+
+FIRST, WINDOWS, DAYS_A_WINDOW = date(2024, 3, 1), 9, 10
+RUNNING = dg.DefaultScheduleStatus.RUNNING
+
+
+def window(number: int) -> tuple[date, date]:
+    """The days of one of the windows that runs go round in."""
+    first = FIRST + timedelta(days=DAYS_A_WINDOW * (number % WINDOWS))
+    return first, first + timedelta(days=DAYS_A_WINDOW - 1)
+
+
+@dg.schedule(job=jobs.graph_days, cron_schedule="* * * * *", default_status=RUNNING)
+def every_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    """The next ten days of the past, round and round."""
+    at = context.scheduled_execution_time
+    first, last = window(at.hour * 60 + at.minute)
+    tags = {
+        "dagster/asset_partition_range_start": first.isoformat(),
+        "dagster/asset_partition_range_end": last.isoformat(),
+    }
+    return dg.RunRequest(run_key=at.isoformat(), tags=tags)
+
+
+@dg.schedule(job=jobs.macro_watch, cron_schedule="*/2 * * * *", default_status=RUNNING)
+def every_other_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    """The provider, asked again each time."""
+    config = {"ops": {"macro_observations": {"config": {"mode": "refresh", "series": ["GDP"]}}}}
+    return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat(), run_config=config)
+
+
+upkeep = dg.ScheduleDefinition(job=maintenance, cron_schedule="*/7 * * * *", default_status=RUNNING)
+report = dg.ScheduleDefinition(job=jobs.quality, cron_schedule="*/5 * * * *", default_status=RUNNING)
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """The house, reading the soak's graph, with the soak's schedules."""
+    graph = GraphResource(
+        uri=os.environ["SOAK_GRAPH"],
+        username=os.environ["SOAK_USER"],
+        password=os.environ["SOAK_PASSWORD"],
+        database=os.environ["SOAK_DATABASE"],
+    )
+    house = definitions.build_definitions(resources={"graph": graph})
+    return dg.Definitions(
+        assets=house.assets,
+        jobs=house.jobs,
+        sensors=house.sensors,
+        resources=house.resources,
+        executor=house.executor,
+        schedules=[every_minute, every_other_minute, upkeep, report],
+    )

@@ -1,0 +1,106 @@
+"""The soak's surroundings: a proxy before the graph that can go away, a webhook that keeps alerts, a disk that fills.
+
+Nothing here knows Dagster or the lake.
+"""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+DISK = "48m"
+
+
+class Proxy:
+    """A TCP door of the loopback to another port. While it is shut, nobody gets in and who was inside is cut off."""
+
+    def __init__(self, target: int) -> None:
+        self._target, self._open = target, True
+        self._lines: set[socket.socket] = set()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def shut(self) -> None:
+        """The server is gone."""
+        self._open = False
+        for line in list(self._lines):
+            with contextlib.suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
+
+    def reopen(self) -> None:
+        """The server is back."""
+        self._open = True
+
+    def _accept(self) -> None:
+        while True:
+            line, _ = self._listener.accept()
+            if not self._open:
+                line.close()
+                continue
+            other = socket.create_connection(("127.0.0.1", self._target))
+            for one, two in ((line, other), (other, line)):
+                self._lines.add(one)
+                threading.Thread(target=self._carry, args=(one, two), daemon=True).start()
+
+    def _carry(self, one: socket.socket, two: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while block := one.recv(65536):
+                two.sendall(block)
+        for line in (one, two):
+            self._lines.discard(line)
+            with contextlib.suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
+
+
+class Webhook:
+    """Keeps every alert that is posted."""
+
+    def __init__(self) -> None:
+        self.alerts: list[tuple[str, str]] = []
+        alerts = self.alerts
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                told = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                alerts.append((told["title"], told["message"]))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.url = f"json://127.0.0.1:{server.server_port}/"
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path) -> Iterator[bool]:
+    """A small disk of its own at `folder`; says whether this machine allowed one (it takes root)."""
+    folder.mkdir(parents=True)
+    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", folder]
+    mounted = os.geteuid() == 0 and subprocess.run(command, check=False, capture_output=True).returncode == 0
+    try:
+        yield mounted
+    finally:
+        if mounted:
+            subprocess.run(["umount", "--lazy", folder], check=False)
+
+
+def fill(disk: Path) -> None:
+    """Leave no byte free."""
+    with contextlib.suppress(OSError), (disk / "filler").open("wb") as file:
+        while True:
+            file.write(bytes(1 << 16))
+            file.flush()
+
+
+def empty(disk: Path) -> None:
+    """Free it again."""
+    (disk / "filler").unlink(missing_ok=True)
