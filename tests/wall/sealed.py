@@ -1,5 +1,7 @@
 """pitlake's own session as a runner of the wall's proofs: the answer as text, rows or error alike."""
 
+from typing import Any
+
 import pyarrow as pa
 
 from pitlake.errors import LimitExceeded, PitlakeError, SessionLost
@@ -20,10 +22,10 @@ class Sealed:
     def _open(self) -> Session:
         return open_session(self.world.snapshot, self.as_of, isolation=self.isolation, limits=LIMITS)
 
-    def run(self, sql: str) -> str:
+    def run(self, sql: str, values: dict[str, Any] | None = None) -> str:
         """The answer as text."""
         try:
-            result = self.session.sql(sql, max_rows=MOST_ROWS)
+            result = self.session.sql(sql, values, max_rows=MOST_ROWS)
             return f"{result.receipt.result_sha256}\n{_raw(result.arrow())}"
         except PitlakeError as error:
             if isinstance(error, SessionLost | LimitExceeded):

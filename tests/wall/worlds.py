@@ -29,11 +29,16 @@ from pitlake.tombstones import superseded_table_name
 T = datetime(2024, 5, 16, 17, 30, 0, 123456, tzinfo=timezone.utc)
 CANARY = "CANARYZZ"
 DATASETS = ("news", "xbrl_facts", "prices", "qa_exchanges", "reports", "dividends")
+SEARCHED = ("embeddings", "transcripts", "report_sections", "exhibits")  # what named queries read besides
 OPEN_ONLY = "event_returns"
 _MICROSECOND = timedelta(microseconds=1)
 _LOCATORS = ("evidence", "locator")
-_TICKERS = ("AAPL", "MSFT", "NOG", "NVDA", "WMT")
-_WORDS = ("guidance", "revenue", "margin", "buyback", "dividend", "growth", "risk", "supply", "cloud", "oil")
+TICKERS = ("AAPL", "MSFT", "NOG", "NVDA", "WMT")
+WORDS = ("guidance", "revenue", "margin", "buyback", "dividend", "growth", "risk", "supply", "cloud", "oil")
+CONCEPTS = ("us-gaap:Revenues", "us-gaap:NetIncomeLoss", "us-gaap:EarningsPerShareDiluted")
+LETTERS = string.ascii_lowercase[:6]
+IDS = (*LETTERS, *(f"{letter}_qa__{number}" for letter in LETTERS for number in range(4)))  # of texts with a vector
+VECTOR = 8
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ def build(root: Path, future: int, *, rows: int = 80, cut: datetime | None = Non
     rows in their place, those of a world that is another from its beginning.
     """
     tables: dict[str, TableState] = {}
-    for name in (*DATASETS, OPEN_ONLY):
+    for name in (*DATASETS, *SEARCHED, OPEN_ONLY):
         table = _content(_rows_of, name, future, rows, cut, then)
         tables[name] = _write(root / "tables" / name, table, get(name).entity)
         tables[superseded_table_name(name)] = _write_dead(root / "superseded" / name, get(name), table)
@@ -163,16 +168,20 @@ def _row(dataset: Dataset, rng: random.Random, at: datetime, canary: str) -> dic
 
 def _value(kind: str, name: str, key: tuple[str, ...], rng: random.Random, at: datetime, canary: str) -> object:
     if name in ("ticker", "symbol"):
-        return rng.choice(_TICKERS) if not canary or rng.random() < 0.7 else canary
+        return rng.choice(TICKERS) if not canary or rng.random() < 0.7 else canary
+    if name == "kind":
+        return rng.choice(("news", "qa_exchange"))
+    if name == "id" and "kind" in key:
+        return rng.choice(IDS)
+    if canary and name in key and rng.random() < 0.5:  # what comes later supersedes what was there
+        canary = ""
     if name in key[3:]:  # so that a long key is met again
         return rng.choice("ab") if kind == "string" else _typed_value(kind, rng, at, "")
     if name == "concept":
-        return rng.choice(("us-gaap:Revenues", "us-gaap:NetIncomeLoss", "us-gaap:EarningsPerShareDiluted"))
+        return rng.choice(CONCEPTS)
     if kind == "string":
-        words = [rng.choice(_WORDS) for _ in range(rng.randrange(1, 6))] + ([canary] if canary else [])
-        return (
-            " ".join(words) if name in ("title", "body", "teaser") or canary else rng.choice(string.ascii_lowercase[:6])
-        )
+        words = [rng.choice(WORDS) for _ in range(rng.randrange(1, 6))] + ([canary] if canary else [])
+        return " ".join(words) if name in ("title", "body", "teaser", "content") or canary else rng.choice(LETTERS)
     return _typed_value(kind, rng, at, canary)
 
 
@@ -186,9 +195,9 @@ def _typed_value(kind: str, rng: random.Random, at: datetime, canary: str) -> ob
         "date": lambda: (
             date(2024, 1, 1) + timedelta(days=30 * rng.randrange(4)) + timedelta(days=20_000 if canary else 0)
         ),
-        "json": lambda: json.dumps([{"role": "answer", "text": f"{rng.choice(_WORDS)} {canary}"}]),
-        "strings": lambda: sorted({rng.choice(_TICKERS), canary or rng.choice(_WORDS)}),
-        "vector": lambda: [rng.random() for _ in range(8)],
+        "json": lambda: json.dumps([{"role": "answer", "text": f"{rng.choice(WORDS)} {canary}"}]),
+        "strings": lambda: sorted({rng.choice(TICKERS), canary or rng.choice(WORDS)}),
+        "vector": lambda: [rng.random() for _ in range(VECTOR)],
     }
     return choices[kind]()
 
