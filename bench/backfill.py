@@ -18,6 +18,7 @@ from assets.graph import all_extractors
 from assets.runs import run_partitions
 from bench.extraction import sample_server
 from bench.figures import Figure, figure, paired
+from checks.expectations import expected
 from pipelines.partitions import DAYS
 from pitlake.lake.lake import Lake
 from resources.graph.graph import Graph
@@ -39,7 +40,7 @@ def without_dagster(graph: Graph, work: Path) -> None:
     lake = Lake(fresh(work / "plain"))
     days = [FIRST + timedelta(days=offset) for offset in range(DAY_COUNT)]
     for extractor in all_extractors().values():
-        run_partitions(extractor, days, graph, lake, run_id="bench")
+        run_partitions(extractor, days, graph, lake, run_id="bench", audits=(expected,))
 
 
 def with_dagster(server: GraphServer, instance: dg.DagsterInstance, work: Path) -> None:

@@ -1,0 +1,46 @@
+"""The report of the sample lake against SQL through a session on the same version: every dataset, every number."""
+
+from datetime import timedelta
+
+import pytest
+
+from pitlake import clock
+from pitlake.datasets import get
+from pitlake.report import site
+from pitlake.session import connect
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+DAY = "(available_at AT TIME ZONE 'America/New_York')::DATE::VARCHAR"
+
+
+@pytest.fixture(scope="session")
+def told(story, tmp_path_factory):
+    at = clock.instant(story.third_began, "at") + timedelta(days=1)
+    return site.numbers(site.build(story.lake, tmp_path_factory.mktemp("site"), at=at))
+
+
+@pytest.fixture(scope="session")
+def ask(story):
+    with connect(None, lake=story.lake, open_mode=True, isolation="in_process") as session:
+        yield lambda query: session.sql(query).rows()
+
+
+def test_every_number_of_the_sample_lake_is_that_of_sql(told, ask):
+    compared = 0
+    for name, facts in told["datasets"].items():
+        rows, keys = f"{name}_revisions", ", ".join(get(name).key)
+        assert facts["rows"] == ask(f"SELECT count(*) FROM {rows}")[0][0], name
+        counted = f"SELECT count(*) AS n FROM {rows} GROUP BY {keys}"
+        assert (facts["keys"], facts["revised_keys"]) == ask(
+            f"SELECT count(*), count(*) FILTER (n > 1) FROM ({counted})"
+        )[0]
+        by_day = ask(f"SELECT {DAY}, count(*) FROM {rows} GROUP BY 1 ORDER BY 1")
+        assert [(day, what["rows"]) for day, what in facts["days"].items() if what["rows"]] == by_day
+        by_type = f"SELECT gap_type, count(*) FROM gaps WHERE dataset = '{name}' GROUP BY 1 ORDER BY 1"
+        assert sorted(facts["gaps"].items()) == ask(by_type), name
+        tags = ask(f"SELECT available_at_source, count(*) FROM {rows} GROUP BY 1 ORDER BY 2 DESC, 1")
+        assert list(facts["sources"].items()) == tags
+        newest = ask(f"SELECT max(available_at) FROM {rows}")[0][0]
+        assert facts["newest"] == (newest and clock.iso(newest))
+        compared += facts["rows"]
+    assert compared > 90_000
