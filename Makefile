@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run report expectations bench truth attack agents hook check docs lock build up
+.PHONY: help demo test ui serve run report expectations bench soak truth attack agents hook check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -10,6 +10,7 @@ BIN := .venv/bin
 SET_UP := .venv/.set-up
 WORKERS ?= 2
 N ?= 10000
+MINUTES ?= 30
 ASSETS ?= group:graph and not key:companies
 
 DAGSTER_HOME ?= $(CURDIR)/.pitlake/dagster
@@ -44,8 +45,11 @@ report: $(SET_UP) ## Write the quality report of the lake into .pitlake/report, 
 expectations: $(SET_UP) ## Write what is expected of each dataset, and how the lake stands to it, into .pitlake/expectations.
 	@$(BIN)/python -m checks.docs
 
-bench: $(SET_UP) ## Measure extraction, gate, publish, sessions and backfills.
-	@$(BIN)/python -m bench
+bench: $(SET_UP) ## Measure extraction, gate, publish, sessions and backfills; FULL=1 at full size, PARTS="wall" some.
+	@$(BIN)/python -m bench $(if $(FULL),--full) $(PARTS)
+
+soak: $(SET_UP) ## Run Dagster on Postgres for MINUTES=30 with faults injected, and judge what is left.
+	@$(BIN)/python -m tests.soak.campaign --minutes $(MINUTES)
 
 truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at their instant.
 	@$(BIN)/python -m tests.wall.campaign truth --n $(N)

@@ -1,0 +1,111 @@
+"""What many small files cost, and that compaction takes the cost away: the same bars in 1 k, 10 k and 50 k files.
+
+Opens a session as of an instant it has opened before and asks one ticker's bars, before and after `Lake.compact`. The
+lakes lie in a temporary directory. Called by the bench runner.
+"""
+
+import statistics
+import tempfile
+import time
+from datetime import date
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bench import biglake
+from bench.figures import Figure, figure
+from pitlake.clock import start_of_new_york_day
+from pitlake.datasets import get
+from pitlake.errors import PitlakeError
+from pitlake.lake import Lake
+from pitlake.lake.delta import table_key
+from pitlake.lake.files import MONTH_COLUMN, NewFile, write_parquet
+from pitlake.lake.parallel import each
+from pitlake.session import Limits, open_session
+from pitlake.session.boundary import Boundary
+from pitlake.session.launcher import warm
+
+FULL = {"counts": (1_000, 10_000, 50_000)}
+COMPANIES = 300
+T = start_of_new_york_day(date(2024, 12, 1))
+POINT = "SELECT date, close FROM prices WHERE symbol = 'T00101' AND date > '2024-08-01'"
+ROUNDS = 7
+AIM = "≤ 1.5"
+
+
+def run(counts: tuple[int, ...] = (1_000,)) -> list[Figure]:
+    """Before and after, of each count of files; the ratios are to the first count's figures after compaction."""
+    warm()
+    figures: list[Figure] = []
+    first: dict[str, float] = {}
+    for count in counts:
+        with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as folder:
+            lake = landed(Path(folder) / "lake", count)
+            figures += [figure(f"{what}, {count:,} files", ms, "ms") for what, ms in asked(lake, folder).items()]
+            started = time.perf_counter()
+            done = lake.compact("prices", before="2024-12")
+            figures.append(figure(f"compaction of {count:,} files", time.perf_counter() - started, "s"))
+            after = asked(Lake(lake.root), folder)
+            first = first or after
+            figures += [
+                figure(
+                    f"{what}, compacted to {count - done.files_before + done.files_after}",
+                    ms,
+                    "ms",
+                    baseline=f"{counts[0]:,} files, compacted",
+                    ratio=ms / first[what],
+                    aim=AIM,
+                )
+                for what, ms in after.items()
+            ]
+    return figures
+
+
+def landed(root: Path, count: int) -> Lake:
+    """A lake of some million bars in about so many files, each a part of a day's or month's rows."""
+    lake = Lake(root)
+    lake.start()
+    parts = -(-count // len(biglake.MONTHS))
+    months = each(partial(_month, root, parts), biglake.MONTHS)
+    biglake.commit(root, "prices", [file for files in months for file in files])
+    return lake
+
+
+def asked(lake: Lake, folder: str) -> dict[str, float]:
+    """Median milliseconds of opening (T seen before) and of the point query; without them when it is refused."""
+    boundary, snapshot = Boundary(Path(folder) / "cuts"), lake.snapshot()
+    opened, queried = [], []
+    try:
+        for _ in range(ROUNDS + 1):
+            started = time.perf_counter()
+            with open_session(
+                snapshot, T, datasets=["prices"], boundary=boundary, limits=Limits(seconds=600)
+            ) as session:
+                opened.append(time.perf_counter() - started)
+                session.sql(POINT)
+                started = time.perf_counter()
+                session.sql(POINT)
+                queried.append(time.perf_counter() - started)
+    except PitlakeError as refused:
+        return {f"refused ({refused})": float("nan")}
+    return {"open": 1000 * statistics.median(opened[1:]), "point query": 1000 * statistics.median(queried[1:])}
+
+
+def _month(root: Path, parts: int, month: date) -> list[NewFile]:
+    rows = biglake.rows_of(get("prices"), COMPANIES, month)
+    part = pc.bit_wise_and(pc.cast(rows["volume"], pa.int64()), 0x7FFFFFFF).to_numpy() % parts
+    found = (rows.filter(pa.array(part == number)) for number in range(parts))
+    return [_file(root, month, some) for some in found if some.num_rows]
+
+
+def _file(root: Path, month: date, rows: pa.Table) -> NewFile:
+    # Not forced to disk one by one: these files need not outlive the machine.
+    name = f"{MONTH_COLUMN}={month:%Y-%m}/{uuid4().hex}.parquet"
+    path = root / table_key("prices") / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_parquet(rows.sort_by([("symbol", "ascending"), ("available_at", "ascending")]), path)
+    bounds = pc.min_max(rows["available_at"]).as_py()
+    return NewFile(name, rows.num_rows, path.stat().st_size, bounds["min"], bounds["max"])

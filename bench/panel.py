@@ -1,0 +1,104 @@
+"""As-of panels on the lake of numbers: every concept's value known at each event, from the session's files.
+
+Against DuckDB's ASOF join on a native table, polars' join_asof on frames in memory, and Feast's historical join of one
+concept where $PITLAKE_BENCH_FEAST names a Python that has Feast. Called by bench.wall.
+"""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.figures import Figure, figure, paired, processor
+from pitlake.session import Session
+
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
+FEAST = "PITLAKE_BENCH_FEAST"
+FEAST_EVENTS = 10_000
+ROUNDS = 3
+PANEL = (
+    "SELECT count(*), sum(value_number) FROM (FROM events, (SELECT DISTINCT concept FROM facts)) AS events "
+    "ASOF JOIN facts ON facts.ticker = events.ticker AND facts.concept = events.concept "
+    "AND events.at >= facts.available_at"
+)
+ONE_CONCEPT = (
+    f"SELECT events.ticker, events.at, value_number FROM (FROM events LIMIT {FEAST_EVENTS}) AS events ASOF LEFT JOIN "
+    "(FROM xbrl_facts_revisions WHERE concept = 'us-gaap:Concept7') AS facts "
+    "ON facts.ticker = events.ticker AND events.at >= facts.available_at"
+)
+
+
+def panel(session: Session, paths: list[str], seen: str, events: pa.Table) -> list[Figure]:
+    """The session's time ÷ the others'. paths: the facts' files; seen: the filter up to T; events: loaded there too."""
+    clock = processor(session._backend.pid)
+    ours = partial(_asked, session, PANEL.replace("facts", "xbrl_facts_revisions"))
+    with closing(_native(paths, seen, events)) as native:
+        mine, other, ratio = paired(ours, lambda: native.sql(PANEL).fetchall(), ROUNDS, clock)
+        figures = [_figure(mine, other, ratio, "DuckDB ASOF on a native table")]
+        facts = native.sql("FROM facts").to_arrow_table()
+        one = native.sql("SELECT * EXCLUDE (concept) FROM facts WHERE concept = 'us-gaap:Concept7'").to_arrow_table()
+    mine, other, ratio = paired(ours, _polars(facts, events), ROUNDS, clock)
+    figures.append(_figure(mine, other, ratio, "polars join_asof on frames in memory"))
+    return figures + feast(session, one, events)
+
+
+def feast(session: Session, facts: pa.Table, events: pa.Table) -> list[Figure]:
+    """One concept as of fewer events: the session over all facts ÷ Feast over that concept's alone."""
+    if not (python := os.environ.get(FEAST)):
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        pq.write_table(facts, Path(folder) / "facts.parquet")
+        asked = events.slice(0, FEAST_EVENTS).rename_columns(["ticker", "event_timestamp"])
+        pq.write_table(asked, Path(folder) / "events.parquet")
+        script = Path(__file__).with_name("feast_join.py")
+        ran = subprocess.run([python, str(script), folder], capture_output=True, text=True, check=True)
+    theirs = min(float(line.split()[0]) for line in ran.stdout.splitlines())
+    mine, _, _ = paired(partial(_asked, session, ONE_CONCEPT), int, ROUNDS)
+    what = f"one concept at {min(len(events), FEAST_EVENTS):,} events"
+    return [figure(what, 1000 * mine, "ms", baseline=f"Feast, {1000 * theirs:,.0f} ms", ratio=mine / theirs)]
+
+
+def _native(paths: list[str], seen: str, events: pa.Table) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(":memory:", config={"threads": "1"})
+    connection.execute("SET TimeZone='UTC'")
+    connection.register("given", events)
+    connection.execute("CREATE TABLE events AS FROM given")
+    connection.execute(
+        "CREATE TABLE facts AS SELECT ticker, concept, available_at, value_number "
+        f"FROM read_parquet({paths!r}, hive_partitioning=false) WHERE {seen}"
+    )
+    return connection
+
+
+def _polars(facts: pa.Table, events: pa.Table) -> Callable[[], object]:
+    import polars as pl
+
+    right = pl.DataFrame(facts).sort("available_at")
+    left = pl.DataFrame(events).rename({"at": "available_at"})
+    concepts = right.select("concept").unique()
+
+    def join() -> object:
+        asked = left.join(concepts, how="cross").sort("available_at")
+        joined = asked.join_asof(right, on="available_at", by=["ticker", "concept"], check_sortedness=False)
+        return joined.select(pl.col("value_number").count(), pl.col("value_number").sum().alias("sum"))
+
+    return join
+
+
+def _asked(session: Session, sql: str) -> pa.Table:
+    return session.sql(sql).arrow()
+
+
+def _figure(mine: float, other: float, ratio: float, against: str) -> Figure:
+    baseline = f"{against}, {1000 * other:,.0f} ms"
+    return figure(
+        "panel, every concept at every event", 1000 * mine, "ms of CPU", baseline=baseline, ratio=ratio, aim="≤ 1.1"
+    )

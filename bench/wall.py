@@ -1,0 +1,198 @@
+"""What the wall costs: opening sessions, asking them, newest revisions and as-of panels, on a lake of numbers.
+
+Ratios are to plain DuckDB in this process over the same Parquet files with a hand-written filter, with one thread on
+both sides, as sessions have, and in CPU time, which other work on the machine moves little. Full size is 20 M facts,
+20 M bars and 5 M articles: some 3 GB in `.pitlake/bench`, removed at the end. Called by the bench runner.
+"""
+
+import random
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from bench import biglake
+from bench.figures import Figure, figure, paired, processor
+from bench.panel import panel
+from pitlake.clock import iso
+from pitlake.lake import Lake
+from pitlake.session import Limits, Session, open_session
+from pitlake.session.boundary import Boundary
+from pitlake.session.launcher import warm
+
+HOME = Path(".pitlake") / "bench"
+FULL = {"size": biglake.FULL, "events": 100_000, "opens": 40}
+T = datetime(2024, 6, 14, 15, 30, tzinfo=timezone.utc)
+THREE = ("xbrl_facts", "news", "prices")
+LIMITS = Limits(memory=14 << 30, seconds=900.0)
+ROUNDS = 9
+
+KEY = "cik, concept, unit, period_type, period_start, period_end, dimensions, members"
+SEEN = f"available_at <= TIMESTAMPTZ '{iso(T)}'"
+NEWEST_BY_HAND = (
+    f"(SELECT * FROM xbrl_facts WHERE {SEEN} QUALIFY row_number() OVER "
+    f"(PARTITION BY {KEY} ORDER BY available_at DESC, accession_no DESC) = 1)"
+)
+# What is asked, of a session (`{prices}` is a view) and by hand (`{prices}` has the filter written out).
+QUESTIONS = {
+    "point, bars of 90 days": (
+        "SELECT date, close, volume FROM {prices} WHERE symbol = 'T00101' AND date > '2024-03-15'",
+        1.05,
+    ),
+    "point, articles of 90 days": (
+        "SELECT id, title FROM {news} WHERE ticker = 'T00101' AND created > '2024-03-15'",
+        1.05,
+    ),
+    "cross-section, last bar of ten days": (
+        """SELECT symbol, arg_max(close, available_at) AS close FROM {prices}
+        WHERE available_at > TIMESTAMPTZ '2024-06-04' GROUP BY symbol ORDER BY symbol""",
+        0.8,
+    ),
+    "ASOF, events and one concept": (
+        """SELECT count(*), sum(value_number) FROM events ASOF JOIN
+        (SELECT ticker, available_at, value_number FROM {facts} WHERE concept = 'us-gaap:Concept7') AS known
+        ON known.ticker = events.ticker AND events.at >= known.available_at""",
+        0.8,
+    ),
+    "full scan, four columns": ("SELECT avg(open), avg(close), sum(volume), max(high) FROM {prices}", 0.6),
+}
+SHORT = {"prices": "prices", "news": "news", "facts": "xbrl_facts"}
+ALL_FACTS = "count(*), sum(value_number), max(period_end)"
+ONE_TICKER = "SELECT concept, period_end, value_number FROM {} WHERE ticker = 'T00101' ORDER BY ALL"
+
+
+def run(
+    size: dict[str, int] = biglake.SMALL, events: int = 10_000, opens: int = 20, root: Path | None = None
+) -> list[Figure]:
+    """Every figure. root: a lake to use and leave in place; without one it is made and removed."""
+    warm()
+    home = root or HOME / f"wall-{size['facts']}"
+    lake = biglake.build(home, **size)
+    try:
+        rows = sum(file.rows for name in THREE for file in lake.snapshot().files(name))
+        asked = _events(events, size["facts"])
+        figures = [figure("rows of the lake", rows, "rows")]
+        figures += opening(lake, opens)
+        with tempfile.TemporaryDirectory() as cuts, closing(_plain(lake, asked)) as plain:
+            boundary = Boundary(Path(cuts) / "cuts")
+            with open_session(lake.snapshot(), T, datasets=THREE, limits=LIMITS, boundary=boundary) as session:
+                session.load("events", asked)
+                figures += questions(session, plain)
+                figures += newest(session, plain)
+                paths = [file.path for file in lake.snapshot().files("xbrl_facts")]
+                figures += panel(session, paths, SEEN, asked)
+        return figures
+    finally:
+        if root is None:
+            shutil.rmtree(home)
+
+
+def opening(lake: Lake, opens: int) -> list[Figure]:
+    """Sessions opened as of instants never seen before, and again."""
+    rng, figures = random.Random(1), []
+    first, last = datetime(2012, 1, 1, tzinfo=timezone.utc), datetime(2024, 12, 1, tzinfo=timezone.utc)
+    moments = [first + timedelta(seconds=rng.randrange(int((last - first).total_seconds()))) for _ in range(opens)]
+    for what, names, aims in (
+        ("three datasets", THREE, ("≤ 40", "≤ 80", "≤ 20")),
+        ("all datasets", None, ("≤ 200", "", "≤ 20")),
+    ):
+        with tempfile.TemporaryDirectory() as cuts:
+            boundary = Boundary(Path(cuts) / "cuts")
+            snapshot = Lake(lake.root).snapshot()
+            _opened(partial(open_session, snapshot, T, datasets=names, boundary=boundary))  # footers read once
+            new = [_opened(partial(open_session, snapshot, at, datasets=names, boundary=boundary)) for at in moments]
+            again = [_opened(partial(open_session, snapshot, at, datasets=names, boundary=boundary)) for at in moments]
+        for which, taken, aim in (("new T", new, aims[:2]), ("T seen before", again, (aims[2], ""))):
+            wall, cpu = zip(*taken, strict=True)
+            p95 = statistics.quantiles(wall, n=20)[-1]
+            figures += [
+                figure(f"open {what}, {which}, p50", statistics.median(wall), "ms", aim=aim[0]),
+                figure(f"open {what}, {which}, p95", p95, "ms", aim=aim[1]),
+                figure(f"open {what}, {which}, least", min(wall), "ms"),
+                figure(f"open {what}, {which}, p50 of both processes", statistics.median(cpu), "ms of CPU"),
+            ]
+    return figures
+
+
+def questions(session: Session, plain: duckdb.DuckDBPyConnection) -> list[Figure]:
+    """The session's time ÷ plain DuckDB's."""
+    figures, clock = [], processor(session._backend.pid)
+    for what, (sql, aim) in QUESTIONS.items():
+        ours = sql.format(**{short: f"{name}_revisions" for short, name in SHORT.items()})
+        theirs = sql.format(**{short: f"(FROM {name} WHERE {SEEN})" for short, name in SHORT.items()})
+        mine, other, ratio = paired(partial(_asked, session, ours), partial(_by_hand, plain, theirs), ROUNDS, clock)
+        figures.append(_ratio(what, mine, other, ratio, "DuckDB, hand-written filter", f"≤ {aim}"))
+    return figures
+
+
+def newest(session: Session, plain: duckdb.DuckDBPyConnection) -> list[Figure]:
+    """Newest revisions, whole table ÷ the window function, and of one ticker ÷ all its revisions."""
+    clock = processor(session._backend.pid)
+    mine, other, ratio = paired(
+        lambda: _asked(session, f"SELECT {ALL_FACTS} FROM xbrl_facts"),
+        lambda: _by_hand(plain, f"SELECT {ALL_FACTS} FROM {NEWEST_BY_HAND}"),
+        2,
+        clock,
+    )
+    one, every, ticker = paired(
+        lambda: _asked(session, ONE_TICKER.format("xbrl_facts")),
+        lambda: _asked(session, ONE_TICKER.format("xbrl_facts_revisions")),
+        ROUNDS,
+        clock,
+    )
+    return [
+        _ratio("newest revisions, all facts", mine, other, ratio, "DuckDB, window function", "≤ 0.35"),
+        _ratio("newest revisions, one ticker", one, every, ticker, "its revisions, in the session", "≤ 1.5"),
+    ]
+
+
+def _plain(lake: Lake, events: pa.Table) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(":memory:", config={"threads": "1"})
+    connection.execute("SET TimeZone='UTC'")
+    for name in THREE:
+        paths = [file.path for file in lake.snapshot().files(name)]
+        connection.execute(f"CREATE VIEW {name} AS FROM read_parquet({paths!r}, hive_partitioning=false)")
+    connection.register("given", events)
+    connection.execute("CREATE TABLE events AS FROM given")
+    return connection
+
+
+def _events(count: int, facts: int) -> pa.Table:
+    """Events of the lake's companies, at random instants before T."""
+    rng = random.Random(7)
+    companies = round(facts / len(biglake.MONTHS) / biglake.FACTS_PER_COMPANY)
+    first = datetime(2012, 1, 1, tzinfo=timezone.utc)
+    seconds = int((T - first).total_seconds())
+    tickers = [f"T{rng.randrange(companies):05d}" for _ in range(count)]
+    moments = [first + timedelta(seconds=rng.randrange(seconds)) for _ in range(count)]
+    return pa.table({"ticker": tickers, "at": pa.array(moments, pa.timestamp("us", "UTC"))})
+
+
+def _opened(open_it: Callable[[], Session]) -> tuple[float, float]:
+    """Milliseconds until a session is open, and of CPU."""
+    started, computed = time.perf_counter(), time.process_time()
+    session = open_it()
+    taken = time.perf_counter() - started, processor(session._backend.pid)() - computed
+    session.close()
+    return 1000 * taken[0], 1000 * taken[1]
+
+
+def _asked(session: Session, sql: str) -> pa.Table:
+    return session.sql(sql).arrow()
+
+
+def _by_hand(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
+    return connection.sql(sql).to_arrow_table()
+
+
+def _ratio(what: str, mine: float, other: float, ratio: float, against: str, aim: str) -> Figure:
+    baseline = f"{against}, {1000 * other:,.1f} ms, one thread"
+    return figure(what, 1000 * mine, "ms of CPU", baseline=baseline, ratio=ratio, aim=aim)
