@@ -123,8 +123,9 @@ def _one_per(columns: list[str]) -> Rule:
 
 
 def _clocks(dataset: Dataset, first: datetime | None, last: datetime | None) -> Iterator[Rule]:
-    tag = {"column": "available_at_source", "value_set": [dataset.source_tag]}
-    yield Rule(name=f"available_at_source is {dataset.source_tag}", kind="ExpectColumnValuesToBeInSet", arguments=tag)
+    tags = [dataset.source_tag, *dataset.other_tags]
+    tag = {"column": "available_at_source", "value_set": tags}
+    yield Rule(name=f"available_at_source is {' or '.join(tags)}", kind="ExpectColumnValuesToBeInSet", arguments=tag)
     bounds = {"column": clock.AVAILABLE_AT, "min_value": first, "max_value": last}
     yield Rule(name="available_at lies in the run's window", kind="ExpectColumnValuesToBeBetween", arguments=bounds)
 

@@ -111,6 +111,7 @@ class Dataset:
     available when observed, "available_at" that the source keeps its history: every instant of an identity is a
     statement of its own. tiebreak: columns that order revisions of one key that became available at the same
     instant. freshness: how old the newest available_at may be on a trading day before a warning.
+    other_tags: source tags that rows may bear beside source_tag, where a dataset is put together from several sources.
     frozen: whether a record once built must come out the same again; if not, a warning says so.
     """
 
@@ -122,6 +123,7 @@ class Dataset:
     key: tuple[str, ...]
     entity: str
     source_tag: str
+    other_tags: tuple[str, ...] = ()
     gap_rules: tuple[GapRule, ...] = ()
     identity: tuple[str, ...] = ()
     tiebreak: tuple[str, ...] = ()
@@ -156,7 +158,7 @@ class Dataset:
         self._refuse(self.revised_at not in dates, "revised_at is no instant")
         instants = {"", "available_at", *(column.name for column in self.columns if column.type == "instant")}
         self._refuse(self.revised_at not in instants, "revised_at names no instant")
-        self._refuse(self.source_tag not in SOURCES, "the source tag is not one of the gate's")
+        self._refuse(not {self.source_tag, *self.other_tags} <= set(SOURCES), "the source tag is not one of the gate's")
         self._refuse(not all(column.meaning for column in self.columns), "a column has no meaning")
 
     def _refuse(self, wrong: bool, problem: str) -> None:

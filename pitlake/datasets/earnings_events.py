@@ -50,6 +50,7 @@ DATASET = Dataset(
     revised_at="available_at",
     entity="ticker",
     source_tag="edgar_accepted",
+    other_tags=("neo4j_created", "provider_metadata"),
     gap_rules=(NO_EVENT, shared.FUTURE),
     warnings=("sources_agree",),
     group="derived",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from assets.derived import earnings_events
 from assets.derived.earnings_events import derive, events, when
 from checks.agreement import disagreements, sources_agree
+from pitlake.datasets.earnings_events import DATASET
 from pitlake.lake.lake import Lake
 from pitlake.session import connect
 from tests.derived.conftest import OBSERVED, put_rows, utc
@@ -182,6 +183,16 @@ def test_sources_that_agree_pass(lake, put):
         put(dataset, row)
     derived(lake)
     assert sources_agree(revisions(lake), timedelta(0)).passed
+
+
+def test_every_row_bears_the_tag_of_what_it_waited_for(lake, put):
+    for dataset, row in SOURCES.items():
+        put(dataset, row)
+    found, _ = events(lake.snapshot())
+    tags = {row["source"]: row["available_at_source"] for row in found}
+    assert tags["reports"] == "edgar_accepted"
+    assert tags["call_transcripts"] == "provider_metadata"
+    assert set(tags.values()) <= {DATASET.source_tag, *DATASET.other_tags}
 
 
 def test_it_reads_only_datasets_there_are():
