@@ -1,7 +1,8 @@
-"""The demo: the sample world through the whole house, then two questions that two instants answer differently.
+"""The demo: the sample world through the whole house, then four questions that two instants answer differently.
 
-`python -m sample.demo` starts the embedded graph, loads the world, runs every dataset in one Dagster run, shows what is
-in the lake and asks. It owns `.pitlake/demo` and begins it anew each time. Progress goes to stderr, findings to stdout.
+`python -m sample.demo` starts the embedded graph, loads the world, unpacks captures of two outside sources, runs the
+datasets of all three in one Dagster run, shows what is in the lake and asks. It owns `.pitlake/demo` and begins it anew
+each time. Progress goes to stderr, findings to stdout.
 """
 
 import os
@@ -26,6 +27,7 @@ from pitlake.session import Session, connect
 from resources.graph.admin import GraphAdmin
 from resources.graph.open import GraphSettings, graph_server
 from resources.graph.server import GraphServer
+from sample import outside
 from sample.load import load_world
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
 from sample.progress import Tick, finished, step
@@ -53,7 +55,7 @@ def main() -> int:
         fill(home)
         lake = Lake(home / "lake")
         out.print(contents(lake))
-        for demonstration in (DEMO_QUESTION, DEMO_RESTATEMENT):
+        for demonstration in (DEMO_QUESTION, DEMO_RESTATEMENT, *outside.QUESTIONS):
             show(lake, demonstration)
     except PitlakeError as error:
         print(f"demo: {error}", file=sys.stderr)
@@ -74,14 +76,22 @@ def fill(home: Path) -> None:
         with step("loading the sample world", of=part_count()) as tick, GraphAdmin(server) as admin:
             loaded = load_world(admin, progress=lambda done, _of, last: tick(done, last))
         finished(f"{loaded.nodes:,} nodes, {loaded.edges:,} edges")
+        with step("unpacking captures of EDGAR and ALFRED"):
+            outside.unpack(Lake(home / "lake"))
         with step("starting Dagster"):
             job, instance = wiring(server, home)
-        with step(f"publishing every dataset, {FIRST_DAY} to {LAST_DAY}, in one run", of=len(all_datasets())) as tick:
+        with step(f"publishing every dataset, {FIRST_DAY} to {LAST_DAY}, in one run", of=len(chosen())) as tick:
             publish(job, instance, tick)
 
 
+def chosen() -> list[str]:
+    """The datasets of the demo: the graph's, the outside ones that have captures, and what follows from them."""
+    graph = [name for name, dataset in all_datasets().items() if dataset.group == "graph"]
+    return [*graph, *outside.SCOPES, "earnings_events"]
+
+
 def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.DagsterInstance"]:
-    """Dagster's job of every dataset, from the server into the lake, and an instance that keeps the run for the UI."""
+    """Dagster's job of all assets, from the server into the lake, and an instance that keeps the run for the UI."""
     import dagster as dg
     from dagster._core.instance.ref import InstanceRef
 
@@ -101,6 +111,8 @@ def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.Dag
 
 def publish(job: "dg.JobDefinition", instance: "dg.DagsterInstance", tick: Tick) -> None:
     """Run it. Raises PitlakeError naming the datasets that failed; what they would have published is not there."""
+    import dagster as dg
+
     run_id, done = str(uuid4()), []
 
     def heard(entry: "dg.EventLogEntry") -> None:
@@ -112,7 +124,12 @@ def publish(job: "dg.JobDefinition", instance: "dg.DagsterInstance", tick: Tick)
     os.environ.update(FAST_EVENTS)
     instance.add_event_listener(run_id, heard)
     outcome = job.execute_in_process(
-        run_config=QUIET, instance=instance, run_id=run_id, tags=ALL_DAYS, raise_on_error=False
+        run_config=QUIET | {"ops": outside.run_config()},
+        instance=instance,
+        run_id=run_id,
+        tags=ALL_DAYS,
+        asset_selection=[dg.AssetKey(name) for name in chosen()],
+        raise_on_error=False,
     )
     if not outcome.success:
         failures = [event for event in outcome.all_events if event.is_step_failure]
@@ -121,7 +138,7 @@ def publish(job: "dg.JobDefinition", instance: "dg.DagsterInstance", tick: Tick)
 
 
 def contents(lake: Lake) -> Table:
-    """Per dataset: rows, gaps by type, and the lake version that published it."""
+    """Per dataset that was published: rows, gaps by type, and the lake version that published it."""
     versions = {entry.dataset: entry.version for entry in reversed(list(lake.versions()))}
     with asking(lake, as_of=None) as session:
         rows = dict(session.sql("SELECT dataset, rows FROM lake_info ORDER BY dataset").rows())
@@ -131,6 +148,8 @@ def contents(lake: Lake) -> Table:
     for column in ("rows", *GAP_TYPES, "lake version"):
         table.add_column(column, justify="right")
     for dataset, count in rows.items():
+        if dataset not in versions:
+            continue  # nothing was asked of its source
         by_type = (f"{gaps[dataset, kind]:,}" for kind in GAP_TYPES)
         table.add_row(dataset, f"{count:,}", *by_type, str(versions.get(dataset, "")))
     totals = (f"{sum(gaps[dataset, kind] for dataset in rows):,}" for kind in GAP_TYPES)
@@ -148,10 +167,11 @@ def show(lake: Lake, demonstration: Demonstration) -> None:
     }
     for as_of, answer in expected.items():
         with asking(lake, as_of) as session:
-            value, _, filing = session.sql(demonstration.sql).rows()[0]
-        out.print(f"  as of {as_of}  {value:>18,.0f}  from filing {filing}")
+            value, _, teller = session.sql(demonstration.sql).rows()[0]
+        shown = f"{value:,.1f}".removesuffix(".0")
+        out.print(f"  as of {as_of}  {shown:>18}  from {demonstration.told_by} {teller}")
         if value != answer:
-            raise PitlakeError(f"the manifest of the sample world expects {answer:,.0f} as of {as_of}")
+            raise PitlakeError(f"the manifest of the sample world expects {answer:,} as of {as_of}")
     out.print(f"  They differ because {demonstration.because}.")
 
 

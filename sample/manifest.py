@@ -38,7 +38,7 @@ NOT_PLANTED: dict[int, str] = {
 
 @dataclass(frozen=True)
 class Demonstration:
-    """One question asked as of two instants. `sql` answers one row with `value_number` and `accession_no`."""
+    """One question asked as of two instants. `sql` answers one row: a number, its period, and what tells it."""
 
     title: str
     ticker: str
@@ -49,6 +49,7 @@ class Demonstration:
     answer_before: float
     answer_after: float
     because: str
+    told_by: str = "filing"
 
 
 DEMO_QUESTION = Demonstration(
