@@ -1,0 +1,71 @@
+"""The demo's outside sources: EDGAR and ALFRED from bundled captures, without keys and without a network.
+
+What is asked of each feed, as its asset's run config, and two questions that two instants answer differently. Called by
+the demo and its tests.
+"""
+
+from datetime import datetime, timezone
+from typing import Any
+
+from assets.external import feed
+from assets.external.feed import Scope
+from pitlake.lake.lake import Lake
+from resources.http.capture import CaptureStore
+from sample.bundled import capture_all
+from sample.manifest import Demonstration
+
+FETCHED_AT = datetime(2025, 7, 1, 12, tzinfo=timezone.utc)
+NORTHERN = "0001104485"
+SCOPES = {
+    "macro_observations": Scope(series=("GDP",)),
+    "sec_facts": Scope(ciks=(NORTHERN,)),
+    "sec_filings": Scope(ciks=(NORTHERN,)),
+}
+
+RESTATED = Demonstration(
+    title="Northern Oil and Gas, revenue of 2023 from EDGAR's company facts, USD",
+    ticker="NOG",
+    concept="us-gaap:Revenues",
+    sql=f"""
+        SELECT value_number, period_end, accession_no FROM sec_facts
+        WHERE cik = '{NORTHERN}' AND concept = 'us-gaap:Revenues'
+          AND period_start = DATE '2023-01-01' AND period_end = DATE '2023-12-31'
+    """,
+    before="2024-06-03T16:00:00-04:00",
+    after="2024-06-04T09:30:00-04:00",
+    answer_before=2_166_256_000.0,
+    answer_after=2_160_100_000.0,
+    because="EDGAR accepted the 10-K/A of 2024-06-03 after the first instant, and its Z leaves only the later reading",
+)
+REVISED = Demonstration(
+    title="Gross domestic product of the first quarter of 2014 from ALFRED, USD billion",
+    ticker="",
+    concept="GDP",
+    sql="""
+        SELECT value, observation_date, vintage_date FROM macro_observations
+        WHERE series_id = 'GDP' AND observation_date = DATE '2014-01-01'
+    """,
+    before="2014-05-29T08:29:59-04:00",
+    after="2014-05-29T08:30:00-04:00",
+    answer_before=17_050.2,
+    answer_after=17_010.4,
+    because="the second estimate was released at 08:30 New York on 2014-05-29",
+    told_by="vintage",
+)
+QUESTIONS = (RESTATED, REVISED)
+
+
+def unpack(lake: Lake) -> int:
+    """Put the bundled answers among the lake's captures. Returns how many there are."""
+    store = CaptureStore.of(lake.root)
+    return sum(capture_all(feed(name), scope, store, FETCHED_AT) for name, scope in SCOPES.items())
+
+
+def run_config() -> dict[str, Any]:
+    """The config of the feeds' assets: replay, and what each is asked for."""
+    asked = {name: scope.as_json() for name, scope in SCOPES.items()}
+    return {name: {"config": {"mode": "replay"} | _given(facts)} for name, facts in asked.items()}
+
+
+def _given(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: list(value) for name, value in facts.items() if isinstance(value, tuple) and value}

@@ -1,0 +1,52 @@
+"""The demo's outside sources: their bundled captures replay without a network, and answer as the demo says they do."""
+
+import pytest
+
+from assets.external import feed
+from assets.external.factory import FeedConfig
+from assets.external.runs import run_feed
+from pitlake.errors import NotCaptured
+from pitlake.lake.lake import Lake
+from resources.http.capture import CaptureStore, Request
+from resources.http.client import HttpClient
+from sample import demo, outside
+from sample.bundled import captured, find, providers
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """A lake with what the captures hold, replayed."""
+    lake = Lake(tmp_path_factory.mktemp("outside") / "lake")
+    assert outside.unpack(lake) > len(outside.SCOPES)
+    for name in sorted(outside.SCOPES, key=lambda name: feed(name).after):
+        one = feed(name)
+        with HttpClient(one.provider, CaptureStore.of(lake.root), "replay") as client:
+            report = run_feed(one, outside.SCOPES[name], client, lake, run_id="demo")
+        assert report.outcome.total.published
+    return lake
+
+
+@pytest.mark.parametrize("question", outside.QUESTIONS, ids=lambda question: question.concept)
+def test_a_question_is_answered_otherwise_as_of_two_instants(lake, question, capsys):
+    demo.show(lake, question)
+    said = capsys.readouterr().out
+    assert question.answer_before != question.answer_after
+    assert said.count(f"from {question.told_by}") == 2
+
+
+def test_the_assets_configs_ask_for_the_same(lake):
+    for name, config in outside.run_config().items():
+        assert FeedConfig(**config["config"]).scope() == outside.SCOPES[name]
+        assert config["config"]["mode"] == "replay"
+
+
+def test_the_demo_runs_datasets_there_are():
+    assert len(set(demo.chosen())) == len(demo.chosen())
+    assert set(outside.SCOPES) | {"earnings_events", "reports"} <= set(demo.chosen())
+
+
+def test_a_question_without_a_bundled_answer_has_none():
+    assert find("alfred", "GET", "series/observations", {"series_id": "nowhere"}) is None
+    assert {"alfred", "sec_edgar"} <= set(providers())
+    with pytest.raises(NotCaptured):
+        captured(feed("macro_panels").provider, Request("1900-01-md.csv"), outside.FETCHED_AT)
