@@ -212,7 +212,7 @@ def _call(tool: str, given: Mapping[str, object]) -> str:
 def _fetch(flags: tuple[str, ...]) -> str:
     lines = "\n".join(f"python3 {PIT_FETCH} {one} --pit {PIT}" for one in flags)
     return (
-        "`pit_fetch.py` answers from the lake and from captures, and with `--live` asks the source, captures and gates.\n"
+        "`pit_fetch.py` answers from the lake and its captures; with `--live` it asks the source, captures and gates.\n"
         "In open mode leave `--pit` out.\n"
         "One plain command: no pipes, no redirections, no variables, not in the background.\n\n"
         f"```sh\n{lines}\n```"

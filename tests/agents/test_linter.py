@@ -1,5 +1,6 @@
 """The linter of the data agents: silent on the catalogue, and one planted fault a rule is found. Skills are valid."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -98,6 +99,16 @@ def test_a_matcher_is_read_as_claude_code_reads_it(matcher, tool, expected):
 def test_a_skill_is_valid_and_of_a_readable_size(skill):
     assert validate(skill) == []
     assert len((skill / "SKILL.md").read_text().splitlines()) < 500
+
+
+def test_the_page_about_agents_names_what_is_there():
+    page = (ROOT / "docs" / "agents.md").read_text()
+    assert [path for path in linter._PATH.findall(page) if not (ROOT / path).exists()] == []
+    assert all(
+        f"\n{target}: " in (ROOT / "Makefile").read_text() for target in re.findall(r"^make (\w+)", page, re.MULTILINE)
+    )
+    named = {re.sub("^-", "perplexity-", name) for name in re.findall(r"(?<=[| ])([a-z0-9]*-[a-z-]+)(?=[ ,])", page)}
+    assert linter.PIT_DONE.keys() <= named
 
 
 def test_every_documented_call_is_one_the_lake_answers(marked_lake):

@@ -3,6 +3,7 @@
 Made by the fixtures and by the command that plays every agent; nothing here judges.
 """
 
+import json
 import random
 import re
 from collections.abc import Iterator
@@ -17,16 +18,25 @@ from pitlake.contract import Column, Dataset
 from pitlake.datasets import all_datasets
 from pitlake.lake.lake import Lake
 from pitlake.lake.stage import Gap, staged_schema
-from tests.wall.worlds import CANARY
-from tests.wall.worlds import _row as plain_row
 
 T = datetime(2024, 5, 29, 21, tzinfo=timezone.utc)
 PIT = "2024-05-29T17:00:00-04:00"
 LONG_AGO = "1990-01-01T00:00:00-05:00"
-MARK = CANARY
+MARK = "CANARYZZ"
 SEED = "bzNews_31000004"
 CALL = "AAPL_2023-01-26T17.00"
 _MARKED = re.compile(r"-[0-9]{9,}|\b20[789][0-9]-")
+_WORDS = ("guidance", "revenue", "margin", "buyback", "growth", "risk", "supply", "oil")
+_PLAIN = {
+    "string": lambda random, mark: f"{random.choice(_WORDS)} {mark}".strip(),
+    "json": lambda random, mark: json.dumps([{"text": f"{random.choice(_WORDS)} {mark}"}]),
+    "strings": lambda random, mark: [random.choice(_WORDS), *([mark] if mark else [])],
+    "float": lambda random, mark: random.randrange(1, 200) * (-777_000_000.0 if mark else 1.0),
+    "int": lambda random, mark: random.randrange(4) - 777_000_000 * bool(mark),
+    "bool": lambda random, _: random.random() < 0.5,
+    "date": lambda random, mark: date(2024, 1, 2) + timedelta(days=random.randrange(90) + 20_000 * bool(mark)),
+    "vector": lambda random, _: [random.random() for _ in range(2)],
+}
 _OWN = {
     "string": lambda number, _, mark: f"own{number}{mark}",
     "int": lambda number, *_: number,
@@ -76,7 +86,9 @@ def rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
 
 
 def _row(dataset: Dataset, ticker: str, number: int, at: datetime, mark: str) -> dict[str, Any]:
-    made = plain_row(dataset, random.Random(f"{dataset.name}/{ticker}/{number}/{mark}"), at, mark)
+    seed = random.Random(f"{dataset.name}/{ticker}/{number}/{mark}")
+    made = {one.name: at if one.type == "instant" else _PLAIN[one.type](seed, mark) for one in dataset.columns}
+    made |= {"available_at": at, "available_at_source": dataset.source_tag}
     made |= {name: ticker for name in ("ticker", "symbol") if name in made}
     made |= {
         column.name: _own(column.type, number + 20 * (ticker == "NOG"), at, mark)
