@@ -1,0 +1,49 @@
+"""How many records a second each outside source's feed makes rows and gaps of, parsing its bundled answers included.
+
+Small answers, parsed again and again: what a record costs, the costs of an answer spread over few records. A large
+answer of EDGAR's is in bench.external. Called by the bench runner.
+"""
+
+import time
+from datetime import date, datetime, timezone
+
+from assets.external import all_feeds
+from assets.external.feed import Feed, Scope
+from assets.external.runs import collected, outcomes
+from assets.extraction import RunFacts
+from assets.reading import collector_paused
+from bench.figures import Figure, figure
+from sample.bundled import captured
+from tests.providers.scopes import SCOPES
+
+FETCHED = datetime(2025, 3, 3, 15, tzinfo=timezone.utc)
+SECONDS = 0.3
+
+
+class Accepted:
+    """A lake that knows when every filing was accepted, and no earnings release."""
+
+    def acceptance(self, accession_no: str, cik: str) -> datetime:
+        return FETCHED
+
+    def __call__(self, ticker: str, day: date) -> None:
+        return None
+
+
+def normalised(feed: Feed, scope: Scope) -> Figure:
+    """Records of one feed a second of processor time."""
+    unit = feed.units(scope)[0]
+    captures, refusal = collected(feed, unit, lambda request: captured(feed.provider, request, FETCHED))
+    run = RunFacts(observed_at=FETCHED, releases=Accepted())
+    records, spent = 0, 0.0
+    with collector_paused():
+        started = time.process_time()
+        while spent < SECONDS:
+            records += sum(1 for _ in outcomes(feed, unit, captures, refusal, run))
+            spent = time.process_time() - started
+    return figure(f"{feed.provider.name} {feed.dataset.name}: answer to rows and gaps", records / spent, "records/s")
+
+
+def run() -> list[Figure]:
+    """Every feed's figure."""
+    return [normalised(feed, SCOPES[name]) for name, feed in all_feeds().items()]
