@@ -71,7 +71,7 @@ def _broken(data: Any, listed: Sequence[Rule]) -> dict[str, int]:
 def _results(data: Any, listed: Sequence[Rule], form: Mapping[str, Any]) -> list[Any]:
     """Great Expectations' results of the rules. Without its data sources, which hash every frame and keep it."""
     configurations = [expectation(rule).configuration for rule in listed]
-    from great_expectations.execution_engine import PandasExecutionEngine
+    from great_expectations.execution_engine.pandas_execution_engine import PandasExecutionEngine
     from great_expectations.validator.validator import Validator
 
     validator = Validator(PandasExecutionEngine(batch_data_dict={"run": data}), data_context=_context())
