@@ -31,7 +31,7 @@ PANEL = (
 )
 ONE_CONCEPT = (
     f"SELECT events.ticker, events.at, value_number FROM (FROM events LIMIT {FEAST_EVENTS}) AS events ASOF LEFT JOIN "
-    "(FROM xbrl_facts_revisions WHERE concept = 'us-gaap:Concept7') AS facts "
+    "(FROM lake.xbrl_facts WHERE concept = 'us-gaap:Concept7') AS facts "
     "ON facts.ticker = events.ticker AND events.at >= facts.available_at"
 )
 
@@ -39,7 +39,7 @@ ONE_CONCEPT = (
 def panel(session: Session, paths: list[str], seen: str, events: pa.Table) -> list[Figure]:
     """The session's time ÷ the others'. paths: the facts' files; seen: the filter up to T; events: loaded there too."""
     clock = processor(session._backend.pid)
-    ours = partial(_asked, session, PANEL.replace("facts", "xbrl_facts_revisions"))
+    ours = partial(_asked, session, PANEL.replace("facts", "lake.xbrl_facts"))
     with closing(_native(paths, seen, events)) as native:
         mine, other, ratio = paired(ours, lambda: native.sql(PANEL).fetchall(), ROUNDS, clock)
         figures = [_figure(mine, other, ratio, "DuckDB ASOF on a native table")]

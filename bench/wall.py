@@ -126,7 +126,7 @@ def questions(session: Session, plain: duckdb.DuckDBPyConnection) -> list[Figure
     """The session's time ÷ plain DuckDB's."""
     figures, clock = [], processor(session._backend.pid)
     for what, (sql, aim) in QUESTIONS.items():
-        ours = sql.format(**{short: f"{name}_revisions" for short, name in SHORT.items()})
+        ours = sql.format(**{short: f"lake.{name}" for short, name in SHORT.items()})
         theirs = sql.format(**{short: f"(FROM {name} WHERE {SEEN})" for short, name in SHORT.items()})
         mine, other, ratio = paired(partial(_asked, session, ours), partial(_by_hand, plain, theirs), ROUNDS, clock)
         figures.append(_ratio(what, mine, other, ratio, "DuckDB, hand-written filter", f"≤ {aim}"))
@@ -144,7 +144,7 @@ def newest(session: Session, plain: duckdb.DuckDBPyConnection) -> list[Figure]:
     )
     one, every, ticker = paired(
         lambda: _asked(session, ONE_TICKER.format("xbrl_facts")),
-        lambda: _asked(session, ONE_TICKER.format("xbrl_facts_revisions")),
+        lambda: _asked(session, ONE_TICKER.format("lake.xbrl_facts")),
         ROUNDS,
         clock,
     )
