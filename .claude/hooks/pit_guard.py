@@ -74,7 +74,9 @@ def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str,
     import pit_call
 
     bound = pit_call.BOUND in env
-    pit = pit_call.cut_off(call.input, env)
+    # What an unbound shell says of --pit is a cut-off where it calls the wrapper, and a text anywhere else.
+    aside = not bound and call.tool in SHELLS and os.path.basename(WRAPPER) not in str(call.input.get("command"))
+    pit = None if aside else pit_call.cut_off(call.input, env)
     if pit is not None and not isinstance(pit, str):
         return pit
     if writes_the_graph(call.tool, call.input):

@@ -111,6 +111,11 @@ def test_the_wrapper_is_not_widened_and_not_run_in_the_background(bound):
     assert code(ask(bound, "Bash", command=FETCH, run_in_background=True)) == "GUARD_SHELL"
 
 
+def test_an_unbound_shell_may_speak_of_cut_offs(env):
+    assert ask(env, "Bash", command='git commit -m "Say what --pit is."') == {}
+    assert code(ask(env, "Bash", command=f"{FETCH} --pit yesterday")) == "PIT_INVALID_PIT"
+
+
 @pytest.mark.parametrize("command", ["ls", MERGE, f"{FETCH}; ls", f"cd /tmp && {FETCH}"])
 def test_an_agent_s_shell_runs_the_wrapper_and_nothing_else(env, command):
     assert code(ask(env, "Bash", ["--wrapper"], command=command)) == "GUARD_SHELL"
