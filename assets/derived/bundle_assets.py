@@ -53,6 +53,11 @@ def _outcomes(lake: Lake, wanted: Sequence[Event], run_id: str, _config: Snapsho
     return earnings_outcomes.build(lake, wanted, run_id=run_id, audits=(expected,))
 
 
+def _dep(name: str) -> dg.AssetDep:
+    """A release may need any day of what it reads."""
+    return dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping() if get(name).partitioned else None)
+
+
 def event_asset(
     dataset: Dataset, partitions: dg.PartitionsDefinition[str], reads: Sequence[str], build: Build
 ) -> dg.AssetsDefinition:
@@ -69,7 +74,7 @@ def event_asset(
         partitions_def=partitions,
         backfill_policy=dg.BackfillPolicy.single_run(),
         check_specs=check_specs(dataset),
-        deps=list(reads),
+        deps=[_dep(name) for name in reads],
     )
     def materialise(
         context: dg.AssetExecutionContext, config: SnapshotConfig, lake: LakeResource

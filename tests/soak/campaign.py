@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -69,6 +70,11 @@ class House:
                 process.kill()
         self.processes[name].wait()
 
+    def stop(self, name: str) -> None:
+        """Ask it to end; its code server first lets running runs end."""
+        self.processes[name].send_signal(signal.SIGTERM)
+        self.processes[name].wait()
+
     def measure(self, since: float) -> None:
         total = 0
         for process in self.processes.values():
@@ -109,9 +115,9 @@ def soak(home: Path, minutes: float) -> int:
         _until(lambda: house.ask("{version}"), 120)
         house.start("daemon")
         said_of = _disturb(house, minutes * 60, proxy, provider, disk if has_disk else None)
-        _until(lambda: not [run for run in house.runs() if run["status"] in ("STARTED", "QUEUED", "STARTING")], 300)
+        house.stop("daemon")
+        _until(lambda: not [run for run in house.runs() if run["status"] in ("STARTED", "STARTING")], 300)
         runs = house.runs()
-        house.kill("daemon")
         return _judge(house, runs, webhook, said_of, Lake(home / "lake"), server, home)
 
 
