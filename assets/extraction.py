@@ -4,7 +4,7 @@ No stream, no lake and no Dagster here: `assets.runs` and `assets.external.runs`
 make the Dagster assets. A dataset's module fills in one `Extractor` (assets/graph) or one `Feed` (assets/external).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property, lru_cache
@@ -38,12 +38,21 @@ class Releases(Protocol):
         ...
 
 
+class Statements(Protocol):
+    """What the lake was told before. See assets.external.naming."""
+
+    def __call__(self, dataset: Dataset, entities: Collection[str]) -> list[dict[str, Any]]:
+        """Every revision of these entities' rows, oldest first, by their business columns."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
     """What a run knows beside the record: its clock and its settings.
 
     publication_lag: added to a call's start to get the availability of its transcript. fetched_at and evidence: of the
     capture the record came in; None and "" for the graph. releases: what the lake knows of filings, for outside feeds.
+    statements: what it was told of their records before.
     """
 
     observed_at: datetime
@@ -51,6 +60,7 @@ class RunFacts:
     fetched_at: datetime | None = None
     evidence: str = ""
     releases: Releases | None = None
+    statements: Statements | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from assets.buckets import rows_table
 from assets.external import all_feeds
 from assets.external.feed import Feed, Scope
+from assets.external.naming import LakeStatements
 from assets.external.releases import LakeReleases
 from assets.external.runs import collected, outcomes
 from assets.extraction import Row, RunFacts
@@ -51,12 +52,12 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Dr
     """
     rows: list[Row] = []
     asked: set[str] = set()
-    known = LakeReleases(lake)
+    known, said = LakeReleases(lake), LakeStatements(lake)
     for unit in feed.units(scope):
         captures, refusal = collected(feed, unit, client.fetch)
         if refusal is None:
             asked |= {capture.location for capture in captures}
-        run = RunFacts(observed_at=clock.now(), releases=known)
+        run = RunFacts(observed_at=clock.now(), releases=known, statements=said)
         rows += [one for one, _ in outcomes(feed, unit, captures, refusal, run) if isinstance(one, Row)]
     try:
         snapshot = lake.snapshot()

@@ -93,7 +93,7 @@ def _reported(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
 
 
 def _yahoo(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
-    return str(row["event_date"]), row["event_date"], {"yahoo_date": row["event_date"]}
+    return str(row["first_stated"]), row["event_date"], {"yahoo_date": row["event_date"]}
 
 
 def _call(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
@@ -130,7 +130,7 @@ STATEMENTS = (
         before=1,
         after=4,
     ),
-    Source(dataset="yahoo_earnings", select="event_date", tell=_yahoo, before=1, after=4),
+    Source(dataset="yahoo_earnings", select="first_stated, event_date", tell=_yahoo, before=1, after=4),
     Source(
         dataset="call_events",
         select=f"{_FISCAL}, false AS transcript",

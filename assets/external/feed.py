@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
+from assets.external.naming import Naming
 from assets.extraction import Normaliser, Record
 from pitlake import clock
 from resources.http.capture import Capture, Request
@@ -73,6 +74,7 @@ class Feed(Normaliser):
     a unit, by ordinary loops over pages; AnswerRefused ends the unit, with what came before kept. records: all of a
     unit's captures as source records, each with the capture it came from; Unparsable ends the unit. Each record becomes
     one row or one gap by `locate` and `values`, as everywhere. after: datasets of the lake that date these records.
+    naming: how records are named whose source names them by nothing that lasts; `values` leaves that column out.
     """
 
     provider: Provider
@@ -80,3 +82,4 @@ class Feed(Normaliser):
     collect: Callable[[Unit, Fetch], Iterator[Capture]]
     records: Callable[[Unit, Sequence[Capture]], Iterable[tuple[Record, Capture]]]
     after: tuple[str, ...] = ()
+    naming: Naming | None = None

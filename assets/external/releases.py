@@ -61,6 +61,7 @@ class LakeReleases:
             files = self._snapshot.files(dataset)
             if not files:
                 continue
+            self._snapshot.fetch(files)
             sql = question.format(at=column, rows=reading(files), earnings=EARNINGS[dataset])
             with calculator() as connection:
                 for accession_no, at in connection.sql(sql, params={"asked": asked}).fetchall():

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from assets.buckets import rows_table
 from assets.external.feed import Feed, Fetch, Scope
+from assets.external.naming import LakeStatements
 from assets.external.releases import LakeReleases
 from assets.external.runs import collected, outcomes
 from assets.extraction import Row, RunFacts
@@ -19,6 +20,7 @@ from pitlake.clock import AVAILABLE_AT
 from pitlake.errors import AnswerRefused, LakeNotFound, NotCaptured
 from pitlake.lake.hashing import content_hashes
 from pitlake.lake.lake import Lake
+from pitlake.lake.manifest import Snapshot
 from pitlake.lake.query import calculator, columns, reading
 from resources.http.capture import Capture, CaptureStore, Request
 from resources.http.client import HttpClient
@@ -51,7 +53,7 @@ def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Differe
     found = Difference()
     rows = []
     with HttpClient(feed.provider, store, "replay", until=until) as client:
-        run = RunFacts(observed_at=until, releases=LakeReleases(lake))
+        run = RunFacts(observed_at=until, releases=LakeReleases(lake), statements=LakeStatements(lake))
         for unit in feed.units(Scope.of_json(kept["scope"])):
             captures, refusal = collected(feed, unit, _captured_alone(client))
             for outcome, _ in outcomes(feed, unit, captures, refusal, run):
@@ -81,9 +83,11 @@ def _captured_alone(client: HttpClient) -> Fetch:
 def _compare(feed: Feed, lake: Lake, today: pa.Table, found: Difference) -> None:
     dataset = feed.dataset
     try:
-        files = lake.snapshot().files(dataset.name)
+        snapshot = lake.snapshot()
     except LakeNotFound:
-        files = ()
+        snapshot = Snapshot(0)
+    files = snapshot.files(dataset.name)
+    snapshot.fetch(files)
     if not files:
         found.added = today.num_rows
         return

@@ -6,10 +6,11 @@ No Dagster here; called by `assets.external.factory`, commands, bench and tests.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import datetime
 
 from assets.buckets import Buckets
 from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.naming import LakeStatements, Outcome, named
 from assets.external.releases import LakeReleases
 from assets.extraction import Gap, Releases, Row, RunFacts
 from assets.reading import collector_paused
@@ -21,8 +22,6 @@ from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
 from resources.http.capture import Capture
 from resources.http.client import HttpClient
-
-Outcome = tuple[Row | Gap, date | None]
 
 
 def run_feed(
@@ -38,13 +37,14 @@ def run_feed(
 ) -> RunReport:
     """Fetch or replay a scope and publish what came as one lake version, or nothing and the report says why.
 
-    observed_at: the run's one clock; by default the wall clock, read after each unit is collected and again before
-    publishing. releases: what dates records by their filing; by default what the lake knows.
+    observed_at: the run's one clock. By default records are judged by the wall clock, and what is new is dated by the
+    last of the answers it came from: a replay says what was said when they were fetched, whenever it runs.
+    releases: what dates records by their filing; by default what the lake knows.
     Raises BadInput for a scope or settings that do not do, NotCaptured in replay, LakeError; nothing is published then.
     """
     read_clock: Callable[[], datetime] = clock.now if observed_at is None else lambda: observed_at
-    known = releases or LakeReleases(lake)
-    units = feed.units(scope)
+    known, told = releases or LakeReleases(lake), LakeStatements(lake)
+    units, seen = feed.units(scope), _Seen(read_clock)
     with lake.stage(feed.dataset, run_id) as stage:
 
         def fill() -> None:
@@ -52,9 +52,14 @@ def run_feed(
             for unit in units:
                 captures, refusal = collected(feed, unit, client.fetch)
                 until = max(until, read_clock(), *(capture.fetched_at for capture in captures))
+                if refusal is not None and client.mode != "replay":
+                    seen.at(read_clock())
+                seen.at(*(capture.fetched_at for capture in captures))
                 with collector_paused():
-                    run = RunFacts(observed_at=read_clock(), releases=known)
+                    run = RunFacts(observed_at=read_clock(), releases=known, statements=told)
                     for outcome, day in outcomes(feed, unit, captures, refusal, run):
+                        if isinstance(outcome, Row):
+                            seen.at(outcome.available_at)
                         buckets.add(day, outcome)
                         buckets.spill()
             buckets.close_all()
@@ -62,7 +67,26 @@ def run_feed(
             client.store.keep_run(run_id, feed.dataset.name, facts)
             client.store.flush()
 
-        return concluded(stage, lake, fill, RunFacts(observed_at=read_clock()), read_clock, audits)
+        last_seen = seen.last if observed_at is None else read_clock
+        return concluded(stage, lake, fill, RunFacts(observed_at=read_clock()), last_seen, audits)
+
+
+class _Seen:
+    """When what a run tells had all been seen: the latest of its answers and of the instants its rows are dated."""
+
+    def __init__(self, read_clock: Callable[[], datetime]) -> None:
+        self._read_clock = read_clock
+        self._last: datetime | None = None
+
+    def at(self, *instants: datetime) -> None:
+        """Note some."""
+        known = [] if self._last is None else [self._last]
+        self._last = max((*known, *(one for one in instants if one.tzinfo is not None)), default=None)
+
+    def last(self) -> datetime:
+        """The latest, never ahead of the clock; the clock where nothing was seen."""
+        now = self._read_clock()
+        return min(now, self._last) if self._last else now
 
 
 def collected(feed: Feed, unit: Unit, fetch: Fetch) -> tuple[list[Capture], AnswerRefused | None]:
@@ -82,6 +106,13 @@ def outcomes(
     feed: Feed, unit: Unit, captures: Sequence[Capture], refusal: AnswerRefused | None, run: RunFacts
 ) -> Iterator[Outcome]:
     """One row or gap for each source record of a unit; a refused, unreadable or empty answer is a record too."""
+    found = _outcomes(feed, unit, captures, refusal, run)
+    return found if feed.naming is None else named(feed.naming, feed.dataset, found, run)
+
+
+def _outcomes(
+    feed: Feed, unit: Unit, captures: Sequence[Capture], refusal: AnswerRefused | None, run: RunFacts
+) -> Iterator[Outcome]:
     count = 0
     facts: dict[int, RunFacts] = {}
     try:

@@ -36,7 +36,10 @@ DATASET = Dataset(
             name="ordinal",
             type="int",
             required=True,
-            meaning="0, or 1 and up by declaration and amount where several share ticker, ex-date and type.",
+            meaning=(
+                "0, or 1 and up where several share ticker, ex-date and type: by declaration and amount when first "
+                "seen, and kept from then on."
+            ),
             minimum=0,
             strict=True,
         ),

@@ -16,11 +16,20 @@ DATASET = Dataset(
     ),
     availability=(
         "The END of the execution day in New York. The announcement came earlier, but nothing says when, and "
-        "its execution day proves no instant within that day. Never early; announcements lead by days to months."
+        "its execution day proves no instant within that day. What was to come when it was fetched is a gap. Never "
+        "early; announcements lead by days to months."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
         Column(name="execution_date", type="date", required=True, meaning="Day the split takes effect, New York."),
+        Column(
+            name="ordinal",
+            type="int",
+            required=True,
+            meaning="0, or 1 and up where several are told for one day: by ratio when first seen, kept from then on.",
+            minimum=0,
+            strict=True,
+        ),
         Column(
             name="split_from",
             type="float",
@@ -35,7 +44,7 @@ DATASET = Dataset(
         ),
         Column(name="split_id", type="string", meaning="The source's id; older answers have none."),
     ),
-    key=("ticker", "execution_date", "split_from", "split_to"),
+    key=("ticker", "execution_date", "ordinal"),
     entity="ticker",
     source_tag="provider_metadata",
     gap_rules=(

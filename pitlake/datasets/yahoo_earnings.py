@@ -17,7 +17,8 @@ DATASET = Dataset(
     name="yahoo_earnings",
     title="Earnings events of Yahoo",
     summary=(
-        "Reported earnings per share with the estimate they met, by the day of the event as Yahoo states it. Figures "
+        "Reported earnings per share with the estimate they met, by the day of the event as Yahoo states it. An event "
+        "that Yahoo moves by up to three weeks is a revision, available when observed. Figures "
         "are those of the first fetch: what the source changed before that can't be told from the report."
     ),
     availability=(
@@ -27,6 +28,12 @@ DATASET = Dataset(
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
+        Column(
+            name="first_stated",
+            type="date",
+            required=True,
+            meaning="Day first stated for the event, which names it when the source moves it to another one.",
+        ),
         Column(
             name="event_date", type="date", required=True, meaning="Day of the event that availability counts from."
         ),
@@ -40,7 +47,7 @@ DATASET = Dataset(
             meaning="The surprise as stated: percent, and a fraction in older answers.",
         ),
     ),
-    key=("ticker", "event_date"),
+    key=("ticker", "first_stated"),
     entity="ticker",
     source_tag="provider_metadata",
     gap_rules=(

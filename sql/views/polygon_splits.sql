@@ -1,10 +1,10 @@
--- Share splits, one row per ticker, execution day and ratio.
+-- Share splits, one row per ticker and execution day, seldom more.
 -- Of several revisions of one key the newest that was public counts; polygon_splits_revisions holds all of them.
 CREATE VIEW polygon_splits AS
 SELECT
-    available_at, available_at_source, ticker, execution_date, split_from, split_to, split_id, evidence
+    available_at, available_at_source, ticker, execution_date, ordinal, split_from, split_to, split_id, evidence
 FROM polygon_splits_revisions
 QUALIFY row_number() OVER (
-    PARTITION BY ticker, execution_date, split_from, split_to
+    PARTITION BY ticker, execution_date, ordinal
     ORDER BY available_at DESC, evidence DESC
 ) = 1;

@@ -79,7 +79,8 @@ def test_a_statement_is_seen_from_its_own_availability_on(lake, put):
 def test_a_statement_known_before_its_filing_waits_for_it(lake, put):
     put("reports", release())
     put("yahoo_earnings", {
-        "ticker": "AAPL", "event_date": date(2024, 2, 1), "event_text": "2024-02-01", "reported_eps": 2.18,
+        "ticker": "AAPL", "first_stated": date(2024, 2, 1), "event_date": date(2024, 2, 1), "event_text": "2024-02-01",
+        "reported_eps": 2.18,
         "available_at": ACCEPTED - timedelta(hours=3),
     })  # fmt: skip
     derived(lake)

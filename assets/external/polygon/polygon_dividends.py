@@ -1,12 +1,12 @@
 """Dataset `polygon_dividends`: exact cash dividends, dated by the end of their declaration day."""
 
-from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from assets.external import dating, fields
 from assets.external.feed import Feed, Fetch, Unit
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.external.naming import Naming, Values, by_id, first_free
 from assets.external.polygon import _pages
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _figures as figures
@@ -36,30 +36,14 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """One record a dividend, with its ordinal among those of its ticker, ex-date and type.
-
-    What was declared later comes later, so that an older one keeps its ordinal when a newer one joins it.
-    """
-    found = list(_pages.items(unit, captures))
-    told: defaultdict[Hashable, set[tuple[str, float]]] = defaultdict(set)
-    for record, _ in found:
-        told[_alike(record)].add(_declared(record))
-    ranked = {alike: sorted(several) for alike, several in told.items()}
-    placed = (
-        ({**record, "ordinal": ranked[_alike(record)].index(_declared(record))}, capture) for record, capture in found
-    )
-    return told_once(placed, lambda one: (_alike(one), one["ordinal"], _pages.MORE in one), _pages.content)
+    """One record a dividend."""
+    return told_once(_pages.items(unit, captures), _what, _pages.content)
 
 
-def _alike(record: Record) -> Hashable:
+def _what(record: Record) -> Hashable:
     kinds = (("ticker", fields.word), ("ex_dividend_date", fields.day), ("dividend_type", fields.word))
-    return tuple(read_or_spelled(parser, record.get(name)) for name, parser in kinds)
-
-
-def _declared(record: Record) -> tuple[str, float]:
-    amount = read_or_spelled(fields.number, record.get("cash_amount"))
-    day = read_or_spelled(dating.day, record.get("declaration_date"))
-    return str(day), amount if isinstance(amount, float) else 0.0
+    told = (("declaration_date", dating.day), ("cash_amount", fields.number))
+    return tuple(read_or_spelled(parser, record.get(name)) for name, parser in (*kinds, *told))
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -87,11 +71,27 @@ def values(record: Record) -> dict[str, Any]:
         "ticker": ticker,
         "declaration_date": dating.day(record["declaration_date"]),
         "ex_dividend_date": _pages.or_refused(fields.day, record.get("ex_dividend_date"), contract.NO_EX_DATE.reason),
-        "ordinal": record["ordinal"],
         "cash_amount": amount,
         "cash_amount_text": str(record["cash_amount"]),
     }
 
+
+def likeness(one: Values, other: Values) -> int:
+    """By their ids; else by declaration and amount. What alone has gone from a day is what came in its place."""
+    known = by_id("dividend_id", one, other)
+    if known is not None:
+        return known
+    same = [one[name] == other[name] for name in ("cash_amount", "declaration_date", "pay_date", "record_date")]
+    return 1 + sum(weight for equal, weight in zip(same, (32, 16, 8, 4), strict=True) if equal)
+
+
+NAMING = Naming(
+    column="ordinal",
+    group=("ticker", "ex_dividend_date", "dividend_type"),
+    likeness=likeness,
+    fresh=first_free,
+    order=lambda row: (row["declaration_date"], row["cash_amount"], row["dividend_id"] or ""),
+)
 
 FEED = Feed(
     dataset=DATASET,
@@ -101,4 +101,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    naming=NAMING,
 )

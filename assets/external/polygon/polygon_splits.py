@@ -6,6 +6,7 @@ from typing import Any
 from assets.external import dating, fields
 from assets.external.feed import Feed, Fetch, Unit
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.external.naming import Naming, Values, by_id, first_free
 from assets.external.polygon import _pages
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _figures as figures
@@ -36,7 +37,7 @@ def _what(one: Record) -> Hashable:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The end of the execution day."""
+    """The end of the execution day, if the answer was made after it."""
     if _pages.MORE in record:
         return Place(run.evidence, reason=figures.MORE_PAGES.reason)
     evidence = named(run, record, record.get("ticker"), record.get("execution_date"), record["number"])
@@ -45,9 +46,12 @@ def locate(record: Record, run: RunFacts) -> Place:
     if _pages.is_other(record):
         return Place(evidence, reason=figures.OTHER_TICKER.reason)
     try:
-        return dated(evidence, dating.end_of_day_text(record.get("execution_date")))
+        place = dated(evidence, dating.end_of_day_text(record.get("execution_date")))
     except Unreadable:
         return Place(evidence, reason=contract.NO_DATE.reason)
+    if run.fetched_at is not None and place.available_at is not None and place.available_at > run.fetched_at:
+        return Place(evidence, day=place.day, reason=shared.FUTURE.reason)  # it may yet be called off
+    return place
 
 
 def values(record: Record) -> dict[str, Any]:
@@ -67,6 +71,22 @@ def _side(value: Any) -> float:
     return found
 
 
+def likeness(one: Values, other: Values) -> int:
+    """By their ids; else by ratio. What alone has gone from a day is what came in its place."""
+    known = by_id("split_id", one, other)
+    if known is not None:
+        return known
+    return 1 + 2 * all(one[name] == other[name] for name in ("split_from", "split_to"))
+
+
+NAMING = Naming(
+    column="ordinal",
+    group=("ticker", "execution_date"),
+    likeness=likeness,
+    fresh=first_free,
+    order=lambda row: (row["split_from"], row["split_to"], row["split_id"] or ""),
+)
+
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
@@ -75,4 +95,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    naming=NAMING,
 )

@@ -1,11 +1,13 @@
 """Dataset `yahoo_earnings`: reported earnings of Yahoo, dated by the end of the event's day."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date, timedelta
 from typing import Any
 
 from assets.external import fields
 from assets.external.feed import Feed, Fetch, Unit
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.external.naming import Naming, Values
 from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _figures as figures
@@ -26,6 +28,8 @@ NAMES = {
 }
 FIELDS = tuple(NAMES.values())
 REPORTED = "2"
+# Reports of one company lie months apart, the days told for one of them never so far.
+MOVED_AT_MOST = timedelta(days=21)
 
 PARSERS = {
     "reported_eps": _answers.required_number,
@@ -121,6 +125,28 @@ def values(record: Record) -> dict[str, Any]:
     }
 
 
+def likeness(one: Values, other: Values) -> int:
+    """By their days: an event that has gone from its day is the one that came beside it."""
+    apart = abs(one["event_date"] - other["event_date"])
+    return 0 if apart > MOVED_AT_MOST else 1 + (MOVED_AT_MOST - apart).days
+
+
+def first_stated(event: Values, taken: Collection[date]) -> date:
+    """The event's day, or the next one that names no other event."""
+    day: date = event["event_date"]
+    while day in taken:
+        day += timedelta(days=1)
+    return day
+
+
+NAMING = Naming(
+    column="first_stated",
+    group=("ticker",),
+    likeness=likeness,
+    fresh=first_stated,
+    order=lambda row: row["event_date"],
+)
+
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
@@ -129,4 +155,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    naming=NAMING,
 )

@@ -1,0 +1,133 @@
+"""Names for records whose source gives them none that lasts: each takes the name under which the lake knows it.
+
+A name that depended on a record's neighbours, or on what may be corrected, would make an old record a new one when the
+answer changes, and show it twice in the past. So a record is matched with what the lake was told before, and only one
+that is like nothing there gets a name of its own. Pure but for `LakeStatements`, which reads the lake. Called by
+`assets.external.runs`.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from assets.extraction import Gap, Row, RunFacts
+from pitlake.contract import Dataset
+from pitlake.errors import LakeNotFound
+from pitlake.lake.lake import Lake
+from pitlake.lake.manifest import Snapshot
+from pitlake.lake.query import calculator, columns, quoted, reading
+
+Values = Mapping[str, Any]
+Outcome = tuple[Row | Gap, date | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Naming:
+    """How one dataset's records are named.
+
+    column: the name, part of the identity. group: the columns whose records only the name tells apart. likeness: how
+    alike a record and an earlier statement are; the more alike are matched first, 0 is never matched. fresh: the name
+    of a record that is like none, given the names taken. order: in which order new records are named.
+    """
+
+    column: str
+    group: tuple[str, ...]
+    likeness: Callable[[Values, Values], int]
+    fresh: Callable[[Values, Collection[Any]], Any]
+    order: Callable[[Values], Any]
+
+
+class LakeStatements:
+    """What one lake version was told of some entities: the newest version when the first question is asked."""
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+        self._snapshot: Snapshot | None = None
+
+    def __call__(self, dataset: Dataset, entities: Collection[str]) -> list[dict[str, Any]]:
+        """Every revision of these entities' rows, oldest first, by their business columns."""
+        if self._snapshot is None:
+            try:
+                self._snapshot = self._lake.snapshot()
+            except LakeNotFound:
+                self._snapshot = Snapshot(0)
+        files = self._snapshot.files(dataset.name)
+        if not files:
+            return []
+        self._snapshot.fetch(files)
+        question = f"""
+            SELECT {columns(dataset.content_columns)} FROM {reading(files)}
+            WHERE list_contains($entities, {quoted(dataset.entity)}) ORDER BY available_at, content_hash"""
+        with calculator() as connection:
+            found = connection.sql(question, params={"entities": sorted(entities)}).to_arrow_table()
+        told: list[dict[str, Any]] = found.to_pylist()
+        return told
+
+
+def named(naming: Naming, dataset: Dataset, found: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
+    """The outcomes of one unit, in their order, each row with its name."""
+    outcomes = list(found)
+    rows = [one.values for one, _ in outcomes if isinstance(one, Row)]
+    known = run.statements(dataset, {row[dataset.entity] for row in rows}) if run.statements and rows else []
+    names = iter(_names(naming, rows, known))
+    for outcome, day in outcomes:
+        if isinstance(outcome, Row):
+            yield replace(outcome, values={**outcome.values, naming.column: next(names)}), day
+        else:
+            yield outcome, day
+
+
+def _names(naming: Naming, rows: Sequence[Values], known: Iterable[Values]) -> list[Any]:
+    def group(values: Values) -> tuple[Any, ...]:
+        return tuple(values[column] for column in naming.group)
+
+    told: defaultdict[tuple[Any, ...], defaultdict[Any, list[Values]]] = defaultdict(lambda: defaultdict(list))
+    for statement in known:
+        told[group(statement)][statement[naming.column]].append(statement)
+    groups: defaultdict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for place, row in enumerate(rows):
+        groups[group(row)].append(place)
+    names: list[Any] = [None] * len(rows)
+    for key, places in groups.items():
+        places.sort(key=lambda place: naming.order(rows[place]))
+        distinct: list[Values] = []  # one record told twice has one name
+        for place in places:
+            if rows[place] not in distinct:
+                distinct.append(rows[place])
+        given = _given(naming, distinct, told[key])
+        for place in places:
+            names[place] = given[distinct.index(rows[place])]
+    return names
+
+
+def _given(naming: Naming, rows: Sequence[Values], told: Mapping[Any, Sequence[Values]]) -> list[Any]:
+    """The names of one group's rows: of all pairs of a row and a known name the most alike first, then fresh ones."""
+    pairs = [
+        (max(naming.likeness(row, statement) for statement in statements), -place, name)
+        for place, row in enumerate(rows)
+        for name, statements in told.items()
+    ]
+    given: dict[int, Any] = {}
+    for likeness, place, name in sorted(pairs, key=lambda pair: pair[:2], reverse=True):
+        if likeness > 0 and -place not in given and name not in given.values():
+            given[-place] = name
+    taken = {*told, *given.values()}
+    for place, row in enumerate(rows):
+        if place not in given:
+            given[place] = naming.fresh(row, taken)
+            taken.add(given[place])
+    return [given[place] for place in range(len(rows))]
+
+
+def first_free(_row: Values, taken: Collection[Any]) -> int:
+    """The name of a record that is like none: the first number that is free."""
+    return next(number for number in range(len(taken) + 1) if number not in taken)
+
+
+def by_id(column: str, one: Values, other: Values) -> int | None:
+    """What two ids say: the most alike when equal, never the same when not; None where one is missing."""
+    if one[column] is None or other[column] is None:
+        return None
+    return 100 if one[column] == other[column] else 0

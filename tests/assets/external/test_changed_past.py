@@ -1,0 +1,139 @@
+"""A provider that changes what it said before: the past keeps its answers, and nothing is there twice."""
+
+import json
+from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
+
+import pytest
+
+from assets.external import all_feeds
+from assets.external.feed import Scope
+from assets.external.runs import run_feed
+from pitlake import connect
+from pitlake.lake.publish import Published
+from resources.http.capture import CaptureStore
+from tests.answers import captured
+
+FIRST = datetime(2025, 3, 3, 15, tzinfo=timezone.utc)
+WEEK = timedelta(days=7)
+
+
+class World:
+    """One feed, asked again and again: each answer is a body for every request of the scope."""
+
+    def __init__(self, lake, name, **scope):
+        self.lake, self.feed, self.scope = lake, all_feeds()[name], Scope(**scope)
+        self.runs = 0
+
+    def hears(self, *bodies, at):
+        """A run whose requests are answered so at this instant. Returns its counts."""
+        given = iter(bodies)
+
+        def fetch(request):
+            body = next(given)
+            content = body if isinstance(body, bytes) else json.dumps(body).encode()
+            return captured(self.feed.provider, request, content, fetched_at=at, headers={})
+
+        self.runs += 1
+        client = SimpleNamespace(fetch=fetch, mode="replay", store=CaptureStore.of(self.lake.root))
+        report = run_feed(self.feed, self.scope, client, self.lake, run_id=f"run-{self.runs}")
+        assert isinstance(report.outcome, Published), report.outcome
+        return report
+
+    def as_of(self, at, *columns):
+        """The view's rows at an instant."""
+        name = self.feed.dataset.name
+        with connect(at, lake=self.lake, datasets=[name], isolation="in_process") as session:
+            table = session.sql(f"SELECT {', '.join(columns)} FROM {name} ORDER BY ALL").arrow()
+            return [tuple(row.values()) for row in table.to_pylist()]
+
+
+@pytest.fixture
+def world(lake):
+    return lambda name, **scope: World(lake, name, **scope)
+
+
+def dividends(*amounts, **more):
+    return {
+        "status": "OK",
+        "results": [
+            {"ticker": "KO", "cash_amount": amount, "declaration_date": "2024-05-02", "ex_dividend_date": "2024-06-14",
+             "dividend_type": "CD", "frequency": 4} | more
+            for amount in amounts
+        ],
+    }  # fmt: skip
+
+
+PAST = "2024-06-01T00:00:00-04:00"
+
+
+@pytest.mark.parametrize("later", [(0.5, 0.4), (0.4, 0.5), (0.6, 0.5, 0.4)])
+def test_a_dividend_that_joins_another_of_its_day_leaves_it_as_it_was(world, later):
+    ko = world("polygon_dividends", tickers=("KO",))
+    ko.hears(dividends(0.5), at=FIRST)
+    report = ko.hears(dividends(*later), at=FIRST + WEEK)
+    assert ko.as_of(PAST, "cash_amount") == [(amount,) for amount in sorted(later)]
+    assert report.outcome.revisions == 0
+
+
+def test_a_dividend_of_an_earlier_declaration_joins_without_doubling(world):
+    ko = world("polygon_dividends", tickers=("KO",))
+    ko.hears(dividends(0.5), at=FIRST)
+    earlier = dividends(0.2, declaration_date="2024-04-01")["results"]
+    ko.hears({"status": "OK", "results": [*earlier, *dividends(0.5)["results"]]}, at=FIRST + WEEK)
+    assert ko.as_of(PAST, "cash_amount") == [(0.2,), (0.5,)]
+
+
+def test_a_corrected_dividend_is_a_revision_dated_when_it_was_seen(world):
+    ko = world("polygon_dividends", tickers=("KO",))
+    ko.hears(dividends(0.5), at=FIRST)
+    ko.hears(dividends(0.55, declaration_date="2024-04-30"), at=FIRST + WEEK)
+    assert ko.as_of(PAST, "cash_amount") == ko.as_of(FIRST + WEEK / 2, "cash_amount") == [(0.5,)]
+    assert ko.as_of(FIRST + 2 * WEEK, "cash_amount") == [(0.55,)]
+
+
+def test_an_id_tells_dividends_apart_whatever_else_changes(world):
+    ko = world("polygon_dividends", tickers=("KO",))
+    ko.hears({"results": [*dividends(0.5, id="a")["results"], *dividends(0.4, id="b")["results"]]}, at=FIRST)
+    swapped = [*dividends(0.4, id="a")["results"], *dividends(0.5, id="b")["results"]]
+    ko.hears({"results": swapped}, at=FIRST + WEEK)
+    assert ko.as_of(FIRST + WEEK, "dividend_id", "cash_amount") == [("a", 0.4), ("b", 0.5)]
+    assert ko.as_of(PAST, "dividend_id", "cash_amount") == [("a", 0.5), ("b", 0.4)]
+
+
+def splits(*ratios):
+    split = {"ticker": "NVDA", "execution_date": "2024-06-10", "split_from": 1}
+    return {"status": "OK", "results": [split | {"split_to": to} for to in ratios]}
+
+
+def test_a_corrected_ratio_is_a_revision_and_no_second_split(world):
+    nvda = world("polygon_splits", tickers=("NVDA",))
+    nvda.hears(splits(4), at=FIRST)
+    nvda.hears(splits(10), at=FIRST + WEEK)
+    assert nvda.as_of("2024-06-20T00:00:00-04:00", "split_to") == [(4.0,)]
+    assert nvda.as_of(FIRST + WEEK, "split_to") == [(10.0,)]
+
+
+def test_a_split_that_was_to_come_is_no_fact_of_its_day(world):
+    nvda = world("polygon_splits", tickers=("NVDA",))
+    report = nvda.hears(splits(10), at=datetime(2024, 6, 3, 12, tzinfo=timezone.utc))
+    assert dict(report.gaps) == {("pit_excluded", "not public yet"): 1}
+
+
+def events(*rows):
+    columns = [{"id": name} for name in ("startdatetime", "epsestimate", "epsactual", "epssurprisepct")]
+    return {"finance": {"result": [{"documents": [{"columns": columns, "rows": list(rows)}]}], "error": None}}
+
+
+SPRING, SUMMER = ["2024-05-02T20:30:00Z", 1.5, 1.53, 2.0], ["2024-08-01T20:30:00Z", 1.3, 1.4, 7.0]
+
+
+def test_an_event_moved_to_another_day_supersedes_what_was_stated_first(world):
+    apple = world("yahoo_earnings", tickers=("AAPL",))
+    apple.hears(events(SUMMER, SPRING), at=FIRST)
+    moved = ["2024-05-01T20:30:00Z", *SPRING[1:]]
+    apple.hears(events(SUMMER, moved), at=FIRST + WEEK)
+    days = [[str(day) for (day,) in apple.as_of(at, "event_date")] for at in (FIRST + WEEK / 2, FIRST + WEEK)]
+    assert days == [["2024-05-02", "2024-08-01"], ["2024-05-01", "2024-08-01"]]
+    again = apple.hears(events(SUMMER, SPRING), at=FIRST)
+    assert again.outcome.total.published == 0
