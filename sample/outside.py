@@ -57,7 +57,7 @@ QUESTIONS = (RESTATED, REVISED)
 
 def unpack(lake: Lake) -> int:
     """Put the bundled answers among the lake's captures. Returns how many there are."""
-    store = CaptureStore.of(lake.root)
+    store = CaptureStore.of(lake.location)
     return sum(capture_all(feed(name), scope, store, FETCHED_AT) for name, scope in SCOPES.items())
 
 

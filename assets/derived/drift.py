@@ -125,7 +125,7 @@ def derive(
     unknown = sorted(set(datasets) - set(all_feeds()))
     if unknown:
         raise BadInput("datasets", f"{unknown[0]} comes from no provider", f"choose from {', '.join(all_feeds())}")
-    store = CaptureStore.of(lake.root)
+    store = CaptureStore.of(lake.location)
     measured: list[tuple[Feed, Drift]] = []
     for feed, scope in _last_asked(store, datasets):
         with HttpClient(feed.provider, store, mode) as client:

@@ -92,7 +92,7 @@ def feed_asset(feed: Feed) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, config: FeedConfig, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         opened, scope = lake.open(), config.scope()
-        with HttpClient(feed.provider, CaptureStore.of(opened.root), config.mode) as client:
+        with HttpClient(feed.provider, CaptureStore.of(opened.location), config.mode) as client:
             report = run_feed(feed, scope, client, opened, run_id=context.run.run_id, audits=(expected,))
         yield from shown(context, dataset, report)
 

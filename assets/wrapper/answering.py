@@ -110,7 +110,7 @@ def _into_lake(question: Question, op: Operation, source: Feed, made: Answer, la
     source.units(scope)  # a question that does not do is refused here; a key that is missing costs the network alone
     names = [op.dataset, *([op.synthesis] if op.synthesis and question.pit is None else [])]
     made.told["fetch"] = mode = "live" if question.live else "replay"
-    store = CaptureStore.of(lake.root)
+    store = CaptureStore.of(lake.location)
     with HttpClient(_patient(source.provider, question), store, mode, pause=made.pause) as client:
         for name in names:
             try:
@@ -133,7 +133,7 @@ def _into_lake(question: Question, op: Operation, source: Feed, made: Answer, la
 def _addresses(source: Feed, scope: Scope, lake: Lake) -> list[str]:
     """The pages that the captures of a question name, whatever question found them first."""
     found = []
-    with HttpClient(source.provider, CaptureStore.of(lake.root), "replay") as client, suppress(NotCaptured):
+    with HttpClient(source.provider, CaptureStore.of(lake.location), "replay") as client, suppress(NotCaptured):
         for unit in source.units(scope):
             captures, refusal = collected(source, unit, client.fetch)
             told = outcomes(source, unit, captures, refusal, RunFacts(observed_at=clock.now()))

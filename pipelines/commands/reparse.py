@@ -26,7 +26,7 @@ def command(run: str | None, dataset: str | None, lake: str | None, form: str) -
     from resources.http.capture import CaptureStore
 
     opened = Lake(lake)
-    store = CaptureStore.of(opened.root)
+    store = CaptureStore.of(opened.location)
     if run is None:
         render.deliver(render.grid(("run", "dataset"), store.runs()), None)
         return

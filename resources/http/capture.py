@@ -1,13 +1,15 @@
 """Captures: raw HTTP answers as they came, without secrets, kept by content and found again by the request.
 
-A body is stored once under its SHA-256, each answer as one small JSON file beside the others of its request. Nothing
-here talks to the network or knows what an answer means. Called by the client and by runs that parse captures again.
+A body is stored once under its SHA-256, each answer as one small JSON file beside the others of its request. Those of
+a lake in an object store lie there too, with a mirror here. Nothing here asks a provider or knows what an answer means.
+Called by the client and by runs that parse captures again.
 """
 
 import hashlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -19,6 +21,8 @@ from uuid import uuid4
 
 from pitlake import clock
 from pitlake.errors import BadInput, CaptureDamaged, Unparsable
+from pitlake.lake.places import open_store
+from pitlake.lake.remote import RemoteStore
 
 ROOT_VARIABLE = "PITLAKE_CAPTURES"
 FOLDER = "_captures"
@@ -127,15 +131,21 @@ class CaptureStore:
         self.root = Path(root)
         self._unsynced: set[Path] = set()
 
-    @classmethod
-    def of(cls, lake_root: Path) -> "CaptureStore":
-        """The store of a lake: $PITLAKE_CAPTURES, else `_captures` in the lake's root."""
-        return cls(Path(os.environ.get(ROOT_VARIABLE) or lake_root / FOLDER).expanduser().absolute())
+    @staticmethod
+    def of(location: Path | str) -> "CaptureStore":
+        """The store of a lake, by the lake's location: $PITLAKE_CAPTURES, else `_captures` beside its tables.
+
+        Raises BadInput for a place that is neither a directory nor s3://.
+        """
+        named = os.environ.get(ROOT_VARIABLE)
+        store = open_store(named or location)
+        folder = "" if named else FOLDER
+        return RemoteCaptureStore(store, folder) if isinstance(store, RemoteStore) else CaptureStore(store.path(folder))
 
     def put(self, capture: Capture) -> Capture:
         """Keep an answer; a body that is there already is not written again. Returns the capture."""
         body = self._body(capture.sha256)
-        if not _holds(body, capture.body):
+        if not self._has(body, capture.body):
             self._write(body, capture.body)
         self._write(self._answer(capture), _answer_text(capture))
         return capture
@@ -143,17 +153,14 @@ class CaptureStore:
     def newest_first(self, source: str, request_key: str) -> Iterator[Capture]:
         """Every answer to a request, the last one first. Raises CaptureDamaged."""
         folder = self._folder(source, request_key)
-        try:
-            names = [name for name in os.listdir(folder) if name.startswith(request_key)]  # noqa: PTH208 - far quicker
-        except FileNotFoundError:
-            return
-        for name in sorted(names, reverse=True):
+        for name in sorted((name for name in self._names(folder) if name.startswith(request_key)), reverse=True):
             yield self._read(folder / name)
 
     def every(self, source: str = "*") -> Iterator[Capture]:
         """Every answer there is of a source, in no order. Raises CaptureDamaged."""
-        for path in (self.root / "answers").glob(f"{source}/*/[!.]*.json"):
-            yield self._read(path)
+        for path in self._files("answers"):
+            if source in ("*", path.parts[-3]):
+                yield self._read(path)
 
     def keep_run(self, run_id: str, dataset: str, facts: Mapping[str, Any]) -> None:
         """Keep what a run was asked for, so that it can be parsed again from the same captures."""
@@ -163,14 +170,14 @@ class CaptureStore:
     def run(self, run_id: str, dataset: str) -> dict[str, Any]:
         """What `keep_run` kept. Raises BadInput for a run that is not known here."""
         try:
-            facts: dict[str, Any] = json.loads((self.root / "runs" / run_id / f"{dataset}.json").read_bytes())
+            facts: dict[str, Any] = json.loads(self._bytes(self.root / "runs" / run_id / f"{dataset}.json"))
         except (OSError, ValueError):
             raise BadInput("run", f"no captures of run {run_id!r} of {dataset}", "name a run and its dataset") from None
         return facts
 
     def runs(self) -> list[tuple[str, str]]:
         """The runs that were kept, as (run, dataset)."""
-        return sorted((path.parent.name, path.stem) for path in (self.root / "runs").glob("*/*.json"))
+        return sorted((path.parent.name, path.stem) for path in self._files("runs"))
 
     def flush(self) -> None:
         """Force what was written to the disk: done before rows that cite it are published."""
@@ -182,6 +189,22 @@ class CaptureStore:
                     os.fsync(handle)
                 finally:
                     os.close(handle)
+
+    def _names(self, folder: Path) -> list[str]:
+        try:
+            return os.listdir(folder)  # noqa: PTH208 - far quicker
+        except FileNotFoundError:
+            return []
+
+    def _files(self, part: str) -> Iterator[Path]:
+        """Every finished file of "answers" or "runs"."""
+        return (path for path in (self.root / part).rglob("*.json") if not path.name.startswith("."))
+
+    def _bytes(self, path: Path) -> bytes:
+        return path.read_bytes()
+
+    def _has(self, path: Path, content: bytes) -> bool:
+        return _holds(path, content)
 
     def _body(self, sha256: str) -> Path:
         return self.root / "bodies" / sha256[:FIRST_OF_NAME] / sha256
@@ -208,8 +231,8 @@ class CaptureStore:
 
     def _read(self, path: Path) -> Capture:
         try:
-            facts = json.loads(path.read_bytes())
-            body = self._body(facts["sha256"]).read_bytes()
+            facts = json.loads(self._bytes(path))
+            body = self._bytes(self._body(facts["sha256"]))
         except (OSError, ValueError, KeyError, TypeError):
             raise CaptureDamaged(path.name, "its files are not complete") from None
         if hashlib.sha256(body).hexdigest() != facts["sha256"]:
@@ -217,6 +240,47 @@ class CaptureStore:
         facts["fetched_at"] = clock.instant(facts["fetched_at"])
         facts["params"] = tuple((name, value) for name, value in facts["params"])
         return Capture(**facts, body=body)
+
+
+class RemoteCaptureStore(CaptureStore):
+    """Captures in an object store: written there before anybody is given them, read from the mirror where it has them."""
+
+    def __init__(self, store: RemoteStore, folder: str) -> None:
+        super().__init__(store.path(folder))
+        self._store = store
+
+    def flush(self) -> None:
+        """Nothing is left to do: what was written is in the object store."""
+        self._unsynced.clear()
+
+    def _names(self, folder: Path) -> list[str]:
+        return [Path(found.key).name for found in self._store.walk(self._store.key(folder))]
+
+    def _files(self, part: str) -> Iterator[Path]:
+        return (self._store.path(found.key) for found in self._store.walk(self._store.key(self.root / part)))
+
+    def _bytes(self, path: Path) -> bytes:
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            content = self._store.read(self._store.key(path))
+            super()._write(path, content)
+            return content
+
+    def _has(self, path: Path, content: bytes) -> bool:
+        return _holds(path, content) and self._store.exists(self._store.key(path))
+
+    def _write(self, path: Path, content: bytes) -> None:
+        super()._write(path, content)
+        self._store.keep(path)
+
+    def _read(self, path: Path) -> Capture:
+        try:
+            return super()._read(path)
+        except CaptureDamaged:  # the mirror's copies may be; what lies in the object store counts
+            shutil.rmtree(self.root / "bodies", ignore_errors=True)
+            path.unlink(missing_ok=True)
+            return super()._read(path)
 
 
 def _new(scratch: str, folder: Path) -> int:

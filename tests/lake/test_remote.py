@@ -15,11 +15,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from assets.external import all_feeds
+from assets.external.feed import Scope
+from assets.external.runs import run_feed
 from pitlake import receipts
 from pitlake.errors import BadInput, LakeError, LakeNotFound, VersionVacuumed
 from pitlake.lake import Lake
 from pitlake.lake.remote import RemoteStore
 from pitlake.session import connect
+from resources.http.capture import CaptureStore, Request
+from resources.http.client import HttpClient
+from tests.answers import Played, captured, happened
 from tests.doors.conftest import small
 from tests.lake.test_writers import RUNS, assert_whole, race
 from tests.lake.world import TOY, Toy, publish, rows, utc
@@ -171,3 +177,31 @@ def test_a_url_that_is_no_bucket_and_prefix_is_refused_without_its_secrets(bad):
     with pytest.raises(BadInput) as told:
         Lake(bad)
     assert "secret" not in str(told.value)
+
+
+def test_captures_lie_in_the_object_store_and_answer_on_another_machine(url, tmp_path, monkeypatch):
+    feed, scope, lake = all_feeds()["polygon_splits"], Scope(tickers=("NVDA",)), Lake(url)
+    played, store = Played(feed.provider), CaptureStore.of(lake.location)
+    happened(feed, scope, played.fetch)
+    played.keep(store)
+    counts = []
+    for run in ("here", "there"):
+        with HttpClient(feed.provider, CaptureStore.of(url), "replay") as client:
+            counts.append(run_feed(feed, scope, client, Lake(url), run_id=run).outcome.total)
+        another_machine(monkeypatch, tmp_path)
+    assert [(one.published, one.unchanged) for one in counts] == [(1, 0), (0, 1)]
+    there = CaptureStore.of(url)
+    assert there.runs() == [("here", "polygon_splits"), ("there", "polygon_splits")]
+    assert [*there.every("polygon")] == [*store.every("polygon")] != []
+
+
+def test_a_damaged_copy_of_a_capture_is_brought_again(url, tmp_path, monkeypatch):
+    store, provider = CaptureStore.of(url), all_feeds()["polygon_splits"].provider
+    kept = store.put(captured(provider, Request("/notes"), b'{"a": 1}'))
+    [body] = (path for path in (store.root / "bodies").rglob("*") if path.is_file())
+    body.write_bytes(b'{"a": 2}')
+    assert [*store.newest_first("polygon", kept.request_key)] == [kept]
+    shutil.rmtree(store.root)
+    store.put(kept)
+    another_machine(monkeypatch, tmp_path)
+    assert [*CaptureStore.of(url).newest_first("polygon", kept.request_key)] == [kept]
