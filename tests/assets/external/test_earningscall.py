@@ -160,7 +160,7 @@ def test_a_listed_call_of_another_shape_is_a_gap(change, gap):
         (TRANSCRIPTS, quarters("2024Q5")),
         (SLIDES, quarters("24Q1")),
     ],
-    ids=str,
+    ids=["no ticker", "no day", "no exchange", "no such quarter", "no such year"],
 )
 def test_a_scope_that_names_too_little_is_refused(one, scope):
     with pytest.raises(BadInput):
