@@ -187,7 +187,7 @@ def test_a_log_that_cannot_be_written_changes_no_verdict():
 OLDEST = min(PYTHONS, key=lambda name: int(name.partition(".")[2] or 99))
 
 
-@pytest.mark.parametrize("python", {PYTHONS[OLDEST], PYTHONS["this"]}, ids=lambda path: path.rpartition("/")[2])
+@pytest.mark.parametrize("python", sorted({PYTHONS[OLDEST], PYTHONS["this"]}), ids=lambda path: path.rpartition("/")[2])
 @pytest.mark.parametrize("script", ["pit_gate.py", "pit_guard.py"])
 def test_a_hook_runs_by_itself_and_always_ends_well(env, python, script):
     for text in (json.dumps(call(SOUND, pit=PIT)).encode(), json.dumps(call(LATE, pit=PIT)).encode(), b"", b"{" * 5000):

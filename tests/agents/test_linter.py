@@ -76,7 +76,9 @@ def test_a_missing_agent_is_found_and_the_exit_code_tells(project):
     assert done.stdout.splitlines()[1].startswith("FAIL: 1 errors")
 
 
-@pytest.mark.parametrize("page", sorted([*(CLAUDE / "agents").glob("*.md"), *(CLAUDE / "skills").glob("*/SKILL.md")]), ids=str)
+@pytest.mark.parametrize(
+    "page", sorted([*(CLAUDE / "agents").glob("*.md"), *(CLAUDE / "skills").glob("*/SKILL.md")]), ids=str
+)
 def test_frontmatter_is_read_as_yaml_reads_it(page):
     text = page.read_text()
     assert linter.frontmatter.read(text)[0] == yaml.safe_load(text.split("---\n")[1])
