@@ -22,7 +22,9 @@ DATASET = Dataset(
     ),
     availability=(
         "The clock time of the release (GDP, consumer prices and payrolls: 08:30 New York) where the release's "
-        "calendar names the vintage's day, otherwise the END of that day in New York."
+        "calendar says that data came on the vintage's day, otherwise the END of that day in New York. Evidence names "
+        "the rule. A release delayed within its day is dated by its clock all the same; option `clocks` = none dates "
+        "every vintage by the END of its day."
     ),
     columns=(
         Column(name="series_id", type="string", required=True, meaning="Id of the series at FRED, such as GDP."),

@@ -243,7 +243,7 @@ class CaptureStore:
 
 
 class RemoteCaptureStore(CaptureStore):
-    """Captures in an object store: written there before anybody is given them, read from the mirror where it has them."""
+    """Captures in an object store: there before anybody is given them, read from the mirror where it has them."""
 
     def __init__(self, store: RemoteStore, folder: str) -> None:
         super().__init__(store.path(folder))

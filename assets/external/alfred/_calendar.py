@@ -1,8 +1,10 @@
 """When FRED's releases happen: clock times by release, and the instant a vintage's day stands for.
 
-Clock times are stated only from a day on since when the agency has kept to them; an earlier vintage, or one on a day
-the release's calendar does not name, counts as public at the END of its New York day: late by up to 24 hours, never
-early. Pure; called by macro_observations.
+A clock time counts only from a day on since when the agency has kept to it, on weekdays for which the release's calendar
+says that data came. Every other vintage is public at the END of its New York day: late by up to 24 hours, never early. A
+release delayed to another day is dated on that day. What no calendar of days can tell is a release delayed within its
+day: its clock would be early by the delay, so whoever can't have that asks for no clocks. Pure; called by
+macro_observations.
 """
 
 from collections.abc import Collection
@@ -19,6 +21,8 @@ class Clock(NamedTuple):
     since: date
 
 
+SATURDAY = 5
+RELEASE_CLOCK, END_OF_DAY = "release_clock", "end_of_day"
 MORNING = Clock(time(8, 30), date(1997, 1, 1))
 
 CLOCKS = {
@@ -30,7 +34,17 @@ CLOCKS = {
 
 def public_at(vintage: date, release: int | None, released_on: Collection[date]) -> datetime:
     """When a vintage of this day became public. `released_on` are the days the release's calendar names."""
+    clock = _clock(vintage, release, released_on)
+    return end_of_day(vintage) if clock is None else new_york_at(vintage, clock.at)
+
+
+def rule(vintage: date, release: int | None, released_on: Collection[date]) -> str:
+    """What `public_at` goes by, as evidence names it."""
+    return RELEASE_CLOCK if _clock(vintage, release, released_on) else END_OF_DAY
+
+
+def _clock(vintage: date, release: int | None, released_on: Collection[date]) -> Clock | None:
     clock = CLOCKS.get(release) if release is not None else None
-    if clock is None or vintage < clock.since or vintage not in released_on:
-        return end_of_day(vintage)
-    return new_york_at(vintage, clock.at)
+    if clock is None or vintage < clock.since or vintage not in released_on or vintage.weekday() >= SATURDAY:
+        return None
+    return clock

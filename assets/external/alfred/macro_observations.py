@@ -2,6 +2,7 @@
 
 One unit a series. ALFRED answers with at most 2,000 vintages, so long series are asked for in windows of vintages; the
 first day of a later window repeats the end of the one before it and is left out. Pure functions but for `collect`.
+options: clocks = calendar | none says whether a release's time of day counts where its calendar names the day.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from assets.external import fields
-from assets.external.alfred._calendar import public_at
+from assets.external.alfred._calendar import public_at, rule
 from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.external.items import named
 from assets.extraction import Place, Record, RunFacts, dated, parsed
@@ -31,13 +32,16 @@ VINTAGES, OBSERVATIONS, RELEASE, DATES = (
     "series/release",
     "release/dates",
 )
+CLOCKS = ("calendar", "none")
 FIRST_DAY = date.fromisoformat(EARLIEST)
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """One unit a series. Raises BadInput when none is named."""
+    """One unit a series. Raises BadInput when none is named, or for an option that does not do."""
     if not scope.series:
         raise BadInput("series", "no series is named", "name FRED series such as GDP")
+    if scope.options.get("clocks", CLOCKS[0]) not in CLOCKS:
+        raise BadInput("options.clocks", "is no known choice", f"choose one of {', '.join(CLOCKS)}")
     return [Unit(series, scope) for series in scope.series]
 
 
@@ -59,7 +63,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
                 release_id=number,
                 realtime_start=EARLIEST,
                 realtime_end=LATEST,
-                include_release_dates_with_no_data=True,
+                include_release_dates_with_no_data=False,
                 limit=DATES_PAGE,
             )
         )
@@ -91,6 +95,8 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
     that are no observations, whose absence only dates these later, at the end.
     """
     release, released_on = _release(captures)
+    if unit.scope.options.get("clocks") == CLOCKS[1]:
+        released_on = frozenset()
     facts = {"series_id": unit.name, "release_id": release, "released_on": released_on}
     ends: set[str] = set()
     for capture in captures:
@@ -126,7 +132,8 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, reason=contract.NO_VINTAGE.reason)
     if vintage <= FIRST_DAY or record["clipped"]:
         return Place(evidence, reason=contract.CLIPPED.reason)
-    return dated(evidence, public_at(vintage, record["release_id"], record["released_on"]))
+    calendar = vintage, record["release_id"], record["released_on"]
+    return dated(f"{evidence}&dated_by={rule(*calendar)}", public_at(*calendar))
 
 
 def values(record: Record) -> dict[str, Any]:

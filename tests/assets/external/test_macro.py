@@ -219,3 +219,21 @@ def test_a_panel_without_a_stamp_is_available_when_fetched():
     [(record, _)] = PANEL.records(Unit("2024-01", Scope()), [capture])
     assert record["value"] == "1"
     assert rows(happened(PANEL, Scope(series=("2024-01",)), lambda _: capture))[0].available_at == FETCHED
+
+
+def test_a_clock_is_believed_only_on_days_with_data_that_are_no_weekend(gdp):
+    saturday = date(2024, 1, 6)
+    assert new_york_day(public_at(saturday, 53, {saturday})) == date(2024, 1, 7)
+    played = Played(PROVIDER)
+    happened(FEED, Scope(series=("GDP",)), played.fetch)
+    [calendar] = [dict(one.query) for one in played.asked if one.path == "release/dates"]
+    assert calendar["include_release_dates_with_no_data"] == "false"
+    assert {row.evidence.rpartition("=")[2] for row in rows(gdp)} == {"release_clock"}
+
+
+def test_whoever_trusts_no_clock_gets_the_end_of_the_day():
+    found = rows(happened(FEED, Scope(series=("GDP",), options={"clocks": "none"}), Played(PROVIDER).fetch))
+    assert known(found, "2014-01-01", "2014-04-30T23:59:59-04:00") is None
+    assert known(found, "2014-01-01", "2014-05-01T00:00:00-04:00") == 17050.2
+    with pytest.raises(BadInput, match="clocks"):
+        FEED.units(Scope(series=("GDP",), options={"clocks": "mine"}))
