@@ -2,7 +2,7 @@
 FROM python:3.13-slim
 
 WORKDIR /opt/pitlake
-RUN useradd --create-home dagster && mkdir -p /opt/dagster /srv/lake && chown dagster /opt/dagster /srv/lake
+RUN useradd --create-home --uid 1000 dagster && mkdir -p /opt/dagster /srv/lake && chown dagster /opt/dagster /srv/lake
 COPY requirements.lock ./
 RUN pip install --no-cache-dir --require-hashes --no-deps --requirement requirements.lock
 COPY . .

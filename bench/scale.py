@@ -1,0 +1,197 @@
+"""How costs grow with rows, files, partitions and sessions: the curves of docs/scale.md, on one machine, in minutes.
+
+Each curve changes one number and leaves the rest alone. Costs are CPU time of this process and of every session's,
+which a busy machine moves little; only what many sessions do at once is wall time. Called by the bench runner.
+"""
+
+import os
+import statistics
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from datetime import date, timedelta
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pyarrow as pa
+
+from bench import biglake
+from bench.compaction import landed
+from bench.figures import Figure, figure
+from bench.publish import DAY, OBSERVED, staged
+from pitlake.clock import start_of_new_york_day
+from pitlake.datasets import get
+from pitlake.lake import Lake
+from pitlake.lake.files import NewFile
+from pitlake.session import Limits, Session, open_session
+from pitlake.session.boundary import Boundary
+from pitlake.session.launcher import warm
+
+T = start_of_new_york_day(DAY)
+SCAN = "SELECT avg(open), avg(close), sum(volume), max(high) FROM prices"
+ONE = "SELECT date, close FROM prices WHERE symbol = 'T00001' AND date > '2024-03-15'"
+ROWS_A_DAY = 40
+ROUNDS = 3
+LIMITS = Limits(seconds=600.0)
+FULL = {"rows": (1_000_000, 10_000_000, 40_000_000), "files": (200, 2_000, 20_000)}
+
+
+def run(
+    rows: tuple[int, ...] = (100_000, 1_000_000, 4_000_000),
+    files: tuple[int, ...] = (200, 2_000),
+    days: tuple[int, ...] = (10, 300, 1_000),
+    sessions: tuple[int, ...] = (1, 8, 32),
+) -> list[Figure]:
+    """Every curve."""
+    warm()
+    figures = [figure("load of the machine before", os.getloadavg()[0], f"of {os.cpu_count()} cores")]
+    for curve in (_rows(rows, sessions), _files(files), _days(days)):
+        figures += curve
+    return [*figures, figure("load of the machine after", os.getloadavg()[0], f"of {os.cpu_count()} cores")]
+
+
+def _rows(counts: tuple[int, ...], sessions: tuple[int, ...]) -> Iterator[Figure]:
+    """Bars, one file a month: bytes, opening at a new T, a point and a scan; on the last lake, sessions at once."""
+    for count in counts:
+        with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as folder:
+            lake, name = bars(Path(folder) / "lake", count), f"{count:,} bars"
+            boundary = Boundary(Path(folder) / "cuts")
+            stored = lake.snapshot().files("prices")
+            have = sum(file.rows for file in stored)
+            yield figure(f"bytes a row, {name}", sum(file.size for file in stored) / have, "bytes")
+            yield figure(f"open at a new T, {name}", _opening(lake, boundary), "ms of CPU")
+            with opened(lake, boundary) as session:
+                yield figure(f"one ticker's bars, {name}", _cost(partial(session.sql, ONE), 20), "ms of CPU")
+                yield figure(f"four columns of all, {name}", _cost(partial(session.sql, SCAN), ROUNDS), "ms of CPU")
+            if count == counts[-1]:
+                for many in sessions:
+                    yield from _at_once(lake, boundary, many, name)
+
+
+def _at_once(lake: Lake, boundary: Boundary, many: int, name: str) -> Iterator[Figure]:
+    """So many sessions held open together, and all of them asked at the same time."""
+    with ExitStack() as held, ThreadPoolExecutor(many) as pool:
+        started = time.perf_counter()
+        sessions = list(pool.map(lambda _: held.enter_context(opened(lake, boundary)), range(many)))
+        yield figure(f"open {many} sessions, {name}", time.perf_counter() - started, "s")
+        asks = [session for session in sessions for _ in range(ROUNDS * 4)]
+        started = time.perf_counter()
+        list(pool.map(lambda session: session.sql(ONE).rows(), asks))
+        yield figure(f"points a second, {many} sessions", len(asks) / (time.perf_counter() - started), "1/s")
+        yield figure(f"memory a session, {many} sessions", _memory() / many / 2**20, "MiB")
+
+
+def _files(counts: tuple[int, ...]) -> Iterator[Figure]:
+    """The same bars in more files, none compacted; the instant was asked before."""
+    for count in counts:
+        with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as folder:
+            lake, boundary = landed(Path(folder) / "lake", count), Boundary(Path(folder) / "cuts")
+            yield figure(f"open, {count:,} files", _opening(lake, boundary, days=0), "ms of CPU")
+            with opened(lake, boundary) as session:
+                yield figure(f"one ticker's bars, {count:,} files", _cost(partial(session.sql, ONE), 5), "ms of CPU")
+
+
+def _days(counts: tuple[int, ...]) -> Iterator[Figure]:
+    """News of so many days published by one run; and, for the second count, by a run a day, each a lake version."""
+    for count in counts:
+        with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as folder:
+            lake = Lake(folder)
+            took = _publish(lake, range(count))
+            yield figure(f"{count:,} days of {ROWS_A_DAY} articles, one run", took / count, "ms of CPU a day")
+            yield figure(f"files of {count:,} days", len(lake.snapshot().files("news")), "files")
+    with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as folder:
+        lake = Lake(folder)
+        few, many = counts[:2]
+        taken = [_publish(lake, [day]) for day in range(many)]
+        yield figure(f"a day a run, first {few} runs", statistics.mean(taken[:few]), "ms of CPU a day")
+        yield figure(f"a day a run, last {few} of {many} runs", statistics.mean(taken[-few:]), "ms of CPU a day")
+        newest = _cost(lambda: Lake(folder).snapshot().files("news"), 20)
+        yield figure(f"read the newest of {many} versions", newest, "ms of CPU")
+        lake.compact("news")
+        taken = [_publish(lake, [day]) for day in range(many, many + few)]
+        yield figure(f"a day a run, {few} runs after compaction", statistics.mean(taken), "ms of CPU a day")
+
+
+def bars(root: Path, rows: int) -> Lake:
+    """A lake of about so many daily bars, one file a month for fourteen years."""
+    lake, prices = Lake(root), get("prices")
+    lake.start()
+    companies = max(2, round(rows / len(biglake.MONTHS) / 21.7))
+
+    def written(month: date) -> NewFile:
+        return biglake.write(root, prices, f"{month:%Y-%m}", biglake.rows_of(prices, companies, month))
+
+    with ThreadPoolExecutor(2) as pool:
+        biglake.commit(root, "prices", list(pool.map(written, biglake.MONTHS)))
+    biglake.bury(root, lake, prices)
+    return lake
+
+
+def opened(lake: Lake, boundary: Boundary, back: timedelta = timedelta(0)) -> Session:
+    """A session of bars alone, as of T or so long before."""
+    return open_session(lake.snapshot(), T - back, datasets=["prices"], boundary=boundary, limits=LIMITS)
+
+
+def _opening(lake: Lake, boundary: Boundary, days: int = 37) -> float:
+    """CPU milliseconds to open, each time so many days earlier; 0: at an instant asked before. Footers were read."""
+    opened(lake, boundary).close()
+    held: list[Session] = []
+    instants = iter(timedelta(days=days * number) for number in range(1, 11))
+    taken = _cost(lambda: held.append(opened(lake, boundary, next(instants))), 10)
+    for session in held:
+        session.close()
+    return taken
+
+
+def _publish(lake: Lake, numbers: Sequence[int]) -> float:
+    """CPU milliseconds of one run over these days, DAY and before."""
+    news = get("news")
+    articles = staged(news, ROWS_A_DAY, text=1_000)
+    minutes = range(ROWS_A_DAY)
+    days = []
+    for number in numbers:
+        begin = start_of_new_york_day(DAY - timedelta(days=number))
+        own = {
+            "available_at": [begin + timedelta(minutes=20 * minute) for minute in minutes],
+            "id": [f"{number}-{minute}" for minute in minutes],
+        }
+        table = articles
+        for name, values in own.items():
+            field = table.schema.field(name)
+            table = table.set_column(table.column_names.index(name), field, pa.array(values).cast(field.type))
+        days.append((DAY - timedelta(days=number), table))
+    started = _cpu()
+    with lake.stage(news, uuid.uuid4().hex) as stage:
+        for day, table in days:
+            stage.add(day, table, extracted=len(table))
+        assert lake.publish(stage, OBSERVED).changed
+    return 1000 * (_cpu() - started)
+
+
+def _processes() -> Iterator[psutil.Process]:
+    """This process and every session's."""
+    this = psutil.Process()
+    yield this
+    yield from this.children(recursive=True)
+
+
+def _cpu() -> float:
+    """CPU seconds used so far."""
+    return sum(sum(process.cpu_times()[:4]) for process in _processes())
+
+
+def _cost(work: Callable[[], object], times: int) -> float:
+    """CPU milliseconds of one piece of work; the clock ticks in hundredths of a second."""
+    started = _cpu()
+    for _ in range(times):
+        work()
+    return 1000 * (_cpu() - started) / times
+
+
+def _memory() -> int:
+    """Bytes of all session processes together, shared pages counted once."""
+    return sum(process.memory_full_info().pss for process in psutil.Process().children(recursive=True))
