@@ -112,6 +112,8 @@ class Dataset:
     statement of its own. tiebreak: columns that order revisions of one key that became available at the same
     instant. freshness: how old the newest available_at may be on a trading day before a warning.
     other_tags: source tags that rows may bear beside source_tag, where a dataset is put together from several sources.
+    newer_by: columns of the identity that say which of a key's statements is the newer one, whenever each was revised;
+    without them the one that became available last is.
     frozen: whether a record once built must come out the same again; if not, a warning says so.
     """
 
@@ -127,6 +129,7 @@ class Dataset:
     gap_rules: tuple[GapRule, ...] = ()
     identity: tuple[str, ...] = ()
     tiebreak: tuple[str, ...] = ()
+    newer_by: tuple[str, ...] = ()
     revised_at: str = ""
     warnings: tuple[str, ...] = ()
     group: str = "graph"
@@ -152,7 +155,7 @@ class Dataset:
         self._refuse(not self.key, "there is no natural key")
         self._refuse(any(is_forbidden_key(name) for name in names), "a column has a forbidden name")
         self._refuse(bool(known & {system.name for system in SYSTEM_FIELDS}), "a column has a system name")
-        referred = {*self.key, *self.identity, *self.tiebreak, self.entity}
+        referred = {*self.key, *self.identity, *self.tiebreak, *self.newer_by, self.entity}
         self._refuse(not referred <= known, "an unknown column is referred to")
         dates = {column.name for column in self.columns if column.type == "instant"} | {"", "available_at"}
         self._refuse(self.revised_at not in dates, "revised_at is no instant")

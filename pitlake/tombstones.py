@@ -25,4 +25,4 @@ def superseded_table_name(dataset: str) -> str:
 
 def newest_first(dataset: Dataset) -> tuple[str, ...]:
     """What orders the revisions of one key, descending, as the dataset's view does; the hash makes it total."""
-    return ("available_at", *dataset.tiebreak, "evidence", "content_hash")
+    return tuple(dict.fromkeys((*dataset.newer_by, "available_at", *dataset.tiebreak, "evidence", "content_hash")))

@@ -49,6 +49,7 @@ DATASET = Dataset(
     key=("series_id", "observation_date"),
     identity=("series_id", "observation_date", "vintage_date"),
     tiebreak=("vintage_date",),
+    newer_by=("vintage_date",),
     entity="series_id",
     source_tag="provider_metadata",
     gap_rules=(

@@ -39,6 +39,7 @@ DATASET = Dataset(
     key=("series", "observation_date"),
     identity=("series", "observation_date", "vintage"),
     tiebreak=("vintage",),
+    newer_by=("vintage",),
     entity="series",
     source_tag="provider_metadata",
     gap_rules=(

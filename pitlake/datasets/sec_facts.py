@@ -51,6 +51,7 @@ DATASET = Dataset(
     key=("cik", "concept", "unit", "period_start", "period_end"),
     identity=("cik", "concept", "unit", "period_start", "period_end", "accession_no"),
     tiebreak=("accession_no",),
+    newer_by=("filing_date",),
     entity="cik",
     source_tag="edgar_accepted",
     gap_rules=(

@@ -20,8 +20,8 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
     """The tombstones that publishing these rows beside the rows of `state` brings.
 
     published: `facts_of_revision` of the new rows. complete: whether `state`'s own tombstones are in the lake; if not,
-    they come too. Of a row and the next newer one of its key, with one of both new: a row published late may supersede
-    and be superseded, and a tombstone that is there already stays true.
+    they come too. A row is dead once any newer one of its key is available, with one of both new: a row published late
+    may supersede and be superseded, and a tombstone that is there already stays true.
     """
     names, key = columns(facts_of_revision(dataset)), columns(dataset.key)
     order = ", ".join(f"{quoted(name)} DESC NULLS LAST" for name in newest_first(dataset))
@@ -45,12 +45,23 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
         ),
         followed AS (
             SELECT available_at AS dead_at, content_hash AS dead_hash, is_new,
-                lag(available_at) OVER newer AS available_at, lag(content_hash) OVER newer AS newer_hash,
-                lag(is_new) OVER newer AS superseded_by_new
+                {_first_newer(dataset)}
             FROM revision WINDOW newer AS (PARTITION BY {key} ORDER BY {order})
         )
         SELECT available_at, dead_at, dead_hash FROM followed
-        WHERE available_at IS NOT NULL AND ({every}) AND (available_at, newer_hash) <> (dead_at, dead_hash)
+        WHERE available_at IS NOT NULL AND ({every})
+            AND (available_at, newer_hash) IS DISTINCT FROM (dead_at, dead_hash)
         ORDER BY ALL"""
     with calculator(published=published) as sql:
         return sql.sql(query).to_arrow_table().cast(SUPERSEDED_SCHEMA)
+
+
+def _first_newer(dataset: Dataset) -> str:
+    """Which of the newer rows is available first: the next newer one, unless newer statements may have come earlier."""
+    if not dataset.newer_by:
+        return """lag(available_at) OVER newer AS available_at, lag(content_hash) OVER newer AS newer_hash,
+                lag(is_new) OVER newer AS superseded_by_new"""
+    newer = "OVER (newer ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    new, old = (f"min(available_at) FILTER (WHERE {kind}) {newer}" for kind in ("is_new", "NOT is_new"))
+    return f"""min(available_at) {newer} AS available_at, NULL AS newer_hash,
+                coalesce({new} < {old}, {new} IS NOT NULL) AS superseded_by_new"""

@@ -8,5 +8,5 @@ SELECT
 FROM macro_observations_revisions
 QUALIFY row_number() OVER (
     PARTITION BY series_id, observation_date
-    ORDER BY available_at DESC, vintage_date DESC, evidence DESC
+    ORDER BY vintage_date DESC, available_at DESC, evidence DESC
 ) = 1;

@@ -6,5 +6,5 @@ SELECT
 FROM macro_panels_revisions
 QUALIFY row_number() OVER (
     PARTITION BY series, observation_date
-    ORDER BY available_at DESC, vintage DESC, evidence DESC
+    ORDER BY vintage DESC, available_at DESC, evidence DESC
 ) = 1;

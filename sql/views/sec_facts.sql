@@ -7,5 +7,5 @@ SELECT
 FROM sec_facts_revisions
 QUALIFY row_number() OVER (
     PARTITION BY cik, concept, unit, period_start, period_end
-    ORDER BY available_at DESC, accession_no DESC, evidence DESC
+    ORDER BY filing_date DESC, available_at DESC, accession_no DESC, evidence DESC
 ) = 1;

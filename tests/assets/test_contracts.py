@@ -9,6 +9,7 @@ from assets.graph import all_extractors, texts
 from assets.graph.xbrl_facts import PARSERS as FACT_PARSERS
 from pitlake.datasets import all_datasets
 from pitlake.session.statements import STORED, revisions
+from pitlake.tombstones import newest_first
 
 NEVER_REFUSES = {texts.text, texts.word}
 GRAPH = [name for name, dataset in all_datasets().items() if dataset.group == "graph"]
@@ -36,7 +37,7 @@ def test_a_view_shows_the_newest_revision_of_each_key(name):
     text = (files("sql") / "views" / f"{name}.sql").read_text()
     dataset = all_datasets()[name]
     assert f"PARTITION BY {', '.join(dataset.key)}" in text
-    assert f"ORDER BY {', '.join(f'{column} DESC' for column in ('available_at', *dataset.tiebreak))}" in text
+    assert f"ORDER BY {', '.join(f'{column} DESC' for column in newest_first(dataset)[:-1])}" in text
 
 
 @pytest.mark.parametrize("name", GRAPH)

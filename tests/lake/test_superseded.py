@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
@@ -17,15 +18,16 @@ REVISIONS = st.tuples(st.sampled_from("ab"), st.integers(0, 5), st.sampled_from(
 RUNS = st.lists(st.lists(REVISIONS, max_size=6, unique=True), max_size=4)
 
 
-def table(revisions):
+def table(revisions, toy=TOY):
     """Revisions of TOY: a key, a day, and the evidence that orders those of one instant."""
-    schema = pa.schema([TOY.arrow_schema.field(name) for name in facts_of_revision(TOY)])
+    schema = pa.schema([toy.arrow_schema.field(name) for name in facts_of_revision(toy)])
     rows = [
         dict.fromkeys(schema.names)
         | {
             "key": key,
             "available_at": START + timedelta(days=day),
             "evidence": text,
+            **({"text": text} if toy.newer_by else {}),
             "content_hash": b"%d%a" % (day, text),
         }
         for key, day, text in revisions
@@ -35,32 +37,34 @@ def table(revisions):
     )
 
 
-def newest(rows, day):
-    """By brute force: per key the greatest (day, evidence) up to a day."""
+def newest(rows, day, by_text):
+    """By brute force: per key the greatest (day, evidence) up to a day, or the greatest evidence first."""
     seen = [row for row in rows if row[1] <= day]
-    return {max((row for row in seen if row[0] == key), key=lambda row: row[1:]) for key, *_ in seen}
+    order = (lambda row: (row[2], row[1])) if by_text else (lambda row: row[1:])
+    return {max((row for row in seen if row[0] == key), key=order) for key, *_ in seen}
 
 
-@given(RUNS)
-@settings(max_examples=60, deadline=None)
-def test_what_no_tombstone_up_to_an_instant_names_is_the_newest_then(tmp_path_factory, runs):
+@given(RUNS, st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_what_no_tombstone_up_to_an_instant_names_is_the_newest_then(tmp_path_factory, runs, by_text):
+    toy = replace(TOY, newer_by=("text",)) if by_text else TOY
     folder, files, rows, dead = tmp_path_factory.mktemp("dead"), [], [], []
     for number, run in enumerate(runs):
         fresh = [row for row in run if row not in rows]
         if not fresh:
             continue
-        brought = new_tombstones(TOY, table(fresh), TableState(tuple(files)), complete=True)
+        brought = new_tombstones(toy, table(fresh, toy), TableState(tuple(files)), complete=True)
         dead += brought.to_pylist()
         path = folder / f"{number}.parquet"
-        write_parquet(table(fresh), path)
+        write_parquet(table(fresh, toy), path)
         files.append(DataFile(str(path), len(fresh), path.stat().st_size, START, START))
         rows += fresh
-    late = new_tombstones(TOY, table([]), TableState(tuple(files)), complete=False).to_pylist()
+    late = new_tombstones(toy, table([], toy), TableState(tuple(files)), complete=False).to_pylist()
     for tombstones in (dead, late):
         for day in range(-1, 7):
             named = {row["dead_hash"] for row in tombstones if row["available_at"] <= START + timedelta(days=day)}
-            hashes = dict(zip(rows, table(rows)["content_hash"].to_pylist(), strict=True))
-            assert {row for row in rows if row[1] <= day and hashes[row] not in named} == newest(rows, day)
+            hashes = dict(zip(rows, table(rows, toy)["content_hash"].to_pylist(), strict=True))
+            assert {row for row in rows if row[1] <= day and hashes[row] not in named} == newest(rows, day, by_text)
 
 
 def test_a_lake_without_tombstones_gets_all_of_them_with_its_next_rows(lake, monkeypatch):

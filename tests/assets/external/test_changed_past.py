@@ -137,3 +137,31 @@ def test_an_event_moved_to_another_day_supersedes_what_was_stated_first(world):
     assert days == [["2024-05-02", "2024-08-01"], ["2024-05-01", "2024-08-01"]]
     again = apple.hears(events(SUMMER, SPRING), at=FIRST)
     assert again.outcome.total.published == 0
+
+
+VINTAGES = ("2014-04-30", "2014-05-29")
+
+
+def vintages(*values):
+    rows = [
+        {"realtime_start": day, "realtime_end": "9999-12-31", "date": "2014-01-01", "value": value}
+        for day, value in zip(VINTAGES, values, strict=True)
+    ]
+    told = {"realtime_start": "1776-07-04", "realtime_end": "9999-12-31", "observations": rows}
+    return {"vintage_dates": list(VINTAGES)}, told, {"releases": [{"id": 18}]}, {"release_dates": []}
+
+
+def test_an_old_vintage_that_is_rewritten_stays_older_than_the_next_one(world):
+    gdp = world("macro_observations", series=("GDP",))
+    gdp.hears(*vintages("17149.6", "17101.3"), at=FIRST)
+    gdp.hears(*vintages("17150.0", "17101.3"), at=FIRST + WEEK)
+    assert gdp.as_of("2014-05-10T00:00:00-04:00", "value") == [(17149.6,)]
+    assert gdp.as_of(FIRST + 2 * WEEK, "value") == [(17101.3,)]
+
+
+def test_an_older_panel_fetched_later_stays_the_older_one(world):
+    for month, value, at in (("2024-02", 2, FIRST), ("2024-01", 1, FIRST + WEEK)):
+        panel = world("macro_panels", series=(month,))
+        panel.runs = at.day
+        panel.hears(f"sasdate,RPI\n1/1/2024,{value}\n".encode(), at=at)
+    assert panel.as_of(FIRST + 2 * WEEK, "vintage", "value") == [("2024-02", 2.0)]
