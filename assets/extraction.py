@@ -41,8 +41,10 @@ class Releases(Protocol):
 class Statements(Protocol):
     """What the lake was told before. See assets.external.naming."""
 
-    def __call__(self, dataset: Dataset, entities: Collection[str]) -> list[dict[str, Any]]:
-        """Every revision of these entities' rows, oldest first, by their business columns."""
+    def __call__(self, dataset: Dataset, column: str, values: Collection[str]) -> list[dict[str, Any]]:
+        """Every revision of the rows with these values in a column, oldest first: the business columns, available_at
+        and observed_at.
+        """
         ...
 
 

@@ -75,6 +75,7 @@ class Feed(Normaliser):
     unit's captures as source records, each with the capture it came from; Unparsable ends the unit. Each record becomes
     one row or one gap by `locate` and `values`, as everywhere. after: datasets of the lake that date these records.
     naming: how records are named whose source names them by nothing that lasts; `values` leaves that column out.
+    never_back: whether a new text that claims an older date than its key bore before is available when fetched.
     """
 
     provider: Provider
@@ -83,3 +84,4 @@ class Feed(Normaliser):
     records: Callable[[Unit, Sequence[Capture]], Iterable[tuple[Record, Capture]]]
     after: tuple[str, ...] = ()
     naming: Naming | None = None
+    never_back: bool = False

@@ -2,8 +2,7 @@
 
 A name that depended on a record's neighbours, or on what may be corrected, would make an old record a new one when the
 answer changes, and show it twice in the past. So a record is matched with what the lake was told before, and only one
-that is like nothing there gets a name of its own. Pure but for `LakeStatements`, which reads the lake. Called by
-`assets.external.runs`.
+that is like nothing there gets a name of its own. Pure; called by `assets.external.runs`.
 """
 
 from collections import defaultdict
@@ -14,10 +13,6 @@ from typing import Any
 
 from assets.extraction import Gap, Row, RunFacts
 from pitlake.contract import Dataset
-from pitlake.errors import LakeNotFound
-from pitlake.lake.lake import Lake
-from pitlake.lake.manifest import Snapshot
-from pitlake.lake.query import calculator, columns, quoted, reading
 
 Values = Mapping[str, Any]
 Outcome = tuple[Row | Gap, date | None]
@@ -39,38 +34,12 @@ class Naming:
     order: Callable[[Values], Any]
 
 
-class LakeStatements:
-    """What one lake version was told of some entities: the newest version when the first question is asked."""
-
-    def __init__(self, lake: Lake) -> None:
-        self._lake = lake
-        self._snapshot: Snapshot | None = None
-
-    def __call__(self, dataset: Dataset, entities: Collection[str]) -> list[dict[str, Any]]:
-        """Every revision of these entities' rows, oldest first, by their business columns."""
-        if self._snapshot is None:
-            try:
-                self._snapshot = self._lake.snapshot()
-            except LakeNotFound:
-                self._snapshot = Snapshot(0)
-        files = self._snapshot.files(dataset.name)
-        if not files:
-            return []
-        self._snapshot.fetch(files)
-        question = f"""
-            SELECT {columns(dataset.content_columns)} FROM {reading(files)}
-            WHERE list_contains($entities, {quoted(dataset.entity)}) ORDER BY available_at, content_hash"""
-        with calculator() as connection:
-            found = connection.sql(question, params={"entities": sorted(entities)}).to_arrow_table()
-        told: list[dict[str, Any]] = found.to_pylist()
-        return told
-
-
 def named(naming: Naming, dataset: Dataset, found: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
     """The outcomes of one unit, in their order, each row with its name."""
     outcomes = list(found)
     rows = [one.values for one, _ in outcomes if isinstance(one, Row)]
-    known = run.statements(dataset, {row[dataset.entity] for row in rows}) if run.statements and rows else []
+    entities = {row[dataset.entity] for row in rows}
+    known = run.statements(dataset, dataset.entity, entities) if run.statements and rows else []
     names = iter(_names(naming, rows, known))
     for outcome, day in outcomes:
         if isinstance(outcome, Row):

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from assets.buckets import rows_table
 from assets.external.feed import Feed, Fetch, Scope
-from assets.external.naming import LakeStatements
 from assets.external.releases import LakeReleases
 from assets.external.runs import collected, outcomes
+from assets.external.statements import LakeStatements
 from assets.extraction import Row, RunFacts
 from pitlake import clock
 from pitlake.clock import AVAILABLE_AT

@@ -10,8 +10,9 @@ from datetime import datetime
 
 from assets.buckets import Buckets
 from assets.external.feed import Feed, Fetch, Scope, Unit
-from assets.external.naming import LakeStatements, Outcome, named
+from assets.external.naming import Outcome, named
 from assets.external.releases import LakeReleases
+from assets.external.statements import LakeStatements, never_back
 from assets.extraction import Gap, Releases, Row, RunFacts
 from assets.reading import collector_paused
 from assets.runs import RunReport, concluded
@@ -107,7 +108,11 @@ def outcomes(
 ) -> Iterator[Outcome]:
     """One row or gap for each source record of a unit; a refused, unreadable or empty answer is a record too."""
     found = _outcomes(feed, unit, captures, refusal, run)
-    return found if feed.naming is None else named(feed.naming, feed.dataset, found, run)
+    if feed.naming is not None:
+        return named(feed.naming, feed.dataset, found, run)
+    if feed.never_back and captures:
+        return never_back(feed.dataset, found, run, max(capture.fetched_at for capture in captures))
+    return found
 
 
 def _outcomes(

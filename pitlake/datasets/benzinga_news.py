@@ -26,7 +26,8 @@ DATASET = Dataset(
     summary="Articles as Benzinga's REST interface gives them, one row per text revision of an article.",
     availability=(
         "The later of `created` and `updated`: title and body are the latest text, which is proven public only at its "
-        "last update. A text that changes under the same `updated` is a new revision, available when observed."
+        "last update. A text that changes under the same `updated`, or an older one, is a new revision, available when "
+        "observed."
     ),
     columns=(
         Column(name="id", type="string", required=True, meaning="Article id, digits.", pattern="[0-9]+", strict=True),

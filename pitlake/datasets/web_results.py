@@ -19,7 +19,8 @@ DATASET = Dataset(
     summary="Pages that Perplexity's search found, alone or behind its chat answers, one row an address.",
     availability=(
         "The END, in New York, of the later of `published_on` and `updated_on`: the provider gives days without a "
-        "time, and a text read today is proven public only at its last update. Undated results are gaps."
+        "time, and a text read today is proven public only at its last update. Undated results are gaps. "
+        "A new passage with an older date than the page bore before is available when fetched."
     ),
     columns=(
         Column(name="url", type="string", required=True, meaning="Address of the page."),
@@ -39,7 +40,8 @@ DATASET = Dataset(
         Column(name="query", type="string", required=True, meaning="The question that found the page."),
     ),
     key=("url",),
-    identity=("url", "published_on", "updated_on"),
+    identity=("url", "published_on", "updated_on", "operation", "query"),
+    tiebreak=("operation", "query"),
     entity="host",
     source_tag="provider_metadata",
     gap_rules=(

@@ -7,5 +7,5 @@ SELECT
 FROM web_results_revisions
 QUALIFY row_number() OVER (
     PARTITION BY url
-    ORDER BY available_at DESC, evidence DESC
+    ORDER BY available_at DESC, operation DESC, query DESC, evidence DESC
 ) = 1;

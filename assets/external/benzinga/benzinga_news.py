@@ -178,5 +178,6 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    never_back=True,
     contest=LONGER_TEXT,
 )

@@ -98,5 +98,6 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    never_back=True,
     contest=LONGER_PASSAGE,
 )

@@ -1,7 +1,7 @@
 """A provider that changes what it said before: the past keeps its answers, and nothing is there twice."""
 
 import json
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from types import SimpleNamespace
 
 import pytest
@@ -165,3 +165,46 @@ def test_an_older_panel_fetched_later_stays_the_older_one(world):
         panel.runs = at.day
         panel.hears(f"sasdate,RPI\n1/1/2024,{value}\n".encode(), at=at)
     assert panel.as_of(FIRST + 2 * WEEK, "vintage", "value") == [("2024-02", 2.0)]
+
+
+def article(body, updated):
+    told = {"id": 7, "created": "Thu, 01 Feb 2024 10:00:00 -0400", "title": "Results", "body": body, "stocks": []}
+    return [told | ({"updated": updated} if updated else {})]
+
+
+NOON, ELEVEN = "Thu, 01 Feb 2024 12:00:00 -0400", "Thu, 01 Feb 2024 11:00:00 -0400"
+
+
+@pytest.mark.parametrize("claimed", [ELEVEN, None])
+def test_a_text_whose_date_goes_back_is_a_revision_dated_when_it_was_seen(world, claimed):
+    news = world("benzinga_news", date_from=date(2024, 2, 1))
+    news.hears(article("As it was.", NOON), at=FIRST)
+    for _ in range(2):
+        news.hears(article("Rewritten.", claimed), at=FIRST + WEEK)
+    assert news.as_of("2024-02-01T11:30:00-04:00", "body") == []
+    assert news.as_of(FIRST + WEEK / 2, "body") == [("As it was.",)]
+    assert news.as_of(FIRST + WEEK, "body") == [("Rewritten.",)]
+
+
+def test_an_older_answer_replayed_later_brings_its_older_text_at_its_own_date(world):
+    news = world("benzinga_news", date_from=date(2024, 2, 1))
+    news.hears(article("As it was.", NOON), at=FIRST)
+    news.hears(article("At first.", ELEVEN), at=FIRST - 50 * WEEK)
+    assert news.as_of("2024-02-01T11:30:00-04:00", "body") == [("At first.",)]
+    assert news.as_of(FIRST, "body") == [("As it was.",)]
+
+
+def found(snippet, **more):
+    return {
+        "results": [{"url": "https://example.com/a", "title": "A", "snippet": snippet, "date": "2024-02-01"} | more]
+    }
+
+
+def test_questions_that_find_one_page_do_not_revise_each_other(world):
+    for ask in ("one", "two", "one", "two"):
+        web = world("web_results", queries=(ask,))
+        web.runs = len(ask) + (at := {"one": 1, "two": 2}[ask])
+        report = web.hears(found(f"Passage {ask}."), at=FIRST + at * WEEK)
+        assert report.outcome.revisions == 0
+    assert report.outcome.total.published == 0
+    assert len(web.as_of("2024-02-03T00:00:00-05:00", "url")) == 1
