@@ -18,6 +18,7 @@ from pathlib import Path
 
 import psutil
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bench import biglake
 from bench.compaction import landed
@@ -27,6 +28,7 @@ from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import get
 from pitlake.lake import Lake
 from pitlake.lake.files import NewFile
+from pitlake.lake.stage import staged_schema
 from pitlake.session import Limits, Session, open_session
 from pitlake.session.boundary import Boundary
 from pitlake.session.launcher import warm
@@ -34,6 +36,7 @@ from pitlake.session.launcher import warm
 T = start_of_new_york_day(DAY)
 SCAN = "SELECT avg(open), avg(close), sum(volume), max(high) FROM prices"
 ONE = "SELECT date, close FROM prices WHERE symbol = 'T00001' AND date > '2024-03-15'"
+NEXT_DAY = date(2025, 1, 2)
 ROWS_A_DAY = 40
 ROUNDS = 3
 LIMITS = Limits(seconds=600.0)
@@ -67,6 +70,7 @@ def _rows(counts: tuple[int, ...], sessions: tuple[int, ...]) -> Iterator[Figure
             with opened(lake, boundary) as session:
                 yield figure(f"one ticker's bars, {name}", _cost(partial(session.sql, ONE), 20), "ms of CPU")
                 yield figure(f"four columns of all, {name}", _cost(partial(session.sql, SCAN), ROUNDS), "ms of CPU")
+            yield figure(f"publish one day more, {name}", _one_day_more(lake, count), "ms of CPU")
             if count == counts[-1]:
                 for many in sessions:
                     yield from _at_once(lake, boundary, many, name)
@@ -120,15 +124,30 @@ def bars(root: Path, rows: int) -> Lake:
     """A lake of about so many daily bars, one file a month for fourteen years."""
     lake, prices = Lake(root), get("prices")
     lake.start()
-    companies = max(2, round(rows / len(biglake.MONTHS) / 21.7))
 
     def written(month: date) -> NewFile:
-        return biglake.write(root, prices, f"{month:%Y-%m}", biglake.rows_of(prices, companies, month))
+        return biglake.write(root, prices, f"{month:%Y-%m}", biglake.rows_of(prices, _companies(rows), month))
 
     with ThreadPoolExecutor(2) as pool:
         biglake.commit(root, "prices", list(pool.map(written, biglake.MONTHS)))
     biglake.bury(root, lake, prices)
     return lake
+
+
+def _companies(rows: int) -> int:
+    return max(2, round(rows / len(biglake.MONTHS) / 21.7))
+
+
+def _one_day_more(lake: Lake, count: int) -> float:
+    """CPU milliseconds to publish the bars of the day after the last: what is new is told by comparing with all."""
+    prices = get("prices")
+    month = biglake.rows_of(prices, _companies(count), date(2025, 1, 1)).select(staged_schema(prices).names)
+    rows = month.filter(pc.equal(month["date"], NEXT_DAY)).cast(staged_schema(prices))
+    started = _cpu()
+    with lake.stage(prices, uuid.uuid4().hex) as stage:
+        stage.add(NEXT_DAY, rows, extracted=len(rows))
+        assert lake.publish(stage, OBSERVED).total.published == len(rows) > 0
+    return 1000 * (_cpu() - started)
 
 
 def opened(lake: Lake, boundary: Boundary, back: timedelta = timedelta(0)) -> Session:

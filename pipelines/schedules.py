@@ -1,7 +1,7 @@
 """When it runs by itself, by New York's clock. Every schedule is stopped until somebody starts it in the UI.
 
 The graph is loaded late, so its evenings look back a week. Outside sources are asked at the cadence they publish with,
-for what PITLAKE_WATCH_TICKERS, PITLAKE_WATCH_CIKS and PITLAKE_WATCH_SERIES name (blanks between), and only live with
+for what PITLAKE_WATCH_CIKS and PITLAKE_WATCH_SERIES name (blanks between), and only live with
 keys at hand. A schedule with nothing to watch says so.
 """
 

@@ -1,0 +1,70 @@
+"""docs/adding-a-dataset.md: the dataset it adds works from the graph to an answer."""
+
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import neo4j
+import pytest
+
+from assets.factory import graph_asset
+from assets.runs import run_partitions
+from pipelines.partitions import DAYS
+from pitlake.lake.lake import Lake
+from pitlake.session import open_session
+from pitlake.session.api import Catalogue
+from tests.toys import OBSERVED, between
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "adding-a-dataset.md").read_text()
+PATHS = re.findall(r"\*\*\d\. The \w+\*\*, `([\w/]+)\.py`", PAGE)
+CODE = list(zip(PATHS, re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL), strict=True))
+[VIEW] = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+RECORDS = (
+    neo4j.Record({"programme": "b1", "ticker": "NOG", "amount": "1,000", "announced": "2024-02-14T16:00:00-05:00"}),
+    neo4j.Record({"programme": "b2", "ticker": "NOG", "amount": 5.0, "announced": "2024-02-15T09:00:00-05:00"}),
+    neo4j.Record({"programme": "b3", "ticker": "NOG", "amount": "much", "announced": "2024-02-14T16:00:00-05:00"}),
+    neo4j.Record({"programme": "b4", "ticker": "NOG", "amount": 1.0, "announced": "soon"}),
+)
+
+
+class Programmes:
+    """A graph that answers the page's two queries."""
+
+    def __init__(self, extractor):
+        self.window, self.sweep = extractor.windows[0], extractor.sweeps[0]
+
+    def stream(self, cypher, params, *, fetch_size):
+        dated = [record for record in RECORDS if record["announced"][0].isdigit()]
+        if cypher == self.window:
+            yield [record for record in dated if params["lo"] <= record["announced"] < params["hi"]]
+        if cypher == self.sweep:
+            yield [record for record in RECORDS if record not in dated]
+
+
+@pytest.fixture
+def extractor(monkeypatch):
+    """The page's modules, imported as though they were in their places."""
+    for path, code in CODE:
+        name = path.replace("/", ".")
+        module = ModuleType(name)
+        monkeypatch.setitem(sys.modules, name, module)
+        exec(compile(code, path, "exec"), module.__dict__)
+    return sys.modules["assets.graph.buybacks"].EXTRACTOR
+
+
+def test_the_dataset_it_adds_works_from_the_graph_to_an_answer(extractor, tmp_path):
+    lake = Lake(tmp_path / "lake")
+    days = between("2024-02-13", "2024-02-16")
+    published = run_partitions(extractor, days, Programmes(extractor), lake, run_id="one", observed_at=OBSERVED)
+    assert (published.total.extracted, published.total.published, published.total.gaps) == (4, 2, 2)
+    catalogue = Catalogue({"buybacks": extractor.dataset}, {"buybacks": VIEW})
+    as_of = "2024-02-14T21:00:00Z"
+    with open_session(lake.snapshot(), as_of, catalogue=catalogue, isolation="in_process") as session:
+        assert session.sql("SELECT programme, ticker, amount FROM buybacks").rows() == [("b1", "NOG", 1000.0)]
+
+
+def test_its_asset_is_an_asset_like_the_others(extractor):
+    asset = graph_asset(extractor, DAYS)
+    assert asset.key.path == ["buybacks"]
+    assert {spec.name for spec in asset.check_specs} >= {"gate", "conservation", "expectations"}

@@ -1,0 +1,179 @@
+"""docs/*.md: every command and every piece of Python in them runs as it stands, or says above it why it does not."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from checks.audit import BLOCKING, WARNINGS
+from checks.expectations import BLOCKING as EXPECTED
+from checks.expectations import WARNING as WARNED
+from pitlake import cli, errors
+from tests.cli.conftest import ROOT
+from tests.doors.conftest import build
+
+DOCS = ROOT / "docs"
+GENERATED = {"cli.md", "ownership.md", "queries.md"}
+# Run by tests that bring what these pages are about.
+ELSEWHERE = {
+    "adding-a-dataset.md": "tests/assets/test_adding_a_dataset.py",
+    "adding-a-source.md": "tests/providers/test_adding_a_source.py",
+    "asking.md": "tests/doors/test_asking_page.py",
+}
+PAGES = sorted(path.name for path in DOCS.glob("*.md") if path.name not in GENERATED)
+FENCE = re.compile(r"^(<!-- not run: \S.*-->\n)?```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BACKTICKED = re.compile(r"`((?:pitlake|make) [a-z][^`\n]*)`")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block of a page."""
+
+    page: str
+    number: int
+    language: str
+    text: str
+    runs: bool
+
+    def __str__(self) -> str:
+        return f"{self.page} {self.number}"
+
+
+def blocks(page: str) -> list[Block]:
+    found = FENCE.findall((DOCS / page).read_text())
+    return [Block(page, number, kind, text, not mark) for number, (mark, kind, text) in enumerate(found, 1)]
+
+
+BLOCKS = [block for page in PAGES if page not in ELSEWHERE for block in blocks(page)]
+RUN = [block for block in BLOCKS if block.runs and block.language in ("sh", "python")]
+
+
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory) -> Path:
+    """A lake of every kind of text and number."""
+    return build(tmp_path_factory.mktemp("docs") / "lake").root
+
+
+@pytest.fixture
+def place(filled, tmp_path, monkeypatch) -> Path:
+    """A working directory with a copy of that lake where the commands look for one."""
+    shutil.copytree(filled, tmp_path / ".pitlake/lake")
+    (tmp_path / "pitlake").write_text(f"#!{sys.executable}\nfrom pitlake.cli import main\nmain()\n")
+    (tmp_path / "pitlake").chmod(0o755)
+    (tmp_path / ".pitlake/demo").mkdir()
+    (tmp_path / ".pitlake/demo/lake").symlink_to(tmp_path / ".pitlake/lake")
+    monkeypatch.chdir(tmp_path)
+    for name in ("PITLAKE_LAKE", "DAGSTER_HOME", "PITLAKE_REPORT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PWD", str(tmp_path))
+    monkeypatch.setenv("PATH", os.pathsep.join((str(tmp_path), str(Path(sys.executable).parent), os.environ["PATH"])))
+    return tmp_path
+
+
+def type_in(line: str, monkeypatch) -> int:
+    """What a shell would do with one line; `pitlake` runs in this process, which saves starting one for each."""
+    words = shlex.split(os.path.expandvars(line), comments=True)
+    if words[0] == "export":
+        for name, value in (word.split("=", 1) for word in words[1:]):
+            monkeypatch.setenv(name, value)
+        return 0
+    if words[0] == "pitlake" and not re.search(r"[|>;&]|\$\(|\*\.", line):
+        return cli.invoke(words[1:])
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(["sh", "-c", line], env=environment, timeout=120, check=False).returncode
+
+
+@pytest.mark.parametrize("block", RUN, ids=str)
+def test_a_block_runs_as_it_stands(block, place, monkeypatch, capfd):
+    if block.language == "python":
+        exec(compile(block.text, str(block), "exec"), {})
+        return
+    for line in block.text.replace("\\\n", " ").splitlines():
+        if line.split("#")[0].strip():
+            assert type_in(line, monkeypatch) == 0, capfd.readouterr().err
+
+
+def test_what_is_not_run_is_marked_and_little():
+    assert all((ROOT / test).exists() for test in ELSEWHERE.values())
+    assert len([block for block in RUN if block.language == "sh"]) >= 10
+    told = [block for block in BLOCKS if block.language in ("sh", "python") and not block.runs]
+    assert not [str(block) for block in told if block.language == "sh" and only_lake_commands(block)]
+
+
+def only_lake_commands(block: Block) -> bool:
+    """Whether a test could run it: nothing but commands that read and write a lake of the test's own."""
+    lines = [line for line in block.text.splitlines() if line.strip()]
+    return all(line.startswith("pitlake ") and not re.search(r" (shell|mcp|fetch|backfill)\b", line) for line in lines)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_command_named_in_a_sentence_exists_with_its_options(page):
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    for words in map(shlex.split, BACKTICKED.findall((DOCS / page).read_text())):
+        if words[0] == "make":
+            assert words[1] in targets, words
+            continue
+        assert words[1] in cli.names(), words
+        command: click.Command = cli.load(words[1])
+        if isinstance(command, click.Group) and words[2:3] and words[2] in command.list_commands(None):
+            command = command.get_command(None, words[2])
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= known, words
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_and_path_leads_somewhere(page):
+    text = (DOCS / page).read_text()
+    links = [link.split("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
+    assert all((DOCS / link).exists() for link in links if link)
+
+
+def test_the_index_names_every_page():
+    linked = set(re.findall(r"\]\(([\w./-]+)\)", (DOCS / "README.md").read_text()))
+    assert {path.name for path in DOCS.glob("*.md")} - {"README.md"} <= linked
+    assert {"datasets/README.md", "notebooks/"} <= linked
+
+
+def test_the_runbook_has_every_check_and_every_error():
+    text = (DOCS / "runbook.md").read_text()
+    named = set(re.findall(r"`(\w+)`", text))
+    assert {*BLOCKING, *WARNINGS, EXPECTED, WARNED} <= named
+    classes = {name for name, kind in vars(errors).items() if isinstance(kind, type)} - {"PitlakeError"}
+    assert classes <= named, sorted(classes - named)
+
+
+SPELLED = re.compile(r"\b(?:PITLAKE|NEO4J|DAGSTER_PG|CELERY|AWS|SEC_EDGAR|EDGAR_IDENTITY)\w*\b|\b[A-Z]+_API_KEY\b")
+NOT_SETTINGS = {"PITLAKE_", "NEO4J_AUTH", "PITLAKE_BENCH_FEAST"}
+
+
+def test_the_table_of_variables_is_the_code_s():
+    """Every variable the code reads stands in the table, and the table has no other."""
+    rows = re.findall(r"^\| (`[^|]+) \|", (DOCS / "deployment.md").read_text(), flags=re.MULTILINE)
+    told = {name for row in rows for name in re.findall(r"`([A-Z][A-Z0-9_<>]+)`", row)}
+    places = [
+        ROOT / name for name in ("pitlake", "assets", "checks", "resources", "pipelines", "deploy", ".claude/hooks")
+    ]
+    files = [path for place in places for path in place.rglob("*") if path.suffix in (".py", ".yaml")]
+    read = {name for path in files for text in [path.read_text()] for name in SPELLED.findall(text)}
+    read = {name for name in read - NOT_SETTINGS if not name.endswith("_")}
+    assert read - told == set()
+    spelled = "\n".join(path.read_text() for path in [*files, ROOT / "Makefile"])
+    assert {name for name in told if "<" not in name and name not in spelled} <= PASSED_ON
+
+
+# Read by the libraries underneath, not by us.
+PASSED_ON = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "HTTPS_PROXY"}
+
+
+def test_yaml_in_the_pages_is_yaml():
+    for block in BLOCKS:
+        if block.language == "yaml":
+            assert list(yaml.safe_load_all(block.text))
