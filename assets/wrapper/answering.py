@@ -90,7 +90,9 @@ def _items(question: Question, op: Operation, made: Answer, lake: Lake) -> list[
     if op.excluded and question.pit is not None:
         made.gap("pit_excluded", op.excluded)
     if question.input_file:
-        rows = from_file(question, op, source)
+        rows, dropped = from_file(question, op, source)
+        for kind, reason in dropped:
+            made.gap(kind, reason, question.told())
     else:
         _into_lake(question, op, source, made, lake)
         rows = _rows(question, op, op.dataset, made, lake)

@@ -11,7 +11,7 @@ from typing import Any
 from assets.buckets import rows_table
 from assets.external.feed import Feed
 from assets.external.runs import collected, outcomes
-from assets.extraction import Row, RunFacts
+from assets.extraction import Gap, Row, RunFacts
 from assets.wrapper.asking import NotAsked, Question
 from assets.wrapper.operations import Operation
 from pitlake import clock
@@ -20,10 +20,13 @@ from pitlake.lake.query import calculator
 from resources.http.capture import Capture, Request
 
 
-def from_file(question: Question, op: Operation, source: Feed) -> list[dict[str, Any]]:
-    """The rows a file's answer becomes, by the cut-off. Raises NotAsked for a file that can't be read or is no answer.
+EXCLUDED = "it became public after the cut-off"
 
-    The file stands for the first answer; what would be a further page is not there.
+
+def from_file(question: Question, op: Operation, source: Feed) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+    """The rows a file's answer becomes, by the cut-off, and the types and reasons of what becomes none.
+
+    Raises NotAsked for a file that can't be read or is no answer. The file stands for the first answer; what would be a further page is not there.
     """
     body = _body(question.input_file)
     asked: list[Request] = []
@@ -38,13 +41,16 @@ def from_file(question: Question, op: Operation, source: Feed) -> list[dict[str,
             raise NotAsked(verdict.gap_type, verdict.reason)
         return capture
 
-    rows: list[Row] = []
+    found: list[Row | Gap] = []
     for unit in source.units(op.scope(question))[:1]:
         captures, _ = collected(source, unit, fetch)
         run = RunFacts(observed_at=clock.now())
-        rows += [one for one, _ in outcomes(source, unit, captures, None, run) if isinstance(one, Row)]
+        found += [one for one, _ in outcomes(source, unit, captures, None, run)]
+    rows = [one for one in found if isinstance(one, Row)]
     public = [row for row in rows if question.pit is None or row.available_at <= question.pit]
-    return _filtered(question, op, source, public)
+    gaps = [(one.type, one.reason) for one in found if isinstance(one, Gap)]
+    gaps += [("pit_excluded", EXCLUDED)] * (len(public) < len(rows))
+    return _filtered(question, op, source, public), list(dict.fromkeys(gaps))
 
 
 def _filtered(question: Question, op: Operation, source: Feed, rows: list[Row]) -> list[dict[str, Any]]:

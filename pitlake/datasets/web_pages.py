@@ -23,8 +23,8 @@ DATASET = Dataset(
     summary="Pages of an explicit list of sources, dated by what they say of themselves; one row a text revision.",
     availability=(
         "The latest of all proven claims of the page: publication, updates it tells of, and Last-Modified. A day "
-        "without a time counts as its END in New York, a time without an offset in its later reading. A new text with older claims than "
-        "the page bore before is available when fetched."
+        "without a time counts as its END in New York, a time without an offset in its later reading. A new text with "
+        "older claims than the page bore before is available when fetched."
     ),
     columns=(
         Column(name="url", type="string", required=True, meaning="Address of the page."),

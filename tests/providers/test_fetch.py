@@ -163,6 +163,17 @@ def test_a_file_answers_as_the_source_would(filled, server):
     assert server.asked == []
 
 
+def test_what_a_file_holds_and_may_not_be_shown_is_a_gap(filled, tmp_path):
+    file = tmp_path / "answer.json"
+    pages = [{"url": f"https://example.com/{day}", "title": "A", "snippet": "B", "date": day} for day in (None, LATER)]
+    file.write_text(json.dumps({"results": pages}))
+    payload, _ = answer(given_for("perplexity", "search", pit=FIRST, input_file=str(file), query=["q"]), lake=filled)
+    assert payload["data"] == []
+    assert {gap["type"] for gap in payload["gaps"]} == {"unverifiable", "pit_excluded", "no_data"}
+
+
+LATER = "2025-01-01"
+
 FAULTY = [
     ["--source", "nowhere"],
     ["--source", "yahoo", "--op", "earnings"],
