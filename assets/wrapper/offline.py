@@ -19,14 +19,14 @@ from pitlake.errors import AnswerRefused
 from pitlake.lake.query import calculator
 from resources.http.capture import Capture, Request
 
-
 EXCLUDED = "it became public after the cut-off"
 
 
 def from_file(question: Question, op: Operation, source: Feed) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """The rows a file's answer becomes, by the cut-off, and the types and reasons of what becomes none.
 
-    Raises NotAsked for a file that can't be read or is no answer. The file stands for the first answer; what would be a further page is not there.
+    Raises NotAsked for a file that can't be read or is no answer. The file stands for the first answer; what would be
+    a further page is not there.
     """
     body = _body(question.input_file)
     asked: list[Request] = []

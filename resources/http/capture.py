@@ -34,7 +34,8 @@ _CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
 class Request:
     """What is asked of a provider: `path` below its base URL, or below one of its other hosts.
 
-    Never holds a secret. Two requests are the same when their `key` is.
+    Never holds a secret. Two requests are the same when their `key` is. settled_at: when the window it asks about is
+    over; a capture taken earlier holds only what there was then, so a live run asks again.
     """
 
     path: str
@@ -42,6 +43,7 @@ class Request:
     method: str = "GET"
     json: Any = None
     host: str = ""
+    settled_at: datetime | None = None
 
     @cached_property
     def query(self) -> tuple[tuple[str, str], ...]:

@@ -129,6 +129,8 @@ class HttpClient:
         for capture in self.store.newest_first(self.provider.name, request.key(self.provider.name)):
             if self._until is not None and capture.fetched_at > self._until:
                 continue
+            if self._is_partial(capture, request):
+                continue
             verdict = self.provider.judge(capture)
             if verdict == OK:
                 return capture
@@ -136,6 +138,12 @@ class HttpClient:
         if self.mode == "live":
             return None
         raise refusal or NotCaptured(located(self.provider.url(request), request.query))
+
+    def _is_partial(self, capture: Capture, request: Request) -> bool:
+        """Whether a live run should ask again, because the window was open when the capture was taken."""
+        if self.mode != "live" or request.settled_at is None or capture.request_key in self._answered:
+            return False
+        return capture.fetched_at < request.settled_at
 
     def _asked(self, request: Request) -> Capture:
         try:

@@ -58,6 +58,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
                     "outputsize": "full",
                     "month": month,
                 },
+                settled_at=None if month is None else _end_of(month),
             )
         )
 
@@ -65,6 +66,11 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 def _months(first: date, last: date) -> list[str | None]:
     numbers = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
     return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in numbers]
+
+
+def _end_of(month: str) -> datetime:
+    last = date(int(month[:4]), int(month[5:]), 1) + timedelta(days=31)
+    return dating.end_of_day(last.replace(day=1) - timedelta(days=1))
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:

@@ -59,9 +59,10 @@ def _ask(unit: Unit, page: int) -> Request:
     }
     if scope.updated_since is not None:
         params["updatedSince"] = int((scope.updated_since - EPOCH).total_seconds())
-    if scope.date_from is not None:
-        params |= {"dateFrom": unit.name, "dateTo": unit.name}
-    return Request("news", params)
+    if scope.date_from is None:
+        return Request("news", params)
+    params |= {"dateFrom": unit.name, "dateTo": unit.name}
+    return Request("news", params, settled_at=dating.end_of_day_text(unit.name))
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:

@@ -37,7 +37,11 @@ class Entry(NamedTuple):
 def request(day: date) -> Request:
     """The form index of a day. Days without filings, and days to come, answer 403."""
     quarter = (day.month - 1) // MONTHS_A_QUARTER + 1
-    return Request(f"/Archives/edgar/daily-index/{day.year}/QTR{quarter}/form.{day:%Y%m%d}.idx", host=WWW)
+    return Request(
+        f"/Archives/edgar/daily-index/{day.year}/QTR{quarter}/form.{day:%Y%m%d}.idx",
+        host=WWW,
+        settled_at=dating.end_of_day(day),
+    )
 
 
 def entries(text: str) -> Iterator[Entry]:

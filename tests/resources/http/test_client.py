@@ -152,3 +152,14 @@ def test_the_rate_is_shared_by_clients_of_one_store(loopback, client, store):
         client("refresh").fetch(ASK)
     with contextlib.closing(sqlite3.connect(store.root / "_rates/toy.sqlite")) as kept:
         assert kept.execute("SELECT count(*) FROM rate_bucket").fetchone() == (3,)
+
+
+def test_a_capture_of_a_window_that_was_still_open_does_not_answer_live(loopback, client):
+    loopback.plays("/notes", GOOD)
+    taken = client().fetch(ASK)
+    opened, closed = (replace(ASK, settled_at=taken.fetched_at + ahead) for ahead in (timedelta(hours=1), timedelta(0)))
+    for request, asked in ((closed, 1), (opened, 2), (opened, 3)):
+        one = client()
+        one.fetch(request), one.fetch(request)
+        assert len(loopback.asked) == asked
+    assert client("replay").fetch(opened).body == GOOD.content
