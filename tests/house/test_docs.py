@@ -71,7 +71,7 @@ def place(filled, tmp_path, monkeypatch) -> Path:
     (tmp_path / ".pitlake/demo").mkdir()
     (tmp_path / ".pitlake/demo/lake").symlink_to(tmp_path / ".pitlake/lake")
     monkeypatch.chdir(tmp_path)
-    for name in ("PITLAKE_LAKE", "DAGSTER_HOME", "PITLAKE_REPORT"):
+    for name in ("PITLAKE_LAKE", "PITLAKE_NOTIFY", "PITLAKE_REPORT", "DAGSTER_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PWD", str(tmp_path))
     monkeypatch.setenv("PATH", os.pathsep.join((str(tmp_path), str(Path(sys.executable).parent), os.environ["PATH"])))

@@ -1,0 +1,97 @@
+"""deploy/celery: a run goes through a real broker to a worker of its own, which commits to the lake."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.parse
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+
+import dagster as dg
+import pytest
+import yaml
+
+from pitlake.lake.lake import Lake
+from resources.graph.server import free_port
+from tests.cli.conftest import article, publish
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("redis-server") is None, reason="no broker: install the package redis-server"),
+    pytest.mark.slow,
+]
+PASSWORD = "Br0ker/Br0ker"
+PROGRAMS = Path(sys.executable).parent
+
+
+@contextmanager
+def running(command, environment, cwd, feed=""):
+    with subprocess.Popen(
+        command,
+        env=environment,
+        cwd=cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        process.stdin.write(feed)
+        process.stdin.close()
+        yield process
+        process.send_signal(signal.SIGTERM)
+        process.stdout.read()
+
+
+def say_until(process, words):
+    for line in process.stdout:
+        if words in line:
+            return
+    raise AssertionError(f"it ended before it said {words!r}")
+
+
+@pytest.fixture
+def environment(root, tmp_path):
+    """The shipped settings, with SQLite for Postgres and no queue, so that neither a server nor a daemon is needed."""
+    settings = yaml.safe_load((root / "deploy/celery/dagster.yaml").read_text())
+    kept = {name: settings[name] for name in ("telemetry", "nux", "run_launcher")}
+    direct = {"module": "dagster._core.run_coordinator", "class": "DefaultRunCoordinator"}
+    (tmp_path / "dagster.yaml").write_text(yaml.safe_dump(kept | {"run_coordinator": direct}))
+    url = f"redis://:{urllib.parse.quote(PASSWORD, safe='')}@127.0.0.1:{free_port()}/0"
+    return os.environ | {
+        "DAGSTER_HOME": str(tmp_path),
+        "CELERY_BROKER_URL": url,
+        "CELERY_RESULT_BACKEND": url,
+        "PITLAKE_LAKE": str(tmp_path / "lake"),
+        "PYTHONPATH": str(root),
+    }
+
+
+def test_a_worker_takes_the_run_from_the_broker_and_commits_to_the_lake(environment, root, tmp_path, monkeypatch):
+    lake = Lake(tmp_path / "lake")
+    for number in range(3):
+        publish(
+            lake, f"run-{number}", [article(number, "Title", datetime(2024, 2, 1 + number, 12, tzinfo=timezone.utc))]
+        )
+    publish(lake, "later", [article(9, "Title", datetime(2024, 3, 1, 12, tzinfo=timezone.utc))])
+    port = urllib.parse.urlsplit(environment["CELERY_BROKER_URL"]).port
+    settings = f'port {port}\nbind 127.0.0.1\nsave ""\nrequirepass {PASSWORD}\n'
+    worker = [PROGRAMS / "celery", "-A", "dagster_celery.app", "worker", "-n", "worker@%h", "--concurrency", "1"]
+    launch = [PROGRAMS / "dagster", "job", "launch", "--workspace", "workspace.yaml", "--job", "maintenance"]
+    with running(["redis-server", "-"], environment, tmp_path, settings) as broker:
+        say_until(broker, "Ready to accept connections")
+        with running([*worker, "--max-tasks-per-child", "1"], environment, root) as process:
+            subprocess.run(launch, cwd=root, env=environment, capture_output=True, timeout=200, check=True)
+            for name in ("DAGSTER_HOME", "CELERY_BROKER_URL", "CELERY_RESULT_BACKEND"):
+                monkeypatch.setenv(name, environment[name])
+            with dg.DagsterInstance.get() as instance:
+                [run] = instance.get_runs()
+                while not (run := instance.get_run_by_id(run.run_id)).is_finished:
+                    assert process.poll() is None
+                    time.sleep(0.1)
+                assert run.is_success
+                assert run.tags["dagster-celery/task_id"]
+    assert len(Lake(lake.root).snapshot().files("news")) == 2
+    assert Lake(lake.root).entry().operation == "compact"
