@@ -74,6 +74,7 @@ def test_the_house_has_what_its_settings_and_code_read(root, objects, kustomizat
     wanted |= {
         "PITLAKE_LAKE",
         "PITLAKE_CACHE",
+        "PITLAKE_REPORT",
         "NEO4J_URI",
         "NEO4J_PASSWORD",
         "AWS_SECRET_ACCESS_KEY",
