@@ -20,13 +20,13 @@ from tests.providers.server import Loopback
 
 KEY = "no-key-opens-anything-0123456789"
 CONTACT = "Pit Lake tests@example.com"
-PATIENCE = 0.05
+PATIENCE, NO_PATIENCE = 5.0, 0.1  # the second is for servers that hold their answer back
 ACCEPTED = datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
 
 
-def hasty(provider: Provider) -> Provider:
-    """The provider as a server beside us: hardly any patience."""
-    return replace(provider, timeout=(1.0, PATIENCE), attempts=3)
+def hasty(provider: Provider, patience: float = PATIENCE) -> Provider:
+    """The provider as a server beside us, asked a few times."""
+    return replace(provider, timeout=(PATIENCE, patience), attempts=3)
 
 
 class NoLimit:
@@ -82,10 +82,10 @@ class Asker:
     scope: Scope
     waited: list[float] = field(default_factory=list)
 
-    def ask(self, mode: str = "live") -> list[Row | Gap]:
+    def ask(self, mode: str = "live", patience: float = PATIENCE) -> list[Row | Gap]:
         found: list[Row | Gap] = []
         store = CaptureStore(self.root)
-        with HttpClient(hasty(self.feed.provider), store, mode, pause=self.waited.append) as client:
+        with HttpClient(hasty(self.feed.provider, patience), store, mode, pause=self.waited.append) as client:
             for unit in self.feed.units(self.scope):
                 captures, refusal = collected(self.feed, unit, client.fetch)
                 run = RunFacts(observed_at=clock.now(), releases=Accepted())

@@ -10,7 +10,7 @@ from assets.extraction import Gap, Row
 from pitlake import clock
 from pitlake.contract import GAP_TYPES
 from pitlake.gate.columnar import judge
-from tests.providers.conftest import Asker
+from tests.providers.conftest import NO_PATIENCE, PATIENCE, Asker
 from tests.providers.faults import ASKED_TO_WAIT, CALLS_EMPTY_FALSE, CASES, FALSE_EMPTY, TOO_MANY, always, at_first
 from tests.providers.scopes import SCOPES
 
@@ -58,7 +58,7 @@ def test_every_feed_is_in_the_matrix():
 def test_a_fault_ends_with_data_or_a_typed_gap(server, asker, baseline, name, case):
     asking = asker(name)
     server.behave(always(case))
-    is_sound(asking.feed, asking.ask())
+    is_sound(asking.feed, asking.ask(patience=NO_PATIENCE if case.name == "timeout" else PATIENCE))
     assert len(server.asked) <= ATTEMPTS * len({ask.what for ask in server.asked})
     server.behave()
     again = asking.ask()
