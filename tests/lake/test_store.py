@@ -23,7 +23,9 @@ def test_a_file_url_is_a_directory(url):
     assert open_store(url).root == Path("/a b/lake")
 
 
-@pytest.mark.parametrize("url", ["s3:///lake", "s3://key:secret@bucket/lake", "gs://bucket/lake", "file://elsewhere/lake"])
+@pytest.mark.parametrize(
+    "url", ["s3:///lake", "s3://key:secret@bucket/lake", "gs://bucket/lake", "file://elsewhere/lake"]
+)
 def test_other_urls_are_refused(url):
     with pytest.raises(BadInput, match="lake"):
         open_store(url)
