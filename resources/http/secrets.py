@@ -5,9 +5,11 @@ and are taken out of answers, which may echo them, before anything is stored. Ca
 """
 
 import base64
+import html
 import json
 import logging
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -18,6 +20,7 @@ from dotenv import dotenv_values
 from pitlake.errors import BadInput
 
 SHORTEST = 8
+_ESCAPE = re.compile(r"%[0-9A-F]{2}")
 WIRE_LOGGERS = ("urllib3.connectionpool", "urllib3.util.retry", "requests.sessions")
 
 
@@ -84,7 +87,10 @@ def spelled(values: Mapping[str, str]) -> dict[bytes, str]:
 
 
 def _spellings(value: str) -> Iterator[str]:
-    yield from (value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1])
+    for quoted in (quote(value, safe=""), quote_plus(value), quote(value)):
+        yield from (quoted, _ESCAPE.sub(lambda found: found[0].lower(), quoted))
+    for plain in (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], html.escape(value)):
+        yield from (plain, plain.replace("/", "\\/"))
     yield base64.b64encode(value.encode()).decode().rstrip("=")
 
 

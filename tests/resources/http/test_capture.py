@@ -1,13 +1,18 @@
 """Captures: kept whole, by content and without secrets, found again, and refused when they were changed."""
 
+import base64
+import html
 import json
+import re
 from dataclasses import replace
+from urllib.parse import quote
 
 import pytest
 
 from pitlake.errors import CaptureDamaged, Unparsable
 from resources.http.capture import Request
 from resources.http.client import captured
+from resources.http.secrets import redact, spelled
 from tests.resources.http.conftest import TOY
 
 ASK = Request("/notes", {"q": "a b"})
@@ -80,3 +85,24 @@ def test_an_answer_s_file_holds_no_body(store):
     store.put(capture())
     facts = json.loads(next((store.root / "answers").rglob("*.json")).read_text())
     assert "body" not in facts
+
+
+SECRET = "planted/key+with&odd=\"signs'é"
+ECHOES = {
+    "as it is": SECRET,
+    "quoted": quote(SECRET, safe=""),
+    "quoted, slashes left": quote(SECRET),
+    "quoted in lower case": re.sub("%..", lambda found: found[0].lower(), quote(SECRET, safe="")),
+    "JSON": json.dumps({"said": SECRET}),
+    "JSON in UTF-8": json.dumps({"said": SECRET}, ensure_ascii=False),
+    "JSON with escaped slashes": json.dumps({"said": SECRET}).replace("/", "\\/"),
+    "HTML": html.escape(SECRET),
+    "base64": base64.b64encode(SECRET.encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
+def test_a_key_is_taken_out_however_an_answer_spells_it(echo):
+    kept, count = redact(f"<p>{echo}</p>".encode(), spelled({"apikey": SECRET}))
+    assert (count, b"[redacted apikey]" in kept) == (1, True)
+    assert b"odd" not in kept
