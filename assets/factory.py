@@ -4,6 +4,7 @@ Publishing is guarded by the kernel, not by Dagster: a failed blocking check has
 Called by `pipelines.definitions`.
 """
 
+import contextlib
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from checks.audit import check_results, check_specs
 from checks.expectations import expected
 from pitlake import clock
 from pitlake.contract import Dataset
+from pitlake.errors import BadInput, NotCaptured
 from pitlake.lake.publish import Published
 from resources.graph.resource import GraphResource
 from resources.lake import LakeResource
@@ -64,7 +66,7 @@ def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg
         context: dg.AssetExecutionContext, graph: GraphResource, lake: LakeResource, settings: ExtractionSettings
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         days = [date.fromisoformat(key) for key in context.partition_keys] if dataset.partitioned else []
-        with graph.connect() as door:
+        with not_retried(), graph.connect() as door:
             report = attempt_partitions(
                 extractor,
                 days,
@@ -77,6 +79,15 @@ def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg
         yield from shown(context, dataset, report)
 
     return materialise
+
+
+@contextlib.contextmanager
+def not_retried() -> Iterator[None]:
+    """Input that is bad, or a capture that is not there, stays so however often it is tried."""
+    try:
+        yield
+    except (BadInput, NotCaptured) as problem:
+        raise dg.Failure(str(problem), allow_retries=False) from problem
 
 
 def shown(

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from _pytest.nodeid import NodeId
 from hypothesis import HealthCheck, settings
 
 from tests.graph_servers import graph, graph_admin, graph_db, graph_server
@@ -16,6 +17,13 @@ settings.load_profile("any machine")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Slow tests first where processes share them out, so that none is left with a long one at the end."""
+    """Where processes share tests out: slow ones first, so that none is left with a long one at the end, and each named
+    with its group, by which `--dist loadgroup` keeps a group together. pytest-xdist 3.8 names them in a way that pytest
+    9.2 does not see.
+    """
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+        for item in items:
+            groups = sorted({mark.args[0] for mark in item.iter_markers("xdist_group")})
+            if groups:
+                item._id = NodeId.parse(f"{item.nodeid}@{groups[-1]}")

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from assets.external.feed import Feed, Scope
 from assets.external.runs import run_feed
-from assets.factory import RETRY, column_schema, description, shown
+from assets.factory import RETRY, column_schema, description, not_retried, shown
 from checks.audit import check_specs
 from checks.expectations import expected
 from pitlake import clock
@@ -91,9 +91,9 @@ def feed_asset(feed: Feed) -> dg.AssetsDefinition:
     def materialise(
         context: dg.AssetExecutionContext, config: FeedConfig, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        opened, scope = lake.open(), config.scope()
-        with HttpClient(feed.provider, CaptureStore.of(opened.location), config.mode) as client:
-            report = run_feed(feed, scope, client, opened, run_id=context.run.run_id, audits=(expected,))
+        opened = lake.open()
+        with not_retried(), HttpClient(feed.provider, CaptureStore.of(opened.location), config.mode) as client:
+            report = run_feed(feed, config.scope(), client, opened, run_id=context.run.run_id, audits=(expected,))
         yield from shown(context, dataset, report)
 
     return materialise
