@@ -42,7 +42,7 @@ class NoLimit:
         pass
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # what it patches must be gone when other tests run
 def loopback() -> Iterator[Loopback]:
     with Loopback() as server, pytest.MonkeyPatch.context() as patch:
         patch.setattr("resources.http.client.RateLimit", NoLimit)
