@@ -43,6 +43,7 @@ WORKSPACE = (
 )
 RUNS = """{runsOrError(limit: 1000){... on Runs {results{id jobName status startTime
   }}}}"""
+ENDED = ("SUCCESS", "FAILURE", "CANCELED")
 REFUSED = Reply(429, b'{"error_code": 429, "error_message": "Too many requests"}', {"retry-after": "1"})
 
 
@@ -65,9 +66,11 @@ class House:
 
     def kill(self, name: str) -> None:
         """kill -9, code server and all."""
-        for process in [*psutil.Process(self.processes[name].pid).children(recursive=True), self.processes[name]]:
-            with contextlib.suppress(psutil.Error):
-                process.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            parent = psutil.Process(self.processes[name].pid)
+            for process in [*parent.children(recursive=True), parent]:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
         self.processes[name].wait()
 
     def stop(self, name: str) -> None:
@@ -115,9 +118,10 @@ def soak(home: Path, minutes: float) -> int:
         _until(lambda: house.ask("{version}"), 120)
         house.start("daemon")
         said_of = _disturb(house, minutes * 60, proxy, provider, disk if has_disk else None)
-        house.stop("daemon")
-        _until(lambda: not [run for run in house.runs() if run["status"] in ("STARTED", "STARTING")], 300)
+        (home / "stop").touch()
+        _until(lambda: not [run for run in house.runs() if run["status"] not in ENDED], 900)
         runs = house.runs()
+        house.stop("daemon")
         return _judge(house, runs, webhook, said_of, Lake(home / "lake"), server, home)
 
 
@@ -133,6 +137,7 @@ def _house(
         "PITLAKE_LAKE": str(home / "lake"),
         "PITLAKE_NOTIFY": webhook.url,
         "FRED_API_KEY": "soak",
+        "SOAK_STOP": str(home / "stop"),
         "SOAK_GRAPH": f"bolt://127.0.0.1:{proxy.port}",
         "SOAK_USER": user,
         "SOAK_PASSWORD": password,

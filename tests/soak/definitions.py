@@ -6,6 +6,7 @@ puts in the environment.
 
 import os
 from datetime import date, timedelta
+from pathlib import Path
 
 import dagster as dg
 
@@ -23,7 +24,11 @@ def window(number: int) -> tuple[date, date]:
     return first, first + timedelta(days=DAYS_A_WINDOW - 1)
 
 
-@dg.schedule(job=jobs.graph_days, cron_schedule="* * * * *", default_status=RUNNING)
+def _goes_on(_context: dg.ScheduleEvaluationContext) -> bool:
+    return not Path(os.environ["SOAK_STOP"]).exists()
+
+
+@dg.schedule(job=jobs.graph_days, cron_schedule="* * * * *", default_status=RUNNING, should_execute=_goes_on)
 def every_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
     """The next ten days of the past, round and round."""
     at = context.scheduled_execution_time
@@ -35,15 +40,19 @@ def every_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
     return dg.RunRequest(run_key=at.isoformat(), tags=tags)
 
 
-@dg.schedule(job=jobs.macro_watch, cron_schedule="*/2 * * * *", default_status=RUNNING)
+@dg.schedule(job=jobs.macro_watch, cron_schedule="*/2 * * * *", default_status=RUNNING, should_execute=_goes_on)
 def every_other_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
     """The provider, asked again each time."""
     config = {"ops": {"macro_observations": {"config": {"mode": "refresh", "series": ["GDP"]}}}}
     return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat(), run_config=config)
 
 
-upkeep = dg.ScheduleDefinition(job=maintenance, cron_schedule="*/7 * * * *", default_status=RUNNING)
-report = dg.ScheduleDefinition(job=jobs.quality, cron_schedule="*/5 * * * *", default_status=RUNNING)
+upkeep = dg.ScheduleDefinition(
+    job=maintenance, cron_schedule="*/7 * * * *", default_status=RUNNING, should_execute=_goes_on
+)
+report = dg.ScheduleDefinition(
+    job=jobs.quality, cron_schedule="*/5 * * * *", default_status=RUNNING, should_execute=_goes_on
+)
 
 
 @dg.definitions
