@@ -1,7 +1,7 @@
 """Builds `earnings_snapshots`: the named query earnings_snapshot, asked as of an instant beside each release.
 
 The as-of session decides what a snapshot may hold; nothing is filtered here. Every row cites a kept receipt, by which
-the whole bundle can be asked again. Called by `assets.derived.factory`, commands and tests.
+the whole bundle can be asked again. Called by `assets.derived.bundle_assets`, commands and tests.
 """
 
 import re
@@ -107,9 +107,7 @@ def build(
             gaps = list(_gaps(bundle, {row["section"] for row in rows}))
             stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), gaps, extracted=len(rows) + len(gaps))
         later = [
-            Gap("pit_excluded", "not public yet", _locator(*moment[:2]))
-            for moment in moments[:]
-            if moment[2] > observed
+            Gap("pit_excluded", "not public yet", _locator(*moment[:2])) for moment in moments if moment[2] > observed
         ]
         stage.add(None, gaps=later, extracted=len(later))
 

@@ -1,6 +1,7 @@
 """Builds `earnings_outcomes`: what the price did after each release, by windows of sessions, each public at its end.
 
-Pure over the bars of one lake version. Called by `assets.derived.factory`, commands and tests.
+Pure over the bars of one lake version, as they were first told: a correction must not move a window. Called by
+`assets.derived.bundle_assets`, commands and tests.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +23,9 @@ from pitlake.session import connect
 WINDOWS = (1, 2, 5, 10, 20)
 MARKET = "SPY"
 BARS = """
-SELECT symbol, date, close, available_at, evidence FROM prices
+SELECT symbol, date, close, available_at, evidence FROM prices_revisions
 WHERE close > 0 AND list_contains($symbols::VARCHAR[], symbol)
-QUALIFY row_number() OVER (PARTITION BY symbol, date ORDER BY entity_kind, entity_id) = 1
+QUALIFY row_number() OVER (PARTITION BY symbol, date ORDER BY entity_kind, entity_id, available_at, evidence) = 1
 ORDER BY symbol, date
 """
 

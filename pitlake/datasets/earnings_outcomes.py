@@ -16,7 +16,7 @@ DATASET = Dataset(
         "What the price did after an earnings release, by windows of sessions: labels. Each window is a row, public "
         "when its last bar is, so that no window shows before it ended."
     ),
-    availability="The availability of the window's last bar.",
+    availability="The availability of the window's last bar; bars count as they were first told.",
     columns=(
         shared.ACCESSION,
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),

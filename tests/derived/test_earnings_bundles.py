@@ -131,6 +131,17 @@ def test_outcomes_show_when_their_last_bar_does(lake):
     assert rows == [(n, pytest.approx(100 * n / base)) for n in (1, 2)]
 
 
+def test_a_bar_corrected_later_moves_no_window_and_changes_no_outcome(lake):
+    wanted = earnings_bundles.events(lake)
+    earnings_outcomes.build(lake, wanted, run_id="first")
+    day = date(2024, 5, 14)
+    bar = {"entity_kind": "company", "entity_id": "0000000001", "symbol": "NOG", "date": day, "volume": 1000.0}
+    told = dict.fromkeys(("open", "high", "low", "close", "vwap"), 999.0)
+    at = datetime(2024, 5, 14, 21, tzinfo=timezone.utc)
+    publish(lake, "prices", [bar | told | {"available_at": at, "evidence": "neo4j:HAS_PRICE:corrected"}], "corrected")
+    assert not earnings_outcomes.build(lake, wanted, run_id="second").outcome.changed
+
+
 def test_no_bars_are_a_gap():
     event = Event(MAY, "NOG", "0000000002-24-000001")
     assert list(earnings_outcomes.outcomes(event, [], {})) == []
