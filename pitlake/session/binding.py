@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import count
 
 import pyarrow as pa
 
@@ -17,22 +18,24 @@ from pitlake.clock import AVAILABLE_AT, OBSERVED_AT, from_micros, micros
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.lake.manifest import DataFile, Snapshot
 from pitlake.session import footer
-from pitlake.session.boundary import Boundary, Cut, open_file
+from pitlake.session.boundary import Boundary
+from pitlake.session.cuts import Cut, open_file
 from pitlake.session.plan import choose
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 _CUTTERS = 2
 GAP_COLUMNS = ("dataset", "gap_type", "reason", "locator", "available_at")
 
-Take = Callable[[int, int], None]
-"""What receives a file: its number and a descriptor, which is closed afterwards."""
+Take = Callable[["Relation", int, int], None]
+"""What receives a file: whose it is, its number and a descriptor, which is closed afterwards."""
 
 
 @dataclass(kw_only=True)
 class Relation:
-    """One table as a session will see it: its cuts, then its whole files, numbered from `first`.
+    """One table as a session will see it: whole files of the lake, then what is made of its cuts.
 
-    rows and newest (microseconds) are known once delivered; by_name: some file lacks a column.
+    numbers (of its files), made (those of cuts), rows and newest (microseconds) are known once delivered; by_name: some
+    file lacks a column.
     """
 
     name: str
@@ -41,15 +44,11 @@ class Relation:
     cuts: tuple[Cut, ...]
     whole: tuple[DataFile, ...] = ()
     bound: int | None
-    first: int = 0
+    numbers: list[int] = field(default_factory=list)
+    made: set[int] = field(default_factory=set)
     rows: int = 0
     newest: int | None = None
     by_name: bool = False
-
-    @property
-    def numbers(self) -> range:
-        """The numbers of its files."""
-        return range(self.first, self.first + len(self.cuts) + len(self.whole))
 
     @property
     def sources(self) -> Iterator[DataFile]:
@@ -87,35 +86,26 @@ class Binding:
         rows = [self._rows(dataset) for dataset in self.datasets]
         self.superseded = {dataset.name: self._tombstones(dataset) for dataset in self.datasets if self._dated(dataset)}
         self.relations = [*rows, *self.superseded.values(), self._gaps()]
-        number = 0
-        for relation in self.relations:
-            relation.first = number
-            number = relation.numbers.stop
-
-    @property
-    def files(self) -> int:
-        """How many files the session will hold."""
-        return self.relations[-1].numbers.stop
 
     def deliver(self, boundary: Boundary, take: Take) -> None:
-        """Open, prove and give every file. Raises SessionRefused, after which nothing may be opened."""
+        """Open, prove, number and give every file. Raises SessionRefused, after which nothing may be opened."""
         self.snapshot.fetch(file for relation in self.relations for file in relation.sources)
+        numbers = count()
         with ThreadPoolExecutor(_CUTTERS) as cutters:
             cutting = deque(
-                (relation, relation.first + place, cutters.submit(boundary.open, cut))
-                for relation in self.relations
-                for place, cut in enumerate(relation.cuts)
+                (relation, cutters.submit(boundary.open, cut)) for relation in self.relations for cut in relation.cuts
             )
             try:
                 for relation in self.relations:
-                    _deliver_whole(relation, take)
+                    for file in relation.whole:
+                        _give(relation, next(numbers), open_file(file.path, relation.name), take, file)
                 while cutting:
-                    relation, number, promised = cutting[0]
-                    descriptor = promised.result()
+                    relation, promised = cutting[0]
+                    descriptors = deque(promised.result())
                     cutting.popleft()
-                    _give(relation, number, descriptor, take)
+                    _give_made(relation, descriptors, numbers, take)
             finally:
-                for _, _, promised in cutting:
+                for _, promised in cutting:
                     promised.cancel()
                     promised.add_done_callback(_close_result)
 
@@ -132,6 +122,7 @@ class Binding:
             repeated=(dataset.entity, "available_at_source"),
             until=self._bound if choice.straddles else None,
             bound=self._bound,
+            parts=choice.parts,
         )
         return Relation(
             name=dataset.name,
@@ -158,6 +149,7 @@ class Binding:
             repeated=(AVAILABLE_AT, "dead_at"),
             until=self._bound if choice.straddles else None,
             bound=self._bound,
+            parts=choice.parts,
         )
         return Relation(
             name=f"superseded_{dataset.name}",
@@ -199,28 +191,34 @@ class Binding:
         return None if self.as_of is None else micros(self.as_of)
 
 
-def _deliver_whole(relation: Relation, take: Take) -> None:
-    first = relation.first + len(relation.cuts)
-    for number, file in enumerate(relation.whole, start=first):
-        descriptor = open_file(file, relation.name)
-        _give(relation, number, descriptor, take, file)
+def _give_made(relation: Relation, descriptors: deque[int], numbers: Iterator[int], take: Take) -> None:
+    try:
+        while descriptors:
+            number = next(numbers)
+            relation.made.add(number)
+            _give(relation, number, descriptors.popleft(), take)
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 def _give(relation: Relation, number: int, descriptor: int, take: Take, whole: DataFile | None = None) -> None:
     try:
         found = footer.read(descriptor)
-        if whole is not None:  # a cut was proven when it was opened
+        if whole is not None:  # what was made of a cut was proven when it was opened
             footer.prove(found, relation.name, relation.bound, relation.stored, whole.rows)
+        relation.numbers.append(number)
         relation.count(found)
         relation.by_name |= not found.columns.issuperset(relation.columns)
-        take(number, descriptor)
+        take(relation, number, descriptor)
     finally:
         os.close(descriptor)
 
 
-def _close_result(promised: Future[int]) -> None:
+def _close_result(promised: Future[list[int]]) -> None:
     if not promised.cancelled() and promised.exception() is None:
-        os.close(promised.result())
+        for descriptor in promised.result():
+            os.close(descriptor)
 
 
 def _without(schema: pa.Schema, name: str) -> pa.Schema:

@@ -1,72 +1,101 @@
-"""Cut files: the rows up to T of the files that may hold later ones, as a new file of the parent's own making.
+"""The boundary: what a session sees of the period T lies in, as files of the parent's own making, kept for later.
 
-A cut is a function of the rows it keeps alone: columns of the contract, sorted, fixed writer settings, no clock. Cuts
-are kept in a private, bounded directory, named after what they were made of; each is proven again at every use.
-Called by binding.py; reading and writing happen in the trusted parent only.
+Few rows become one file; of many, each day before T's becomes a file that every later T finds, and only T's own day is
+cut at T. How is a function of the rows up to T alone. Files are kept in a private, bounded directory, named after what
+they were made of; each is proven again at every use. Called by binding.py.
 """
 
-import hashlib
-import json
 import os
 import secrets
+import shutil
 import tempfile
 import threading
 import time
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
 
 import platformdirs
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from pitlake.clock import AVAILABLE_AT
-from pitlake.contract import INSTANT
+from pitlake.clock import from_micros
 from pitlake.errors import SessionRefused
 from pitlake.lake.manifest import DataFile
 from pitlake.session import footer
+from pitlake.session.cuts import Cut, Sources, open_file
 
-_FORM = 1  # of the cut files; a change makes old ones unfindable
 _STALE_SECONDS = 3600.0
 DEFAULT_BYTES = 2 << 30
+FEW_ROWS = 8_192
 _SWEEPS = 64  # a process looks through the whole directory once per this part of what may be kept, not at every cut
 _written: dict[Path, int] = {}
 _writing = threading.Lock()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cut:
-    """What to cut: the files of one table, whose schema is `stored`, to the columns of `schema`, sorted by `order`.
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A file of one part of a period; `newest` in microseconds."""
 
-    until: the last instant to keep, None for every row (microseconds since the epoch). bound: what the cut's own footer
-    is proven against; cuts that keep every row are the same file for every T, so it is no part of what they are.
-    repeated: columns with few values, worth a dictionary. Columns an older file lacks are null.
-    """
-
-    table: str
-    files: tuple[DataFile, ...]
-    stored: pa.Schema
-    schema: pa.Schema
-    order: tuple[str, ...]
-    repeated: tuple[str, ...]
-    until: int | None
-    bound: int | None
+    start: int
+    path: Path
+    rows: int
+    newest: int
 
 
 class Boundary:
-    """The directory of cuts. `most` bytes are kept, and a 64th more per process; the least recently used go first."""
+    """The directory of cuts. `most` bytes are kept, and a 64th more per process; the least recently used go first.
 
-    def __init__(self, directory: Path | None = None, most: int = DEFAULT_BYTES) -> None:
+    few: so many rows before T's own day lie with it in one file.
+    """
+
+    def __init__(self, directory: Path | None = None, most: int = DEFAULT_BYTES, few: int = FEW_ROWS) -> None:
         self._directory = directory or _default_directory()
-        self._most = most
+        self._most, self._few = most, few
         self._usable: bool | None = None
         self._lock = threading.Lock()
 
-    def open(self, cut: Cut) -> int:
-        """A descriptor, open for reading, of the cut: kept from before or made now. Raises SessionRefused."""
-        with _Sources(cut) as sources:
+    def open(self, cut: Cut) -> list[int]:
+        """Descriptors, open for reading, of the cut's files: kept from before or made now. Raises SessionRefused."""
+        if not cut.parts or cut.rows <= self._few:
+            return [self._open_one(cut)]
+        with suppress(SessionRefused):  # damaged, or evicted by another process: made again below
+            return self._open_parts(cut, anew=False)
+        return self._open_parts(cut, anew=True)
+
+    def _open_parts(self, cut: Cut, *, anew: bool) -> list[int]:
+        with self._parted(cut, anew) as parts:
+            begun = max(start for start in cut.parts if cut.bound is None or start <= cut.bound)
+            closed = [part for part in parts if part.start < begun]
+            own = [part for part in parts if part.start == begun]
+            if sum(part.rows for part in closed) <= self._few:
+                return [self._open_one(_cut_of(cut, closed + own))]
+            opened: list[int] = []
+            try:
+                opened += (_proven(open_file(part.path, cut.table), cut) for part in closed)
+                opened.append(self._open_one(_cut_of(cut, own)))
+            except BaseException:
+                for descriptor in opened:
+                    os.close(descriptor)
+                raise
+            return opened
+
+    @contextmanager
+    def _parted(self, cut: Cut, anew: bool) -> Iterator[list[_Part]]:
+        """The parts of the cut's files, all their rows, in order. anew: made now and not kept, nor what was kept."""
+        with Sources(replace(cut, until=None)) as sources, tempfile.TemporaryDirectory() as unkept:
+            folder = self._directory / f"{sources.identity()}.parts"
+            if anew or not self._ready():
+                _remove(folder)
+                folder = Path(unkept)
+                sources.write_parts(folder)
+            elif not folder.exists():
+                self._write_parts(folder, sources)
+            with suppress(OSError):
+                os.utime(folder, (time.time(), 0))
+            yield _parts(folder, cut)
+
+    def _open_one(self, cut: Cut) -> int:
+        with Sources(cut) as sources:
             name = f"{sources.identity()}.parquet"
             if not self._ready():
                 return _proven(self._write_unnamed(sources), cut)
@@ -93,20 +122,36 @@ class Boundary:
             return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         return None
 
-    def _write(self, name: str, sources: "_Sources") -> None:
-        temporary = self._directory / f".{secrets.token_hex(8)}.tmp"
-        try:
+    def _write(self, name: str, sources: Sources) -> None:
+        def write(temporary: Path) -> None:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 sources.write_to(file)
-                size = file.tell()
-            temporary.replace(self._directory / name)
+
+        self._keep(self._directory / name, write)
+
+    def _write_parts(self, folder: Path, sources: Sources) -> None:
+        def write(temporary: Path) -> None:
+            temporary.mkdir(mode=0o700)
+            sources.write_parts(temporary)
+            for path in temporary.iterdir():
+                os.utime(path, (0, 0))
+
+        self._keep(folder, write)
+
+    def _keep(self, path: Path, write: Callable[[Path], None]) -> None:
+        temporary = self._directory / f".{secrets.token_hex(8)}.tmp"
+        try:
+            write(temporary)
+            size = _size(temporary)
+            with suppress(OSError):  # a folder another process has put there first
+                temporary.replace(path)
         finally:
-            temporary.unlink(missing_ok=True)
+            _remove(temporary)
         if self._sweep_is_due(size):
             self._evict()
 
-    def _write_unnamed(self, sources: "_Sources") -> int:
+    def _write_unnamed(self, sources: Sources) -> int:
         with tempfile.NamedTemporaryFile() as file:
             sources.write_to(file)
             file.flush()
@@ -126,92 +171,41 @@ class Boundary:
             with suppress(FileNotFoundError):
                 facts = path.stat()
                 if path.suffix == ".tmp" and time.time() - facts.st_mtime > _STALE_SECONDS:
-                    path.unlink()
-                elif path.suffix == ".parquet":
-                    kept.append((facts.st_atime_ns, facts.st_size, path))
+                    _remove(path)
+                elif path.suffix in (".parquet", ".parts"):
+                    kept.append((facts.st_atime_ns, _size(path), path))
         total = sum(size for _, size, _ in kept)
         for _, size, path in sorted(kept):
             if total <= self._most:
                 break
-            path.unlink(missing_ok=True)
+            _remove(path)
             total -= size
 
 
-class _Sources:
-    """The files of a cut, opened once: identified, proven and read through the same descriptors."""
-
-    def __init__(self, cut: Cut) -> None:
-        self._cut = cut
-        self._descriptors: list[int] = []
-
-    def __enter__(self) -> Self:
-        try:
-            for file in self._cut.files:
-                self._descriptors.append(open_file(file, self._cut.table))
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        while self._descriptors:
-            os.close(self._descriptors.pop())
-
-    def identity(self) -> str:
-        """A name for what the cut would hold: the same name, the same bytes."""
-        files = []
-        for file, descriptor in zip(self._cut.files, self._descriptors, strict=True):
-            facts = os.fstat(descriptor)
-            files.append((file.path, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns))
-        cut = self._cut
-        parts = [_FORM, cut.table, str(cut.schema), cut.order, cut.repeated, cut.until, files]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-    def write_to(self, file: object) -> None:
-        """The cut as Parquet."""
-        cut = self._cut
-        pq.write_table(
-            self._rows(),
-            file,
-            compression="lz4",
-            use_dictionary=list(cut.repeated),
-            store_schema=False,
-            write_page_index=False,
-        )
-
-    def _rows(self) -> pa.Table:
-        cut = self._cut
-        parts = [self._part(file, at) for file, at in zip(cut.files, self._descriptors, strict=True)]
-        rows = pa.concat_tables(parts) if parts else cut.schema.empty_table()
-        keys = [(name, "ascending") for name in cut.order]
-        return rows.take(pc.sort_indices(rows, sort_keys=keys)).combine_chunks()
-
-    def _part(self, file: DataFile, descriptor: int) -> pa.Table:
-        cut = self._cut
-        facts = footer.read(descriptor)
-        footer.prove(facts, cut.table, None, cut.stored, file.rows)
-        with os.fdopen(os.dup(descriptor), "rb") as source:
-            stored = pq.ParquetFile(source).read(columns=[name for name in cut.schema.names if name in facts.columns])
-        if cut.until is not None:
-            limit = pa.scalar(cut.until, pa.int64()).cast(INSTANT)
-            stored = stored.filter(pc.less_equal(stored[AVAILABLE_AT], limit))
-        return _shaped(stored, cut.schema)
+def _parts(folder: Path, cut: Cut) -> list[_Part]:
+    """Every part in a folder. Raises SessionRefused unless they hold as many rows as the cut's files."""
+    found = []
+    with suppress(FileNotFoundError):  # evicted meanwhile: rows are missing then
+        for path in sorted(folder.iterdir(), key=lambda path: int(path.stem)):
+            descriptor = open_file(path, cut.table)
+            try:
+                facts = footer.read(descriptor)
+            finally:
+                os.close(descriptor)
+            if facts.newest is not None:
+                found.append(_Part(int(path.stem), path, facts.rows, facts.newest))
+    if sum(part.rows for part in found) != cut.rows:
+        raise SessionRefused(cut.table, "the days its rows were divided into do not hold them all")
+    return found
 
 
-def open_file(file: DataFile, table: str) -> int:
-    """A lake file, open for reading. Raises SessionRefused when it is gone."""
-    try:
-        return os.open(file.path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as problem:
-        raise SessionRefused(table, f"a file of this lake version can't be opened: {problem.strerror}") from None
-
-
-def _shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    columns = [
-        rows[field.name].cast(field.type) if field.name in rows.column_names else pa.nulls(rows.num_rows, field.type)
-        for field in schema
-    ]
-    return pa.Table.from_arrays(columns, schema=pa.schema([field.remove_metadata() for field in schema]))
+def _cut_of(cut: Cut, parts: list[_Part]) -> Cut:
+    """The same cut, of rows that were divided into parts before."""
+    straddles = cut.bound is not None and any(part.newest > cut.bound for part in parts)
+    files = tuple(
+        DataFile(str(part.path), part.rows, 0, from_micros(part.start), from_micros(part.newest)) for part in parts
+    )
+    return replace(cut, files=files, stored=cut.schema, until=cut.bound if straddles else None, parts=())
 
 
 def _proven(descriptor: int, cut: Cut) -> int:
@@ -221,6 +215,18 @@ def _proven(descriptor: int, cut: Cut) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _size(path: Path) -> int:
+    files = path.iterdir() if path.is_dir() else (path,)
+    return sum(file.stat().st_size for file in files)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _default_directory() -> Path:

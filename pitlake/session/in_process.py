@@ -28,21 +28,20 @@ class InProcess:
     own_root = False
 
     def __init__(self, binding: Binding, boundary: Boundary, limits: Limits, statements: Statements) -> None:
-        cuts: dict[int, pa.Table] = {}
-        numbers = {number for relation in binding.relations for number in relation.numbers[: len(relation.cuts)]}
+        made: dict[str, list[pa.Table]] = {}
 
-        def take(number: int, descriptor: int) -> None:
-            if number in numbers:
+        def take(relation: Relation, number: int, descriptor: int) -> None:
+            if number in relation.made:
                 with open(descriptor, "rb", closefd=False) as file:
                     file.seek(0)
-                    cuts[number] = pq.ParquetFile(file).read()
+                    made.setdefault(relation.name, []).append(pq.ParquetFile(file).read())
 
         binding.deliver(boundary, take)
         self._connection = engine.connect({})
         try:
             engine.allot(self._connection, threads=int(limits.threads), memory=limits.address_space // 2)
             for relation in binding.relations:
-                self._connection.register(_name(relation), _rows(relation, cuts))
+                self._connection.register(_name(relation), _rows(relation, made[relation.name]))
             engine.execute(self._connection, *statements(_name, {}))
             engine.lock(self._connection, files=(), seconds=limits.seconds)
         except BaseException:
@@ -88,10 +87,10 @@ def _name(relation: Relation) -> str:
     return f"files_of_{relation.name}"
 
 
-def _rows(relation: Relation, cuts: dict[int, pa.Table]) -> ds.Dataset:
+def _rows(relation: Relation, made: list[pa.Table]) -> ds.Dataset:
     schema = relation.cuts[0].schema
-    first = pa.concat_tables(cuts[relation.first + place] for place in range(len(relation.cuts)))
-    parts: list[ds.Dataset] = [ds.dataset(first.cast(schema))]
+    parts: list[ds.Dataset] = [ds.dataset(pa.concat_tables(made).cast(schema))]
     if relation.whole:
-        parts.append(ds.dataset([file.path for file in relation.whole], format="parquet", schema=schema))
+        whole = [file.path for file in relation.whole]
+        parts.insert(0, ds.dataset(whole, format="parquet", schema=schema))
     return ds.dataset(parts)

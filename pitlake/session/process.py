@@ -209,7 +209,7 @@ class _Parcel:
         self._numbers: list[int] = []
         self._descriptors: list[int] = []
 
-    def add(self, number: int, descriptor: int) -> None:
+    def add(self, _relation: Relation, number: int, descriptor: int) -> None:
         """Take a copy of a descriptor along."""
         self._descriptors.append(os.dup(descriptor))
         self._numbers.append(number)

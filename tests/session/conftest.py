@@ -43,7 +43,7 @@ def lake(tmp_path: Path) -> ToyLake:
 
 @pytest.fixture(scope="session")
 def boundary(tmp_path_factory: pytest.TempPathFactory) -> Boundary:
-    return Boundary(tmp_path_factory.mktemp("cuts") / "boundary")
+    return Boundary(tmp_path_factory.mktemp("cuts") / "boundary", few=2)  # so that small lakes are cut both ways
 
 
 @pytest.fixture

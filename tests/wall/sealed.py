@@ -6,10 +6,12 @@ import pyarrow as pa
 
 from pitlake.errors import LimitExceeded, PitlakeError, SessionLost
 from pitlake.session import Limits, Session, open_session
+from pitlake.session.boundary import Boundary
 from tests.wall.worlds import T, World
 
 LIMITS = Limits(seconds=30.0)
 MOST_ROWS = 20_000
+FEW_ROWS = 12  # so that the small worlds' months are cut both ways: whole, and by days
 
 
 class Sealed:
@@ -20,7 +22,13 @@ class Sealed:
         self.session = self._open()
 
     def _open(self) -> Session:
-        return open_session(self.world.snapshot, self.as_of, isolation=self.isolation, limits=LIMITS)
+        return open_session(
+            self.world.snapshot,
+            self.as_of,
+            isolation=self.isolation,
+            limits=LIMITS,
+            boundary=Boundary(few=FEW_ROWS),
+        )
 
     def run(self, sql: str, values: dict[str, Any] | None = None) -> str:
         """The answer as text."""

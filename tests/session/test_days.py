@@ -1,0 +1,135 @@
+"""Many rows of T's month become a file for each day: laid out by the rows up to T alone, kept for every later T."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pitlake.clock import new_york_day, start_of_new_york_day
+from pitlake.errors import SessionRefused
+from pitlake.session.boundary import Boundary
+from tests.session.toylake import CHARTS, T, ToyLake, row
+
+DAY = timedelta(days=1)
+US = timedelta(microseconds=1)
+MARCH = datetime(2024, 3, 12, 15, 0, tzinfo=timezone.utc)  # clocks changed on the 10th
+FEW = 3
+
+
+def days_before(moment, count, a_day=2):
+    return [
+        row(f"t{number}-{each}", moment - number * DAY - each * US) for number in range(count) for each in range(a_day)
+    ]
+
+
+def shown(session):
+    return sorted(track for (track,) in session.sql("SELECT track FROM charts_revisions").rows())
+
+
+def bytes_of_files(session):
+    """Every file a session can read, in its order."""
+    setting = session.sql("SELECT current_setting('allowed_paths')").rows()[0][0]
+    paths = sorted(setting if isinstance(setting, list) else setting.strip("[]").split(", "))
+    return [session.sql(f"SELECT content FROM read_blob('{path}')").rows()[0][0] for path in paths]
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "cache" / "boundary"
+
+
+@pytest.fixture
+def kept(home):
+    """The folders of days that are kept, by name, each with the inodes of its files."""
+    return lambda: {
+        folder.name: {path.name: path.stat().st_ino for path in folder.iterdir()} for folder in home.glob("*.parts")
+    }
+
+
+@pytest.mark.parametrize("as_of", [T, MARCH, start_of_new_york_day(T.date()), start_of_new_york_day(T.date()) - US])
+@pytest.mark.parametrize("rows", [1, 2, 3, 8])
+def test_how_rows_lie_in_files_is_a_function_of_the_rows_up_to_t(ask_of, tmp_path, as_of, rows):
+    past = days_before(as_of, rows)
+    later = [row(f"later{number}", as_of + US + number * DAY / 8) for number in range(20)]
+    together, landed, bare = (ToyLake(tmp_path / name) for name in ("together", "landed", "bare"))
+    together.add("charts", [*later, *past])
+    for each in (*past[::2], *past[1::2], *later):
+        landed.add("charts", [each])
+    bare.add("charts", past[::-1])
+    found = []
+    for lake in (together, landed, bare):
+        cuts = Boundary(tmp_path / f"cuts of {lake.root.name}", few=FEW)
+        session = ask_of(lake, as_of, datasets=["charts"], boundary=cuts)
+        found.append(bytes_of_files(session))
+        assert shown(session) == sorted(each["track"] for each in past)
+    assert found[0] == found[1] == found[2]
+    days = {new_york_day(each["available_at"]) for each in past} | {new_york_day(as_of)}
+    closed = [each for each in past if new_york_day(each["available_at"]) < new_york_day(as_of)]
+    assert len(found[0]) == 2 + (len(days) if len(closed) > FEW else 1)  # gaps are two files
+
+
+def test_another_instant_of_the_month_cuts_its_own_day_alone(lake, ask, home, kept):
+    lake.add("charts", days_before(T + 5 * DAY, 12))
+    ask(boundary=Boundary(home, few=FEW), datasets=["charts"])
+    before, cuts = kept(), set(home.glob("*.parquet"))
+    assert len(before) == 1
+    earlier = ask(T - 2 * DAY, boundary=Boundary(home, few=FEW), datasets=["charts"])
+    assert kept() == before
+    assert len(set(home.glob("*.parquet")) - cuts) == 1
+    assert shown(earlier) == sorted(f"t{number}-{each}" for number in range(7, 12) for each in range(2))
+
+
+@pytest.mark.parametrize("harm", ["truncated", "gone", "later"])
+def test_days_that_are_not_as_they_were_made_are_not_used(lake, ask, home, kept, harm):
+    later = [row(f"later{number}", T + US) for number in range(2)]
+    lake.add("charts", [*days_before(T, 6), *later])
+    ask(boundary=Boundary(home, few=FEW), datasets=["charts"]).close()
+    (folder,) = home.glob("*.parts")
+    first = min(folder.iterdir())
+    first.unlink()
+    if harm == "truncated":
+        first.write_bytes(b"PAR1")
+    elif harm == "later":
+        columns = pq.ParquetFile(max(folder.iterdir())).schema_arrow.names
+        pq.write_table(pa.Table.from_pylist(later, schema=CHARTS.arrow_schema).select(columns), first)
+    for _ in range(2):
+        found = shown(ask(boundary=Boundary(home, few=FEW), datasets=["charts"]))
+        assert found == sorted(f"t{number}-{each}" for number in range(6) for each in range(2))
+    assert len(next(iter(kept().values()))) == 6
+
+
+def test_days_in_a_directory_others_may_enter_are_not_kept(lake, ask, home):
+    home.mkdir(mode=0o755, parents=True)
+    lake.add("charts", [*days_before(T, 6), row("later", T + US)])
+    assert len(shown(ask(boundary=Boundary(home, few=FEW)))) == 12
+    assert list(home.iterdir()) == []
+
+
+def test_days_go_when_there_is_no_room_and_come_back(lake, ask, home, kept):
+    lake.add("charts", [*days_before(T, 6), row("later", T + US)])
+    small = Boundary(home, most=1, few=FEW)
+    ask(boundary=small, datasets=["charts"])
+    assert kept() == {}
+    assert len(shown(ask(boundary=small, datasets=["charts"]))) == 12
+
+
+def test_a_session_outlives_the_eviction_of_its_days(lake, ask, home):
+    lake.add("charts", [*days_before(T, 6), row("later", T + US)])
+    session = ask(boundary=Boundary(home, few=FEW))
+    for folder in home.glob("*.parts"):
+        for path in folder.iterdir():
+            path.unlink()
+    assert len(shown(session)) == 12
+
+
+def test_a_file_that_lies_is_refused_and_leaves_no_descriptor(lake, ask, home, leftovers):
+    file = lake.add("charts", [*days_before(T, 6), row("later", T + US)])
+    lake.replace("charts", file, replace(file, rows=12))
+    for _ in range(2):
+        with pytest.raises(SessionRefused, match="13 rows where the manifest says 12"):
+            ask(boundary=Boundary(home, few=FEW))
+        before = leftovers()
+    assert leftovers() == before
+    assert not list(home.glob(".*.tmp"))
