@@ -4,6 +4,7 @@ No stream, no lake and no Dagster here: `assets.runs` and `assets.external.runs`
 make the Dagster assets. A dataset's module fills in one `Extractor` (assets/graph) or one `Feed` (assets/external).
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -16,6 +17,7 @@ from pitlake.errors import RecordRefused, Unreadable
 
 Record = Mapping[str, Any]
 Parser = Callable[[Any], Any]
+_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 class GraphReader(Protocol):
@@ -190,6 +192,17 @@ class Extractor(Normaliser):
 def dated(evidence: str, moment: datetime) -> Place:
     """The place of a record whose availability is proven."""
     return Place(evidence, moment, day_of(moment))
+
+
+@lru_cache(maxsize=16_384)
+def iso_day(spelled: str) -> date:
+    """A day spelled `2024-01-04` and no other way. Raises Unreadable."""
+    if not _ISO_DAY.fullmatch(spelled):
+        raise Unreadable("no day")
+    try:
+        return date.fromisoformat(spelled)
+    except ValueError:
+        raise Unreadable("no such day") from None
 
 
 day_of = lru_cache(maxsize=16_384)(new_york_day)  # the facts of a filing and the bars of a day share their instant

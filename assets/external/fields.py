@@ -11,9 +11,9 @@ from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
+from assets.extraction import iso_day
 from pitlake.errors import Unreadable
 
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[-+]?\d{1,15}", re.ASCII)
 
@@ -90,14 +90,7 @@ def flag(value: Any) -> bool | None:
 def day(value: Any) -> date | None:
     """A day `2024-01-04`; None when null or blank."""
     found = word(value)
-    if found is None:
-        return None
-    if not _DAY.fullmatch(found):
-        raise Unreadable("no day")
-    try:
-        return date.fromisoformat(found)
-    except ValueError:
-        raise Unreadable("no such day") from None
+    return None if found is None else iso_day(found)
 
 
 def host(url: str) -> str | None:

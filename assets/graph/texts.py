@@ -13,14 +13,13 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from assets.extraction import day_of
+from assets.extraction import day_of, iso_day
 from pitlake.errors import Unreadable
 from pitlake.gate.rules import InstantFault, parse_instant
 
 _NUMBER = re.compile(r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _BLANK_SEPARATED = re.compile(r"^(\d{4}-\d{2}-\d{2}) (?=\d{2}:)", re.ASCII)
 _BARE_OFFSET = re.compile(r"(:\d{2}(?:\.\d+)?[+-]\d{2})(\d{2})$", re.ASCII)
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _ABSENT_WORDS = frozenset({"", "null", "nan", "none"})
 _LONGEST_ABSENT = 4
 _FLAGS = {"1": True, "0": False, "true": True, "false": False}
@@ -133,23 +132,13 @@ def _instant(text: str) -> datetime:
 
 def day(value: Any) -> date | None:
     """A calendar day `2024-01-04`; None when absent."""
-    return None if is_absent(value) else _day(str(value).strip())
-
-
-@lru_cache(maxsize=TEXTS_REMEMBERED)
-def _day(spelled: str) -> date:
-    if not _DAY.fullmatch(spelled):
-        raise Unreadable("no day")
-    try:
-        return date.fromisoformat(spelled)
-    except ValueError:
-        raise Unreadable("no such day") from None
+    return None if is_absent(value) else iso_day(str(value).strip())
 
 
 def leading_day(value: Any) -> date | None:
     """The day a text begins with, or None: where to file a record whose instant can't be read. Never raises."""
     try:
-        return _day(str(value).strip()[:10])
+        return iso_day(str(value).strip()[:10])
     except Unreadable:
         return None
 

@@ -1,4 +1,4 @@
-"""What Polygon's feeds share: units, pages, exact figures, and the gap of pages that were not asked for.
+"""What Polygon's feeds share: units, pages, exact figures, how a record is dated, and what becomes a gap instead.
 
 Called by the modules of this folder.
 """
@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from assets.external import dating
 from assets.external.feed import Fetch, Scope, Unit
-from assets.external.items import Came
-from assets.extraction import Record
+from assets.external.items import TWICE, Came, named
+from assets.extraction import Place, Record, RunFacts, dated
+from pitlake.datasets import _figures as figures
 from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
 
@@ -70,9 +72,21 @@ def items(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
         yield {MORE: True}, captures[-1]
 
 
-def is_other(record: Record) -> bool:
-    """Whether the record is about another ticker than the one asked for."""
-    return bool(record["asked"] not in (EVERY, record.get("ticker")))
+def place(record: Record, run: RunFacts, *, named_by: str, dated_by: str, undated: str) -> Place:
+    """The end of the day that `dated_by` spells, else a gap: `undated` where it spells none. named_by: the day that is
+    part of the evidence.
+    """
+    if MORE in record:
+        return Place(run.evidence, reason=figures.MORE_PAGES.reason)
+    evidence = named(run, record, record.get("ticker"), record.get(named_by), record["number"])
+    if TWICE in record:
+        return Place(evidence, reason=figures.TOLD_TWICE.reason)
+    if record["asked"] not in (EVERY, record.get("ticker")):
+        return Place(evidence, reason=figures.OTHER_TICKER.reason)
+    try:
+        return dated(evidence, dating.end_of_day_text(record.get(dated_by)))
+    except Unreadable:
+        return Place(evidence, reason=undated)
 
 
 def or_refused(parser: Callable[[Any], Any], value: Any, reason: str) -> Any:

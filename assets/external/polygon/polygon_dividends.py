@@ -5,15 +5,14 @@ from typing import Any
 
 from assets.external import dating, fields
 from assets.external.feed import Feed, Fetch, Unit
-from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.external.items import Came, read_or_spelled, told_once
 from assets.external.naming import Naming, Values, by_id, first_free
 from assets.external.polygon import _pages
-from assets.extraction import Place, Record, RunFacts, dated, parsed
-from pitlake.datasets import _figures as figures
+from assets.extraction import Place, Record, RunFacts, parsed
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import polygon_dividends as contract
 from pitlake.datasets.polygon_dividends import DATASET
-from pitlake.errors import RecordRefused, Unreadable
+from pitlake.errors import RecordRefused
 from resources.http.capture import Capture
 from resources.http.providers.polygon import PROVIDER
 
@@ -48,17 +47,8 @@ def _what(record: Record) -> Hashable:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """The end of the declaration day."""
-    if _pages.MORE in record:
-        return Place(run.evidence, reason=figures.MORE_PAGES.reason)
-    evidence = named(run, record, record.get("ticker"), record.get("ex_dividend_date"), record["number"])
-    if TWICE in record:
-        return Place(evidence, reason=figures.TOLD_TWICE.reason)
-    if _pages.is_other(record):
-        return Place(evidence, reason=figures.OTHER_TICKER.reason)
-    try:
-        return dated(evidence, dating.end_of_day_text(record.get("declaration_date")))
-    except Unreadable:
-        return Place(evidence, reason=contract.NO_DECLARATION.reason)
+    undated = contract.NO_DECLARATION.reason
+    return _pages.place(record, run, named_by="ex_dividend_date", dated_by="declaration_date", undated=undated)
 
 
 def values(record: Record) -> dict[str, Any]:

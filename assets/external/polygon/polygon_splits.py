@@ -5,15 +5,14 @@ from typing import Any
 
 from assets.external import dating, fields
 from assets.external.feed import Feed, Fetch, Unit
-from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.external.items import Came, read_or_spelled, told_once
 from assets.external.naming import Naming, Values, by_id, first_free
 from assets.external.polygon import _pages
-from assets.extraction import Place, Record, RunFacts, dated, parsed
-from pitlake.datasets import _figures as figures
+from assets.extraction import Place, Record, RunFacts, parsed
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import polygon_splits as contract
 from pitlake.datasets.polygon_splits import DATASET
-from pitlake.errors import RecordRefused, Unreadable
+from pitlake.errors import RecordRefused
 from resources.http.capture import Capture
 from resources.http.providers.polygon import PROVIDER
 
@@ -38,19 +37,10 @@ def _what(one: Record) -> Hashable:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """The end of the execution day, if the answer was made after it."""
-    if _pages.MORE in record:
-        return Place(run.evidence, reason=figures.MORE_PAGES.reason)
-    evidence = named(run, record, record.get("ticker"), record.get("execution_date"), record["number"])
-    if TWICE in record:
-        return Place(evidence, reason=figures.TOLD_TWICE.reason)
-    if _pages.is_other(record):
-        return Place(evidence, reason=figures.OTHER_TICKER.reason)
-    try:
-        place = dated(evidence, dating.end_of_day_text(record.get("execution_date")))
-    except Unreadable:
-        return Place(evidence, reason=contract.NO_DATE.reason)
+    undated = contract.NO_DATE.reason
+    place = _pages.place(record, run, named_by="execution_date", dated_by="execution_date", undated=undated)
     if run.fetched_at is not None and place.available_at is not None and place.available_at > run.fetched_at:
-        return Place(evidence, day=place.day, reason=shared.FUTURE.reason)  # it may yet be called off
+        return Place(place.evidence, day=place.day, reason=shared.FUTURE.reason)  # it may yet be called off
     return place
 
 
