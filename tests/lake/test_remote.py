@@ -27,7 +27,7 @@ from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from tests.answers import Played, captured, happened
 from tests.doors.conftest import small
-from tests.lake.test_writers import RUNS, assert_whole, race
+from tests.lake.test_writers import FEW_ATTEMPTS, RUNS, assert_whole, race, slow_beside_quick
 from tests.lake.world import TOY, Toy, publish, rows, utc
 
 NUMBERS = count()
@@ -136,6 +136,10 @@ def test_racing_writers_lose_and_double_nothing(url):
     assert sorted(row.key for row in rows(lake)) == sorted(expected)
     assert sum(published) == len(expected)
     assert_whole(lake, len(expected))
+
+
+def test_a_slow_writer_gets_on_beside_a_quick_one_that_never_pauses(url, monkeypatch):
+    assert 2 <= slow_beside_quick(Lake(url), monkeypatch) <= FEW_ATTEMPTS
 
 
 def test_other_engines_read_the_same_rows(url):
