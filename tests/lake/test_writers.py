@@ -26,6 +26,7 @@ SEEN = utc("2024-06-01T12:00:00-04:00")
 GAMES = replace(TOY, name="games")
 RUNS = int(os.environ.get("PITLAKE_RACES", "6"))
 SLOW_SECONDS, FEW_ATTEMPTS = 0.5, 8
+as_long_as_it_takes = pytest.mark.timeout(max(900, 30 * RUNS))
 
 WRITER = """
 import sys
@@ -86,6 +87,7 @@ def assert_whole(lake, published):
     assert counts == [sum(added[: place + 1]) for place in range(len(added))]
 
 
+@as_long_as_it_takes
 def test_two_writers_of_one_dataset_lose_nothing_and_double_nothing(lake):
     published = race(lake, "own_and_common", "own_and_common")
     expected = {f"{number}{name}" for number in range(RUNS) for name in ("p", "q", " common")}
@@ -95,6 +97,7 @@ def test_two_writers_of_one_dataset_lose_nothing_and_double_nothing(lake):
     assert_whole(lake, len(expected))
 
 
+@as_long_as_it_takes
 def test_writers_of_different_datasets_share_the_log(lake):
     assert race(lake, "own_and_common", "games") == [2 * RUNS, RUNS]
     assert (len(rows(lake)), len(rows(lake, dataset=GAMES))) == (2 * RUNS, RUNS)
@@ -102,6 +105,7 @@ def test_writers_of_different_datasets_share_the_log(lake):
     assert [entry.version for entry in lake.versions()] == list(range(2 * RUNS, -1, -1))
 
 
+@as_long_as_it_takes
 def test_compaction_beside_a_writer_loses_nothing(lake):
     publish(lake, [Toy("before", "x", NOON)], SEEN)
     race(lake, "own_and_common", "compactions")
