@@ -19,10 +19,10 @@ from pitlake.lake.files import NewFile, month_of_file, sorted_by, take_rows, wri
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.parallel import each
-from pitlake.lake.publish import RETRY
 from pitlake.lake.query import calculator, columns, reading
 from pitlake.lake.repeats import as_micros
 from pitlake.lake.store import Store
+from pitlake.lake.turns import Turn
 from pitlake.tombstones import superseded_table_name
 
 MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
@@ -53,9 +53,10 @@ class Compactor:
         """
         if before is not None and not MONTH.fullmatch(before):
             raise BadInput("before", "not a month", 'give it as "YYYY-MM"')
-        return RETRY.copy()(self._compact_once, dataset, before)
+        turn = Turn(self._store, self._log, dataset.name)
+        return turn.attempts(partial(self._compact_once, dataset, before))
 
-    def _compact_once(self, dataset: Dataset, before: str | None) -> Compacted:
+    def _compact_once(self, dataset: Dataset, before: str | None, turn: Turn) -> Compacted:
         base = self._log.head()
         pins: dict[str, int] = {}
         merged: list[DataFile] = []
@@ -67,12 +68,14 @@ class Compactor:
             old = [file for files in months.values() for file in files]
             self._store.fetch(old)
             new = each(partial(self._merge, dataset, table), months.items())
+            turn.check(base)
             pins[table] = self._tables.commit(
                 table, table_schema(dataset, table), base.tables.get(table), new, old, note="compact"
             )
             merged, made = merged + old, made + new
         entry = base
         if pins:
+            turn.check(base)
             counts = {"files_before": len(merged), "files_after": len(made)}
             entry = self._log.append(base, pins, operation="compact", run_id="", dataset=dataset.name, counts=counts)
         return Compacted(

@@ -12,11 +12,10 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from pitlake import clock
 from pitlake.contract import GAP_SCHEMA, INSTANT, gap_table_name
-from pitlake.errors import BadInput, LakeConflict, PastChanged
+from pitlake.errors import BadInput, PastChanged
 from pitlake.lake.audit import Audit, CheckResult, audit_with, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.delta import DeltaTables, table_key
 from pitlake.lake.diff import NewRows, new_gaps, new_rows
@@ -27,15 +26,8 @@ from pitlake.lake.repeats import Positions, as_micros
 from pitlake.lake.stage import Staged
 from pitlake.lake.store import Store
 from pitlake.lake.superseded import facts_of_revision, new_tombstones
+from pitlake.lake.turns import Turn
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
-
-ATTEMPTS = 20
-RETRY = Retrying(
-    retry=retry_if_exception_type(LakeConflict),
-    stop=stop_after_attempt(ATTEMPTS),
-    wait=wait_random_exponential(multiplier=0.02, max=1.0),
-    reraise=True,
-)
 
 
 @dataclass(frozen=True)
@@ -86,6 +78,11 @@ class Plan:
     gaps: Positions
     tombstones: pa.Table | None
 
+    @property
+    def empty(self) -> bool:
+        """Whether the lake has it all."""
+        return not len(self.rows.positions) and not len(self.gaps)
+
 
 class Publisher:
     """Publishes stages into one lake."""
@@ -103,14 +100,20 @@ class Publisher:
         observed_at = _observation(observed_at)
         results = audit_with(staged, observed_at, audits)
         enforce(staged.dataset, results)
-        return RETRY.copy()(self._publish_once, staged, observed_at, results)
+        turn = Turn(self._store, self._log, staged.dataset.name)
+        return turn.attempts(partial(self._publish_once, staged, observed_at, results))
 
-    def _publish_once(self, staged: Staged, observed_at: datetime, results: tuple[CheckResult, ...]) -> Published:
+    def _publish_once(
+        self, staged: Staged, observed_at: datetime, results: tuple[CheckResult, ...], turn: Turn
+    ) -> Published:
         plan = self._plan(staged, observed_at)
+        if not plan.empty:
+            turn.check(plan.base)
         pins, files = self._commit(staged, plan, observed_at)
         entry, unharmed = plan.base, self._past_never_changes(staged, plan.base, {**plan.base.tables, **pins})
         revisions = int(plan.rows.revised.sum())
         if pins:
+            turn.check(plan.base)  # again: much time may have passed, and a turn counts from when it was taken
             counts = {"published": len(plan.rows.positions), "revisions": revisions, "gaps": len(plan.gaps)}
             entry = self._log.append(
                 entry, pins, operation="publish", run_id=staged.run_id, dataset=staged.dataset.name, counts=counts

@@ -16,6 +16,7 @@ from pitlake.lake.delta import DeltaTables
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.stage import remove_stale
 from pitlake.lake.store import SCRATCH, Store, StoredFile
+from pitlake.lake.turns import TURNS
 
 DEFAULT_KEEP = timedelta(days=30)
 GRACE = timedelta(days=1)
@@ -69,7 +70,8 @@ def vacuum(
     if not dry_run:
         for version in lost:
             log.mark_vacuumed(version)
-        for key in (*expired, *leftovers, *(file.key for file in store.walk(SCRATCH) if file.modified < deadline)):
+        small = (file for folder in (SCRATCH, TURNS) for file in store.walk(folder))
+        for key in (*expired, *leftovers, *(file.key for file in small if file.modified < deadline)):
             store.delete(key)
         remove_stale(store)
     size = sum(expired.values()) + sum(leftovers.values())

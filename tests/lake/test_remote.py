@@ -1,6 +1,6 @@
 """A lake in an object store, on a real S3 server on the loopback: same answers, no lost commit, a mirror one may lose.
 
-`PITLAKE_RACES=100 pytest tests/lake/test_remote.py -k race` races two writers over 200 publishes.
+`PITLAKE_RACES=100 pytest tests/lake/test_remote.py -k racing` races two writers over 200 publishes.
 """
 
 import os
@@ -27,7 +27,14 @@ from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from tests.answers import Played, captured, happened
 from tests.doors.conftest import small
-from tests.lake.test_writers import RUNS, assert_whole, race
+from tests.lake.test_writers import (
+    FEW_ATTEMPTS,
+    RUNS,
+    as_long_as_it_takes,
+    assert_whole,
+    race,
+    slow_beside_quick,
+)
 from tests.lake.world import TOY, Toy, publish, rows, utc
 
 NUMBERS = count()
@@ -129,6 +136,7 @@ def test_compaction_and_vacuum_keep_what_receipts_need(url):
         Lake(url).snapshot(3)
 
 
+@as_long_as_it_takes
 def test_racing_writers_lose_and_double_nothing(url):
     lake = Lake(url)
     published = race(lake, "own_and_common", "own_and_common")
@@ -136,6 +144,10 @@ def test_racing_writers_lose_and_double_nothing(url):
     assert sorted(row.key for row in rows(lake)) == sorted(expected)
     assert sum(published) == len(expected)
     assert_whole(lake, len(expected))
+
+
+def test_a_slow_writer_gets_on_beside_a_quick_one_that_never_pauses(url, monkeypatch):
+    assert 2 <= slow_beside_quick(Lake(url), monkeypatch) <= FEW_ATTEMPTS
 
 
 def test_other_engines_read_the_same_rows(url):

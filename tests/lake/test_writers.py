@@ -3,21 +3,30 @@
 import os
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from pitlake.errors import LakeConflict
-from pitlake.lake import Lake
+from pitlake.lake import Lake, turns
 from pitlake.lake.delta import DeltaTables
+from pitlake.lake.log import LakeLog
+from pitlake.lake.publish import Publisher
 from pitlake.lake.stage import Gap
+from pitlake.lake.store import Store
+from pitlake.lake.turns import Turn
 from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
 
 NOON = utc("2024-03-05T12:00:00-05:00")
 SEEN = utc("2024-06-01T12:00:00-04:00")
 GAMES = replace(TOY, name="games")
 RUNS = int(os.environ.get("PITLAKE_RACES", "6"))
+SLOW_SECONDS, FEW_ATTEMPTS = 0.5, 8
+as_long_as_it_takes = pytest.mark.timeout(max(900, 30 * RUNS))
 
 WRITER = """
 import sys
@@ -78,6 +87,7 @@ def assert_whole(lake, published):
     assert counts == [sum(added[: place + 1]) for place in range(len(added))]
 
 
+@as_long_as_it_takes
 def test_two_writers_of_one_dataset_lose_nothing_and_double_nothing(lake):
     published = race(lake, "own_and_common", "own_and_common")
     expected = {f"{number}{name}" for number in range(RUNS) for name in ("p", "q", " common")}
@@ -87,6 +97,7 @@ def test_two_writers_of_one_dataset_lose_nothing_and_double_nothing(lake):
     assert_whole(lake, len(expected))
 
 
+@as_long_as_it_takes
 def test_writers_of_different_datasets_share_the_log(lake):
     assert race(lake, "own_and_common", "games") == [2 * RUNS, RUNS]
     assert (len(rows(lake)), len(rows(lake, dataset=GAMES))) == (2 * RUNS, RUNS)
@@ -94,6 +105,7 @@ def test_writers_of_different_datasets_share_the_log(lake):
     assert [entry.version for entry in lake.versions()] == list(range(2 * RUNS, -1, -1))
 
 
+@as_long_as_it_takes
 def test_compaction_beside_a_writer_loses_nothing(lake):
     publish(lake, [Toy("before", "x", NOON)], SEEN)
     race(lake, "own_and_common", "compactions")
@@ -102,7 +114,9 @@ def test_compaction_beside_a_writer_loses_nothing(lake):
 
 
 def overtake(monkeypatch, lake, times, toys):
-    """Before each of the first `times` commits, let another writer publish first."""
+    """Before each of the first `times` commits, let another writer publish first, one that lets nobody go first."""
+    monkeypatch.setattr(turns, "PATIENCE_SECONDS", 0)
+    monkeypatch.setattr(turns, "PATIENCE_ATTEMPTS", 0)
     commit, left = DeltaTables.commit, [times]
 
     def overtaken(self, *args, **options):
@@ -134,11 +148,76 @@ def test_an_overtaken_writer_does_not_publish_what_the_other_already_did(lake, m
 def test_a_writer_that_never_wins_gives_up_with_nothing_published(lake, monkeypatch):
     from tenacity import stop_after_attempt, wait_none
 
-    from pitlake.lake import publish as publishing
-
     publish(lake, [Toy("first", "x", NOON)], SEEN)
-    monkeypatch.setattr(publishing, "RETRY", publishing.RETRY.copy(stop=stop_after_attempt(3), wait=wait_none()))
+    monkeypatch.setattr(turns, "RETRY", turns.RETRY.copy(stop=stop_after_attempt(3), wait=wait_none()))
     overtake(monkeypatch, lake, 99, [Toy("other", "x", NOON)])
     with pytest.raises(LakeConflict):
         publish(lake, [Toy("mine", "x", NOON)], SEEN)
     assert "mine" not in {row.key for row in rows(lake)}
+
+
+def slow_beside_quick(lake, monkeypatch):
+    """A writer that takes a multiple of another's time, which publishes without pause: its attempts, and all rows."""
+    publish(lake, [Toy("first", "x", NOON)], SEEN)
+    plan, attempts, done, others = Publisher._plan, [], threading.Event(), []
+
+    def slowly(self, *args):
+        planned = plan(self, *args)
+        if threading.current_thread() is threading.main_thread():
+            attempts.append(planned)
+            time.sleep(SLOW_SECONDS)
+        return planned
+
+    def quick():
+        while not done.is_set():
+            publish(Lake(lake.location), [Toy(f"quick {len(others)}", "x", NOON)], SEEN)
+            others.append(f"quick {len(others)}")
+
+    monkeypatch.setattr(Publisher, "_plan", slowly)
+    with ThreadPoolExecutor(1) as pool:
+        beside = pool.submit(quick)
+        try:
+            publish(lake, [Toy("slow", "x", NOON)], SEEN)
+        finally:
+            done.set()
+        beside.result()
+    assert sorted(row.key for row in rows(lake)) == sorted(["first", "slow", *others])
+    return len(attempts)
+
+
+def test_a_slow_writer_gets_on_beside_a_quick_one_that_never_pauses(lake, monkeypatch):
+    assert 2 <= slow_beside_quick(lake, monkeypatch) <= FEW_ATTEMPTS
+
+
+def turn_of_a_dead_writer(lake, monkeypatch, seconds):
+    """A turn on top of the newest version whose writer never comes, as one that was killed leaves it."""
+    monkeypatch.setattr(turns, "PATIENCE_SECONDS", seconds)
+    Turn(Store(lake.root), LakeLog(Store(lake.root)), TOY.name)._take()
+    [file] = (file for file in (lake.root / turns.TURNS).rglob("*") if file.is_file())
+    return file
+
+
+def test_a_dead_writers_turn_holds_others_up_for_a_while_only(lake, monkeypatch):
+    publish(lake, [Toy("first", "x", NOON)], SEEN)
+    turn_of_a_dead_writer(lake, monkeypatch, 0.5)
+    begun = time.monotonic()
+    assert publish(lake, [Toy("mine", "x", NOON)], SEEN).changed
+    assert time.monotonic() - begun > 0.4
+
+
+def test_a_turn_is_no_matter_to_other_datasets_nor_to_who_has_nothing_to_publish(lake, monkeypatch):
+    publish(lake, [Toy("first", "x", NOON)], SEEN)
+    turn_of_a_dead_writer(lake, monkeypatch, 3600.0)
+    assert publish(lake, [Toy("first", "x", NOON)], SEEN).total.unchanged == 1
+    assert publish(lake, [Toy("first", "x", NOON)], SEEN, dataset=GAMES).changed
+
+
+def test_a_damaged_turn_holds_up_nobody_and_a_vacuum_takes_old_ones(lake, monkeypatch):
+    publish(lake, [Toy("first", "x", NOON)], SEEN)
+    file = turn_of_a_dead_writer(lake, monkeypatch, 3600.0)
+    file.write_bytes(b"")
+    assert publish(lake, [Toy("mine", "x", NOON)], SEEN).changed
+    lake.vacuum(grace=timedelta(days=1), dry_run=False)
+    assert file.exists()
+    lake.vacuum(grace=timedelta(0), dry_run=False)
+    assert not file.exists()
