@@ -84,7 +84,7 @@ class Turn:
         """Whether a turn is another's and lasts. It lasts from when this writer saw it first: clocks may differ."""
         try:
             writer, seconds = self._store.read(key).decode().split()
-            lasts = float(seconds)
+            lasts = min(float(seconds), SHORTEST_SECONDS)
         except (FileNotFoundError, ValueError):
             return False
         now = time.monotonic()
