@@ -10,7 +10,7 @@ import string
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zlib import crc32
@@ -250,6 +250,32 @@ def _write_dead(folder: Path, dataset: Dataset, table: pa.Table) -> TableState:
 
 def _file(path: Path, table: pa.Table) -> DataFile:
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_parquet(table, path)
+    content = _as_parquet(_Rows(table))
+    path.write_bytes(content)
     bounds = pc.min_max(table["available_at"]).as_py()
-    return DataFile(str(path), len(table), path.stat().st_size, floor_millis(bounds["min"]), ceil_millis(bounds["max"]))
+    return DataFile(str(path), len(table), len(content), floor_millis(bounds["min"]), ceil_millis(bounds["max"]))
+
+
+class _Rows:
+    """A table that equals another with the same rows: worlds that end at different instants share most files."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table.combine_chunks())
+        self._content = sink.getvalue().to_pybytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Rows) and self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash(self._content)
+
+
+@lru_cache(maxsize=4_096)
+def _as_parquet(rows: _Rows) -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "part.parquet"
+        write_parquet(rows.table, path)
+        return path.read_bytes()
