@@ -2,7 +2,8 @@
 
 Dagster's own SQLite storage commits every partition's event alone, opens the file anew each time, and plans a check
 of a range once per partition although it is evaluated once; that is most of a long backfill. Named in dagster.yaml;
-nothing else calls it. It overrides private methods of the Dagster release that is pinned, and is tested against it.
+`postgres_event_log` has the last of it for Postgres. It overrides private methods of the Dagster release that is
+pinned, and is tested against it.
 """
 
 import os
@@ -15,7 +16,7 @@ import dagster as dg
 import sqlalchemy as sql
 from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationPlanned
 from dagster._core.events.log import EventLogEntry
-from dagster._core.storage.event_log import SqlEventLogStorageTable
+from dagster._core.storage.event_log import SqlEventLogStorage, SqlEventLogStorageTable
 from dagster._core.storage.event_log.sqlite.consolidated_sqlite_event_log import ConsolidatedSqliteEventLogStorage
 from dagster._serdes import ConfigurableClassData
 from dagster_shared.record import copy
@@ -25,7 +26,18 @@ BUSY_SECONDS = 60
 HOMELESS = ".pitlake/dagster"
 
 
-class RangeEventLog(ConsolidatedSqliteEventLogStorage):
+class PlannedOnce(SqlEventLogStorage):
+    """A storage that plans a check of a range of partitions once, not once per partition: it is evaluated once."""
+
+    def _store_asset_check_evaluation_planned(self, event: EventLogEntry, event_id: int | None) -> None:
+        planned = event.get_dagster_event().event_specific_data
+        if isinstance(planned, AssetCheckEvaluationPlanned) and _is_range(planned):
+            once = copy(planned, partitions_subset=None)
+            event = event._replace(dagster_event=event.get_dagster_event()._replace(event_specific_data=once))
+        super()._store_asset_check_evaluation_planned(event, event_id)
+
+
+class RangeEventLog(PlannedOnce, ConsolidatedSqliteEventLogStorage):
     """One SQLite file for all runs, in `base_dir`: by default DAGSTER_HOME, or the checkout's own when there is none.
 
     Batches come when DAGSTER_EVENT_BATCH_SIZE is set.
@@ -73,13 +85,6 @@ class RangeEventLog(ConsolidatedSqliteEventLogStorage):
             newest = {event.get_dagster_event().asset_key: (event, event_id) for event, event_id in stored}
             for event, event_id in newest.values():
                 self._store_asset_event(connection, event, event_id)
-
-    def _store_asset_check_evaluation_planned(self, event: EventLogEntry, event_id: int | None) -> None:
-        planned = event.get_dagster_event().event_specific_data
-        if isinstance(planned, AssetCheckEvaluationPlanned) and _is_range(planned):
-            once = copy(planned, partitions_subset=None)
-            event = event._replace(dagster_event=event.get_dagster_event()._replace(event_specific_data=once))
-        super()._store_asset_check_evaluation_planned(event, event_id)
 
 
 def _is_range(planned: AssetCheckEvaluationPlanned) -> bool:
