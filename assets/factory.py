@@ -20,6 +20,7 @@ from checks.audit import check_results, check_specs
 from checks.expectations import expected
 from pitlake import clock
 from pitlake.contract import Dataset
+from pitlake.dictionary import agent_columns
 from pitlake.errors import BadInput, NotCaptured
 from pitlake.lake.publish import Published
 from resources.graph.resource import GraphResource
@@ -148,17 +149,16 @@ def description(dataset: Dataset) -> str:
 
 def column_schema(dataset: Dataset) -> dg.TableSchema:
     """The columns agents see, from the contract."""
-    system = {"available_at": "instant", "available_at_source": "string", "evidence": "string"}
-    known = {column.name: column for column in dataset.columns}
+    nullable = {column.name for column in dataset.columns if not column.required}
     return dg.TableSchema(
         [
             dg.TableColumn(
-                name,
-                known[name].type if name in known else system[name],
-                known[name].meaning if name in known else None,
-                constraints=dg.TableColumnConstraints(nullable=name in known and not known[name].required),
+                column.name,
+                column.type,
+                column.meaning,
+                constraints=dg.TableColumnConstraints(nullable=column.name in nullable),
             )
-            for name in dataset.agent_columns
+            for column in agent_columns(dataset)
         ]
     )
 

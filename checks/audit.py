@@ -26,11 +26,11 @@ BLOCKING = {
 }
 WARNINGS = {
     "freshness": "The newest row is no older than the contract allows.",
-    "edited": "The share of articles whose text was changed after they first appeared.",
-    "publication_lag": "Whether calls are dated by their start, before their text can have been public.",
+    "edited": "No article was changed after it first appeared; the text of one that was is public from the change on.",
+    "publication_lag": "The lag added to a call's start is no shorter than its text takes to become public.",
     "frozen": "What was built once came out the same again; what did not is a revision, available when observed.",
-    "sources_agree": "What sources say of one earnings release and do not agree upon.",
-    "drifted": "The share of values that providers say otherwise today than when they were captured first.",
+    "sources_agree": "Sources say the same of each earnings release.",
+    "drifted": "Providers say today what was captured first, but for a share that is borne.",
 }
 
 

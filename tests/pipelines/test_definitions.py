@@ -37,6 +37,7 @@ def test_an_asset_says_what_its_contract_says(specs, name):
     spec, dataset = specs[name], all_datasets()[name]
     schema = spec.metadata["dagster/column_schema"]
     assert tuple(column.name for column in schema.columns) == dataset.agent_columns
+    assert all(column.description for column in schema.columns)
     assert (spec.group_name, spec.owners, spec.kinds) == ("graph", [f"team:{dataset.owner}"], {"neo4j", "deltalake"})
     assert (spec.partitions_def == DAYS) is dataset.partitioned
 
