@@ -1,11 +1,12 @@
 """A snapshot computed slowly: plain reads of the views in an as-of session, then loops. The oracle of the named query.
 
-`python -m tests.derived.slow_bundle LAKE N` compares N events of a lake, at every anchor, row for row.
+`python -m tests.derived.slow_bundle LAKE N` compares N events of a lake, row for row, at every anchor and a second
+before the acceptance: what that second changes must be what became public in it.
 """
 
 import random
 import sys
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from assets.derived.earnings_bundles import ANCHORS, QUERY, as_of, events
 from pitlake import catalogue
@@ -20,13 +21,15 @@ CONSENSUS = {
     "revenue_average": "revenue_estimate_average",
     "revenue_analysts": "revenue_estimate_analyst_count",
 }
+SECOND = timedelta(seconds=1)
 
 
 def slow(session, ticker):
     """{(section, name): (value, text, evidence ids, known at)}, by the definition of each section."""
 
-    def read(view):
-        table = session.sql(f"SELECT * FROM {view}").arrow()
+    def read(view, company=None):
+        chosen = f" WHERE {company} = $ticker" if company else ""
+        table = session.sql(f"SELECT * FROM {view}{chosen}", {"ticker": ticker} if company else None).arrow()
         return sorted(table.to_pylist(), key=lambda row: (row["available_at"], row["evidence"]))
 
     found = {}
@@ -35,8 +38,8 @@ def slow(session, ticker):
         known = max(row["available_at"] for row in rows)
         found[section, name] = (value, text, tuple(row["evidence"] for row in rows), known)
 
-    facts(read("xbrl_facts"), ticker, add)
-    prices(read("prices"), ticker, add)
+    facts(read("xbrl_facts", "ticker"), ticker, add)
+    prices(read("prices", "symbol"), ticker, add)
     estimates(read, ticker, session.as_of, add)
     documents(read, ticker, session.as_of, add)
     newest = {}
@@ -93,14 +96,14 @@ def estimates(read, ticker, at, add):
 
 def documents(read, ticker, at, add):
     for source, mine in (
-        ("news", [row for row in read("news") if row["ticker"] == ticker]),
+        ("news", [row for row in read("news", "ticker") if row["ticker"] == ticker]),
         ("benzinga_news", [row for row in read("benzinga_news") if ticker in (row["tickers"] or [])]),
     ):
         late = [row for row in mine if row["available_at"] > at - timedelta(days=30)]
         if late:
             late.sort(key=lambda row: row["evidence"])
             add("news", f"{source} in 30 days", float(len(late)), None, late)
-    for row in read("reports"):
+    for row in read("reports", "ticker"):
         if row["ticker"] == ticker and row["available_at"] > at - timedelta(days=120):
             text = ": ".join(filter(None, (row["form_type"], ", ".join(row["items"] or []))))
             add("filings", row["accession_no"], None, text, [row])
@@ -108,7 +111,7 @@ def documents(read, ticker, at, add):
         ("transcripts", "conference_datetime", lambda row: row["transcript_id"]),
         ("call_transcripts", "call_start", lambda row: f"{row['fiscal_year']}/{row['fiscal_quarter']}"),
     ):
-        calls = [row for row in read(view) if row["ticker"] == ticker]
+        calls = [row for row in read(view, "ticker") if row["ticker"] == ticker]
         if calls:
             last = max(calls, key=lambda row: (row[started], named(row)))
             text = " ".join(filter(None, (str(last["fiscal_year"] or ""), f"Q{last['fiscal_quarter']}")))
@@ -137,21 +140,48 @@ def same(ours, theirs):
     return True
 
 
+def both(lake, event, moment):
+    """The snapshot of one instant from the named query, and the slow way."""
+    with connect(moment, lake=lake, datasets=catalogue.get(QUERY).reads) as session:
+        return quick(session, event.ticker), slow(session, event.ticker)
+
+
+def across(event, before, after):
+    """What the second that ends with an acceptance changes: the keys, and those that it should not or should have.
+
+    before, after: snapshots of its begin and its end. It must change what became public in it, and what newer periods
+    push out, and nothing else.
+    """
+    changed = {key for key in before | after if before.get(key) != after.get(key)}
+    began = event.event_at - SECOND
+    must = {key for key, (*_, known_at) in after.items() if known_at > began} | (before.keys() - after.keys())
+    return changed, changed ^ must
+
+
 def main(root: str, count: int) -> int:
     """Compare, and print what differs."""
-    lake, wrong, rows = Lake(root), 0, 0
+    lake, rows, moved, filed, wrong = Lake(root), 0, 0, 0, 0
     chosen = random.Random(7).sample(known := events(lake), min(count, len(known)))
     for event in chosen:
-        for anchor in ANCHORS:
-            moment: datetime = as_of(event.event_at, anchor)
-            with connect(moment, lake=lake, datasets=catalogue.get(QUERY).reads) as session:
-                ours, theirs = quick(session, event.ticker), slow(session, event.ticker)
-            rows += len(theirs)
-            if not same(ours, theirs):
+        moments = {anchor: as_of(event.event_at, anchor) for anchor in ANCHORS}
+        moments["a second before"] = event.event_at - SECOND
+        slowly = {}
+        for name, moment in moments.items():
+            ours, slowly[name] = both(lake, event, moment)
+            rows += len(ours)
+            if not same(ours, slowly[name]):
                 wrong += 1
-                differing = sorted(key for key in ours | theirs if ours.get(key) != theirs.get(key))
-                sys.stdout.write(f"{event} {anchor}: {differing[:5]}\n")
-    sys.stdout.write(f"{len(chosen)} events, {len(ANCHORS)} anchors, {rows:,} rows, {wrong} snapshots differ\n")
+                differing = sorted(key for key in ours | slowly[name] if ours.get(key) != slowly[name].get(key))
+                sys.stdout.write(f"{event} {name}: {differing[:5]}\n")
+        changed, amiss = across(event, slowly["a second before"], slowly["at_release"])
+        moved, wrong = moved + len(changed), wrong + bool(amiss)
+        filed += ("filings", event.accession_no) in changed
+        if amiss:
+            sys.stdout.write(f"{event}, a second: {sorted(amiss)[:5]}\n")
+    sys.stdout.write(
+        f"{len(chosen)} events, {len(moments)} instants each, {rows:,} rows; the second before each acceptance "
+        f"changes {moved:,} rows, {filed:,} times the filing's; {wrong} snapshots or seconds are not as they must\n"
+    )
     return bool(wrong)
 
 

@@ -17,7 +17,7 @@ from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from pitlake.session import connect
 from resources.lake import LakeResource
-from tests.derived.slow_bundle import quick, same, slow
+from tests.derived.slow_bundle import SECOND, across, both, quick, same, slow
 from tests.doors.conftest import build, publish
 
 MAY = datetime(2024, 5, 14, 22, tzinfo=timezone.utc)
@@ -59,13 +59,17 @@ def test_a_snapshot_is_what_the_slow_way_finds(known, anchor, number):
 
 def test_a_second_across_an_acceptance_changes_the_filing_and_nothing_else(known):
     event = earnings_bundles.events(known)[1]
-    found = []
-    for moment in (event.event_at - timedelta(seconds=1), event.event_at):
-        with connect(moment, lake=known) as session:
-            found.append(quick(session, event.ticker))
-    before, after = found
-    assert after.keys() - before.keys() == {("filings", event.accession_no)}
-    assert {key: after[key] for key in before} == before
+    before, after = (both(known, event, event.event_at - back) for back in (SECOND, timedelta(0)))
+    for side in zip(before, after, strict=True):
+        assert across(event, *side) == ({("filings", event.accession_no)}, set())
+
+
+def test_what_else_a_second_changes_is_told(known):
+    event = earnings_bundles.events(known)[1]
+    before, after = (both(known, event, event.event_at - back)[0] for back in (SECOND, timedelta(0)))
+    other = next(key for key in before)
+    changed, amiss = across(event, before, after | {other: (1.5, *after[other][1:])})
+    assert (len(changed), amiss) == (2, {other})
 
 
 def test_rows_are_public_at_their_instant_and_cite_a_receipt_that_replays(lake):
