@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.figures import show
 
-NO_PARTS = ("__init__", "__main__", "biglake", "feast_join", "figures", "panel")
+NO_PARTS = ("__init__", "__main__", "biglake", "feast_join", "figures", "panel", "plain", "webserver")
 PARTS = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in NO_PARTS))
 
 

@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pitlake.errors import PitlakeError
@@ -23,6 +25,15 @@ FAST_EVENTS = {"DAGSTER_EVENT_BATCH_SIZE": "500", "DAGSTER_EMIT_PARTITION_SUBSET
 GRACE_SECONDS = 60
 
 
+@dataclass(frozen=True)
+class House:
+    """What is served: its address, the processes, and the environment that reaches the same instance."""
+
+    url: str
+    processes: tuple["subprocess.Popen[bytes]", ...]
+    environment: Mapping[str, str] = field(repr=False)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until SIGINT or SIGTERM, or until one of the processes ends. Returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -32,13 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     for ends in (signal.SIGINT, signal.SIGTERM):  # also where a shell started this with both ignored
         signal.signal(ends, _interrupted)
-    home = asked.home.absolute()
-    home.mkdir(parents=True, exist_ok=True)
-    shutil.copy(SETTINGS, home / "dagster.yaml")
     try:
-        with postgres(asked.data or home / "postgres") as server:
-            environment = {**os.environ, **FAST_EVENTS, **server.environment, "DAGSTER_HOME": str(home)}
-            return _run(environment, asked.port or free_port())
+        with serving(asked.home.absolute(), {}, asked.port, asked.data) as house:
+            print(f"serve: {house.url}", flush=True)  # noqa: T201 - it is a command
+            while all(process.poll() is None for process in house.processes):
+                time.sleep(0.2)
+            return 1
     except KeyboardInterrupt:
         return 0
     except PitlakeError as error:
@@ -46,20 +56,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
 
 
-def _run(environment: dict[str, str], port: int) -> int:
-    workspace = ["--workspace", str(ROOT / "workspace.yaml")]
+@contextmanager
+def serving(
+    home: Path, settings: Mapping[str, str], port: int = 0, data: Path | None = None, said: int | None = None
+) -> Iterator[House]:
+    """Postgres, webserver and daemon over DAGSTER_HOME `home`, which is made; taken down on leaving.
+
+    settings: environment beside this process's own. port: 0 for a free one. said: file descriptor of what they print.
+    Raises BadInput or ServerFailed where Postgres does not start.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    shutil.copy(SETTINGS, home / "dagster.yaml")
+    with postgres(data or home / "postgres") as server:
+        environment = {**FAST_EVENTS, **server.environment, "DAGSTER_HOME": str(home), **settings}
+        with _processes(environment, port or free_port(), said) as house:
+            yield house
+
+
+@contextmanager
+def _processes(environment: dict[str, str], port: int, said: int | None) -> Iterator[House]:
+    whole, workspace = os.environ | environment, ["--workspace", str(ROOT / "workspace.yaml")]
     # Both make Dagster's tables on first use, and must not do so at once.
-    subprocess.run([_program("dagster"), "instance", "migrate"], env=environment, check=True, capture_output=True)
+    subprocess.run([_program("dagster"), "instance", "migrate"], env=whole, check=True, capture_output=True)
     commands = (
         [_program("dagster-webserver"), "--host", "127.0.0.1", "--port", str(port), *workspace],
         [_program("dagster-daemon"), "run", *workspace],
     )
-    processes = [subprocess.Popen(command, env=environment, cwd=ROOT) for command in commands]
-    print(f"serve: http://127.0.0.1:{port}", flush=True)  # noqa: T201 - it is a command
+    processes = [subprocess.Popen(command, env=whole, cwd=ROOT, stdout=said, stderr=said) for command in commands]
     try:
-        while all(process.poll() is None for process in processes):
-            time.sleep(0.2)
-        return 1
+        yield House(f"http://127.0.0.1:{port}", tuple(processes), environment)
     finally:
         for process in processes:
             process.send_signal(signal.SIGTERM)

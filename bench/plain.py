@@ -1,0 +1,45 @@
+"""The plain script that `bench.platform` measures Dagster against: the same functions in a loop, and nothing around.
+
+`python -m bench.plain days LAKE FIRST LAST` publishes every dataset of the graph by day, one commit a dataset;
+`python -m bench.plain releases LAKE TICKER,…` builds what belongs to those companies' earnings releases.
+"""
+
+import sys
+from datetime import date
+
+from assets.derived import earnings_bundles, earnings_outcomes
+from assets.graph import all_extractors
+from assets.runs import run_partitions
+from checks.expectations import expected
+from pitlake.lake.lake import Lake
+from resources.graph.open import open_graph
+
+
+def days(lake: Lake, first: date, last: date) -> None:
+    """Every dataset by day, from the graph that the environment names."""
+    wanted = [date.fromordinal(day) for day in range(first.toordinal(), last.toordinal() + 1)]
+    with open_graph() as graph:
+        for extractor in all_extractors().values():
+            if extractor.dataset.partitioned:
+                run_partitions(extractor, wanted, graph, lake, run_id="plain", audits=(expected,))
+
+
+def releases(lake: Lake, tickers: set[str]) -> None:
+    """Snapshots and outcomes of every release of these companies. Raises the refusal when one is refused."""
+    wanted = [event for event in earnings_bundles.events(lake) if event.ticker in tickers]
+    for build in (earnings_bundles.build, earnings_outcomes.build):
+        outcome = build(lake, wanted, run_id="plain", audits=(expected,)).outcome
+        if isinstance(outcome, Exception):
+            raise outcome
+
+
+def main(what: str, root: str, *of: str) -> None:
+    """Do one of the two."""
+    if what == "days":
+        days(Lake(root), *map(date.fromisoformat, of))
+    else:
+        releases(Lake(root), set(of[0].split(",")))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
