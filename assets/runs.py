@@ -148,7 +148,7 @@ def _report(staged: Staged, run: RunFacts, outcome: Published | Refusal, checks:
     return RunReport(
         dataset=dataset.name,
         outcome=outcome,
-        checks=(*checks, *warnings(dataset, staged.rows, run.publication_lag)),
+        checks=(*checks, *warnings(dataset, staged.rows, staged.gaps, run.publication_lag)),
         gaps=Counter(pairs),
         preview=pa.Table.from_pylist(shown.to_pylist(), shown.schema),  # the stage's own is gone with its files
     )

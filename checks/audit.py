@@ -10,6 +10,7 @@ import dagster as dg
 from checks.expectations import BLOCKING as EXPECTED
 from checks.expectations import WARNING as WARNED
 from checks.rules import rules
+from checks.warnings import ANSWERED, is_asked
 from pitlake import clock
 from pitlake.contract import Dataset
 from pitlake.lake.audit import CheckResult, Severity
@@ -31,13 +32,19 @@ WARNINGS = {
     "frozen": "What was built once came out the same again; what did not is a revision, available when observed.",
     "sources_agree": "Sources say the same of each earnings release.",
     "drifted": "Providers say today what was captured first, but for a share that is borne.",
+    ANSWERED: "Providers answered every question; what one refused or garbled is a gap, and missing until asked again.",
 }
 
 
 def check_specs(dataset: Dataset) -> list[dg.AssetCheckSpec]:
     """The checks of a dataset's asset."""
     blocking = [_spec(dataset, name, text, blocking=True) for name, text in BLOCKING.items()]
-    warnings = ("freshness", *(["frozen"] if dataset.frozen else []), *dataset.warnings)
+    warnings = (
+        "freshness",
+        *(["frozen"] if dataset.frozen else []),
+        *dataset.warnings,
+        *([ANSWERED] if is_asked(dataset) else []),
+    )
     return [
         *blocking,
         *(_spec(dataset, name, WARNINGS[name], blocking=False) for name in warnings),

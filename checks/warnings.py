@@ -1,8 +1,10 @@
 """Warnings of single datasets, as pure measures over what a run staged. They never stop a publish.
 
-A contract names its warnings; `MEASURES` holds one function for each. Called by `assets.factory`.
+A contract names its warnings; `MEASURES` holds one function for each. Datasets asked for outside have `answered` too.
+Called by `assets.runs`.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -17,6 +19,8 @@ LEAST_LAG = timedelta(minutes=30)
 TEN_THOUSANDTHS = 10_000
 BORNE_SHARE = 0.01
 MOST_FIELDS = 20
+MOST_EXAMPLES = 5
+ANSWERED, OUTSIDE = "answered", "external"
 
 
 def edited(rows: pa.Table, _lag: timedelta) -> CheckResult:
@@ -45,6 +49,24 @@ def drifted(rows: pa.Table, _lag: timedelta) -> CheckResult:
     return CheckResult(name="drifted", passed=not moved.num_rows, severity="warning", facts=facts)
 
 
+def answered(gaps: pa.Table) -> CheckResult:
+    """How many questions a provider refused or answered unreadably, by reason: what they ask for is missing."""
+    lost = gaps.filter(pc.equal(gaps["gap_type"], "upstream_error"))
+    reasons = Counter(lost["reason"].to_pylist()).most_common(MOST_FIELDS)
+    return CheckResult(
+        name=ANSWERED,
+        passed=not lost.num_rows,
+        severity="warning",
+        facts={"unanswered": lost.num_rows, **dict(reasons)},
+        examples=tuple(lost["locator"].slice(0, MOST_EXAMPLES).to_pylist()),
+    )
+
+
+def is_asked(dataset: Dataset) -> bool:
+    """Whether a provider outside is asked for a dataset, who may give no answer."""
+    return dataset.group == OUTSIDE
+
+
 MEASURES: dict[str, Callable[[pa.Table, timedelta], CheckResult]] = {
     "edited": edited,
     "publication_lag": publication_lag,
@@ -53,6 +75,7 @@ MEASURES: dict[str, Callable[[pa.Table, timedelta], CheckResult]] = {
 }
 
 
-def warnings(dataset: Dataset, rows: pa.Table, lag: timedelta) -> tuple[CheckResult, ...]:
-    """The results of the warnings a contract names, over the staged rows."""
-    return tuple(MEASURES[name](rows, lag) for name in dataset.warnings)
+def warnings(dataset: Dataset, rows: pa.Table, gaps: pa.Table, lag: timedelta) -> tuple[CheckResult, ...]:
+    """The results of a dataset's warnings, over what was staged."""
+    named = (MEASURES[name](rows, lag) for name in dataset.warnings)
+    return (*named, answered(gaps)) if is_asked(dataset) else tuple(named)

@@ -1,29 +1,84 @@
-"""What people are told without asking: runs that failed, and datasets that grew stale. Sensors only.
+"""What people are told without asking: runs that failed, answers that are missing, stale datasets. Only sensors.
 
-How a message travels is resources/notifier.py; what stale means is each contract's `freshness`.
+How a message travels is resources/notifier.py; what stale means is each contract's `freshness`. What befell runs is
+kept in the lake as well, where the quality report finds it.
 """
 
+import errno
 import json
+import logging
+import os
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Literal
 
 import dagster as dg
 
+from checks.warnings import ANSWERED
 from pitlake import clock
 from pitlake.datasets import all_datasets
-from pitlake.errors import LakeNotFound
+from pitlake.errors import LakeError, LakeNotFound
+from pitlake.lake.incidents import Incident
 from pitlake.lake.lake import Lake
 from resources.lake import LakeResource
 from resources.notifier import Notifier
 
 STALE_SECONDS = 15 * 60
+DISK_FULL = os.strerror(errno.ENOSPC)
+_logger = logging.getLogger("pitlake.alerts")
 
 
 @dg.run_failure_sensor(default_status=dg.DefaultSensorStatus.RUNNING, monitor_all_code_locations=False)
-def tell_of_failures(context: dg.RunFailureSensorContext, notifier: Notifier) -> None:
+def tell_of_failures(context: dg.RunFailureSensorContext, lake: LakeResource, notifier: Notifier) -> None:
     """Each failed run: which steps, and why if it was a refusal of ours. Other errors' texts may hold anything."""
+    title = f"pitlake: {context.dagster_run.job_name} failed"
+    _tell(title, _incident(context, "failed", tuple(_reasons(context))), lake, notifier)
+
+
+@dg.run_status_sensor(
+    run_status=dg.DagsterRunStatus.SUCCESS,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    monitor_all_code_locations=False,
+    description="Tells of runs that published although a provider gave no usable answer to some questions.",
+)
+def tell_of_missing_answers(context: dg.RunStatusSensorContext, lake: LakeResource, notifier: Notifier) -> None:
+    """Each run whose check `answered` failed: which datasets miss what, counted by the provider's reason."""
+    reasons = tuple(_unanswered(context))
+    if reasons:
+        title = f"pitlake: {context.dagster_run.job_name} got no answer to some questions"
+        _tell(title, _incident(context, "unanswered", reasons), lake, notifier)
+
+
+def _incident(
+    context: dg.RunStatusSensorContext, kind: Literal["failed", "unanswered"], reasons: tuple[str, ...]
+) -> Incident:
+    """What befell the run, dated by its end, so that telling it again is no second incident."""
     run = context.dagster_run
-    notifier.send(f"pitlake: {run.job_name} failed", "\n".join([*_reasons(context), f"run {run.run_id}"]))
+    record = context.instance.get_run_record_by_id(run.run_id)
+    seconds = record.end_time if record else None
+    ended = clock.from_micros(round(seconds * 1_000_000)) if seconds else clock.now()
+    return Incident(happened_at=ended, run_id=run.run_id, job=run.job_name, kind=kind, reasons=reasons)
+
+
+def _tell(title: str, incident: Incident, lake: LakeResource, notifier: Notifier) -> None:
+    """Into the lake and to people. A lake that can't be written, or is none, keeps no alert from going out."""
+    try:
+        lake.open().keep_incident(incident)
+    except LakeError as problem:
+        _logger.warning("the report will not show run %s: %s", incident.run_id, problem)
+    notifier.send(title, "\n".join([*incident.reasons, f"run {incident.run_id}"]))
+
+
+def _unanswered(context: dg.RunStatusSensorContext) -> Iterator[str]:
+    found = context.instance.all_logs(context.dagster_run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION)
+    for entry in found:
+        check = entry.get_dagster_event().asset_check_evaluation_data
+        if check.check_name == ANSWERED and not check.passed:
+            counts = {
+                name: fact.value for name, fact in check.metadata.items() if isinstance(fact, dg.IntMetadataValue)
+            }
+            listed = ", ".join(f"{name} × {count}" for name, count in counts.items())
+            yield f"{check.asset_key.to_user_string()}: {listed}"
 
 
 def _reasons(context: dg.RunFailureSensorContext) -> Iterator[str]:
@@ -34,8 +89,9 @@ def _reasons(context: dg.RunFailureSensorContext) -> Iterator[str]:
         data = event.step_failure_data
         described = data.user_failure_data.description if data.user_failure_data else None
         error = data.error.cause or data.error if data.error else None
-        name = error.cls_name if error else "unknown error"
-        yield f"{event.step_key}: {described or name}"
+        name = (error.cls_name if error else None) or "unknown error"
+        full = f" ({DISK_FULL})" if error and DISK_FULL in error.message else ""
+        yield f"{event.step_key}: {described or name}{full}"
 
 
 @dg.sensor(

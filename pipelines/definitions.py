@@ -54,7 +54,12 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             quality,
         ],
         schedules=schedules.ALL,
-        sensors=[alerts.tell_of_failures, alerts.tell_of_stale_datasets, earnings.new_earnings],
+        sensors=[
+            alerts.tell_of_failures,
+            alerts.tell_of_missing_answers,
+            alerts.tell_of_stale_datasets,
+            earnings.new_earnings,
+        ],
         resources=standard | dict(resources or {}),
         executor=dg.in_process_executor,
     )

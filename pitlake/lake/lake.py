@@ -11,10 +11,11 @@ from pathlib import Path
 from pitlake import datasets
 from pitlake.contract import Dataset
 from pitlake.errors import LakeNotFound, VersionVacuumed
-from pitlake.lake import judgements
+from pitlake.lake import incidents, judgements
 from pitlake.lake.audit import Audit
 from pitlake.lake.compact import Compacted, Compactor
 from pitlake.lake.delta import DeltaTables
+from pitlake.lake.incidents import Incident
 from pitlake.lake.judgements import Judgement
 from pitlake.lake.kept import kept_versions, receipt_id, receipt_key
 from pitlake.lake.log import Entry, LakeLog
@@ -95,6 +96,14 @@ class Lake:
     def judgements(self, dataset: str) -> Iterator[Judgement]:
         """What the checks of a dataset's runs found, newest run first."""
         return judgements.kept(self._store, dataset)
+
+    def keep_incident(self, incident: Incident) -> None:
+        """Keep what befell a run, for people: see `pitlake.lake.incidents`. Raises LakeError."""
+        incidents.keep(self._store, incident)
+
+    def incidents(self) -> Iterator[Incident]:
+        """What befell runs, newest first."""
+        return incidents.kept(self._store)
 
     def compact(self, dataset: Dataset | str, before: str | None = None) -> Compacted:
         """Merge the files of a dataset's closed months, its gaps' too, into one a month, as one new version.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from importlib.resources import files
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from pitlake import __version__, clock
 from pitlake.contract import GAP_TYPES, Dataset
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
+from pitlake.lake.incidents import Incident
 from pitlake.lake.lake import Lake
 from pitlake.lake.log import Entry
 from pitlake.report import charts
@@ -31,12 +32,13 @@ INDEX, STYLE, NUMBERS = "index.html", "report.css", "report.json"
 SPARK_MONTHS = 30
 MOST_MONTHS = 72
 MOST_ENTRIES = 40
+MOST_INCIDENTS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """What a report shows: a version, the one it is compared with, the measures of every dataset, and when it was made.
-    `commits` are the log's entries after the base, newest first.
+    `commits` are the log's entries after the base, `incidents` what befell runs; both newest first.
     """
 
     version: Entry
@@ -44,6 +46,7 @@ class Report:
     made_at: datetime
     measures: Sequence[Measures]
     commits: Sequence[Entry]
+    incidents: Sequence[Incident]
 
     @property
     def shown(self) -> Sequence[Measures]:
@@ -103,6 +106,7 @@ def read(
         made_at=made_at,
         measures=[measure(lake, dataset, snapshot, before, made_at) for dataset in datasets],
         commits=[lake.entry(number) for number in range(entry.version, base.version, -1)],
+        incidents=list(islice(lake.incidents(), MOST_INCIDENTS)),
     )
 
 
@@ -118,6 +122,11 @@ def numbers(report: Report) -> dict[str, Any]:
         "version": report.version.version,
         "since": report.base.version,
         "made_at": clock.iso(report.made_at),
+        "incidents": [
+            {"run": one.run_id, "at": clock.iso(one.happened_at), "job": one.job, "kind": one.kind}
+            | {"reasons": list(one.reasons)}
+            for one in report.incidents
+        ],
         "datasets": {one.dataset.name: _numbers(one) for one in report.shown},
     }
 

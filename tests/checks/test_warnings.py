@@ -5,9 +5,10 @@ from datetime import datetime, timedelta, timezone
 import pyarrow as pa
 import pytest
 
-from checks.warnings import edited, publication_lag, warnings
+from checks.warnings import answered, edited, publication_lag, warnings
 from pitlake.contract import INSTANT
 from pitlake.datasets import get
+from pitlake.lake.stage import GAP_STAGED_SCHEMA, Gap
 
 NOON = datetime(2024, 5, 1, 16, tzinfo=timezone.utc)
 
@@ -32,7 +33,23 @@ def test_a_lag_below_half_an_hour_is_early(minutes, passed):
     assert (found.passed, found.facts["lag_minutes"]) == (passed, minutes)
 
 
-def test_a_dataset_has_the_warnings_its_contract_names():
-    assert [found.name for found in warnings(get("news"), articles(), timedelta(0))] == ["edited"]
-    assert [found.name for found in warnings(get("transcripts"), articles(), timedelta(0))] == ["publication_lag"]
-    assert warnings(get("prices"), articles(), timedelta(0)) == ()
+def gaps(*found):
+    return pa.Table.from_pylist([gap.as_row() for gap in found], GAP_STAGED_SCHEMA)
+
+
+def test_a_question_without_an_answer_is_counted_by_its_reason():
+    refused = [Gap("upstream_error", "HTTP 429", f"fred:{number}") for number in range(7)]
+    found = answered(gaps(*refused, Gap("upstream_error", "HTTP 503", "fred:x"), Gap("no_data", "empty", "fred:y")))
+    assert (found.passed, found.severity, len(found.examples)) == (False, "warning", 5)
+    assert found.facts == {"unanswered": 8, "HTTP 429": 7, "HTTP 503": 1}
+    assert answered(gaps(Gap("no_data", "empty", "fred:y"))).passed
+
+
+def test_a_dataset_has_the_warnings_its_contract_names_and_what_is_asked_outside_one_more():
+    assert [found.name for found in warnings(get("news"), articles(), gaps(), timedelta(0))] == ["edited"]
+    assert [found.name for found in warnings(get("transcripts"), articles(), gaps(), timedelta(0))] == [
+        "publication_lag"
+    ]
+    assert warnings(get("prices"), articles(), gaps(), timedelta(0)) == ()
+    asked = warnings(get("benzinga_news"), articles(), gaps(), timedelta(0))
+    assert [found.name for found in asked] == ["edited", "answered"]

@@ -1,5 +1,6 @@
 """Alerts on their way: a real webhook and mail server on the loopback, runs that fail, datasets that grow old."""
 
+import errno
 import json
 import threading
 from datetime import timedelta
@@ -9,7 +10,9 @@ import dagster as dg
 import pytest
 from aiosmtpd.controller import Controller
 
-from pipelines.alerts import stale_datasets, tell_of_failures, tell_of_stale_datasets
+from assets.external import all_feeds
+from assets.external.factory import feed_asset
+from pipelines.alerts import stale_datasets, tell_of_failures, tell_of_missing_answers, tell_of_stale_datasets
 from pitlake import clock
 from pitlake.errors import BadInput, NotifyFailed
 from pitlake.lake.lake import Lake
@@ -17,6 +20,7 @@ from resources.graph.server import free_port
 from resources.lake import LakeResource
 from resources.notifier import Notifier
 from tests.cli.conftest import article, publish
+from tests.providers.server import Loopback, Reply
 
 
 @pytest.fixture
@@ -92,25 +96,82 @@ def blab():
     raise ValueError("password=s3cret")
 
 
+@dg.op
+def write():
+    raise OSError(errno.ENOSPC, "Error writing s3cret. Detail: [errno 28] No space left on device")
+
+
+@pytest.fixture
+def tell(webhook, instance):
+    """Tell of a run by a sensor, as the daemon does once it has ended; the lake it is kept in is an argument."""
+
+    def tell(sensor, result, event, lake):
+        resources = {"notifier": Notifier(channels=webhook[0]), "lake": LakeResource(root=str(lake.root))}
+        run = result.dagster_run
+        context = dg.build_run_status_sensor_context(sensor.name, event, instance, run, resources=resources)
+        sensor(context.for_run_failure() if sensor is tell_of_failures else context)
+
+    return tell
+
+
+def failed(op, instance):
+    job = dg.GraphDefinition(name="work", node_defs=[op]).to_job()
+    return job.execute_in_process(instance=instance, raise_on_error=False)
+
+
 @pytest.mark.parametrize(
     ("op", "says"),
-    [(refuse, "refuse: news: the gate refused staged rows (PIT_MISSING_TZ × 3)"), (blab, "blab: ValueError")],
+    [
+        (refuse, "refuse: news: the gate refused staged rows (PIT_MISSING_TZ × 3); nothing was published"),
+        (blab, "blab: ValueError"),
+        (write, "write: OSError (No space left on device)"),
+    ],
 )
-def test_a_failed_run_is_told_with_its_reason_and_nothing_private(op, says, webhook, instance):
-    hook, arrived, _ = webhook
-    result = (
-        dg.GraphDefinition(name="work", node_defs=[op])
-        .to_job()
-        .execute_in_process(instance=instance, raise_on_error=False)
-    )
-    event = result.get_run_failure_event()
-    context = dg.build_run_status_sensor_context(
-        "tell_of_failures", event, instance, result.dagster_run, resources={"notifier": Notifier(channels=hook)}
-    ).for_run_failure()
-    tell_of_failures(context)
-    assert says in arrived[0]["message"]
-    assert result.run_id in arrived[0]["message"]
-    assert "s3cret" not in json.dumps(arrived)
+def test_a_failed_run_is_told_with_its_reason_and_nothing_private(op, says, webhook, instance, tell, tmp_path):
+    lake, result = Lake(tmp_path / "lake"), failed(op, instance)
+    tell(tell_of_failures, result, result.get_run_failure_event(), lake)
+    tell(tell_of_failures, result, result.get_run_failure_event(), lake)
+    assert webhook[1][0]["message"].splitlines() == [says, f"run {result.run_id}"]
+    (kept,) = lake.incidents()
+    assert (kept.run_id, kept.job, kept.kind, kept.reasons) == (result.run_id, "work", "failed", (says,))
+    assert abs(kept.happened_at - clock.now()) < timedelta(minutes=1)
+    assert "s3cret" not in json.dumps(webhook[1]) + str(kept)
+
+
+def test_a_lake_that_can_not_be_written_keeps_no_alert_from_going_out(webhook, instance, tell, tmp_path, caplog):
+    (tmp_path / "lake").write_text("no folder")
+    result = failed(refuse, instance)
+    tell(tell_of_failures, result, result.get_run_failure_event(), Lake(tmp_path / "lake"))
+    assert result.run_id in webhook[1][0]["message"]
+    assert "the report will not show run" in caplog.text
+
+
+@pytest.mark.parametrize("status", [200, 429])
+def test_a_run_that_got_no_answer_is_told_although_it_published(status, webhook, instance, tell, tmp_path, monkeypatch):
+    lake = Lake(tmp_path / "lake")
+    monkeypatch.setattr("resources.http.client.sleep", lambda _: None)
+    monkeypatch.setenv("FRED_API_KEY", "s3cret-of-the-tests")
+    with Loopback() as provider:
+        provider.behave(None if status == 200 else lambda _ask, _reply: Reply(429, b"{}"))
+        for name, value in provider.settings().items():
+            monkeypatch.setenv(name, value)
+        result = dg.materialize(
+            [feed_asset(all_feeds()["macro_observations"])],
+            instance=instance,
+            resources={"lake": LakeResource(root=str(lake.root))},
+            run_config={"ops": {"macro_observations": {"config": {"mode": "refresh", "series": ["GDP"]}}}},
+        )
+    assert result.success
+    tell(tell_of_missing_answers, result, result.get_run_success_event(), lake)
+    told = [alert["message"].splitlines() for alert in webhook[1]]
+    if status == 200:
+        assert told == list(lake.incidents()) == []
+        return
+    says = "macro_observations: HTTP 429 × 1, unanswered × 1"
+    assert told == [[says, f"run {result.run_id}"]]
+    (kept,) = lake.incidents()
+    assert (kept.kind, kept.reasons) == ("unanswered", (says,))
+    assert "s3cret" not in json.dumps(webhook[1]) + str(kept)
 
 
 def test_a_stale_dataset_is_told_once_until_it_moves(tmp_path, webhook, instance):

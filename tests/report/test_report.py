@@ -16,6 +16,7 @@ from checks.expectations import BLOCKING, expected
 from pitlake import clock
 from pitlake.contract import Column
 from pitlake.errors import BadInput, LakeError
+from pitlake.lake.incidents import Incident
 from pitlake.lake.judgements import Judgement
 from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import DataFile, Snapshot, TableState
@@ -172,6 +173,32 @@ def test_a_refused_run_is_shown_as_one_with_locators_alone(tmp_path):
     assert "refused, nothing was published" in text
     assert "toy:bad" in text
     assert "canary" not in text
+
+
+def test_incidents_are_shown_newest_first_and_kept_once(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    lake.start()
+    reasons = ("prices: GraphUnavailable", "news: <b>")
+    older = Incident(happened_at=OBSERVED, run_id="older", job="graph_days", kind="failed", reasons=reasons)
+    newer = replace(older, happened_at=OBSERVED + timedelta(seconds=1), run_id="newer", kind="unanswered")
+    for one in (older, newer, older):
+        lake.keep_incident(one)
+    site.build(lake, tmp_path / "site", contracts={"notes": LINKED})
+    told = json.loads((tmp_path / "site" / site.NUMBERS).read_text())["incidents"]
+    assert [(one["run"], one["kind"], one["reasons"]) for one in told] == [
+        ("newer", "unanswered", list(reasons)),
+        ("older", "failed", list(reasons)),
+    ]
+    words = Page((tmp_path / "site" / site.INDEX).read_text()).words
+    assert words.index("newer") < words.index("older")
+    assert "news: <b>" in words
+
+
+def test_an_incident_is_read_as_it_was_kept():
+    kept = Incident(happened_at=OBSERVED, run_id="r", job="work", kind="failed", reasons=("a", "b"))
+    assert Incident.from_json(kept.to_json()) == kept
+    with pytest.raises(LakeError, match="damaged"):
+        Incident.from_json(b'{"run_id": "r"}')
 
 
 def test_the_newest_drift_of_each_field_is_shown_where_it_was_measured(lake, tmp_path):
