@@ -1,7 +1,7 @@
 """`python -m tests.soak.campaign --minutes 30`: Postgres, webserver, daemon and schedules for a while, faults included.
 
-The graph goes away, the provider answers 429, the staging disk is full, the daemon is killed. Afterwards every fault
-must show in the UI and as an alert, the lake must hold what an undisturbed one does, and memory must not have grown.
+The daemon is killed, the graph goes away, the provider answers 429, the staging disk is full. Afterwards the lake must
+be what an undisturbed one is and `tests.soak.verdict` must find nothing. `--home FOLDER` keeps what was left there.
 """
 
 import argparse
@@ -10,97 +10,102 @@ import json
 import os
 import shutil
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from collections import Counter
-from dataclasses import dataclass, field
-from datetime import timedelta
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import psutil
-
-from assets.graph import all_extractors
-from assets.runs import run_partitions
 from bench.extraction import sample_server
 from pipelines.serve import FAST_EVENTS, ROOT, SETTINGS
-from pitlake.datasets import all_datasets
 from pitlake.lake.lake import Lake
-from resources.graph.graph import Graph
+from pitlake.report import site
 from resources.graph.server import GraphServer, free_port
 from resources.postgres import postgres
 from tests.providers.server import Ask, Loopback, Reply
-from tests.soak.definitions import WINDOWS, window
+from tests.soak import lakes
+from tests.soak.evidence import gathered, windows_done
+from tests.soak.house import ENDED, House
+from tests.soak.verdict import Evidence, Fault, judge
 from tests.soak.world import Proxy, Webhook, empty, fill, small_disk
-from tests.toys import seen
 
 WORKSPACE = (
     "load_from:\n  - python_module:\n      module_name: tests.soak.definitions\n      working_directory: {root}\n"
 )
-RUNS = """{runsOrError(limit: 1000){... on Runs {results{id jobName status startTime
-  }}}}"""
-ENDED = ("SUCCESS", "FAILURE", "CANCELED")
 REFUSED = Reply(429, b'{"error_code": 429, "error_message": "Too many requests"}', {"retry-after": "1"})
+SHARE_OF_A_FAULT, SHORTEST_FAULT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 130.0, 900.0
+SAMPLE_SECONDS = 5.0
 
 
-@dataclass
-class House:
-    """The processes of the soak and what was seen of them."""
+class Fate:
+    """Does what befalls the house, each thing at its share of the time, and remembers when it was."""
 
-    environment: dict[str, str]
-    workspace: Path
-    port: int
-    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-    memory: list[tuple[float, int]] = field(default_factory=list)
+    def __init__(self, house: House, proxy: Proxy, provider: Loopback, disk: Path) -> None:
+        self._house, self._disk = house, disk
+        self._restarted = 0.0
 
-    def start(self, name: str) -> None:
-        program = str(Path(sys.executable).with_name(f"dagster-{name}"))
-        options = {"webserver": ["--host", "127.0.0.1", "--port", str(self.port)], "daemon": ["run"]}[name]
-        log = (self.workspace.parent / f"{name}.log").open("ab")
-        command = [program, *options, "--workspace", str(self.workspace)]
-        self.processes[name] = subprocess.Popen(command, env=self.environment, cwd=ROOT, stdout=log, stderr=log)
+        def refuse(_ask: Ask, _reply: Reply) -> Reply:
+            return REFUSED
 
-    def kill(self, name: str) -> None:
-        """kill -9, code server and all."""
-        with contextlib.suppress(psutil.NoSuchProcess):
-            parent = psutil.Process(self.processes[name].pid)
-            for process in [*parent.children(recursive=True), parent]:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.kill()
-        self.processes[name].wait()
+        def nothing() -> None:
+            pass
 
-    def stop(self, name: str) -> None:
-        """Ask it to end; its code server first lets running runs end."""
-        self.processes[name].send_signal(signal.SIGTERM)
-        self.processes[name].wait()
+        self._plan: list[tuple[float, str, Callable[[], None], Callable[[], None], Callable[[], None]]] = [
+            (0.05, "daemon", self._kill, nothing, self._revive),
+            (0.25, "graph", proxy.shut, nothing, proxy.reopen),
+            (0.45, "provider", lambda: provider.behave(refuse), nothing, provider.behave),
+            (0.65, "disk", lambda: fill(disk), lambda: fill(disk), lambda: empty(disk)),
+        ]
+        self.faults: list[Fault] = []
 
-    def measure(self, since: float) -> None:
-        total = 0
-        for process in self.processes.values():
-            with contextlib.suppress(psutil.Error):
-                tree = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
-                total += sum(one.memory_info().rss for one in tree if "run" not in one.name() and not _is_run(one))
-        self.memory.append((time.monotonic() - since, total))
+    def run(self, seconds: float) -> None:
+        """Let the house run and disturb it; memory is measured from the daemon's last start on."""
+        began = time.monotonic()
+        lasting = max(SHARE_OF_A_FAULT * seconds, SHORTEST_FAULT_SECONDS)
+        for share, name, begin, go_on, end in self._plan:
+            self._watch(began + share * seconds)
+            begin()
+            since = time.time()
+            _say(began, f"{name}: the fault begins")
+            self._watch(time.monotonic() + (lasting / 2 if name == "daemon" else lasting), go_on)
+            end()
+            _say(began, f"{name}: the fault is over")
+            self.faults.append(_fault(name, since, time.time()))
+        self._watch(began + seconds)
 
-    def ask(self, query: str) -> dict[str, object]:
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/graphql",
-            json.dumps({"query": query}).encode(),
-            {"content-type": "application/json"},
-        )
-        return json.load(urllib.request.urlopen(request, timeout=60))["data"]
+    def _watch(self, until: float, each: Callable[[], None] | None = None) -> None:
+        while (left := until - time.monotonic()) > 0:
+            if each is not None:
+                each()
+            if self._restarted:
+                self._house.measure(self._restarted)
+            time.sleep(min(SAMPLE_SECONDS, left))
 
-    def runs(self) -> list[dict[str, str]]:
-        return self.ask(RUNS)["runsOrError"]["results"]
+    def _kill(self) -> None:
+        """Once there is a run to lose."""
+
+        def is_there() -> bool:
+            return any((run["jobName"], run["status"]) == ("graph_days", "STARTED") for run in self._house.runs())
+
+        until_true(is_there, LONGEST_WAIT_SECONDS)
+        self._house.kill("daemon")
+
+    def _revive(self) -> None:
+        self._house.start("daemon")
+        self._restarted = time.monotonic()
 
 
-def _is_run(process: psutil.Process) -> bool:
-    """Whether this process executes a run, which comes and goes."""
-    return any(word in ("execute_run", "execute_step") for word in process.cmdline())
+def _fault(name: str, began: float, ended: float) -> Fault:
+    job, step, told = {
+        "daemon": ("graph_days", "", "the run ended before a step could say why"),
+        "graph": ("graph_days", "GraphUnavailable", "GraphUnavailable"),
+        "provider": ("macro_watch", "", "HTTP 429"),
+        "disk": ("graph_days", os.strerror(28), os.strerror(28)),
+    }[name]
+    return Fault(name=name, began=began, ended=ended, job=job, step=step, told=told)
 
 
 def soak(home: Path, minutes: float) -> int:
@@ -110,172 +115,117 @@ def soak(home: Path, minutes: float) -> int:
         provider = running.enter_context(Loopback())
         database = running.enter_context(postgres(home / "postgres"))
         disk = home / "lake" / "_staging"
-        has_disk = running.enter_context(small_disk(disk))
+        if not running.enter_context(small_disk(disk)):
+            print("no disk of its own could be mounted; this takes root, and a soak without that fault is none")
+            return 2
         proxy, webhook = Proxy(urlsplit(server.uri).port), Webhook()
-        house = _house(home, server, proxy, provider, database.environment, webhook)
+        settings = {**database.environment, **provider.settings(), "FRED_API_KEY": "a-key-of-the-soak"}
+        os.environ.update(settings)
+        house = _house(home, server, proxy, webhook)
         running.callback(lambda: [house.kill(name) for name in house.processes])
         house.start("webserver")
-        _until(lambda: house.ask("{version}"), 120)
+        until_true(lambda: bool(house.ask("{version}")), LONGEST_WAIT_SECONDS)
         house.start("daemon")
-        said_of = _disturb(house, minutes * 60, proxy, provider, disk if has_disk else None)
+        fate = Fate(house, proxy, provider, disk)
+        fate.run(minutes * 60)
         (home / "stop").touch()
-        _until(lambda: not [run for run in house.runs() if run["status"] not in ENDED], 900)
-        runs = house.runs()
-        house.stop("daemon")
-        return _judge(house, runs, webhook, said_of, Lake(home / "lake"), server, home)
+        settled = until_true(lambda: _is_settled(house, webhook), LONGEST_WAIT_SECONDS)
+        print(f"the house {'came to rest' if settled else 'did not come to rest'}", file=sys.stderr)
+        return _verdict(house, webhook, fate.faults, server, home)
 
 
-def _house(
-    home: Path, server: GraphServer, proxy: Proxy, provider: Loopback, database: dict[str, str], webhook: Webhook
-) -> House:
+def _house(home: Path, server: GraphServer, proxy: Proxy, webhook: Webhook) -> House:
     (home / "workspace.yaml").write_text(WORKSPACE.format(root=ROOT))
     (home / "dagster").mkdir()
+    Lake(home / "lake").start()  # upkeep and report come before the first rows
     shutil.copy(SETTINGS, home / "dagster" / "dagster.yaml")
     user, password = server.reader_auth or ("", "")
     settings = {
         "DAGSTER_HOME": str(home / "dagster"),
         "PITLAKE_LAKE": str(home / "lake"),
+        "PITLAKE_REPORT": str(home / "report"),
         "PITLAKE_NOTIFY": webhook.url,
-        "FRED_API_KEY": "soak",
         "SOAK_STOP": str(home / "stop"),
         "SOAK_GRAPH": f"bolt://127.0.0.1:{proxy.port}",
         "SOAK_USER": user,
         "SOAK_PASSWORD": password,
         "SOAK_DATABASE": server.database,
         "PYTHONPATH": str(ROOT),
+        "DAGSTER_GRPC_TIMEOUT_SECONDS": "300",  # a slow machine is none of the faults
     }
-    environment = {**os.environ, **FAST_EVENTS, **database, **settings, **provider.settings()}
+    environment = {**os.environ, **FAST_EVENTS, **settings}
     program = str(Path(sys.executable).with_name("dagster"))
     subprocess.run([program, "instance", "migrate"], env=environment, check=True, capture_output=True)
     return House(environment, home / "workspace.yaml", free_port())
 
 
-def _disturb(
-    house: House, seconds: float, proxy: Proxy, provider: Loopback, disk: Path | None
-) -> list[tuple[str, float]]:
-    """Let it run, with each fault at its time; returns what was done and when."""
-
-    def refuse(_ask: Ask, _reply: Reply) -> Reply:
-        return REFUSED
-
-    plan = [
-        (0.15, "the graph is gone", proxy.shut),
-        (0.25, "the graph is back", proxy.reopen),
-        (0.35, "the provider answers 429", lambda: provider.behave(refuse)),
-        (0.45, "the provider answers", provider.behave),
-        (0.75, "the daemon is killed", lambda: house.kill("daemon")),
-        (0.80, "the daemon is started", lambda: house.start("daemon")),
-    ]
-    if disk is not None:
-        plan += [
-            (0.55, "the staging disk is full", lambda: fill(disk)),
-            (0.65, "the disk is free", lambda: empty(disk)),
-        ]
-    done: list[tuple[str, float]] = []
-    began, todo = time.monotonic(), sorted(plan, key=lambda fault: fault[0])
-    while (passed := time.monotonic() - began) < seconds:
-        while todo and passed >= todo[0][0] * seconds:
-            _, what, act = todo.pop(0)
-            act()
-            done.append((what, time.time()))
-            print(f"{passed:6.0f} s  {what}", file=sys.stderr)
-        house.measure(began)
-        time.sleep(5)
-    return done
+def _is_settled(house: House, webhook: Webhook) -> bool:
+    """Whether every run has ended and every one that failed was told of."""
+    runs = house.runs()
+    told = "\n".join(body for _, _, body in webhook.alerts)
+    failed = [run["runId"] for run in runs if run["status"] == "FAILURE"]
+    return all(run["status"] in ENDED for run in runs) and all(run in told for run in failed)
 
 
-def _judge(
-    house: House,
-    runs: list[dict[str, str]],
-    webhook: Webhook,
-    done: list[tuple[str, float]],
-    lake: Lake,
-    server: GraphServer,
-    home: Path,
-) -> int:
-    """Say what was found, and whether it is what it must be."""
-    problems = []
-    outcomes = Counter((run["jobName"], run["status"]) for run in runs)
-    print("\n".join(f"{job:16} {status:10} {count}" for (job, status), count in sorted(outcomes.items())))
-    for what, since in done[0::2]:
-        until = next((at for other, at in done if at > since), since + 600) + 120
-        failed = [r for r in runs if r["status"] == "FAILURE" and since - 60 <= (r["startTime"] or 0) <= until]
-        print(f"{what}: {len(failed)} failed runs in the UI")
-    alerts = Counter(title for title, _ in webhook.alerts)
-    print(f"alerts: {dict(alerts)}")
-    reasons = Counter(
-        line.split(": ", 1)[1][:70] for _, body in webhook.alerts for line in body.splitlines() if ": " in line
-    )
-    print(f"reasons: {dict(reasons.most_common(8))}")
-    failures = sum(run["status"] == "FAILURE" for run in runs)
-    if failures and sum(count for title, count in alerts.items() if "failed" in title) < failures:
-        problems.append(f"{failures} runs failed and fewer were told of")
-    problems += _lake_problems(lake, server, home)
-    grown = _growth(house.memory)
-    print(f"memory of webserver, daemon and code servers: {grown:+.1%} from the second fifth to the last")
-    if grown > 0.10:
-        problems.append("memory grew")
+def _verdict(house: House, webhook: Webhook, faults: list[Fault], server: GraphServer, home: Path) -> int:
+    """Gather what there is to see, keep it, and say what it comes to."""
+    lake, report = Lake(home / "lake"), home / "last-report"
     subprocess.run(
-        [Path(sys.executable).with_name("pitlake"), "report", "--lake", lake.location, "-o", home / "report"],
+        [Path(sys.executable).with_name("pitlake"), "report", "--lake", lake.location, "-o", report],
         check=True,
+        env=house.environment,
         cwd=ROOT,
     )
-    print("\n".join(problems) or "no problems")
+    inspected = lakes.inspect(lake, report / site.NUMBERS)
+    seen = gathered(house, webhook, faults, report, inspected[1])
+    (home / "evidence.json").write_text(json.dumps(asdict(seen), indent=1))
+    house.stop("daemon")
+    other = lakes.undisturbed(home / "undisturbed", server)
+    compared = lakes.compare(lake, other, windows_done(seen.runs))
+    whole = Evidence(**{**vars(seen), "lake": [*inspected[1], *compared[1]]})
+    lines, problems = judge(whole)
+    print("\n".join([*lines, *inspected[0], *compared[0], *_counted(webhook)]))
+    print("\n".join(f"PROBLEM {one}" for one in problems) or "no problems")
     return bool(problems)
 
 
-def _lake_problems(lake: Lake, server: GraphServer, home: Path) -> list[str]:
-    """Run every window again: the lake must then hold what an undisturbed one holds, and nothing twice."""
-    other = Lake(home / "undisturbed")
-    days = [day for number in range(WINDOWS) for day in _days(*window(number))]
-    problems = []
-    with Graph(server.uri, server.reader_auth, server.database) as graph:
-        for name, extractor in all_extractors().items():
-            if not extractor.dataset.partitioned:
-                continue
-            for one in (lake, other):
-                run_partitions(extractor, days, graph, one, run_id="judge")
-            if seen(lake, name) != seen(other, name):
-                problems.append(f"{name} differs from an undisturbed lake")
-    problems += [f"{name} holds a row twice" for name in all_datasets() if _twice(lake, name)]
-    print(f"lake: version {lake.head()}, {sum(len(seen(lake, name)) for name in all_datasets()):,} rows")
-    return problems
+def _counted(webhook: Webhook) -> list[str]:
+    titles = [title for _, title, _ in webhook.alerts]
+    return [f"alerts: {titles.count(title)} × {title}" for title in sorted(set(titles))]
 
 
-def _twice(lake: Lake, name: str) -> bool:
-    rows = [tuple(pair for pair in row if pair[0] != "evidence") for row in seen(lake, name)]
-    return len(set(rows)) != len(rows)
-
-
-def _days(first, last):
-    return [first + timedelta(days=offset) for offset in range((last - first).days + 1)]
-
-
-def _growth(memory: list[tuple[float, int]]) -> float:
-    fifth = max(1, len(memory) // 5)
-    early = statistics.median(total for _, total in memory[fifth : 2 * fifth])
-    late = statistics.median(total for _, total in memory[-fifth:])
-    return late / early - 1
-
-
-def _until(ready, seconds: float) -> None:
+def until_true(ready: Callable[[], bool], seconds: float) -> bool:
+    """Wait until it is so, but no longer than that; says whether it is."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
             if ready():
-                return
-        time.sleep(1)
-    raise TimeoutError("the soak's servers did not get ready")
+                return True
+        time.sleep(2)
+    return False
+
+
+def _say(began: float, what: str) -> None:
+    print(f"{time.monotonic() - began:6.0f} s  {what}", file=sys.stderr, flush=True)
+
+
+def _interrupted(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def main() -> int:
     """Run the soak in a folder of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--home", type=Path, help="an empty folder to keep everything in")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="pitlake-soak-") as folder:
-        os.chmod(folder, 0o755)  # noqa: PTH101 - Postgres runs as another user
-        return soak(Path(folder), asked.minutes)
+    for ends in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ends, _interrupted)
+    with contextlib.ExitStack() as kept:
+        home = asked.home or Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="pitlake-soak-")))
+        home.mkdir(exist_ok=True)
+        home.chmod(0o755)  # Postgres runs as another user
+        return soak(home.resolve(), asked.minutes)
 
 
 if __name__ == "__main__":

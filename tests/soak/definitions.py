@@ -5,6 +5,7 @@ puts in the environment.
 """
 
 import os
+from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from resources.graph.resource import GraphResource
 
 FIRST, WINDOWS, DAYS_A_WINDOW = date(2024, 3, 1), 9, 10
 RUNNING = dg.DefaultScheduleStatus.RUNNING
+UNDER_WAY = ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")
 
 
 def window(number: int) -> tuple[date, date]:
@@ -24,11 +26,24 @@ def window(number: int) -> tuple[date, date]:
     return first, first + timedelta(days=DAYS_A_WINDOW - 1)
 
 
-def _goes_on(_context: dg.ScheduleEvaluationContext) -> bool:
-    return not Path(os.environ["SOAK_STOP"]).exists()
+def _goes_on(job: str) -> Callable[[dg.ScheduleEvaluationContext], bool]:
+    """Whether to start another run: not at the end, and not while a run of the job is under way."""
+
+    def goes_on(context: dg.ScheduleEvaluationContext) -> bool:
+        if Path(os.environ["SOAK_STOP"]).exists():
+            return False
+        under_way = dg.RunsFilter(job_name=job, statuses=[dg.DagsterRunStatus(name) for name in UNDER_WAY])
+        return not context.instance.get_runs_count(under_way)
+
+    return goes_on
 
 
-@dg.schedule(job=jobs.graph_days, cron_schedule="* * * * *", default_status=RUNNING, should_execute=_goes_on)
+@dg.schedule(
+    job=jobs.graph_days,
+    cron_schedule="* * * * *",
+    default_status=RUNNING,
+    should_execute=_goes_on("graph_days"),
+)
 def every_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
     """The next ten days of the past, round and round."""
     at = context.scheduled_execution_time
@@ -40,18 +55,23 @@ def every_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
     return dg.RunRequest(run_key=at.isoformat(), tags=tags)
 
 
-@dg.schedule(job=jobs.macro_watch, cron_schedule="*/2 * * * *", default_status=RUNNING, should_execute=_goes_on)
-def every_other_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+@dg.schedule(
+    job=jobs.macro_watch,
+    cron_schedule="* * * * *",
+    default_status=RUNNING,
+    should_execute=_goes_on("macro_watch"),
+)
+def each_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
     """The provider, asked again each time."""
     config = {"ops": {"macro_observations": {"config": {"mode": "refresh", "series": ["GDP"]}}}}
     return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat(), run_config=config)
 
 
 upkeep = dg.ScheduleDefinition(
-    job=maintenance, cron_schedule="*/7 * * * *", default_status=RUNNING, should_execute=_goes_on
+    job=maintenance, cron_schedule="*/7 * * * *", default_status=RUNNING, should_execute=_goes_on("maintenance")
 )
 report = dg.ScheduleDefinition(
-    job=jobs.quality, cron_schedule="*/5 * * * *", default_status=RUNNING, should_execute=_goes_on
+    job=jobs.quality, cron_schedule="*/5 * * * *", default_status=RUNNING, should_execute=_goes_on("quality")
 )
 
 
@@ -71,5 +91,5 @@ def defs() -> dg.Definitions:
         sensors=house.sensors,
         resources=house.resources,
         executor=house.executor,
-        schedules=[every_minute, every_other_minute, upkeep, report],
+        schedules=[every_minute, each_minute, upkeep, report],
     )

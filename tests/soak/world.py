@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -62,13 +63,13 @@ class Webhook:
     """Keeps every alert that is posted."""
 
     def __init__(self) -> None:
-        self.alerts: list[tuple[str, str]] = []
+        self.alerts: list[tuple[float, str, str]] = []
         alerts = self.alerts
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 told = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                alerts.append((told["title"], told["message"]))
+                alerts.append((time.time(), told["title"], told["message"]))
                 self.send_response(200)
                 self.end_headers()
 
@@ -94,8 +95,8 @@ def small_disk(folder: Path) -> Iterator[bool]:
 
 
 def fill(disk: Path) -> None:
-    """Leave no byte free."""
-    with contextlib.suppress(OSError), (disk / "filler").open("wb") as file:
+    """Leave no byte free; again and again, for a run that fails gives its own bytes back."""
+    with contextlib.suppress(OSError), (disk / "filler").open("ab") as file:
         while True:
             file.write(bytes(1 << 16))
             file.flush()

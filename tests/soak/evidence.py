@@ -1,0 +1,70 @@
+"""Gathers what a soak leaves to be seen: from the UI over GraphQL, from the webhook, from the report, from the logs."""
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from pitlake.report import site
+from tests.soak.definitions import DAYS_A_WINDOW, FIRST
+from tests.soak.house import House
+from tests.soak.verdict import Alert, Evidence, Fault, Run
+from tests.soak.world import Webhook
+
+RANGE_START = "dagster/asset_partition_range_start"
+MESSAGE_CHARACTERS = 200
+CAUGHT = re.compile(r"(?:caught an error|Error in config|Sensor .* failed).*", re.IGNORECASE)
+
+
+def gathered(house: House, webhook: Webhook, faults: Sequence[Fault], report: Path, lake: Sequence[str]) -> Evidence:
+    """The evidence, with what was found wrong with the lake so far."""
+    numbers = json.loads((report / site.NUMBERS).read_text())
+    return Evidence(
+        runs=[_run(house, run) for run in house.runs()],
+        faults=list(faults),
+        alerts=[Alert(at=at, title=title, body=body) for at, title, body in webhook.alerts],
+        incidents={one["run"]: one["reasons"] for one in numbers["incidents"]},
+        page=(report / site.INDEX).read_text(),
+        memory=house.memory,
+        lake=list(lake),
+        log_errors=CAUGHT.findall(house.log("daemon").read_text(errors="replace")),
+    )
+
+
+def windows_done(runs: Collection[Run]) -> set[int]:
+    """The windows for which a run of every dataset of the graph ended well."""
+    ended = (run for run in runs if run.job == "graph_days" and run.status == "SUCCESS")
+    return {(date.fromisoformat(run.window) - FIRST).days // DAYS_A_WINDOW for run in ended}
+
+
+def _run(house: House, told: dict[str, Any]) -> Run:
+    tags = {tag["key"]: tag["value"] for tag in told["tags"]}
+    asked = told["status"] == "FAILURE" or told["jobName"] == "macro_watch"
+    events = house.events(told["runId"]) if asked else []
+    failures = (one for one in events if one["__typename"] == "ExecutionStepFailureEvent")
+    checks = (one["evaluation"] for one in events if one["__typename"] == "AssetCheckEvaluationEvent")
+    return Run(
+        id=told["runId"],
+        job=told["jobName"],
+        status=told["status"],
+        created=told["creationTime"],
+        started=told["startTime"],
+        ended=told["endTime"],
+        again=told["rootRunId"] if told["rootRunId"] != told["runId"] else None,
+        window=tags.get(RANGE_START, ""),
+        why=tuple(f"{one['stepKey']}: {_chain(one['error'])}" for one in failures),
+        unanswered=tuple(
+            "/".join(check["assetKey"]["path"])
+            for check in checks
+            if check["checkName"] == "answered" and not check["success"]
+        ),
+    )
+
+
+def _chain(error: dict[str, Any] | None) -> str:
+    if error is None:
+        return ""
+    links = [error, *(link["error"] for link in error["errorChain"])]
+    return " ← ".join(f"{one['className']} {one['message'][:MESSAGE_CHARACTERS].strip()}" for one in links)
