@@ -63,6 +63,19 @@ def test_a_soak_with_all_faults_seen_told_and_over_has_no_problem():
     )
 
 
+def test_a_run_started_once_more_may_meet_the_next_fault():
+    met = [
+        replace(one, status="FAILURE", started=190, ended=240, why=RUNS[2].why) if one.again else one for one in RUNS
+    ]
+    again = next(one for one in met if one.again)
+    told = Alert(at=260, title="pitlake", body=f"prices: GraphUnavailable\nrun {again.id}")
+    seen = replace(WHOLE, runs=met, alerts=[*WHOLE.alerts, told], page=f"{WHOLE.page} {again.id[:8]}",
+                   incidents=WHOLE.incidents | {again.id: ["prices: GraphUnavailable"]})  # fmt: skip
+    assert judge(seen)[1] == []
+    odd = [replace(one, why=("prices: KeyError",)) if one.again else one for one in met]
+    assert f"daemon: run {RUNS[0].id} was not made good" in judge(replace(seen, runs=odd))[1]
+
+
 @pytest.mark.parametrize("fault", range(4))
 def test_a_fault_that_does_not_show_is_a_problem(fault):
     name = FAULTS[fault].name

@@ -135,10 +135,16 @@ def _fault(seen: Evidence, fault: Fault) -> tuple[list[str], list[str]]:
     problems += [f"{fault.name}: an alert took {late:.0f} s" for late in delays if late > SLOWEST_ALERT_SECONDS]
     problems += [] if well else [f"{fault.name}: no {fault.job} ended well after it"]
     if fault.name == "daemon":
-        again = [run for run in hit if any(one.again == run.id and one.status == "SUCCESS" for one in seen.runs)]
-        lines.append(f"daemon: {len(again)} of {len(hit)} killed runs were started once more and ended well")
+        again = [run for run in hit if any(one.again == run.id and _is_answered_for(seen, one) for one in seen.runs)]
+        lines.append(
+            f"daemon: {len(again)} of {len(hit)} killed runs were started once more, and ended well or by a fault"
+        )
         problems += [f"daemon: run {run.id} was not made good" for run in hit if run not in again]
     return lines, problems
+
+
+def _is_answered_for(seen: Evidence, run: Run) -> bool:
+    return run.status == "SUCCESS" or any(fault.explains(run) for fault in seen.faults)
 
 
 def _is_well(run: Run, fault: Fault) -> bool:
