@@ -13,8 +13,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -25,87 +23,18 @@ from pitlake.lake.lake import Lake
 from pitlake.report import site
 from resources.graph.server import GraphServer, free_port
 from resources.postgres import postgres
-from tests.providers.server import Ask, Loopback, Reply
+from tests.providers.server import Loopback
 from tests.soak import lakes
-from tests.soak.evidence import gathered, windows_done
+from tests.soak.evidence import gathered, is_well, windows_done
+from tests.soak.fate import Fate, until_true
 from tests.soak.house import ENDED, House
 from tests.soak.verdict import Evidence, Fault, judge
-from tests.soak.world import Proxy, Webhook, empty, fill, small_disk
+from tests.soak.world import Proxy, Webhook, small_disk
 
 WORKSPACE = (
     "load_from:\n  - python_module:\n      module_name: tests.soak.definitions\n      working_directory: {root}\n"
 )
-REFUSED = Reply(429, b'{"error_code": 429, "error_message": "Too many requests"}', {"retry-after": "1"})
-SHARE_OF_A_FAULT, SHORTEST_FAULT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 130.0, 900.0
-SAMPLE_SECONDS = 5.0
-
-
-class Fate:
-    """Does what befalls the house, each thing at its share of the time, and remembers when it was."""
-
-    def __init__(self, house: House, proxy: Proxy, provider: Loopback, disk: Path) -> None:
-        self._house, self._disk = house, disk
-        self._restarted = 0.0
-
-        def refuse(_ask: Ask, _reply: Reply) -> Reply:
-            return REFUSED
-
-        def nothing() -> None:
-            pass
-
-        self._plan: list[tuple[float, str, Callable[[], None], Callable[[], None], Callable[[], None]]] = [
-            (0.05, "daemon", self._kill, nothing, self._revive),
-            (0.25, "graph", proxy.shut, nothing, proxy.reopen),
-            (0.45, "provider", lambda: provider.behave(refuse), nothing, provider.behave),
-            (0.65, "disk", lambda: fill(disk), lambda: fill(disk), lambda: empty(disk)),
-        ]
-        self.faults: list[Fault] = []
-
-    def run(self, seconds: float) -> None:
-        """Let the house run and disturb it; memory is measured from the daemon's last start on."""
-        began = time.monotonic()
-        lasting = max(SHARE_OF_A_FAULT * seconds, SHORTEST_FAULT_SECONDS)
-        for share, name, begin, go_on, end in self._plan:
-            self._watch(began + share * seconds)
-            begin()
-            since = time.time()
-            _say(began, f"{name}: the fault begins")
-            self._watch(time.monotonic() + (lasting / 2 if name == "daemon" else lasting), go_on)
-            end()
-            _say(began, f"{name}: the fault is over")
-            self.faults.append(_fault(name, since, time.time()))
-        self._watch(began + seconds)
-
-    def _watch(self, until: float, each: Callable[[], None] | None = None) -> None:
-        while (left := until - time.monotonic()) > 0:
-            if each is not None:
-                each()
-            if self._restarted:
-                self._house.measure(self._restarted)
-            time.sleep(min(SAMPLE_SECONDS, left))
-
-    def _kill(self) -> None:
-        """Once there is a run to lose."""
-
-        def is_there() -> bool:
-            return any((run["jobName"], run["status"]) == ("graph_days", "STARTED") for run in self._house.runs())
-
-        until_true(is_there, LONGEST_WAIT_SECONDS)
-        self._house.kill("daemon")
-
-    def _revive(self) -> None:
-        self._house.start("daemon")
-        self._restarted = time.monotonic()
-
-
-def _fault(name: str, began: float, ended: float) -> Fault:
-    job, step, told = {
-        "daemon": ("graph_days", "", "the run ended before a step could say why"),
-        "graph": ("graph_days", "GraphUnavailable", "GraphUnavailable"),
-        "provider": ("macro_watch", "", "HTTP 429"),
-        "disk": ("graph_days", os.strerror(28), os.strerror(28)),
-    }[name]
-    return Fault(name=name, began=began, ended=ended, job=job, step=step, told=told)
+LONGEST_WAIT_SECONDS = 900.0
 
 
 def soak(home: Path, minutes: float) -> int:
@@ -128,9 +57,9 @@ def soak(home: Path, minutes: float) -> int:
         house.start("daemon")
         fate = Fate(house, proxy, provider, disk)
         fate.run(minutes * 60)
+        until_true(lambda: is_well(house, fate.faults), LONGEST_WAIT_SECONDS)
         (home / "stop").touch()
-        settled = until_true(lambda: _is_settled(house, webhook), LONGEST_WAIT_SECONDS)
-        print(f"the house {'came to rest' if settled else 'did not come to rest'}", file=sys.stderr)
+        until_true(lambda: _is_settled(house, webhook), LONGEST_WAIT_SECONDS)
         return _verdict(house, webhook, fate.faults, server, home)
 
 
@@ -192,21 +121,6 @@ def _verdict(house: House, webhook: Webhook, faults: list[Fault], server: GraphS
 def _counted(webhook: Webhook) -> list[str]:
     titles = [title for _, title, _ in webhook.alerts]
     return [f"alerts: {titles.count(title)} × {title}" for title in sorted(set(titles))]
-
-
-def until_true(ready: Callable[[], bool], seconds: float) -> bool:
-    """Wait until it is so, but no longer than that; says whether it is."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        with contextlib.suppress(OSError):
-            if ready():
-                return True
-        time.sleep(2)
-    return False
-
-
-def _say(began: float, what: str) -> None:
-    print(f"{time.monotonic() - began:6.0f} s  {what}", file=sys.stderr, flush=True)
 
 
 def _interrupted(_number: int, _frame: object) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from pitlake.report import site
 from tests.soak.definitions import DAYS_A_WINDOW, FIRST
 from tests.soak.house import House
-from tests.soak.verdict import Alert, Evidence, Fault, Run
+from tests.soak.verdict import JOBS, Alert, Evidence, Fault, Run
 from tests.soak.world import Webhook
 
 RANGE_START = "dagster/asset_partition_range_start"
@@ -33,6 +33,21 @@ def gathered(house: House, webhook: Webhook, faults: Sequence[Fault], report: Pa
     )
 
 
+def shows(house: House, fault: Fault) -> bool:
+    """Whether the UI shows a run that the fault hit: a step that failed for good, or answers that are missing."""
+    near = [
+        run for run in house.runs() if run["jobName"] == fault.job and (run["endTime"] or fault.ended) >= fault.began
+    ]
+    return any(fault.explains(_run(house, run)) for run in near)
+
+
+def is_well(house: House, faults: Sequence[Fault]) -> bool:
+    """Whether every job has ended well since the last of the faults."""
+    last = max(fault.ended for fault in faults)
+    well = {run["jobName"] for run in house.runs() if run["status"] == "SUCCESS" and run["startTime"] > last}
+    return well >= set(JOBS)
+
+
 def windows_done(runs: Collection[Run]) -> set[int]:
     """The windows for which a run of every dataset of the graph ended well."""
     ended = (run for run in runs if run.job == "graph_days" and run.status == "SUCCESS")
@@ -41,7 +56,7 @@ def windows_done(runs: Collection[Run]) -> set[int]:
 
 def _run(house: House, told: dict[str, Any]) -> Run:
     tags = {tag["key"]: tag["value"] for tag in told["tags"]}
-    asked = told["status"] == "FAILURE" or told["jobName"] == "macro_watch"
+    asked = told["status"] in ("FAILURE", "STARTED") or told["jobName"] == "macro_watch"
     events = house.events(told["runId"]) if asked else []
     failures = (one for one in events if one["__typename"] == "ExecutionStepFailureEvent")
     checks = (one["evaluation"] for one in events if one["__typename"] == "AssetCheckEvaluationEvent")
