@@ -1,5 +1,6 @@
 """The stage: what may be put there, what comes back, and what becomes of it when its process is gone."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import time
 from contextlib import suppress
 from datetime import date
 
+import psutil
 import pyarrow as pa
 import pytest
 
@@ -41,6 +43,19 @@ def test_leaving_a_stage_removes_it_even_after_an_error(lake):
         stage.add(DAY, table([Toy("a", "x", NOON)]), extracted=1)
         raise ZeroDivisionError
     assert staging(lake) == []
+
+
+def test_a_disk_that_is_full_at_once_leaves_no_stage_behind(lake, monkeypatch):
+    def full(_handle, _content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    lake.start()
+    opened = psutil.Process().num_fds()
+    monkeypatch.setattr("pitlake.lake.stage.os.write", full)
+    with pytest.raises(OSError, match="No space left"):
+        lake.stage(TOY, "run")
+    assert staging(lake) == []
+    assert psutil.Process().num_fds() == opened
 
 
 def test_two_stages_of_one_run_do_not_meet(lake):

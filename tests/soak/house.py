@@ -69,7 +69,7 @@ class House:
             with contextlib.suppress(psutil.Error):
                 parent = psutil.Process(process.pid)
                 sizes[name] = parent.memory_info().rss
-                for child in parent.children(recursive=True):
+                for child in parent.children():  # theirs are runs
                     with contextlib.suppress(psutil.Error):
                         if "grpc" in child.cmdline():
                             code = f"code server of {name}"

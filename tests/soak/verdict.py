@@ -41,7 +41,7 @@ class Run:
 
     def overlaps(self, fault: "Fault") -> bool:
         """Whether it ran while the fault lasted."""
-        return (self.started or self.created) <= fault.ended and (self.ended or fault.ended) >= fault.began
+        return self.created <= fault.ended and (self.ended or fault.ended) >= fault.began
 
 
 @dataclass(frozen=True, kw_only=True)
