@@ -6,7 +6,7 @@ Named in deploy/dagster-postgres.yaml; asked by Dagster's run monitoring, which 
 
 from typing import Any
 
-import grpc
+import grpc  # type: ignore[import-untyped]
 from dagster import DagsterRun
 from dagster._core.errors import DagsterUserCodeUnreachableError
 from dagster._core.launcher.base import CheckRunHealthResult, WorkerStatus
@@ -35,7 +35,7 @@ class WatchedRunLauncher(DefaultRunLauncher):
 
     def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:
         """RUNNING as long as nothing speaks against it; NOT_FOUND when the run's process is gone."""
-        client = self._get_grpc_client_for_termination(run.run_id)
+        client = self._get_grpc_client_for_termination(run.run_id)  # type: ignore[no-untyped-call]
         if client is None:
             return CheckRunHealthResult(WorkerStatus.RUNNING, "not yet known where it runs")
         request = CanCancelExecutionRequest(run_id=run.run_id)
