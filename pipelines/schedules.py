@@ -15,6 +15,8 @@ from assets.external.sessions import session
 from pipelines.jobs import edgar_watch, graph_days, graph_snapshots, macro_watch, quality
 from pipelines.maintenance import maintenance
 from pitlake.clock import new_york_day
+from pitlake.errors import LakeNotFound
+from resources.lake import LakeResource
 
 LOOKBACK_DAYS = 7
 AFTER_CLOSE = "30 18 * * *"
@@ -57,9 +59,11 @@ evening_snapshots = dg.ScheduleDefinition(
     name="evening_snapshots", job=graph_snapshots, cron_schedule=AFTER_CLOSE, execution_timezone=NEW_YORK
 )
 
-evening_report = dg.ScheduleDefinition(
-    name="evening_report", job=quality, cron_schedule=AFTER_EVENING, execution_timezone=NEW_YORK
-)
+
+@dg.schedule(job=quality, cron_schedule=AFTER_EVENING, execution_timezone=NEW_YORK)
+def evening_report(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+    """What the day left, once there is a lake."""
+    return once_there_is_a_lake(context, lake)
 
 
 @dg.schedule(job=edgar_watch, cron_schedule=EDGAR_HOURS, execution_timezone=NEW_YORK)
@@ -85,8 +89,19 @@ def watch(
     return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat(), run_config=config)
 
 
-weekly_upkeep = dg.ScheduleDefinition(
-    name="weekly_upkeep", job=maintenance, cron_schedule=SUNDAY_NIGHT, execution_timezone=NEW_YORK
-)
+@dg.schedule(job=maintenance, cron_schedule=SUNDAY_NIGHT, execution_timezone=NEW_YORK)
+def weekly_upkeep(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+    """Compaction and a vacuum that only tells, once there is a lake."""
+    return once_there_is_a_lake(context, lake)
+
+
+def once_there_is_a_lake(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+    """A run, unless nothing was ever published."""
+    try:
+        lake.open().head()
+    except LakeNotFound:
+        return dg.SkipReason("there is no lake yet")
+    return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat())
+
 
 ALL = [evening, before_the_open, evening_snapshots, evening_report, edgar, macro_releases, weekly_upkeep]

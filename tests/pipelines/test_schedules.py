@@ -8,6 +8,7 @@ import pytest
 
 from pipelines import schedules
 from pipelines.definitions import build_definitions
+from resources.lake import LakeResource
 
 
 def at(text):
@@ -40,3 +41,12 @@ def test_the_run_config_of_a_watch_is_one_the_job_takes(monkeypatch):
 
 def test_every_schedule_waits_for_somebody_to_start_it():
     assert {one.default_status for one in schedules.ALL} == {dg.DefaultScheduleStatus.STOPPED}
+
+
+@pytest.mark.parametrize("schedule", [schedules.evening_report, schedules.weekly_upkeep], ids=lambda one: one.name)
+def test_what_looks_at_the_lake_waits_until_there_is_one(schedule, tmp_path):
+    lake = LakeResource(root=str(tmp_path / "lake"))
+    with at("2024-07-07 03:00") as context:
+        assert isinstance(schedule(context, lake=lake), dg.SkipReason)
+        lake.open().start()
+        assert isinstance(schedule(context, lake=lake), dg.RunRequest)
