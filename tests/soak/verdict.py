@@ -173,10 +173,7 @@ def _untold(seen: Evidence) -> Iterator[str]:
 
 
 def _memory(samples: Sequence[tuple[float, Mapping[str, int]]]) -> tuple[list[str], list[str]]:
-    """Growth from the second quarter to the last, of each process that stays and of all together.
-
-    In the first quarter processes warm up: they load what a first run, failure or retry needs, and keep it.
-    """
+    """Growth from the first quarter to the last, of each process that stays and of all together."""
     names = sorted({name for _, sizes in samples for name in sizes})
     whole = [(at, dict(sizes)) for at, sizes in samples if len(sizes) == len(names)]
     if len(whole) < 8 or not names:
@@ -186,13 +183,11 @@ def _memory(samples: Sequence[tuple[float, Mapping[str, int]]]) -> tuple[list[st
     lines, problems = [], []
     for name, points in series.items():
         quarter = len(points) // 4
-        early, late = (
-            statistics.median(size for _, size in part) for part in (points[quarter : 2 * quarter], points[-quarter:])
-        )
-        slope = statistics.linear_regression(*zip(*points[quarter:], strict=True)).slope * 3600
+        early, late = (statistics.median(size for _, size in part) for part in (points[:quarter], points[-quarter:]))
+        slope = statistics.linear_regression(*zip(*points, strict=True)).slope * 3600
         lines.append(
-            f"memory, {name}: {early / 2**20:.1f} → {late / 2**20:.1f} MiB ({late / early - 1:+.1%}), slope "
-            f"{slope / 2**20:+.1f} MiB/h over {points[-1][0] - points[quarter][0]:.0f} s, {len(points)} samples"
+            f"memory, {name}: {early / 2**20:.1f} → {late / 2**20:.1f} MiB ({late / early - 1:+.1%}), "
+            f"slope {slope / 2**20:+.1f} MiB/h over {points[-1][0] - points[0][0]:.0f} s, {len(points)} samples"
         )
         if late - early > max(MOST_GROWTH * early, LEAST_BYTES if name != "all together" else 0):
             problems.append(f"memory of {name} grew from {early / 2**20:.1f} to {late / 2**20:.1f} MiB")
