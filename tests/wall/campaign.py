@@ -31,7 +31,7 @@ def attack_share(number: int) -> Report:
         os.chdir(scratch)
         root = Path(scratch) / "lake"
         if number == 0:
-            return distinguish(root, Sealed, lambda world: fuzz.written(world, DATASETS), a_session=3)
+            return distinguish(root, Sealed, lambda world: fuzz.written(world, DATASETS), a_session=1)
         if number == 1:
             return distinguish(root, Sealed, fuzz.called, a_session=fuzz.STATEMENTS_A_SESSION)
         return fuzz.sealed_attacks(root, SHARE, seed=number * SHARE)

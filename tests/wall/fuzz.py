@@ -14,7 +14,7 @@ from tests.wall.distinguish import OpenRunner, Report, distinguish
 from tests.wall.sealed import Sealed
 from tests.wall.worlds import DATASETS, World
 
-STATEMENTS_A_SESSION = 100
+STATEMENTS_A_SESSION = 40
 # They bring DuckDB down by design, or wait; each is tried by the limits' tests instead.
 _WAITS = frozenset({"sleep_ms", "pragma_force_checkpoint"})
 _SHAPES = (
