@@ -20,6 +20,7 @@ from bench.extraction import sample_server
 from bench.figures import Figure, figure, paired
 from checks.expectations import expected
 from pipelines.partitions import DAYS
+from pipelines.serve import FAST_EVENTS
 from pitlake.lake.lake import Lake
 from resources.graph.graph import Graph
 from resources.graph.resource import GraphResource
@@ -32,7 +33,6 @@ DAY_COUNT = 250
 ROUNDS = 3
 AIM = "≤ 1.3"
 SETTINGS = Path(__file__).resolve().parents[1] / "dagster.yaml"
-FAST_EVENTS = {"DAGSTER_EVENT_BATCH_SIZE": "500", "DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS": "1"}
 
 
 def without_dagster(graph: Graph, work: Path) -> None:

@@ -22,6 +22,8 @@ from resources.postgres import postgres
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = ROOT / "deploy" / "dagster-postgres.yaml"
 FAST_EVENTS = {"DAGSTER_EVENT_BATCH_SIZE": "500", "DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS": "1"}
+# Webserver and daemon are made of threads, and glibc keeps the freed memory of each to itself.
+FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
 GRACE_SECONDS = 60
 
 
@@ -68,7 +70,7 @@ def serving(
     home.mkdir(parents=True, exist_ok=True)
     shutil.copy(SETTINGS, home / "dagster.yaml")
     with postgres(data or home / "postgres") as server:
-        environment = {**FAST_EVENTS, **server.environment, "DAGSTER_HOME": str(home), **settings}
+        environment = {**FAST_EVENTS, **FEW_ARENAS, **server.environment, "DAGSTER_HOME": str(home), **settings}
         with _processes(environment, port or free_port(), said) as house:
             yield house
 

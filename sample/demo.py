@@ -19,6 +19,7 @@ from uuid import uuid4
 from rich.console import Console
 from rich.table import Table
 
+from pipelines.serve import FAST_EVENTS
 from pitlake.contract import GAP_TYPES
 from pitlake.datasets import all_datasets
 from pitlake.errors import IsolationUnavailable, PitlakeError
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 HOME = Path(".pitlake") / "demo"
 FIRST_DAY, LAST_DAY = "2023-01-01", "2025-06-30"
 ALL_DAYS = {"dagster/asset_partition_range_start": FIRST_DAY, "dagster/asset_partition_range_end": LAST_DAY}
-FAST_EVENTS = {"DAGSTER_EVENT_BATCH_SIZE": "500", "DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS": "1"}
 QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 WIDTH = 110
 

@@ -11,6 +11,7 @@ import urllib.request
 from pathlib import Path
 
 import dagster as dg
+import psutil
 import pytest
 
 from assets.factory import graph_asset
@@ -73,8 +74,6 @@ def test_a_range_of_days_is_published_and_remembered_in_postgres(instance, toy, 
 
 
 def test_the_password_is_in_no_settings_and_on_no_command_line(server, place):
-    import psutil
-
     kept = place / "data.password"
     assert kept.stat().st_mode & 0o077 == 0
     assert server.password not in SETTINGS.read_text()
@@ -90,13 +89,20 @@ def test_serve_brings_up_webserver_and_daemons_and_takes_all_down(place, tmp_pat
     ) as running:
         url = running.stdout.readline().removeprefix("serve: ").strip()
         health = wait_for_daemons(url, running)
+        arenas = {child.environ().get("MALLOC_ARENA_MAX") for child in dagsters(running.pid)}
         running.send_signal(signal.SIGTERM)
         assert running.wait(120) == 0
     assert {"SENSOR", "SCHEDULER", "BACKFILL", "MONITORING"} <= health
+    assert arenas == {"2"}
     with pytest.raises(OSError):  # noqa: PT011 - gone, whichever way the system says it
         urllib.request.urlopen(f"{url}/server_info", timeout=5)
     with postgres(place / "home" / "postgres") as again:  # stopped cleanly: it can be opened
         assert again.port
+
+
+def dagsters(pid):
+    """The processes that stay: webserver and daemon."""
+    return [child for child in psutil.Process(pid).children() if "dagster" in " ".join(child.cmdline())]
 
 
 def wait_for_daemons(url, running):

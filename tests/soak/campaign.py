@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bench.extraction import sample_server
-from pipelines.serve import FAST_EVENTS, ROOT, SETTINGS
+from pipelines.serve import FAST_EVENTS, FEW_ARENAS, ROOT, SETTINGS
 from pitlake.lake.lake import Lake
 from pitlake.report import site
 from resources.graph.server import GraphServer, free_port
@@ -82,7 +82,7 @@ def _house(home: Path, server: GraphServer, proxy: Proxy, webhook: Webhook) -> H
         "PYTHONPATH": str(ROOT),
         "DAGSTER_GRPC_TIMEOUT_SECONDS": "300",  # a slow machine is none of the faults
     }
-    environment = {**os.environ, **FAST_EVENTS, **settings}
+    environment = {**os.environ, **FAST_EVENTS, **FEW_ARENAS, **settings}
     program = str(Path(sys.executable).with_name("dagster"))
     subprocess.run([program, "instance", "migrate"], env=environment, check=True, capture_output=True)
     return House(environment, home / "workspace.yaml", free_port())
