@@ -107,7 +107,8 @@ def opening(lake: Lake, opens: int) -> list[Figure]:
         with tempfile.TemporaryDirectory() as cuts:
             boundary = Boundary(Path(cuts) / "cuts")
             snapshot = Lake(lake.root).snapshot()
-            _opened(partial(open_session, snapshot, T, datasets=names, boundary=boundary))  # footers read once
+            made, _ = _opened(partial(open_session, snapshot, T, datasets=names, boundary=boundary))
+            figures.append(figure(f"open {what}, the first session of all", made / 1000, "s"))
             asked = (moments, [at.replace(day=(at.day + 11) % 28 + 1) for at in moments], moments)
             taken_by = [
                 [_opened(partial(open_session, snapshot, at, datasets=names, boundary=boundary)) for at in each]

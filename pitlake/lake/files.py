@@ -6,6 +6,7 @@ Which rows go into which file is decided elsewhere (publish, compact). Nothing h
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -98,20 +99,22 @@ def write_file(store: Store, table: str, month: str, rows: pa.Table) -> NewFile:
 
 
 def write_parquet(rows: pa.Table, path: Path) -> None:
-    """Write one Parquet file the way the lake keeps all of them: zstd, DuckDB-sized row groups, a dictionary only for
-    columns whose values repeat, and neither compression nor bounds where they are of no use.
+    """Write one Parquet file the way the lake keeps all of them."""
+    pq.write_table(rows, path, row_group_size=ROW_GROUP_ROWS, **layout(rows, "zstd"))
+
+
+def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
+    """How to write rows like these, for pyarrow's writers: a dictionary only for columns whose values repeat, neither
+    compression nor bounds where they are of no use. A function of the rows, however they lie in memory.
     """
     leaves = {
         _leaf(field): name not in USELESS_BOUNDS for name, field in zip(rows.column_names, rows.schema, strict=True)
     }
-    pq.write_table(
-        rows,
-        path,
-        row_group_size=ROW_GROUP_ROWS,
-        compression={leaf: "none" if leaf in INCOMPRESSIBLE else "zstd" for leaf in leaves},
-        use_dictionary=[_leaf(field) for field in rows.schema if _repeats(rows[field.name])],
-        write_statistics=[leaf for leaf, bounded in leaves.items() if bounded],
-    )
+    return {
+        "compression": {leaf: "none" if leaf in INCOMPRESSIBLE else codec for leaf in leaves},
+        "use_dictionary": [_leaf(field) for field in rows.schema if _repeats(rows[field.name])],
+        "write_statistics": [leaf for leaf, bounded in leaves.items() if bounded],
+    }
 
 
 def _leaf(field: pa.Field) -> str:
@@ -121,11 +124,20 @@ def _leaf(field: pa.Field) -> str:
 
 def _repeats(column: pa.ChunkedArray) -> bool:
     """Whether values repeat enough for a dictionary to pay, told from a sample of the column; long texts never do."""
-    if column.nbytes > LONG_VALUE_BYTES * len(column):
+    if _text_bytes(column) > LONG_VALUE_BYTES * len(column):
         return False
     sample = column.take(pa.array(np.linspace(0, len(column) - 1, min(SAMPLE_ROWS, len(column)), dtype=np.int64)))
-    values = pc.list_flatten(sample) if pa.types.is_list(column.type) else sample
+    values = _values(sample)
     return bool(pc.count_distinct(values).as_py() <= MOST_DISTINCT * len(values))
+
+
+def _text_bytes(column: pa.ChunkedArray) -> int:
+    values = _values(column)
+    return (pc.sum(pc.binary_length(values)).as_py() or 0) if pa.types.is_string(values.type) else 0
+
+
+def _values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.list_flatten(column) if pa.types.is_list(column.type) else column
 
 
 def floor_millis(moment: datetime) -> datetime:

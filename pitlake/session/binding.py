@@ -6,11 +6,11 @@ descriptor. Called by api.py; the two receivers are process.py and in_process.py
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import count
+from itertools import chain, count
 
 import pyarrow as pa
 
@@ -20,7 +20,7 @@ from pitlake.lake.manifest import DataFile, Snapshot
 from pitlake.session import footer
 from pitlake.session.boundary import Boundary
 from pitlake.session.cuts import Cut, open_file
-from pitlake.session.plan import choose
+from pitlake.session.plan import Choice, choose
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 _CUTTERS = 2
@@ -32,10 +32,9 @@ Take = Callable[["Relation", int, int], None]
 
 @dataclass(kw_only=True)
 class Relation:
-    """One table as a session will see it: whole files of the lake, then what is made of its cuts.
+    """One table as a session will see it: what is made of its cuts; in open mode, whole files of the lake.
 
-    numbers (of its files), made (those of cuts), rows and newest (microseconds) are known once delivered; by_name: some
-    file lacks a column.
+    numbers (of its files), rows and newest (microseconds) are known once delivered; by_name: some file lacks a column.
     """
 
     name: str
@@ -45,7 +44,6 @@ class Relation:
     whole: tuple[DataFile, ...] = ()
     bound: int | None
     numbers: list[int] = field(default_factory=list)
-    made: set[int] = field(default_factory=set)
     rows: int = 0
     newest: int | None = None
     by_name: bool = False
@@ -111,27 +109,16 @@ class Binding:
 
     def _rows(self, dataset: Dataset) -> Relation:
         choice = choose(self.snapshot.files(dataset.name), self.as_of)
-        schema = _without(dataset.arrow_schema, OBSERVED_AT)
-        order = tuple(dict.fromkeys((dataset.entity, *dataset.revision_order, *dataset.identity)))
-        cut = Cut(
+        years = Cut(
             table=dataset.name,
-            files=choice.edge,
+            periods=choice.years,
             stored=dataset.arrow_schema,
-            schema=schema,
-            order=order,
-            repeated=(dataset.entity, "available_at_source"),
-            until=self._bound if choice.straddles else None,
-            bound=self._bound,
-            parts=choice.parts,
-        )
-        return Relation(
-            name=dataset.name,
-            columns=dataset.session_columns,
-            stored=dataset.arrow_schema,
-            cuts=(cut,),
-            whole=choice.whole,
+            schema=_without(dataset.arrow_schema, OBSERVED_AT),
+            order=tuple(dict.fromkeys((dataset.entity, *dataset.revision_order, *dataset.identity))),
+            until=None,
             bound=self._bound,
         )
+        return self._relation(dataset.name, dataset.session_columns, years, choice)
 
     def _dated(self, dataset: Dataset) -> bool:
         # Without a row there is nothing to supersede: the same must hold where later rows brought the table about.
@@ -140,49 +127,52 @@ class Binding:
     def _tombstones(self, dataset: Dataset) -> Relation:
         table = superseded_table_name(dataset.name)
         choice = choose(self.snapshot.files(table), self.as_of, by_year=True)
-        cut = Cut(
+        years = Cut(
             table=table,
-            files=choice.edge,
+            periods=choice.years,
             stored=SUPERSEDED_SCHEMA,
             schema=SUPERSEDED_SCHEMA,
             order=(AVAILABLE_AT, "dead_at", "dead_hash"),
-            repeated=(AVAILABLE_AT, "dead_at"),
-            until=self._bound if choice.straddles else None,
+            until=None,
             bound=self._bound,
-            parts=choice.parts,
         )
+        return self._relation(f"superseded_{dataset.name}", tuple(SUPERSEDED_SCHEMA.names), years, choice)
+
+    def _relation(self, name: str, columns: tuple[str, ...], years: Cut, choice: Choice) -> Relation:
+        until = self._bound if choice.straddles else None
+        months = replace(years, periods=choice.months)
+        edge = replace(years, periods=((choice.edge,),), until=until, parts=choice.parts)
         return Relation(
-            name=f"superseded_{dataset.name}",
-            columns=tuple(SUPERSEDED_SCHEMA.names),
-            stored=SUPERSEDED_SCHEMA,
-            cuts=(cut,),
+            name=name,
+            columns=columns,
+            stored=years.stored,
+            cuts=(years, months, edge),
             whole=choice.whole,
             bound=self._bound,
         )
 
     def _gaps(self) -> Relation:
-        # Cut as a whole, months before T's too, so that no run id and no clock of the lake's comes along.
+        # Cut in open mode too, so that no run id and no clock of the lake's comes along.
         choices = [choose(self.snapshot.files(gap_table_name(dataset.name)), self.as_of) for dataset in self.datasets]
-        closed = tuple(file for choice in choices for file in choice.whole)
+        past = tuple(
+            file for choice in choices for file in (*choice.whole, *chain(*chain(*choice.years, *choice.months)))
+        )
         edge = tuple(file for choice in choices for file in choice.edge)
+        closed = Cut(
+            table="gaps",
+            periods=((past,),),
+            stored=GAP_SCHEMA,
+            schema=pa.schema([GAP_SCHEMA.field(name) for name in GAP_COLUMNS]),
+            order=("dataset", AVAILABLE_AT, "gap_type", "locator", "reason"),
+            until=None,
+            bound=self._bound,
+        )
         until = self._bound if any(choice.straddles for choice in choices) else None
         return Relation(
             name="gaps",
             columns=GAP_COLUMNS,
             stored=GAP_SCHEMA,
-            cuts=(self._gap_cut(closed, None), self._gap_cut(edge, until)),
-            bound=self._bound,
-        )
-
-    def _gap_cut(self, files: Iterable[DataFile], until: int | None) -> Cut:
-        return Cut(
-            table="gaps",
-            files=tuple(files),
-            stored=GAP_SCHEMA,
-            schema=pa.schema([GAP_SCHEMA.field(name) for name in GAP_COLUMNS]),
-            order=("dataset", AVAILABLE_AT, "gap_type", "locator", "reason"),
-            repeated=("dataset", "gap_type", "reason"),
-            until=until,
+            cuts=(closed, replace(closed, periods=((edge,),), until=until)),
             bound=self._bound,
         )
 
@@ -194,9 +184,7 @@ class Binding:
 def _give_made(relation: Relation, descriptors: deque[int], numbers: Iterator[int], take: Take) -> None:
     try:
         while descriptors:
-            number = next(numbers)
-            relation.made.add(number)
-            _give(relation, number, descriptors.popleft(), take)
+            _give(relation, next(numbers), descriptors.popleft(), take)
     finally:
         for descriptor in descriptors:
             os.close(descriptor)

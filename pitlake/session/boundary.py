@@ -1,8 +1,9 @@
-"""The boundary: what a session sees of the period T lies in, as files of the parent's own making, kept for later.
+"""The boundary: what a session sees, as files of the parent's own making, kept for later.
 
-Few rows become one file; of many, each day before T's becomes a file that every later T finds, and only T's own day is
-cut at T. How is a function of the rows up to T alone. Files are kept in a private, bounded directory, named after what
-they were made of; each is proven again at every use. Called by binding.py.
+Rows before T's year, if many, become a file for each year; those of T's year before T's month, if many, a file for each
+month; those of T's month, if many, a file for each day before T's. All of these every later T finds, and only T's own
+day is cut at T. How is a function of the rows up to T alone. Files are kept in a private, bounded directory, named
+after what they were made of; each is proven again at every use. Called by binding.py.
 """
 
 import os
@@ -11,10 +12,11 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -25,7 +27,7 @@ from pitlake.session import footer
 from pitlake.session.cuts import Cut, Sources, open_file
 
 _STALE_SECONDS = 3600.0
-DEFAULT_BYTES = 2 << 30
+LEAST_BYTES = 2 << 30
 FEW_ROWS = 8_192
 _SWEEPS = 64  # a process looks through the whole directory once per this part of what may be kept, not at every cut
 _written: dict[Path, int] = {}
@@ -43,21 +45,26 @@ class _Part:
 
 
 class Boundary:
-    """The directory of cuts. `most` bytes are kept, and a 64th more per process; the least recently used go first.
+    """The directory of cuts. `most` bytes are kept, by default half of what is free and 2 GiB at least, and a 64th more
+    per process; the least recently used go first.
 
-    few: so many rows before T's own day lie with it in one file.
+    few: so many rows of years, of months or of days lie in one file.
     """
 
-    def __init__(self, directory: Path | None = None, most: int = DEFAULT_BYTES, few: int = FEW_ROWS) -> None:
+    def __init__(self, directory: Path | None = None, most: int | None = None, few: int = FEW_ROWS) -> None:
         self._directory = directory or _default_directory()
-        self._most, self._few = most, few
+        self._most = _room(self._directory) if most is None else most
+        self._few = few
         self._usable: bool | None = None
         self._lock = threading.Lock()
 
     def open(self, cut: Cut) -> list[int]:
         """Descriptors, open for reading, of the cut's files: kept from before or made now. Raises SessionRefused."""
-        if not cut.parts or cut.rows <= self._few:
-            return [self._open_one(cut)]
+        if cut.rows <= self._few:
+            return [self._open_one(cut)] if cut.parts or cut.periods else []
+        if not cut.parts:
+            periods = [replace(cut, periods=(period,)) for period in cut.periods]
+            return _each(self._open_one, (replace(one, by_month=one.rows > self._few) for one in periods))
         with suppress(SessionRefused):  # damaged, or evicted by another process: made again below
             return self._open_parts(cut, anew=False)
         return self._open_parts(cut, anew=True)
@@ -69,15 +76,8 @@ class Boundary:
             own = [part for part in parts if part.start == begun]
             if sum(part.rows for part in closed) <= self._few:
                 return [self._open_one(_cut_of(cut, closed + own))]
-            opened: list[int] = []
-            try:
-                opened += (_proven(open_file(part.path, cut.table), cut) for part in closed)
-                opened.append(self._open_one(_cut_of(cut, own)))
-            except BaseException:
-                for descriptor in opened:
-                    os.close(descriptor)
-                raise
-            return opened
+            kept = _each(lambda part: _proven(open_file(part.path, cut.table), cut), closed)
+            return kept + _each(self._open_one, [_cut_of(cut, own)], kept)
 
     @contextmanager
     def _parted(self, cut: Cut, anew: bool) -> Iterator[list[_Part]]:
@@ -186,7 +186,7 @@ def _parts(folder: Path, cut: Cut) -> list[_Part]:
     """Every part in a folder. Raises SessionRefused unless they hold as many rows as the cut's files."""
     found = []
     with suppress(FileNotFoundError):  # evicted meanwhile: rows are missing then
-        for path in sorted(folder.iterdir(), key=lambda path: int(path.stem)):
+        for path in sorted(folder.glob("*.parquet"), key=lambda path: int(path.stem)):
             descriptor = open_file(path, cut.table)
             try:
                 facts = footer.read(descriptor)
@@ -199,13 +199,25 @@ def _parts(folder: Path, cut: Cut) -> list[_Part]:
     return found
 
 
+def _each(open_one: Callable[[Any], int], given: Iterable[object], before: Iterable[int] = ()) -> list[int]:
+    """Descriptors of all that is given. If one can't be had, these and those opened before are closed."""
+    opened: list[int] = []
+    try:
+        opened += (open_one(one) for one in given)
+    except BaseException:
+        for descriptor in (*before, *opened):
+            os.close(descriptor)
+        raise
+    return opened
+
+
 def _cut_of(cut: Cut, parts: list[_Part]) -> Cut:
     """The same cut, of rows that were divided into parts before."""
     straddles = cut.bound is not None and any(part.newest > cut.bound for part in parts)
     files = tuple(
         DataFile(str(part.path), part.rows, 0, from_micros(part.start), from_micros(part.newest)) for part in parts
     )
-    return replace(cut, files=files, stored=cut.schema, until=cut.bound if straddles else None, parts=())
+    return replace(cut, periods=((files,),), stored=cut.schema, until=cut.bound if straddles else None, parts=())
 
 
 def _proven(descriptor: int, cut: Cut) -> int:
@@ -227,6 +239,12 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+def _room(directory: Path) -> int:
+    """Half of what is free where the directory is or will be, 2 GiB at least."""
+    there = next(path for path in (directory, *directory.absolute().parents) if path.exists())
+    return max(LEAST_BYTES, shutil.disk_usage(there).free // 2)
 
 
 def _default_directory() -> Path:

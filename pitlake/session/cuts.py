@@ -1,12 +1,15 @@
 """Making cut files: rows of lake files up to T, written anew as a function of those rows alone.
 
-Columns of the contract, sorted, fixed writer settings, no clock: which lake files the rows came from does not show.
-Reading and writing happen in the trusted parent only. Called by boundary.py, which keeps what is made here.
+Columns of the contract, sorted, writer settings of the rows' own, no clock: which lake files the rows came from, how
+many there were and whether they were compacted does not show. Reading and writing happen in the trusted parent only.
+Called by boundary.py, which keeps what is made here.
 """
 
 import hashlib
 import json
 import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -19,11 +22,13 @@ import pyarrow.parquet as pq
 from pitlake.clock import AVAILABLE_AT
 from pitlake.contract import INSTANT
 from pitlake.errors import SessionRefused
+from pitlake.lake.files import ROW_GROUP_ROWS, layout, take_rows
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.repeats import as_micros
 from pitlake.session import footer
+from pitlake.session.plan import Period
 
-_FORM = 1  # of the cut files; a change makes old ones unfindable
+_FORM = 2  # of the cut files; a change makes old ones unfindable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,19 +37,30 @@ class Cut:
 
     until: the last instant to keep, None for every row (microseconds since the epoch). bound: what the cut's own footer
     is proven against; cuts that keep every row are the same file for every T, so it is no part of what they are.
-    repeated: columns with few values, worth a dictionary. Columns an older file lacks are null. parts: where the days
-    (of tombstones: months) of T's period begin, in microseconds; many rows become a file for each.
+    Columns an older file lacks are null. periods: the files; many rows become a file for each, by_month with row groups
+    of each month's own. parts: where the days (of tombstones: months) of T's period begin, in microseconds; its rows,
+    if many, become a file for each.
     """
 
     table: str
-    files: tuple[DataFile, ...]
+    periods: tuple[Period, ...]
     stored: pa.Schema
     schema: pa.Schema
     order: tuple[str, ...]
-    repeated: tuple[str, ...]
     until: int | None
     bound: int | None
+    by_month: bool = False
     parts: tuple[int, ...] = ()
+
+    @property
+    def months(self) -> list[tuple[DataFile, ...]]:
+        """Its files, month by month."""
+        return [month for period in self.periods for month in period]
+
+    @property
+    def files(self) -> list[DataFile]:
+        """Its files."""
+        return [file for month in self.months for file in month]
 
     @property
     def rows(self) -> int:
@@ -79,16 +95,16 @@ class Sources:
             facts = os.fstat(descriptor)
             files.append((file.path, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns))
         cut = self._cut
-        parts = [_FORM, cut.table, str(cut.schema), cut.order, cut.repeated, cut.until, cut.parts, files]
+        parts = [_FORM, cut.table, str(cut.schema), cut.order, cut.until, cut.by_month, cut.parts, files]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def write_to(self, file: object) -> None:
         """The cut as Parquet."""
-        self._write(self._rows(), file)
+        _write(self._by_month() if self._cut.by_month else [self._sorted(self._cut.files, self._descriptors)], file)
 
     def write_parts(self, folder: Path) -> None:
         """A file for each part with rows, named after where it begins; its rows lie in it as in a cut of them alone."""
-        rows = self._rows()
+        rows = self._sorted(self._cut.files, self._descriptors)
         starts = np.array(self._cut.parts)
         part = np.maximum(np.searchsorted(starts, as_micros(rows[AVAILABLE_AT]), side="right") - 1, 0)
         rows = rows.take(pa.array(np.argsort(part, kind="stable")))
@@ -96,15 +112,22 @@ class Sources:
         for start, count in zip(starts, np.bincount(part, minlength=len(starts)).tolist(), strict=True):
             if count:
                 with (folder / f"{start}.parquet").open("wb") as file:
-                    self._write(rows.slice(first, count), file)
+                    _write([rows.slice(first, count)], file)
             first += count
 
-    def _rows(self) -> pa.Table:
+    def _by_month(self) -> Iterator[pa.Table]:
+        """Month by month, so that no more than one is in memory."""
+        first = 0
+        for files in self._cut.months:
+            yield self._sorted(files, self._descriptors[first : first + len(files)])
+            first += len(files)
+
+    def _sorted(self, files: Sequence[DataFile], descriptors: Sequence[int]) -> pa.Table:
         cut = self._cut
-        found = [self._read(file, at) for file, at in zip(cut.files, self._descriptors, strict=True)]
+        found = [self._read(file, at) for file, at in zip(files, descriptors, strict=True)]
         rows = pa.concat_tables(found) if found else cut.schema.empty_table()
         keys = [(name, "ascending") for name in cut.order]
-        return rows.take(pc.sort_indices(rows, sort_keys=keys))
+        return take_rows(rows, pc.sort_indices(rows, sort_keys=keys)).combine_chunks()
 
     def _read(self, file: DataFile, descriptor: int) -> pa.Table:
         cut = self._cut
@@ -117,16 +140,6 @@ class Sources:
             stored = stored.filter(pc.less_equal(stored[AVAILABLE_AT], limit))
         return _shaped(stored, cut.schema)
 
-    def _write(self, rows: pa.Table, file: object) -> None:
-        pq.write_table(
-            rows.combine_chunks(),
-            file,
-            compression="lz4",
-            use_dictionary=list(self._cut.repeated),
-            store_schema=False,
-            write_page_index=False,
-        )
-
 
 def open_file(path: str | Path, table: str) -> int:
     """A file, open for reading. Raises SessionRefused when it is gone."""
@@ -134,6 +147,20 @@ def open_file(path: str | Path, table: str) -> int:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as problem:
         raise SessionRefused(table, f"a file of this lake version can't be opened: {problem.strerror}") from None
+
+
+def _write(tables: Iterable[pa.Table], file: object) -> None:
+    """At least one table; how all are written is told from the first."""
+    with ExitStack() as open_writers:
+        writer = None
+        for rows in tables:
+            if writer is None:
+                writer = open_writers.enter_context(
+                    pq.ParquetWriter(
+                        file, rows.schema, store_schema=False, write_page_index=False, **layout(rows, "lz4")
+                    )
+                )
+            writer.write_table(rows, row_group_size=ROW_GROUP_ROWS)
 
 
 def _shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -5,12 +5,12 @@ allowed paths would allow writing them. What is given up: bounds on memory, a ki
 the wall around native code. Used by api.py for isolation="in_process".
 """
 
+import mmap
 from contextlib import suppress
 
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 
 from pitlake.errors import SessionLost
 from pitlake.session import engine, protocol
@@ -21,6 +21,8 @@ from pitlake.session.process import Failed, Reply
 from pitlake.session.protocol import Caps
 from pitlake.session.statements import Statements
 
+_PARQUET = ds.ParquetFileFormat()
+
 
 class InProcess:
     """One in-process session. Not for several threads at once, but `interrupt` is."""
@@ -28,20 +30,20 @@ class InProcess:
     own_root = False
 
     def __init__(self, binding: Binding, boundary: Boundary, limits: Limits, statements: Statements) -> None:
-        made: dict[str, list[pa.Table]] = {}
+        files: dict[str, list[ds.Fragment]] = {relation.name: [] for relation in binding.relations}
 
-        def take(relation: Relation, number: int, descriptor: int) -> None:
-            if number in relation.made:
-                with open(descriptor, "rb", closefd=False) as file:
-                    file.seek(0)
-                    made.setdefault(relation.name, []).append(pq.ParquetFile(file).read())
+        def take(relation: Relation, _number: int, descriptor: int) -> None:
+            content = pa.py_buffer(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+            files[relation.name].append(_PARQUET.make_fragment(content))
 
         binding.deliver(boundary, take)
         self._connection = engine.connect({})
         try:
             engine.allot(self._connection, threads=int(limits.threads), memory=limits.address_space // 2)
             for relation in binding.relations:
-                self._connection.register(_name(relation), _rows(relation, made[relation.name]))
+                self._connection.register(
+                    _name(relation), ds.FileSystemDataset(files[relation.name], relation.cuts[0].schema, _PARQUET)
+                )
             engine.execute(self._connection, *statements(_name, {}))
             engine.lock(self._connection, files=(), seconds=limits.seconds)
         except BaseException:
@@ -85,12 +87,3 @@ class InProcess:
 
 def _name(relation: Relation) -> str:
     return f"files_of_{relation.name}"
-
-
-def _rows(relation: Relation, made: list[pa.Table]) -> ds.Dataset:
-    schema = relation.cuts[0].schema
-    parts: list[ds.Dataset] = [ds.dataset(pa.concat_tables(made).cast(schema))]
-    if relation.whole:
-        whole = [file.path for file in relation.whole]
-        parts.insert(0, ds.dataset(whole, format="parquet", schema=schema))
-    return ds.dataset(parts)

@@ -1,4 +1,4 @@
-"""Which files of a lake version a session gets as they are, and which have to be cut at T. Pure.
+"""Which files of a lake version a session's rows come from, by the period they lie in. Pure.
 
 Chosen by the manifest's bounds; the footers decide afterwards whether that was right (footer.py). Called by binding.py.
 """
@@ -7,40 +7,54 @@ from calendar import monthrange
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 
 from pitlake.clock import micros, new_york_day, start_of_new_york_day
 from pitlake.lake.manifest import DataFile
 
+Period = tuple[tuple[DataFile, ...], ...]
+"""The files of a year, month by month, or those of one month."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`whole`: handed over as they are. `edge`: read by the parent, whose rows up to T become one new file.
+    """`whole`: in open mode, handed over as they are. Else `years` before T's and `months` of T's year before T's own,
+    oldest first, none of whose rows is after T; and `edge`: the files of T's month.
 
-    `straddles`: an edge file may hold rows after T. If none may, the cut is the same for every later T. parts: where
-    the days of T's month begin (of tables by year: the months), in microseconds since the epoch.
+    `straddles`: an edge file may hold rows after T. parts: where the days of T's month begin (of tables by year: the
+    months of its year), in microseconds since the epoch.
     """
 
     whole: tuple[DataFile, ...] = ()
+    years: tuple[Period, ...] = ()
+    months: tuple[Period, ...] = ()
     edge: tuple[DataFile, ...] = ()
     straddles: bool = False
     parts: tuple[int, ...] = ()
 
 
 def choose(files: Iterable[DataFile], as_of: datetime | None, *, by_year: bool = False) -> Choice:
-    """Split a table's files at `as_of`; without one everything is whole.
-
-    Every file that reaches into T's New York month is an edge, also one that ends before T: whether a month was still
-    growing after T must not show in how its rows lie in files. by_year: the same for tables that lie by year.
-    """
+    """Split a table's files at `as_of`; without one everything is whole. by_year: its files lie by year, not month."""
     ordered = sorted(files, key=lambda file: (file.lo, file.hi, file.rows, file.size, file.path))
     if as_of is None:
         return Choice(whole=tuple(ordered))
+    found: dict[tuple[int, int], list[DataFile]] = {}
+    for file in ordered:
+        day = new_york_day(file.lo)
+        found.setdefault((day.year, 0 if by_year else day.month), []).append(file)
+    last = new_york_day(as_of)
+    own = (last.year, 0 if by_year else last.month)
+    edge = tuple(found.get(own, ()))
+    before = sorted(month for month in found if month < own)
+    years = groupby((month for month in before if month[0] < own[0]), lambda month: month[0])
     parts = _months(as_of) if by_year else _days(as_of)
-    period = parts[0]
-    seen = [file for file in ordered if file.lo <= as_of]
-    whole = tuple(file for file in seen if file.hi < period)
-    edge = tuple(file for file in seen if file.hi >= period)
-    return Choice(whole, edge, any(file.hi > as_of for file in edge), tuple(map(micros, parts)))
+    return Choice(
+        years=tuple(tuple(tuple(found[month]) for month in year) for _, year in years),
+        months=tuple((tuple(found[month]),) for month in before if month[0] == own[0]),
+        edge=edge,
+        straddles=any(file.hi > as_of for file in edge),
+        parts=tuple(map(micros, parts)),
+    )
 
 
 def _days(as_of: datetime) -> list[datetime]:

@@ -114,8 +114,7 @@ class SealedProcess:
         self._end()
 
     def _open(self, binding: Binding, boundary: Boundary, statements: Statements) -> bool:
-        deadline = time.monotonic() + OPEN_SECONDS
-        with _Parcel(self._channel, deadline) as parcel:
+        with _Parcel(self._channel) as parcel:
             binding.deliver(boundary, parcel.add)
         ready = installed()
         prepared = 2 * len(binding.datasets) > len(ready)  # else less is to be made than to be dropped
@@ -126,6 +125,7 @@ class SealedProcess:
             "threads": int(self._limits.threads),
             "seconds": self._limits.seconds,
         }
+        deadline = time.monotonic() + OPEN_SECONDS
         self._channel.send(OPEN, encode(order), deadline)
         kind, payload = self._channel.receive(_FRAME_BYTES, deadline)
         if kind == READY:
@@ -202,10 +202,12 @@ def _files(relation: Relation) -> str:
 
 
 class _Parcel:
-    """Descriptors on their way to the child, gathered into frames."""
+    """Descriptors on their way to the child, gathered into frames. Making what they stand for may take minutes, the
+    child's taking a frame may not.
+    """
 
-    def __init__(self, channel: Channel, deadline: float) -> None:
-        self._channel, self._deadline = channel, deadline
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
         self._numbers: list[int] = []
         self._descriptors: list[int] = []
 
@@ -227,7 +229,7 @@ class _Parcel:
             self._drop()
 
     def _send(self) -> None:
-        self._channel.send_files(self._descriptors, self._numbers, self._deadline)
+        self._channel.send_files(self._descriptors, self._numbers, time.monotonic() + OPEN_SECONDS)
         self._drop()
 
     def _drop(self) -> None:

@@ -1,4 +1,4 @@
-"""Many rows of T's month become a file for each day: laid out by the rows up to T alone, kept for every later T."""
+"""Many rows become a file for each year, month and day: laid out by the rows up to T alone, kept for every later T."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pitlake.clock import new_york_day, start_of_new_york_day
-from pitlake.errors import SessionRefused
+from pitlake.errors import QueryFailed, SessionRefused
 from pitlake.session.boundary import Boundary
 from tests.session.toylake import CHARTS, T, ToyLake, row
 
@@ -68,6 +68,40 @@ def test_how_rows_lie_in_files_is_a_function_of_the_rows_up_to_t(ask_of, tmp_pat
     days = {new_york_day(each["available_at"]) for each in past} | {new_york_day(as_of)}
     closed = [each for each in past if new_york_day(each["available_at"]) < new_york_day(as_of)]
     assert len(found[0]) == 2 + (len(days) if len(closed) > FEW else 1)  # gaps are two files
+
+
+@pytest.mark.parametrize(("rows", "files"), [(1, 1), (3, 2), (5, 2), (6, 3), (8, 4), (40, 4)])
+def test_how_the_past_lies_in_files_tells_neither_landings_nor_compaction(ask_of, tmp_path, rows, files):
+    starts = (T - 800 * DAY, T - 430 * DAY, T - 16 * DAY, T)  # two earlier years, two earlier months of as_of's
+    as_of = T + 60 * DAY
+    past = [row(f"t{number}", starts[number % 4] + number * US) for number in range(rows)]
+    merged, landed, daily = (ToyLake(tmp_path / name) for name in ("merged", "landed", "daily"))
+    merged.add("charts", past[::-1])
+    for each in past:
+        landed.add("charts", [each | {"observed_at": T + 900 * DAY}])
+    for first in range(0, rows, 3):
+        daily.add("charts", past[first : first + 3])
+    daily.add("charts", [row("later", T + 99 * DAY)])
+    found = []
+    for lake in (merged, landed, daily):
+        cuts = Boundary(tmp_path / f"cuts of {lake.root.name}", few=FEW)
+        session = ask_of(lake, as_of, datasets=["charts"], boundary=cuts)
+        found.append(bytes_of_files(session))
+        assert shown(session) == sorted(each["track"] for each in past)
+        with pytest.raises(QueryFailed, match="observed_at"):
+            session.sql("SELECT observed_at FROM read_parquet('/proc/self/fd/300')")
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) == files + 3  # as_of's own month, and two files of gaps
+
+
+def test_what_is_past_is_made_once_for_every_later_instant(lake, ask, home):
+    lake.add("charts", [row(f"t{number}", T - number * 20 * DAY) for number in range(40)])
+    ask(T, boundary=Boundary(home, few=FEW), datasets=["charts"]).close()
+    before = {path.name: path.stat().st_ino for path in home.iterdir()}
+    ask(T + 90 * DAY, boundary=Boundary(home, few=FEW), datasets=["charts"]).close()
+    assert before.items() <= {path.name: path.stat().st_ino for path in home.iterdir()}.items()
+    new = {path.name for path in home.iterdir()} - before.keys()
+    assert len(new) <= 4  # the months between, and what T's own month holds
 
 
 def test_another_instant_of_the_month_cuts_its_own_day_alone(lake, ask, home, kept):

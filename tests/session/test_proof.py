@@ -13,7 +13,8 @@ from pitlake.errors import SessionRefused
 from tests.session.toylake import CHARTS, T, row
 
 MONTH = timedelta(days=31)
-BEFORE = [row("a", T - 2 * MONTH), row("b", T - 3 * MONTH)]
+DAY = timedelta(days=1)
+BEFORE = [row("a", T - 2 * MONTH), row("b", T - 2 * MONTH + DAY)]
 
 
 def table(rows, **changes):
@@ -33,8 +34,19 @@ def refused(ask, **changes):
 
 
 def test_a_manifest_that_lies_about_the_end_of_a_file_is_caught(lake, ask):
-    file = lake.add("charts", [*BEFORE, row("later", T + MONTH)])
-    lake.replace("charts", file, replace(file, hi=T - 2 * MONTH))
+    file = lake.add("charts", [row("a", T), row("later", T + DAY)])
+    lake.replace("charts", file, replace(file, hi=T))
+    assert "later row" in refused(ask)
+
+
+def test_a_manifest_that_lies_about_the_month_of_a_file_is_caught(lake, ask):
+    file = lake.add("charts", [row("later", T + MONTH)])
+    lake.replace("charts", file, replace(file, lo=T - 2 * MONTH, hi=T - 2 * MONTH))
+    assert "later row" in refused(ask)
+
+
+def test_a_file_of_several_months_that_reaches_beyond_t_is_refused(lake, ask):
+    lake.add_file("charts", table([*BEFORE, row("later", T + MONTH)]))
     assert "later row" in refused(ask)
 
 
@@ -102,15 +114,15 @@ def test_a_file_that_is_no_parquet_proves_nothing(lake, ask):
 
 @pytest.mark.parametrize("fault", ["rows", "statistics"])
 def test_files_astride_t_are_proven_too(lake, ask, fault):
-    file = lake.add("charts", [row("a", T), row("b", T + MONTH)], write_statistics=fault != "statistics")
+    file = lake.add("charts", [row("a", T), row("b", T + DAY)], write_statistics=fault != "statistics")
     if fault == "rows":
         lake.replace("charts", file, replace(file, rows=1))
     refused(ask)
 
 
 def test_in_process_sessions_are_proven_alike(lake, ask):
-    file = lake.add("charts", [*BEFORE, row("later", T + MONTH)])
-    lake.replace("charts", file, replace(file, hi=T - 2 * MONTH))
+    file = lake.add("charts", [row("a", T), row("later", T + DAY)])
+    lake.replace("charts", file, replace(file, hi=T))
     assert "later row" in refused(ask, isolation="in_process")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pitlake.clock import new_york_month
 from pitlake.contract import GAP_SCHEMA, Column, Dataset
 from pitlake.lake.manifest import DataFile, Snapshot, TableState
 from pitlake.session.api import Catalogue
@@ -94,6 +95,14 @@ class ToyLake:
         return self.add_table(table, pa.Table.from_pylist(list(rows), schema=schema), **changes)
 
     def add_table(self, table: str, rows: pa.Table, **changes: object) -> DataFile:
+        """A file for each month, as in a lake. Returns the newest."""
+        months = [new_york_month(moment) for moment in rows["available_at"].to_pylist()]
+        for month in sorted(set(months)):
+            file = self.add_file(table, rows.filter(pa.array([each == month for each in months])), **changes)
+        return file
+
+    def add_file(self, table: str, rows: pa.Table, **changes: object) -> DataFile:
+        """One file, whatever it holds."""
         home = self.root / table
         home.mkdir(parents=True, exist_ok=True)
         path = home / f"part-{len(list(home.iterdir()))}.parquet"

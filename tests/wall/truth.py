@@ -1,7 +1,8 @@
 """Truncation invariance: the answer on the full lake equals, byte for byte, the answer where the future never was.
 
-A world is built whole, again from only its rows up to T, and once more with another future after those rows. Each
-generated question is put to all three as of T: two pairs of answers, each of which must be equal.
+A world is built whole, again from only its rows up to T, and once more with another future after those rows; the same
+rows lie in other files in each. Each generated question is put to all three as of T: two pairs of answers, each of
+which must be equal.
 """
 
 import random
@@ -49,8 +50,8 @@ def campaign(scratch: Path, pairs: int, seed: int = 0) -> Tally:
     for number, as_of in enumerate(moments(seed)):
         if tally.pairs >= pairs:
             return tally
-        cut = build(scratch / f"cut-{number}", future=1, cut=as_of)
-        other = build(scratch / f"other-{number}", future=1, cut=as_of, then=2)
+        cut = build(scratch / f"cut-{number}", future=1, cut=as_of, landings=3)
+        other = build(scratch / f"other-{number}", future=1, cut=as_of, then=2, landings=1)
         first = (seed * 1_000 + number) * 10**6
         _compare(tally, cut, (whole, other), as_of, range(first, first + QUESTIONS_A_SESSION))
         shutil.rmtree(cut.root)

@@ -1,7 +1,8 @@
 """Small lakes for the wall's proofs: rows of real contracts around an instant T, with canaries after it.
 
-Two worlds made with different `future` seeds are equal, byte for byte, in every row up to T and differ after it in
-values, row counts and file sizes. Made by tests and campaigns; nothing here judges an answer.
+Two worlds made with different `future` seeds are equal in every row up to T and differ after it in values, row counts
+and file sizes; they also differ in how the same rows landed: in how many files, when and by which run. Made by tests
+and campaigns; nothing here judges an answer.
 """
 
 import json
@@ -53,17 +54,26 @@ class World:
         return [file.path for file in self.snapshot.files(dataset)]
 
 
-def build(root: Path, future: int, *, rows: int = 80, cut: datetime | None = None, then: int | None = None) -> World:
-    """Write a world below `root`. `cut` leaves out every row after that instant, in the same files; `then` puts other
-    rows in their place, those of a world that is another from its beginning.
+def build(
+    root: Path,
+    future: int,
+    *,
+    rows: int = 80,
+    cut: datetime | None = None,
+    then: int | None = None,
+    landings: int | None = None,
+) -> World:
+    """Write a world below `root`. `cut` leaves out every row after that instant; `then` puts other rows in their place,
+    those of a world that is another from its beginning. landings: how many files a month's rows lie in.
     """
+    landings = landings or 1 + future % 3
     tables: dict[str, TableState] = {}
     for name in (*DATASETS, *SEARCHED, OPEN_ONLY):
         table = _content(_rows_of, name, future, rows, cut, then)
-        tables[name] = _write(root / "tables" / name, table, get(name).entity)
+        tables[name] = _write(root / "tables" / name, table, get(name).entity, landings)
         tables[superseded_table_name(name)] = _write_dead(root / "superseded" / name, get(name), table)
         gaps = _content(_gaps_of, name, future, rows // 10, cut, then)
-        tables[f"gaps/{name}"] = _write(root / "gaps" / name, gaps, "locator")
+        tables[f"gaps/{name}"] = _write(root / "gaps" / name, gaps, "locator", landings)
     log = root / "_lake" / "log" / f"{1:020d}.json"
     log.parent.mkdir(parents=True)
     log.write_text(json.dumps({"version": 1, "note": f"{CANARY} written at {future}"}))
@@ -223,18 +233,28 @@ def _gaps_of(dataset: str, past: int, future: int, rows: int) -> pa.Table:
     return pa.Table.from_pylist(found, schema=GAP_SCHEMA)
 
 
-def _write(folder: Path, table: pa.Table, entity: str) -> TableState:
+def _write(folder: Path, table: pa.Table, entity: str, landings: int) -> TableState:
+    table = _landed(table, landings)
     months = pa.array([new_york_month(at) for at in table["available_at"].to_pylist()])
     files = []
     for month in sorted(set(months.to_pylist())):
         rows = table.filter(pc.equal(months, month)).sort_by([(entity, "ascending"), ("available_at", "ascending")])
-        # A row's file is its own affair: were files filled by position, the past's layout would depend on the future.
         places = rows[_LOCATORS[entity == "locator"]].to_pylist()
-        halves = pa.array([crc32(place.encode()) % 2 if entity != "locator" else 0 for place in places])
-        for half, part in enumerate((rows.filter(pc.equal(halves, 0)), rows.filter(pc.equal(halves, 1)))):
-            if len(part):
-                files.append(_file(folder / f"available_month={month}" / f"part-{half}.parquet", part))
+        landing = pa.array([crc32(place.encode()) % landings for place in places])
+        parts = [rows.filter(pc.equal(landing, number)) for number in range(landings)]
+        names = (folder / f"available_month={month}" / f"part-{number}.parquet" for number in range(landings))
+        files += [_file(name, part) for name, part in zip(names, parts, strict=True) if len(part)]
     return TableState(tuple(files))
+
+
+def _landed(table: pa.Table, landings: int) -> pa.Table:
+    """The same rows, as another run saw them at another time."""
+    seen = pc.add(table["observed_at"], pa.scalar(timedelta(days=landings)))
+    table = table.set_column(table.column_names.index("observed_at"), table.schema.field("observed_at"), seen)
+    if "run_id" in table.column_names:
+        runs = pa.array([f"run-{landings}"] * len(table), pa.string())
+        table = table.set_column(table.column_names.index("run_id"), table.schema.field("run_id"), runs)
+    return table
 
 
 def _write_dead(folder: Path, dataset: Dataset, table: pa.Table) -> TableState:
