@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from pitlake.session import statements
+from pitlake.session import exact, statements
 from pitlake.session.protocol import Caps, Failure
 
 BATCH_ROWS = 32_768
@@ -96,7 +96,8 @@ class Answer:
         self.rows, self._bytes, self.truncated = 0, 0, False
         self.stateless = True
         # random(), uuid() and samples start alike for every query: the same question gets the same answer.
-        execute(connection, "SELECT setseed(0.5)")
+        with suppress(duckdb.TransactionException):  # an aborted transaction lets nothing run but its own end
+            execute(connection, "SELECT setseed(0.5)")
         script = connection.extract_statements(sql)
         if not script:
             raise duckdb.ParserException("Parser Error: there is no statement in this text")
@@ -104,14 +105,17 @@ class Answer:
         for statement in script[:-1]:
             connection.execute(statement)
             connection.complete()
-        self._reader = connection.sql(script[-1], params=parameters).to_arrow_reader(BATCH_ROWS)
-        self.schema: pa.Schema = self._reader.schema
+        relation = connection.sql(script[-1], params=parameters)
+        exact.check_types(relation.columns, relation.types)
+        self._reader = relation.to_arrow_reader(BATCH_ROWS)
+        self.schema: pa.Schema = exact.typed(self._reader.schema)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows. Raises OverCap at a cap unless truncation was asked for. Closes the query in every case."""
         try:
             for batch in self._reader:
-                kept = self._within(batch)
+                kept = self._within(batch if batch.schema == self.schema else batch.cast(self.schema))
+                exact.check_values(kept)
                 if kept.num_rows:
                     self.rows += kept.num_rows
                     self._bytes += kept.nbytes

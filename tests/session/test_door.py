@@ -183,3 +183,53 @@ def test_connect_opens_a_lake_by_its_root(tmp_path):
 
 def test_the_last_of_several_statements_answers(ask):
     assert ask().sql("CREATE TEMP TABLE t AS SELECT 1 AS a; INSERT INTO t VALUES (2); FROM t").rows() == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("isolation", ["process", "in_process"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "'12:00:00+05'::TIMETZ",
+        "'101'::BIT",
+        "1234567::BIGNUM",
+        "md5_number('a')",
+        "[{'deep': MAP {1: '12:00:00+05'::TIMETZ}}]",
+        "'24:00:00'::TIME",
+        "['24:00:00'::TIME]",
+        "170141183460469231731687303715884105727::HUGEINT",
+    ],
+)
+def test_what_would_leave_the_session_changed_is_refused_by_its_column(ask, isolation, value):
+    session = ask(isolation=isolation)
+    session.sql("CREATE TEMP TABLE mine AS SELECT 1 AS a")
+    with pytest.raises(QueryFailed, match=r'column "x" .*; cast it in the query'):
+        session.sql(f"SELECT {value} AS x")
+    assert session.sql(f"SELECT ({value})::VARCHAR IS NULL FROM mine").rows() == [(False,)]
+
+
+@pytest.mark.parametrize("isolation", ["process", "in_process"])
+@pytest.mark.parametrize(
+    "many",
+    [
+        "repeat([NULL], 100000)",
+        "(SELECT array_agg(NULL) FROM range(100000))",
+        "(SELECT list({'a': NULL}) FROM range(100000))",
+        "{'deep': [repeat([NULL], 100000)]}.deep[1]",
+    ],
+)
+def test_lists_of_nothing_arrive(ask, isolation, many):
+    session = ask(isolation=isolation)
+    found = session.sql(f"SELECT {many} AS x, [] AS e, NULL AS n").rows()[0]
+    assert (len(found[0]), set(map(str, found[0])) <= {"None", "{'a': None}"}) == (100_000, True)
+    assert found[1:] == ([], None)
+
+
+@pytest.mark.parametrize("isolation", ["process", "in_process"])
+def test_an_aborted_transaction_can_be_left(ask, isolation):
+    session = ask(isolation=isolation)
+    session.sql("BEGIN")
+    for query in ("SELECT error('mine')", "SELECT 1"):
+        with pytest.raises(QueryFailed):
+            session.sql(query)
+    session.sql("ROLLBACK")
+    assert session.sql("SELECT 1").rows() == [(1,)]

@@ -1,0 +1,64 @@
+"""What a result must be to leave DuckDB unchanged: Arrow lacks some of its types, and holds less of others.
+
+Such a result is refused with the next step, here beside the query, so that the session lives on. Called by engine.py.
+"""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute
+from duckdb.sqltypes import DuckDBPyType
+
+_CHANGED = {"time with time zone", "bit", "bignum", "uhugeint"}
+"""DuckDB's types whose values Arrow gets as other ones: an offset is dropped, bits become padded bytes."""
+
+
+class Inexact(ValueError):
+    """A result that Arrow can't hold unchanged. The message names the column and the next step."""
+
+    def __init__(self, column: str, problem: str) -> None:
+        super().__init__(f'column "{column}" {problem}; cast it in the query, such as CAST(… AS VARCHAR)')
+
+
+def check_types(columns: Sequence[str], types: Sequence[DuckDBPyType]) -> None:
+    """Refuse the types whose values would arrive as others."""
+    for column, kind in zip(columns, types, strict=True):
+        if changed := _changed(kind):
+            raise Inexact(column, f"is of type {changed}, which can't leave the session unchanged")
+
+
+def typed(schema: pa.Schema) -> pa.Schema:
+    """The schema with INTEGER for what is null without a type inside of a list, so that every value takes its bytes."""
+    fields = [field.with_type(_typed(field.type, in_list=False)) for field in schema]
+    return pa.schema(fields, schema.metadata)
+
+
+def check_values(batch: pa.RecordBatch) -> None:
+    """Refuse values beyond their Arrow type, as the ends of TIME and HUGEINT are."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            raise Inexact(name, "holds a value that can't leave the session unchanged") from None
+
+
+def _changed(kind: DuckDBPyType) -> str:
+    if kind.id in _CHANGED:
+        return str(kind)
+    inner = kind.children if kind.id in ("list", "array", "map", "struct", "union") else ()
+    return next((found for _, part in inner if isinstance(part, DuckDBPyType) and (found := _changed(part))), "")
+
+
+def _typed(kind: pa.DataType, *, in_list: bool) -> pa.DataType:
+    if pa.types.is_null(kind) and in_list:
+        return pa.int32()
+    made = kind
+    if pa.types.is_struct(kind):
+        made = pa.struct([part.with_type(_typed(part.type, in_list=in_list)) for part in kind])
+    elif pa.types.is_map(kind):
+        made = pa.map_(_typed(kind.key_type, in_list=True), _typed(kind.item_type, in_list=True))
+    elif pa.types.is_list(kind):
+        made = pa.list_(kind.value_field.with_type(_typed(kind.value_type, in_list=True)))
+    elif pa.types.is_fixed_size_list(kind):
+        made = pa.list_(kind.value_field.with_type(_typed(kind.value_type, in_list=True)), kind.list_size)
+    return kind if made == kind else made
