@@ -6,14 +6,15 @@ whoever audits an answer.
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from pitlake.errors import BadInput, QueryFailed, ReceiptDamaged, ReplayDiffers, ReplayImpossible
-from pitlake.lake.kept import receipt_id, receipt_ids, receipt_key
+from pitlake.lake.kept import ID_LENGTH, REMEDY, receipt_bytes, receipt_id, receipt_ids, receipt_key
 from pitlake.lake.places import open_store
 from pitlake.lake.store import Store
 from pitlake.session.result import Question, Receipt, Step
@@ -24,34 +25,51 @@ if TYPE_CHECKING:
     from pitlake.lake.lake import Lake
     from pitlake.session import Result, Session
 
+_Kind = TypeVar("_Kind", Receipt, Question, Step)
+
 SHORTEST_PREFIX = 4
+_IS_ID = re.compile(f"[0-9a-f]{{{ID_LENGTH}}}")
 
 
 def kept(root: str | Path | None = None) -> dict[str, Receipt]:
-    """The receipts kept in a lake, by id. Raises ReceiptDamaged for a file that is none."""
+    """The receipts kept in a lake, by id. Raises ReceiptDamaged for the first that is damaged."""
+    sound, damaged = survey(root)
+    if damaged:
+        raise damaged[0]
+    return sound
+
+
+def survey(root: str | Path | None = None) -> tuple[dict[str, Receipt], list[ReceiptDamaged]]:
+    """The receipts kept in a lake, by id, and what is wrong with those that are damaged."""
     store = open_store(root)
-    return {name: _kept(store, name) for name in receipt_ids(store)}
+    sound: dict[str, Receipt] = {}
+    damaged: list[ReceiptDamaged] = []
+    for name in receipt_ids(store):
+        try:
+            sound[name] = _kept(store, name)
+        except ReceiptDamaged as error:
+            damaged.append(error)
+    return sound, damaged
 
 
 def find(reference: str, root: str | Path | None = None) -> Receipt:
     """A receipt by the path of its file, or by its id or the start of it. Raises BadInput, ReceiptDamaged."""
-    if reference.endswith(".json"):
-        path = Path(reference)
-        if not path.is_file():
-            raise BadInput("RECEIPT", f"there is no file {reference}", "give a receipt's file, or the id of a kept one")
-        return _read(path.read_bytes(), path)
-    store = open_store(root)
-    found = [name for name in receipt_ids(store) if name.startswith(reference)]
-    if len(reference) < SHORTEST_PREFIX or len(found) != 1:
-        problem = f"{reference!r} names {len(found) if len(reference) >= SHORTEST_PREFIX else 'too many'} kept receipts"
-        raise BadInput("RECEIPT", problem, "`pitlake receipts` lists them")
-    return _kept(store, found[0])
+    if not reference.endswith(".json"):
+        store = open_store(root)
+        return _kept(store, _id(store, reference))
+    path = Path(reference)
+    content = _file(path)
+    if _IS_ID.fullmatch(path.stem) and path.stem != receipt_id(content):
+        raise ReceiptDamaged(f"{path} was changed after it was written; restore it from a copy")
+    return _read(content, path)
 
 
 def forget(reference: str, root: str | Path | None = None) -> str:
-    """Stop keeping a receipt; returns its id. The version it needs may then be vacuumed."""
-    name = receipt_id(find(reference, root).to_json())
-    open_store(root).delete(receipt_key(name))
+    """Stop keeping a receipt, be it damaged; returns its id. The version it needs may then be vacuumed."""
+    store = open_store(root)
+    is_file = reference.endswith(".json")
+    name = _id(store, receipt_id(_file(Path(reference))) if is_file else reference)
+    store.delete(receipt_key(name))
     return name
 
 
@@ -124,7 +142,13 @@ def _why(then: Question, now: Question) -> str:
 def _values(parameters: str) -> Any:
     from pitlake.session.protocol import unpack_parameters
 
-    return unpack_parameters(json.loads(parameters))
+    try:
+        values = unpack_parameters(json.loads(parameters))
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
+        values = ...
+    if values is not None and not isinstance(values, list | dict):
+        raise ReceiptDamaged(f"the receipt's parameters can't be read: {parameters[:80]!r}")
+    return values
 
 
 def _lake(lake: "str | Path | Lake | None") -> "Lake":
@@ -134,26 +158,47 @@ def _lake(lake: "str | Path | Lake | None") -> "Lake":
 
 
 def _kept(store: Store, name: str) -> Receipt:
-    key = receipt_key(name)
-    return _read(store.read(key), store.path(key))
+    return _read(receipt_bytes(store, name), store.path(receipt_key(name)))
+
+
+def _file(path: Path) -> bytes:
+    if not path.is_file():
+        raise BadInput("RECEIPT", f"there is no file {path}", "give a receipt's file, or the id of a kept one")
+    return path.read_bytes()
+
+
+def _id(store: Store, reference: str) -> str:
+    found = [name for name in receipt_ids(store) if name.startswith(reference)]
+    if len(reference) < SHORTEST_PREFIX or len(found) != 1:
+        problem = f"{reference!r} names {len(found) if len(reference) >= SHORTEST_PREFIX else 'too many'} kept receipts"
+        raise BadInput("RECEIPT", problem, "`pitlake receipts` lists them")
+    return found[0]
 
 
 def _read(content: bytes, path: Path) -> Receipt:
     try:
         told = json.loads(content)
-        question = _exactly(Question, told.pop("question"))
-        question["datasets"] = tuple(question["datasets"])
-        question["prelude"] = tuple(Step(**_exactly(Step, step)) for step in question["prelude"])
-        receipt = Receipt(question=Question(**question), **_exactly(Receipt, told, without="question"))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise ReceiptDamaged(f"{path} is no receipt; remove it, or restore it from a copy") from None
-    if hashlib.sha256(receipt.question.sql.encode()).hexdigest() != receipt.sql_sha256:
+        asked = told["question"]
+        lists = {"datasets": _texts(asked["datasets"]), "prelude": tuple(_made(Step, one) for one in asked["prelude"])}
+        receipt = _made(Receipt, told | {"question": _made(Question, asked | lists)})
+        sql_sha256 = hashlib.sha256(receipt.question.sql.encode()).hexdigest()
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ReceiptDamaged(f"{path} is no receipt; {REMEDY}") from None
+    if sql_sha256 != receipt.sql_sha256:
         raise ReceiptDamaged(f"{path} was changed: its SQL is not the SQL it was made for")
     return receipt
 
 
-def _exactly(kind: type, told: dict[str, Any], without: str = "") -> dict[str, Any]:
-    names = {field.name for field in fields(kind)} - {without}
-    if set(told) != names:
-        raise ValueError("other fields")
-    return dict(told)
+def _texts(told: Any) -> tuple[str, ...]:
+    if type(told) is not list or any(type(text) is not str for text in told):
+        raise TypeError("no list of texts")
+    return tuple(told)
+
+
+def _made(kind: type[_Kind], told: dict[str, Any]) -> _Kind:
+    """What a file tells, in the types it must have. A field with a default may be one that is newer than the file."""
+    for name, hint in get_type_hints(kind).items():
+        allowed = get_args(hint) if isinstance(hint, UnionType) else (get_origin(hint) or hint,)
+        if name in told and type(told[name]) not in allowed:
+            raise TypeError(name)
+    return kind(**told)

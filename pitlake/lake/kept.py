@@ -11,6 +11,7 @@ from pitlake.lake.store import Store
 
 RECEIPTS = "_lake/receipts"
 ID_LENGTH = 16
+REMEDY = "restore it from a copy, or let go of it with `pitlake receipts --forget`"
 
 
 def receipt_id(content: bytes) -> str:
@@ -29,13 +30,24 @@ def receipt_ids(store: Store) -> list[str]:
     return sorted(key.removesuffix(".json") for key in keys if key.endswith(".json") and "/" not in key)
 
 
+def receipt_bytes(store: Store, name: str) -> bytes:
+    """A kept receipt's file as it was written. Raises ReceiptDamaged: its name is its content's hash."""
+    content = store.read(receipt_key(name))
+    if receipt_id(content) != name:
+        raise ReceiptDamaged(f"{store.path(receipt_key(name))} was changed after it was written; {REMEDY}")
+    return content
+
+
 def kept_versions(store: Store) -> set[int]:
-    """The versions that kept receipts need. A file that is no receipt raises ReceiptDamaged: its need is unknown."""
-    return {_version(store, receipt_key(name)) for name in receipt_ids(store)}
+    """The versions that kept receipts need. A damaged receipt raises ReceiptDamaged: its need is unknown."""
+    return {_version(store, name) for name in receipt_ids(store)}
 
 
-def _version(store: Store, key: str) -> int:
+def _version(store: Store, name: str) -> int:
     try:
-        return int(json.loads(store.read(key))["question"]["version"])
-    except (ValueError, TypeError, KeyError):
-        raise ReceiptDamaged(f"{store.path(key)} is no receipt; remove it, or restore it from a copy") from None
+        version = json.loads(receipt_bytes(store, name))["question"]["version"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        version = None
+    if type(version) is not int:
+        raise ReceiptDamaged(f"{store.path(receipt_key(name))} is no receipt; {REMEDY}")
+    return version

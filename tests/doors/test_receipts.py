@@ -9,7 +9,14 @@ import pytest
 
 import pitlake
 from pitlake import receipts
-from pitlake.errors import BadInput, LakeNotFound, ReceiptDamaged, ReplayDiffers, ReplayImpossible, VersionVacuumed
+from pitlake.errors import (
+    BadInput,
+    LakeNotFound,
+    ReceiptDamaged,
+    ReplayDiffers,
+    ReplayImpossible,
+    VersionVacuumed,
+)
 from pitlake.lake import Lake
 from tests.doors.conftest import AS_OF, news, publish, small
 
@@ -179,3 +186,78 @@ def test_a_truncated_answer_replays_truncated(lake):
     with pitlake.connect(AS_OF, lake=lake) as session:
         result = session.sql("SELECT id FROM news ORDER BY id", max_rows=3)
     assert receipts.replay(result.receipt, lake).truncated
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda told: told["question"].update(as_of="2020-01-01T00:00:00Z"),
+        lambda told: told["question"].update(version=0),
+        lambda told: told["question"].update(parameters="null"),
+        lambda told: told.update(truncated=True),
+    ],
+    ids=["as of", "version", "parameters", "truncated"],
+)
+def test_a_kept_receipt_that_was_edited_is_neither_replayed_nor_protects_another_version(own_lake, damage):
+    name = ask(own_lake).keep(own_lake)
+    file = damaged(own_lake, damage)
+    for reference in (name, str(file)):
+        with pytest.raises(ReceiptDamaged, match="changed after it was written"):
+            receipts.find(reference, own_lake.root)
+    with pytest.raises(ReceiptDamaged, match="changed after it was written"):
+        own_lake.vacuum(NOW, grace=NOW, dry_run=False)
+
+
+def damaged(lake, damage):
+    file = next((lake.root / "_lake" / "receipts").glob("*.json"))
+    told = json.loads(file.read_text())
+    damage(told)
+    file.write_text(json.dumps(told))
+    return file
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda told: told["question"].update(version="21"),
+        lambda told: told["question"].update(version=True),
+        lambda told: told["question"].update(max_rows="5"),
+        lambda told: told["question"].update(sql=5),
+        lambda told: told["question"].update(as_of=5),
+        lambda told: told["question"].update(datasets="news"),
+        lambda told: told["question"].update(datasets=[["news"]]),
+        lambda told: told["question"].update(seconds="60"),
+        lambda told: told["question"].update(prelude=[{"sql": "SELECT 1", "parameters": 5}]),
+        lambda told: told["question"].update(prelude=5),
+        lambda told: told["question"].update(sql="\ud800"),
+        lambda told: told.update(rows="1"),
+    ],
+)
+def test_a_field_of_another_type_is_no_receipt(own_lake, tmp_path, damage):
+    told = json.loads(ask(own_lake).receipt.to_json())
+    damage(told)
+    file = tmp_path / "copy.json"
+    file.write_text(json.dumps(told))
+    with pytest.raises(ReceiptDamaged, match="copy"):
+        receipts.find(str(file))
+
+
+@pytest.mark.parametrize(
+    "parameters", ["x", "5", '{"$":"zzz","v":1}', '{"$":"decimal","v":"x"}', '[{"v":1}]', "[" * 9999]
+)
+def test_parameters_that_cannot_be_read_are_damage(lake, parameters):
+    receipt = ask(lake).receipt
+    with pytest.raises(ReceiptDamaged, match="parameters"):
+        receipts.replay(replace(receipt, question=replace(receipt.question, parameters=parameters)), lake)
+
+
+def test_a_damaged_receipt_hides_no_other_and_can_be_let_go(own_lake):
+    good = ask(own_lake, "SELECT 1").keep(own_lake)
+    bad = "0" * 16
+    (own_lake.root / "_lake" / "receipts" / f"{bad}.json").write_text('{"as_of": 5}')
+    sound, found = receipts.survey(own_lake.root)
+    assert (list(sound), len(found), bad in str(found[0])) == ([good], 1, True)
+    with pytest.raises(ReceiptDamaged, match=bad):
+        receipts.kept(own_lake.root)
+    receipts.forget(bad, own_lake.root)
+    assert list(receipts.kept(own_lake.root)) == [good]
