@@ -13,7 +13,7 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
-from pitlake.errors import BadInput, QueryFailed, ReceiptDamaged, ReplayDiffers, ReplayImpossible
+from pitlake.errors import BadInput, LimitExceeded, QueryFailed, ReceiptDamaged, ReplayDiffers, ReplayImpossible
 from pitlake.lake.kept import ID_LENGTH, REMEDY, receipt_bytes, receipt_id, receipt_ids, receipt_key
 from pitlake.lake.places import open_store
 from pitlake.lake.store import Store
@@ -110,7 +110,13 @@ def _reopen(question: Question, lake: "str | Path | Lake | None", isolation: Any
             isolation=isolation,
             datasets=question.datasets,
             open_mode=question.as_of is None,
-            limits=Limits(threads=question.threads),
+            limits=Limits(
+                rows=question.most_rows,
+                bytes=question.most_bytes,
+                seconds=max(question.seconds, Limits().seconds),  # this machine may be a slower one
+                memory=max(question.memory, Limits().memory),
+                threads=question.threads,
+            ),
         )
     except BadInput as refused:
         raise ReplayImpossible(f"this installation can't open that session: {refused}") from None
@@ -121,7 +127,7 @@ def _repeat(session: "Session", step: Step, loaded: "Mapping[str, pa.Table]") ->
 
     name = step.sql.removeprefix("load ")
     if not step.sql.startswith("load ") or len(step.parameters) != hashlib.sha256().digest_size * 2:
-        with suppress(QueryFailed):  # it may have failed then too; the answer's hash decides
+        with suppress(QueryFailed, LimitExceeded):  # it may have failed then too; the answer's hash decides
             session.sql(step.sql, _values(step.parameters))
         return
     if name not in loaded:

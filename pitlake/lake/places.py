@@ -18,8 +18,10 @@ ROOT_VARIABLE = "PITLAKE_LAKE"
 def open_store(root: str | Path | None) -> Store:
     """The lake's store: at the argument, else $PITLAKE_LAKE, else ./.pitlake/lake. Touches nothing.
 
-    Raises BadInput for a URL that is neither file:// nor s3://.
+    Raises BadInput for a URL that is neither file:// nor s3://, and for what is no path.
     """
+    if root is not None and not isinstance(root, str | os.PathLike):
+        raise BadInput("lake", f"is a {type(root).__name__}", "give a directory, a file:// URL or s3://bucket/prefix")
     chosen = root or os.environ.get(ROOT_VARIABLE) or DEFAULT_ROOT
     if isinstance(chosen, str) and "://" in chosen:
         url = urlsplit(chosen)

@@ -1,7 +1,8 @@
 """The door: `connect` opens a session as of an instant, `Session.sql` asks it.
 
-Checks what the caller gives, finds the lake version, and turns what can go wrong into the error tree. Which files are
-bound is binding.py's, how they are sealed process.py's. Called by pitlake.connect, the command line and the MCP server.
+Finds the lake version, remembers what later answers depend on, and turns what can go wrong into the error tree. What
+callers give is checked in given.py, which files are bound is binding.py's, how they are sealed process.py's. Called by
+pitlake.connect, the command line and the MCP server.
 """
 
 import threading
@@ -11,34 +12,28 @@ from datetime import datetime
 from functools import cache, partial
 from importlib.metadata import version as version_of
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import pyarrow as pa
 
 from pitlake import catalogue as queries
-from pitlake.clock import instant, iso
+from pitlake.clock import iso
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
 from pitlake.lake.manifest import Snapshot
-from pitlake.session import hints, statements
+from pitlake.session import given, hints, statements
 from pitlake.session.binding import Binding
 from pitlake.session.boundary import Boundary
-from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Limits
 from pitlake.session.process import Failed, Reply, SealedProcess
-from pitlake.session.protocol import Caps, pack_parameters
+from pitlake.session.protocol import Caps
 from pitlake.session.result import Question, Result, Step, canonical
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-
     from pitlake.lake.lake import Lake
-
-    Rows: TypeAlias = pa.Table | pd.DataFrame | pl.DataFrame | list[dict[str, Any]]
+    from pitlake.session.given import Params, Rows
 
 Isolation = Literal["process", "in_process"]
-_RESERVED = frozenset({"gaps", "lake_info"})
 
 
 class Backend(Protocol):
@@ -85,14 +80,16 @@ class Catalogue:
 class Session:
     """What was public at `as_of`, in SQL. One query at a time; `interrupt` and `close` from any thread.
 
-    as_of: aware UTC datetime, None in open mode. version: the lake version, fixed. datasets: the bound ones. Views:
-    `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps`, `lake_info`; `as_of()` and `now()` answer T.
+    as_of: aware UTC datetime, None in open mode. version: the lake version, fixed. datasets: the bound ones. lake: for
+    its receipts. Views: `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps`,
+    `lake_info`; `as_of()` and `now()` answer T.
     """
 
     def __init__(self, binding: Binding, backend: Backend, catalogue: Catalogue, limits: Limits) -> None:
         self.as_of, self.version = binding.as_of, binding.snapshot.version
         self.datasets = tuple(dataset.name for dataset in binding.datasets)
         self.limits = limits
+        self.lake: Lake | None = None
         self._backend, self._catalogue = backend, catalogue
         self._prelude: list[Step] = []
         self._lock, self._closed = threading.Lock(), ""
@@ -100,7 +97,7 @@ class Session:
     def sql(
         self,
         query: str,
-        params: list[Any] | tuple[Any, ...] | dict[str, Any] | None = None,
+        params: "Params" = None,
         *,
         max_rows: int | None = None,
         max_bytes: int | None = None,
@@ -111,10 +108,11 @@ class Session:
         `Result.truncated`; without them a result over the session's limits is refused. Raises QueryFailed,
         LimitExceeded, QueryInterrupted, SessionLost, BadInput; KeyboardInterrupt stops the query, not the session.
         """
-        packed = _packed(query, params)
+        packed = given.packed(query, params)
         if spelling := hints.reads_real_clock(query) if self.as_of else "":
             raise QueryFailed("Clock", f"{spelling} asks for the machine's clock", "now() and as_of() answer T")
-        caps = self._caps(max_rows, max_bytes)
+        caps = given.caps(self.limits, max_rows, max_bytes)
+        reply, prelude = self._run(query, packed, caps)
         question = Question(
             as_of=iso(self.as_of) if self.as_of else None,
             version=self.version,
@@ -123,12 +121,15 @@ class Session:
             parameters=canonical(packed),
             max_rows=max_rows,
             max_bytes=max_bytes,
-            prelude=tuple(self._prelude),
+            prelude=prelude,
             engine=_engine(),
             threads=int(self.limits.threads),
+            most_rows=int(self.limits.rows),
+            most_bytes=int(self.limits.bytes),
+            seconds=float(self.limits.seconds),
+            memory=int(self.limits.memory),
         )
-        reply = self._run(query, packed, caps)
-        return Result(reply.table, question, truncated=reply.truncated)
+        return Result(reply.table, question, truncated=reply.truncated, lake=self.lake)
 
     def run(self, name: str, /, **values: Any) -> Result:
         """Run a query of the catalogue by name, such as run("news_latest", ticker="NOG"). See pitlake.catalogue.
@@ -147,10 +148,7 @@ class Session:
 
         Raises BadInput, LimitExceeded, SessionLost.
         """
-        taken = _RESERVED.union(self._catalogue.contracts)
-        if not name.isidentifier() or name.removesuffix("_revisions") in taken:
-            raise BadInput("name", f"{name!r} can't name loaded rows", "give an identifier that names no view")
-        table = _as_arrow(rows)
+        name, table, digest = given.table(name, rows, self._catalogue.contracts)
         with self._lock:
             try:
                 self._live().load(name, table)
@@ -159,7 +157,7 @@ class Session:
             except SessionLost as lost:
                 self._closed = str(lost)
                 raise
-            self._prelude.append(Step(sql=f"load {name}", parameters=sha256_of(table)))
+            self._prelude.append(Step(sql=f"load {name}", parameters=digest))
 
     def interrupt(self) -> None:
         """Stop the running query, which raises QueryInterrupted. From any thread."""
@@ -180,10 +178,10 @@ class Session:
         asked = f"as_of={iso(self.as_of)}" if self.as_of else "open_mode=True"
         return f"Session({asked}, version={self.version}, {len(self.datasets)} datasets)"
 
-    def _run(self, query: str, packed: object, caps: Caps) -> Reply:
+    def _run(self, query: str, packed: object, caps: Caps) -> tuple[Reply, tuple[Step, ...]]:
         step = Step(sql=query, parameters=canonical(packed))
         with self._lock:
-            backend = self._live()
+            backend, prelude = self._live(), tuple(self._prelude)
             try:
                 reply = backend.run(query, packed, caps)
             except Failed as failed:
@@ -196,7 +194,7 @@ class Session:
                 self._remember(step, stateless=False)
                 raise
             self._remember(step, stateless=reply.stateless)
-            return reply
+            return reply, prelude
 
     def _remember(self, step: Step, *, stateless: bool) -> None:
         # Once something may have changed the session, reads may too (a SELECT can insert into a table it has made).
@@ -207,17 +205,6 @@ class Session:
         if self._closed:
             raise SessionLost(self._closed)
         return self._backend
-
-    def _caps(self, max_rows: int | None, max_bytes: int | None) -> Caps:
-        for field, value in (("max_rows", max_rows), ("max_bytes", max_bytes)):
-            if value is not None and value < 0:
-                raise BadInput(field, f"{value!r} is no count", "give a whole number, 0 or more")
-        rows, size = int(self.limits.rows), int(self.limits.bytes)
-        return Caps(
-            rows=rows if max_rows is None else min(rows, max_rows),
-            bytes=size if max_bytes is None else min(size, max_bytes),
-            truncate=max_rows is not None or max_bytes is not None,
-        )
 
     def _error(self, failed: Failed) -> QueryFailed | LimitExceeded | QueryInterrupted:
         failure = failed.failure
@@ -254,18 +241,20 @@ def connect(
     datasets: which to bind (default: all). open_mode: ask without an instant, outcomes included.
     Raises BadInput, BadInstant, LakeNotFound, SessionRefused, IsolationUnavailable.
     """
-    asked = _asked(as_of, open_mode=open_mode)
+    asked = given.moment(as_of, open_mode=open_mode)
     from pitlake.lake.lake import Lake
 
     opened = lake if isinstance(lake, Lake) else Lake(lake)
-    return open_session(
-        opened.snapshot(version),
+    session = open_session(
+        opened.snapshot(given.version(version)),
         asked,
         datasets=datasets,
         isolation=isolation,
         open_mode=open_mode,
         limits=limits,
     )
+    session.lake = opened
+    return session
 
 
 def open_session(
@@ -280,11 +269,11 @@ def open_session(
     boundary: Boundary | None = None,
 ) -> Session:
     """Open a session on one lake version; the rest as `connect`. boundary: where cut files are kept."""
-    asked = _asked(as_of, open_mode=open_mode)
+    asked = given.moment(as_of, open_mode=open_mode)
     if isolation not in ("process", "in_process"):
         raise BadInput("isolation", f"{isolation!r} is none", 'choose "process" or "in_process"')
-    limits, catalogue = limits or Limits(), catalogue or Catalogue(_installed_contracts())
-    binding = Binding(snapshot, asked, catalogue.choose(datasets, open_mode=open_mode))
+    limits, catalogue = given.bounds(limits), catalogue or Catalogue(_installed_contracts())
+    binding = Binding(snapshot, asked, catalogue.choose(given.names(datasets), open_mode=open_mode))
     opening = partial(statements.opening, binding, catalogue.views_of(list(binding.datasets)))
     backend: Backend
     if isolation == "process":
@@ -294,37 +283,6 @@ def open_session(
 
         backend = InProcess(binding, boundary or Boundary(), limits, opening)
     return Session(binding, backend, catalogue, limits)
-
-
-def _asked(as_of: str | datetime | None, *, open_mode: bool) -> datetime | None:
-    if as_of is not None and open_mode:
-        raise BadInput("as_of", "given together with open_mode", "give one of them")
-    if as_of is None and not open_mode:
-        raise BadInput("as_of", "missing", "give an instant such as 2024-02-15T16:00:00-05:00, or open_mode=True")
-    return None if as_of is None else instant(as_of)
-
-
-def _packed(query: object, params: object) -> object:
-    if not isinstance(query, str):
-        raise BadInput("query", "is no SQL text", "give a string")
-    if params is not None and not isinstance(params, (list, tuple, dict)):
-        raise BadInput("params", f"is a {type(params).__name__}", "give a list for ?, a dict for $name")
-    try:
-        return pack_parameters(params)
-    except TypeError as problem:
-        raise BadInput("params", str(problem), "give numbers, text, dates, instants, lists or dicts") from None
-
-
-def _as_arrow(rows: Any) -> pa.Table:
-    if isinstance(rows, pa.Table):
-        return rows
-    if isinstance(rows, list):
-        return pa.Table.from_pylist(rows)
-    if hasattr(rows, "to_arrow"):
-        return rows.to_arrow()
-    if type(rows).__module__.split(".")[0] == "pandas":
-        return pa.Table.from_pandas(rows, preserve_index=False)
-    raise BadInput("rows", f"is a {type(rows).__name__}", "give an Arrow table, a DataFrame or a list of dicts")
 
 
 def _installed_contracts() -> Mapping[str, Dataset]:

@@ -4,6 +4,7 @@ The parent holds rows, bytes and seconds against the child, the kernel holds mem
 `connect`; read by the parent and, as plain numbers, by the child.
 """
 
+import math
 import os
 from dataclasses import dataclass, fields
 
@@ -12,6 +13,8 @@ from pitlake.errors import BadInput
 GIB = 1 << 30
 # What a session takes before any query: libraries, stacks of DuckDB's threads, the allocator's arenas.
 LEAST_MEMORY = GIB
+_LONGEST = 366 * 24 * 60 * 60.0
+"""A year of seconds, for those who want no limit: an infinite one fits no clock."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,9 +34,13 @@ class Limits:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
+            value, name = getattr(self, field.name), f"limits.{field.name}"
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-                raise BadInput(f"limits.{field.name}", f"{value!r} is not a positive number", "give a number above 0")
+                raise BadInput(name, f"{value!r} is not a positive number", "give a number above 0")
+            if math.isinf(value) or (field.name != "seconds" and value < 1):
+                raise BadInput(name, f"{value!r} is no bound", "give a finite number, 1 or more")
+        if self.seconds > _LONGEST:
+            raise BadInput("limits.seconds", "more than a year", f"give {_LONGEST:.0f} or less")
         if self.memory < LEAST_MEMORY:
             raise BadInput("limits.memory", "less than a session needs to start", f"give {LEAST_MEMORY} bytes or more")
 

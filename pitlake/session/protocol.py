@@ -219,18 +219,23 @@ class ChildEnd:
 
 
 def pack_parameters(parameters: object) -> object:
-    """Query parameters as JSON, each value that JSON lacks tagged with its type. Raises TypeError on others."""
+    """Query parameters as JSON, each value that JSON lacks tagged with its type.
+
+    Raises TypeError on others, UnicodeEncodeError on text that is no UTF-8.
+    """
     if isinstance(parameters, dict):
         if not all(isinstance(name, str) for name in parameters):
             raise TypeError("names of parameters and of struct fields are strings")
-        return {"$": "dict", "v": {name: pack_parameters(value) for name, value in parameters.items()}}
+        return {"$": "dict", "v": {_utf8(name): pack_parameters(value) for name, value in parameters.items()}}
     if isinstance(parameters, (list, tuple)):
         return [pack_parameters(value) for value in parameters]
     return _pack_value(parameters)
 
 
 def _pack_value(value: Any) -> object:
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if isinstance(value, str):
+        return _utf8(value)
+    if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, datetime):
         if str(value) == "NaT":  # pandas' missing instant calls itself a datetime
@@ -244,6 +249,11 @@ def _pack_value(value: Any) -> object:
     if hasattr(value, "item"):  # a numpy scalar
         return _pack_value(value.item())
     raise TypeError(f"a parameter of type {type(value).__name__} cannot be bound")
+
+
+def _utf8(text: str) -> str:
+    text.encode()
+    return text
 
 
 def unpack_parameters(packed: Any) -> Any:

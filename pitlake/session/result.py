@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from pitlake.session.digest import sha256_of
+from pitlake.session.limits import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pitlake.lake.lake import Lake
+
+_LIMITS = Limits()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +41,7 @@ class Step:
 class Question:
     """All that an answer depends on. as_of: ISO-8601 in UTC, None in open mode. parameters: JSON. max_rows, max_bytes:
     where truncation was asked for. prelude: what the session did before. engine, threads: with more than one thread,
-    answers may differ in order and last digits."""
+    answers may differ in order and last digits. most_rows, most_bytes, seconds, memory: the session's other limits."""
 
     as_of: str | None
     version: int
@@ -50,6 +53,10 @@ class Question:
     prelude: tuple[Step, ...] = ()
     engine: str
     threads: int = 1
+    most_rows: int = _LIMITS.rows
+    most_bytes: int = _LIMITS.bytes
+    seconds: float = _LIMITS.seconds
+    memory: int = _LIMITS.memory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +91,9 @@ class Receipt:
 class Result:
     """The rows of one query. `truncated`: a cap the caller asked for cut it short; never set otherwise."""
 
-    def __init__(self, table: pa.Table, question: Question, *, truncated: bool) -> None:
+    def __init__(self, table: pa.Table, question: Question, *, truncated: bool, lake: "Lake | None" = None) -> None:
         self._table = table
-        self._question = question
+        self._question, self._lake = question, lake
         self.truncated = truncated
 
     @property
@@ -129,13 +136,14 @@ class Result:
         )
 
     def keep(self, lake: "str | Path | Lake | None" = None) -> str:
-        """Keep the receipt in the lake it came from (default: as in `connect`); returns its id, for pitlake.receipts.
+        """Keep the receipt in a lake, by default the session's own; returns its id, for pitlake.receipts.
 
         A vacuum then leaves the version it needs. Raises LakeNotFound, VersionVacuumed.
         """
         from pitlake.lake.lake import Lake
 
-        opened = lake if isinstance(lake, Lake) else Lake(lake)
+        given = self._lake if lake is None else lake
+        opened = given if isinstance(given, Lake) else Lake(given)
         return opened.keep_receipt(self.receipt.to_json(), self.receipt.version)
 
     def __repr__(self) -> str:

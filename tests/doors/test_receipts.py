@@ -1,6 +1,8 @@
 """Kept receipts: the same bytes again after whatever happened to the lake, or an error that says what is missing."""
 
 import json
+import threading
+import time
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,12 +14,14 @@ from pitlake import receipts
 from pitlake.errors import (
     BadInput,
     LakeNotFound,
+    LimitExceeded,
     ReceiptDamaged,
     ReplayDiffers,
     ReplayImpossible,
     VersionVacuumed,
 )
 from pitlake.lake import Lake
+from pitlake.session import Limits
 from tests.doors.conftest import AS_OF, news, publish, small
 
 SQL = "SELECT id, title FROM news WHERE available_at >= $since::TIMESTAMPTZ ORDER BY id"
@@ -261,3 +265,64 @@ def test_a_damaged_receipt_hides_no_other_and_can_be_let_go(own_lake):
         receipts.kept(own_lake.root)
     receipts.forget(bad, own_lake.root)
     assert list(receipts.kept(own_lake.root)) == [good]
+
+
+def test_a_receipt_from_before_limits_were_told_is_still_one(own_lake, tmp_path):
+    told = ask(own_lake).receipt
+    older = told.to_dict()
+    for name in ("most_rows", "most_bytes", "seconds", "memory"):
+        older["question"].pop(name)
+    file = tmp_path / "older.json"
+    file.write_text(json.dumps(older))
+    assert receipts.find(str(file)) == told
+
+
+def test_an_answer_cut_by_the_session_s_own_limits_replays(lake):
+    with pitlake.connect(AS_OF, lake=lake, limits=Limits(rows=10)) as session:
+        result = session.sql("SELECT id FROM news ORDER BY id", max_rows=100)
+    assert (len(result), result.truncated) == (10, True)
+    assert receipts.replay(result.receipt, lake).arrow() == result.arrow()
+
+
+def test_an_answer_after_a_step_that_passed_a_limit_replays(lake):
+    with pitlake.connect(AS_OF, lake=lake, limits=Limits(rows=10)) as session:
+        session.sql("CREATE TEMP TABLE mine AS FROM range(50)")
+        with pytest.raises(LimitExceeded):
+            session.sql("FROM mine")
+        session.sql("FROM mine", max_rows=5)
+        result = session.sql("SELECT count(*) AS n FROM mine")
+    assert receipts.replay(result.receipt, lake).arrow() == result.arrow()
+
+
+def test_an_answer_of_raised_limits_replays(lake):
+    raised = Limits(rows=11_000_000, bytes=2 << 30, seconds=600, memory=9 << 30)
+    result = ask(lake, "SELECT 1::TINYINT FROM range(10_000_001)", limits=raised)
+    with receipts._reopen(result.receipt.question, lake, "process") as session:
+        assert session.limits == raised
+    assert len(receipts.replay(result.receipt, lake)) == 10_000_001
+
+
+def test_a_replay_has_no_less_time_and_memory_than_usual(lake):
+    question = ask(lake, "SELECT 1", limits=Limits(seconds=5, memory=1 << 30, rows=5)).receipt.question
+    with receipts._reopen(question, lake, "process") as session:
+        assert session.limits == Limits(rows=5)
+
+
+def test_steps_of_another_thread_count_from_when_the_query_runs(lake):
+    with pitlake.connect(AS_OF, lake=lake) as session:
+        slow = threading.Thread(
+            target=session.sql,
+            args=["CREATE TABLE t AS SELECT count(*) AS n FROM range(200000000) a(i) WHERE i % 3 = 1"],
+        )
+        slow.start()
+        while not session._backend._running:
+            time.sleep(0.001)
+        result = session.sql("SELECT n FROM t")
+        slow.join()
+    assert receipts.replay(result.receipt, lake).arrow() == result.arrow()
+
+
+def test_a_receipt_is_kept_in_the_lake_its_session_was_opened_on(own_lake, tmp_path, monkeypatch):
+    monkeypatch.setenv("PITLAKE_LAKE", str(tmp_path / "elsewhere"))
+    assert list(receipts.kept(own_lake.root)) == [] != [ask(own_lake).keep()]
+    assert len(receipts.kept(own_lake.root)) == 1

@@ -59,6 +59,10 @@ def test_datasets_are_chosen_by_name(lake, ask):
     [
         ({"datasets": ["chart"]}, "no dataset 'chart'; choose from awards, charts, sales"),
         ({"datasets": ["awards"]}, "open mode only"),
+        ({"datasets": "charts"}, "datasets: is no list of names"),
+        ({"datasets": 5}, "datasets: is no list of names"),
+        ({"datasets": [["charts"]]}, "datasets: is no list of names"),
+        ({"limits": 5}, "limits: is a int"),
         ({"isolation": "thread"}, 'choose "process" or "in_process"'),
     ],
 )
@@ -151,7 +155,25 @@ def test_wrong_parameters_are_duckdbs_error(ask):
         ask().sql("SELECT ?", [])
 
 
-@pytest.mark.parametrize("name", ["charts", "charts_revisions", "awards", "gaps", "lake_info", "a b", "", "1x"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "charts",
+        "charts_revisions",
+        "awards",
+        "gaps",
+        "lake_info",
+        "lake",
+        "Charts",
+        "CHARTS_REVISIONS",
+        "Gaps",
+        "LAKE_INFO",
+        "a b",
+        "",
+        "1x",
+        5,
+    ],
+)
 def test_loaded_rows_cannot_take_a_views_name(ask, name):
     with pytest.raises(BadInput, match="name"):
         ask().load(name, [{"a": 1}])
@@ -233,3 +255,49 @@ def test_an_aborted_transaction_can_be_left(ask, isolation):
             session.sql(query)
     session.sql("ROLLBACK")
     assert session.sql("SELECT 1").rows() == [(1,)]
+
+
+@pytest.mark.parametrize("isolation", ["process", "in_process"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pa.table({"a": pa.array([[1, 2]], pa.list_view(pa.int32()))}),
+        pa.table({"a": pa.RunEndEncodedArray.from_arrays(pa.array([1], pa.int32()), pa.array([1]))}),
+        [{"a": 1}, {"a": "x"}],
+        [1],
+        [{"a": object()}],
+        [{"a": 2**70}],
+    ],
+    ids=["list view", "runs", "two types", "no rows", "no value", "too large"],
+)
+def test_rows_that_cannot_be_remembered_are_not_loaded(ask, isolation, rows):
+    session = ask(isolation=isolation)
+    with pytest.raises(BadInput, match="rows"):
+        session.load("mine", rows)
+    with pytest.raises(QueryFailed, match="does not exist"):
+        session.sql("FROM mine")
+
+
+@pytest.mark.parametrize("caps", [{"max_rows": "5"}, {"max_rows": True}, {"max_bytes": 1.5}, {"max_rows": -1}], ids=str)
+def test_caps_are_counts(ask, caps):
+    with pytest.raises(BadInput, match=next(iter(caps))):
+        ask().sql("SELECT 1", **caps)
+
+
+@pytest.mark.parametrize("version", ["1", 1.0, True])
+def test_a_version_is_a_number(tmp_path, version):
+    with pytest.raises(BadInput, match="version"):
+        connect(T, lake=tmp_path, version=version)
+
+
+def test_a_lake_is_a_place(tmp_path):
+    with pytest.raises(BadInput, match="lake"):
+        connect(T, lake=5)
+
+
+def test_text_that_is_no_utf_8_is_refused(ask):
+    for query, params, field in (("SELECT '\udcff'", None, "query"), ("SELECT ?", ["\udcff"], "params")):
+        with pytest.raises(BadInput, match=field):
+            ask().sql(query, params)
+    with pytest.raises(BadInput, match="params"):
+        ask().sql("SELECT $a", {"a": {"\udcff": 1}})

@@ -165,7 +165,21 @@ def test_hostile_texts_end_in_an_error(ask, query):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"rows": 0}, {"seconds": -1}, {"memory": 1 << 20}, {"threads": True}, {"bytes": "1"}], ids=str
+    "changes",
+    [
+        {"rows": 0},
+        {"rows": 0.5},
+        {"rows": float("inf")},
+        {"seconds": -1},
+        {"seconds": float("inf")},
+        {"seconds": float("nan")},
+        {"seconds": 1e300},
+        {"memory": 1 << 20},
+        {"memory": float("inf")},
+        {"threads": True},
+        {"bytes": "1"},
+    ],
+    ids=str,
 )
 def test_limits_are_positive_numbers(changes):
     with pytest.raises(BadInput, match=r"^limits\."):

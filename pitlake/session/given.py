@@ -1,0 +1,114 @@
+"""What callers give a session, checked: each mistake is one BadInput that names the field and the next step.
+
+No session and no connection here. Called by api.py.
+"""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+
+from pitlake.clock import instant
+from pitlake.errors import BadInput
+from pitlake.session.digest import sha256_of
+from pitlake.session.limits import Limits
+from pitlake.session.protocol import Caps, pack_parameters
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+    Rows: TypeAlias = pa.Table | pd.DataFrame | pl.DataFrame | list[dict[str, Any]]
+    Params: TypeAlias = list[Any] | tuple[Any, ...] | dict[str, Any] | None
+
+_RESERVED = frozenset({"gaps", "lake_info", "lake"})
+
+
+def moment(as_of: str | datetime | None, *, open_mode: bool) -> datetime | None:
+    """The instant asked for, None in open mode; never neither and never both."""
+    if as_of is not None and open_mode:
+        raise BadInput("as_of", "given together with open_mode", "give one of them")
+    if as_of is None and not open_mode:
+        raise BadInput("as_of", "missing", "give an instant such as 2024-02-15T16:00:00-05:00, or open_mode=True")
+    return None if as_of is None else instant(as_of)
+
+
+def version(value: Any) -> int | None:
+    """A number of a lake version, which need not exist, or None for the newest."""
+    if value is not None and type(value) is not int:
+        raise BadInput("version", f"{value!r} is no whole number", "`pitlake versions` lists them")
+    return value
+
+
+def bounds(limits: Any) -> Limits:
+    """A session's limits, by default those of every session."""
+    if limits is not None and not isinstance(limits, Limits):
+        raise BadInput("limits", f"is a {type(limits).__name__}", "give Limits(rows=…, seconds=…)")
+    return limits or Limits()
+
+
+def names(datasets: Any) -> list[str] | None:
+    """The names of datasets, which there need not be, or None for all."""
+    if datasets is None:
+        return None
+    if (
+        isinstance(datasets, str)
+        or not isinstance(datasets, Collection)
+        or not all(isinstance(one, str) for one in datasets)
+    ):
+        raise BadInput("datasets", "is no list of names", 'give one such as ["news"]')
+    return list(datasets)
+
+
+def caps(limits: Limits, max_rows: int | None, max_bytes: int | None) -> Caps:
+    """The bounds of one result: the session's limits, and what was asked for where that is less."""
+    for field, value in (("max_rows", max_rows), ("max_bytes", max_bytes)):
+        if value is not None and (type(value) is not int or value < 0):
+            raise BadInput(field, f"{value!r} is no count", "give a whole number, 0 or more")
+    rows, size = int(limits.rows), int(limits.bytes)
+    return Caps(
+        rows=rows if max_rows is None else min(rows, max_rows),
+        bytes=size if max_bytes is None else min(size, max_bytes),
+        truncate=max_rows is not None or max_bytes is not None,
+    )
+
+
+def packed(query: object, params: object) -> object:
+    """Parameters as they travel, beside SQL that can."""
+    if not isinstance(query, str):
+        raise BadInput("query", "is no SQL text", "give a string")
+    if params is not None and not isinstance(params, (list, tuple, dict)):
+        raise BadInput("params", f"is a {type(params).__name__}", "give a list for ?, a dict for $name")
+    try:
+        query.encode()
+    except UnicodeEncodeError:
+        raise BadInput("query", "is no UTF-8 text", "give SQL in UTF-8") from None
+    try:
+        return pack_parameters(params)
+    except (TypeError, ValueError, OverflowError, RecursionError) as problem:
+        raise BadInput("params", str(problem), "give numbers, text, dates, instants, lists or dicts") from None
+
+
+def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.Table, str]:
+    """A caller's rows: under a name that shadows no view, as Arrow, and their hash, by which a receipt knows them."""
+    plain = name.lower().removesuffix("_revisions") if isinstance(name, str) else ""
+    if not isinstance(name, str) or not name.isidentifier() or plain in _RESERVED.union(contracts):
+        raise BadInput("name", f"{name!r} can't name loaded rows", "give an identifier that names no view")
+    try:
+        found = _as_arrow(rows)
+        return name, found, sha256_of(found)
+    except (pa.ArrowException, AttributeError, TypeError, ValueError, OverflowError) as problem:
+        raise BadInput("rows", f"are no table of plain columns ({problem})", "give each column one type") from None
+
+
+def _as_arrow(rows: Any) -> pa.Table:
+    if isinstance(rows, pa.Table):
+        return rows
+    if isinstance(rows, list):
+        return pa.Table.from_pylist(rows)
+    if hasattr(rows, "to_arrow"):
+        return rows.to_arrow()
+    if type(rows).__module__.split(".")[0] == "pandas":
+        return pa.Table.from_pandas(rows, preserve_index=False)
+    raise BadInput("rows", f"is a {type(rows).__name__}", "give an Arrow table, a DataFrame or a list of dicts")
