@@ -18,7 +18,7 @@ import pyarrow as pa
 from pitlake.clock import instant, iso
 from pitlake.contract import GAP_TYPES
 from pitlake.errors import BadInput, EnvelopeRefused
-from pitlake.gate.plain import row_item
+from pitlake.gate.plain import plain, row_item
 from pitlake.gate.rules import MAX_DEPTH, Pairs, check_envelope
 
 Envelope = dict[str, list[dict[str, Any]]]
@@ -55,6 +55,14 @@ def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
     for batch in table.to_batches():
         for row in range(batch.num_rows):
             yield row_item(batch, row)
+
+
+def cells(column: pa.Array, place: str) -> Iterable[Any]:
+    """The values of a column in strict JSON types, as `strict` tells them. Raises BadInput for what JSON can't say."""
+    if any(test(column.type) for test in (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean)):
+        known: list[Any] = column.to_pylist()  # JSON already, and what most columns are
+        return known
+    return (strict(plain(scalar), "rows", place) for scalar in column)
 
 
 def derived(rows: Iterable[Mapping[str, Any]], watermark: datetime | None, tag: str) -> list[dict[str, Any]]:

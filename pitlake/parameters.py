@@ -114,7 +114,10 @@ def _is_json(text: str) -> bool:
 
 
 def _is_finite(number: Any) -> bool:
-    return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+    try:
+        return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+    except OverflowError:  # a whole number beyond every float
+        return False
 
 
 PAIRS_FORM = 'give [{"ticker": "NOG", "at": "2024-02-15T16:00:00-05:00"}]'

@@ -11,7 +11,7 @@ import click
 
 from pitlake.cli import render
 from pitlake.cli.answering import answer_options, deliver_answer
-from pitlake.cli.sessions import opened, session_options
+from pitlake.cli.sessions import opened, session_options, typed
 from pitlake.errors import BadInput
 
 
@@ -29,7 +29,7 @@ def command(sql: str, datasets: tuple[str, ...], form: str, output: Path | None,
     \b
     pitlake query --as-of 2024-02-15T16:00:00-05:00 "SELECT count(*) FROM news"
     """
-    text = sys.stdin.read() if sql == "-" else sql
+    text = typed(sys.stdin.read) if sql == "-" else sql
     if not text.strip():
         raise BadInput("SQL", "empty", "write a statement, such as SELECT * FROM lake_info")
     render.check_target(form, output)

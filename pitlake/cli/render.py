@@ -1,25 +1,21 @@
 """How rows leave the command line: as a table for people, or as JSON, CSV or Parquet, to stdout or into a file.
 
-A file appears whole or not at all. Null is `null` in JSON and an empty cell in CSV; JSON has no NaN, so that is null
-too. Nothing here opens a lake. Called by every command that prints rows.
+A file appears whole or not at all. Values are told as in the envelope; null is an empty cell in CSV. Nothing here opens
+a lake. Called by every command that prints rows.
 """
 
 import csv
 import io
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pitlake.cli import READER_GONE
-from pitlake.clock import iso
 from pitlake.errors import BadInput
 
 if TYPE_CHECKING:
@@ -33,19 +29,31 @@ def check_target(form: str, target: Path | None) -> None:
     """Refuse a target that cannot take what will be written, before any work is done."""
     if form == "parquet" and target is None and sys.stdout.isatty():
         raise BadInput("--format", "parquet is no text for a terminal", "add --output FILE or pipe it somewhere")
-    if target is not None and not target.parent.is_dir():
-        raise BadInput("--output", f"there is no directory {str(target.parent)!r}", "make it first")
+    if target is not None and not target.name:
+        raise BadInput("--output", "names no file", "give a path")
+    if target is not None and not _resolved(target).parent.is_dir():
+        raise BadInput("--output", f"there is no directory {str(_resolved(target).parent)!r}", "make it first")
 
 
 def write(table: "pa.Table", form: str, target: Path | None) -> None:
-    """Write an Arrow table as `form` (table, json, csv or parquet) to a file, or to stdout when target is None."""
-    deliver(WRITERS[form](table), target)
+    """Write an Arrow table as `form` (table, json, csv or parquet) to a file, or to stdout when target is None.
+
+    Raises BadInput for what the form can't hold.
+    """
+    import pyarrow as pa
+
+    try:
+        content = WRITERS[form](table)
+    except (pa.ArrowException, OverflowError, ValueError) as problem:
+        next_step = "cast the column in the query, or choose another format"
+        raise BadInput("--format", f"{form} can't hold this result ({problem})", next_step) from None
+    deliver(content, target)
     if form == "table" and table.num_rows > ROWS_IN_TABLE:
         say(f"shown: {ROWS_IN_TABLE} of {table.num_rows} rows; --format csv or json writes them all")
 
 
 def deliver(content: bytes, target: Path | None) -> None:
-    """Put finished bytes on stdout, or into a file that appears whole or not at all."""
+    """Put finished bytes on stdout, or into a file that appears whole or not at all; a device or a pipe takes them."""
     if target is None:
         sys.stdout.flush()
         try:
@@ -54,6 +62,10 @@ def deliver(content: bytes, target: Path | None) -> None:
         except BrokenPipeError:
             raise click.exceptions.Exit(READER_GONE) from None
         return
+    if target.exists() and not target.is_file():
+        target.write_bytes(content)
+        return
+    target = _resolved(target)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         draft.write_bytes(content)
@@ -68,38 +80,25 @@ def say(line: str) -> None:
 
 
 def to_json(value: object) -> bytes:
-    """Plain values as indented JSON text, one line feed at the end."""
-    return (json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
+    """Values as indented JSON text, one line feed at the end."""
+    from pitlake.envelope import strict
+
+    return _indented(strict(value, "--format", "the answer"))
 
 
-def plain(value: object) -> object:
-    """A value as JSON can hold it: instants in UTC with `Z`, numbers as numbers, bytes as hexadecimal text."""
-    if isinstance(value, dict):
-        return {str(name): plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return _scalar(value)
+def _indented(value: object) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
 
 
-def _scalar(value: object) -> object:
-    if isinstance(value, datetime):
-        return iso(value) if value.tzinfo else value.isoformat()
-    if isinstance(value, date | time):
-        return value.isoformat()
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, timedelta):
-        return str(value)
-    return value
+def _resolved(target: Path) -> Path:
+    try:
+        return target.resolve()
+    except (OSError, RuntimeError):
+        raise BadInput("--output", f"{str(target)!r} leads nowhere", "give another path") from None
 
 
 def _cell(value: object) -> str:
     """A value as one piece of text; lists and structs as JSON."""
-    value = plain(value)
     if value is None:
         return ""
     if isinstance(value, bool | dict | list):
@@ -107,17 +106,21 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def _rows(table: "pa.Table") -> Iterator[list[object]]:
-    """The rows by position: SQL may name two columns alike."""
+def _rows(table: "pa.Table") -> Iterator[tuple[Any, ...]]:
+    """The rows by position, as SQL may name two columns alike; each value as the envelope tells it."""
+    from pitlake.envelope import cells
+
     for batch in table.to_batches():
-        yield from (list(row) for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        yield from zip(
+            *(cells(column, name) for name, column in zip(table.column_names, batch.columns, strict=True)), strict=True
+        )
 
 
 def _json(table: "pa.Table") -> bytes:
     names = table.column_names
     if len(set(names)) != len(names):
         raise BadInput("SQL", "two columns have one name", "name them apart with AS, or use --format csv")
-    return to_json([dict(zip(names, row, strict=True)) for row in _rows(table)])
+    return _indented([dict(zip(names, row, strict=True)) for row in _rows(table)])
 
 
 def _csv(table: "pa.Table") -> bytes:

@@ -1,10 +1,10 @@
-"""How commands open a session: the shared options as one decorator, and progress while it opens. No SQL lives here.
+"""How commands open a session: the shared options as one decorator, progress while it opens, and the SQL's text.
 
 Called by the commands that ask the lake.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from pitlake.cli.options import (
     open_option,
     version_option,
 )
+from pitlake.errors import BadInput
 
 if TYPE_CHECKING:
     from pitlake.session import Session
@@ -43,6 +44,14 @@ def opened(
         )
     with session:
         yield session
+
+
+def typed(read: Callable[[], str]) -> str:
+    """What a person types or pipes in. Raises BadInput where it is no text."""
+    try:
+        return read()
+    except UnicodeDecodeError:
+        raise BadInput("SQL", "is no UTF-8 text", "give SQL in UTF-8") from None
 
 
 @contextmanager

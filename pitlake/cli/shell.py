@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pitlake.cli import render
-from pitlake.cli.sessions import opened, session_options, working
+from pitlake.cli.sessions import opened, session_options, typed, working
 from pitlake.clock import iso
 from pitlake.errors import PitlakeError, SessionLost
 
@@ -104,8 +104,8 @@ def _statements() -> Iterator[str]:
 
 def _read(prompt: str) -> str:
     if sys.stdin.isatty():
-        return input(prompt)
-    line = sys.stdin.readline()
+        return typed(lambda: input(prompt))
+    line = typed(sys.stdin.readline)
     if not line:
         raise EOFError
     return line.rstrip("\n")

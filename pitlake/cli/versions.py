@@ -11,7 +11,9 @@ from pitlake.clock import iso
 
 @click.command("versions")
 @lake_option
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many, newest first.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="How many, newest first."
+)
 @format_option(("table", "json"))
 def command(lake: str | None, limit: int, form: str) -> None:
     """List the lake's versions, newest first."""

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from pitlake.cli import INTERRUPTED, READER_GONE
 from tests.cli.conftest import AFTER, ROOT, process
 from tests.processes import ended, wait_for_end
@@ -15,6 +17,18 @@ def test_sql_can_come_through_a_pipe(lake):
     with process("query", "--as-of", AFTER, "--format", "json", "-", lake=lake, stdin=subprocess.PIPE) as running:
         out, _ = running.communicate("SELECT 41 + 1 AS answer", timeout=240)
     assert (running.returncode, json.loads(out)) == (0, [{"answer": 42}])
+
+
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+@pytest.mark.parametrize("command", [("query", "-"), ("shell",)], ids=["query", "shell"])
+def test_bytes_that_are_no_text_are_one_clear_line(lake, monkeypatch, command, errors):
+    monkeypatch.setenv("PYTHONIOENCODING", f"utf-8:{errors}")
+    asked = (command[0], "--as-of", AFTER, *command[1:])
+    with process(*asked, lake=lake, stdin=subprocess.PIPE, text=False) as running:
+        out, complaint = running.communicate(b"SELECT '\xff'", timeout=240)
+    assert (running.returncode, out) == (2, b"")
+    assert b"UTF-8" in complaint
+    assert complaint.count(b"\n") == 1
 
 
 def test_parquet_goes_through_a_pipe_byte_for_byte(lake, tmp_path):

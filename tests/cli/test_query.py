@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 
 import pyarrow.parquet as pq
 import pytest
@@ -73,6 +74,28 @@ def test_json_is_strict(pitlake):
     assert json.loads(said.out) == [{"nan": None, "big": 12345678901234567890, "money": 1.5, "day": "2024-02-14"}]
 
 
+FAR = """SELECT 123456789012345.678::DECIMAL(18, 3) AS d, 'infinity'::TIMESTAMPTZ AS i, DATE '20000-01-01' AS far,
+    INTERVAL 1 DAY AS span, [0.5::DECIMAL(2, 1)] AS l"""
+TOLD = {
+    "d": "123456789012345.678",
+    "i": "outside the years 1 to 9999",
+    "far": "outside the years 1 to 9999",
+    "span": "P0M1DT0S",
+    "l": [0.5],
+}
+
+
+def test_values_are_told_as_the_envelope_tells_them(pitlake):
+    json_said, csv_said, table, agents = (
+        pitlake("query", "--as-of", AFTER, "--format", form, FAR) for form in ("json", "csv", "table", "envelope")
+    )
+    assert json.loads(json_said.out) == [TOLD]
+    assert next(csv.DictReader(io.StringIO(csv_said.out))) == TOLD | {"l": "[0.5]"}
+    assert all(text in table.out for text in list(TOLD.values())[:-1])
+    (row,) = json.loads(agents.out)["data"]
+    assert {name: row[name] for name in TOLD} == TOLD
+
+
 def test_json_refuses_two_columns_of_one_name(pitlake):
     said = pitlake("query", "--as-of", AFTER, "--format", "json", 'SELECT 1 AS a, 2 AS "a"')
     assert (said.code, said.out) == (2, "")
@@ -86,6 +109,32 @@ def test_a_file_is_written_whole_and_stdout_stays_empty(pitlake, tmp_path, form)
     assert [path.name for path in tmp_path.iterdir()] == ["answer"]
     if form == "parquet":
         assert pq.read_table(target)["title"].to_pylist() == ["Final headline", "Other"]
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["there", "not yet there"])
+def test_what_a_link_points_at_is_written_and_the_link_stays(pitlake, tmp_path, whole):
+    target, link = tmp_path / "answer", tmp_path / "link"
+    if whole:
+        target.write_text("earlier")
+    link.symlink_to("answer")
+    assert pitlake("query", "--as-of", AFTER, "--format", "csv", "-o", str(link), "SELECT 1 AS a").code == 0
+    assert (link.is_symlink(), target.read_text()) == (True, "a\n1\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answer", "link"]
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_a_pipe_takes_the_answer_and_stays_one(pitlake, tmp_path, linked):
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        target = str(link if linked else pipe)
+        assert pitlake("query", "--as-of", AFTER, "--format", "csv", "-o", target, "SELECT 1 AS a").code == 0
+        assert os.read(reader, 100) == b"a\n1\n"
+    finally:
+        os.close(reader)
+    assert (pipe.is_fifo(), link.is_symlink()) == (True, True)
 
 
 def test_a_failed_query_leaves_an_earlier_file_alone(pitlake, tmp_path):
@@ -107,6 +156,20 @@ REFUSED = {
     "unknown dataset": (["query", "--as-of", AFTER, "--dataset", "nws", "SELECT 1"], ["nws", "news"]),
     "outcomes as of": (["query", "--as-of", AFTER, "SELECT * FROM event_returns"], ["event_returns", "--open"]),
     "no such directory": (["query", "--as-of", AFTER, "-o", "/nowhere/at/all", "SELECT 1"], ["--output", "/nowhere"]),
+    "no file": (["query", "--as-of", AFTER, "-o", "", "SELECT 1"], ["--output", "no file"]),
+    "parquet of a span": (
+        ["query", "--as-of", AFTER, "--format", "parquet", "SELECT INTERVAL 1 DAY"], ["--format", "cast"],
+    ),
+    "parquet of a union": (
+        ["query", "--as-of", AFTER, "--format", "parquet", "SELECT union_value(a := 1)"], ["--format", "cast"],
+    ),
+    "no UTF-8": (["query", "--as-of", AFTER, "SELECT '\udcff'"], ["query", "UTF-8"]),
+    "too many versions": (["versions", "--limit", "9" * 30], ["--limit"]),
+    "too many days": (["vacuum", "--keep-days", "9999999"], ["--keep-days"]),
+    "days beyond number": (["vacuum", "--keep-days", "99999999999"], ["--keep-days"]),
+    "a number beyond floats": (
+        ["run", "vector_news", "--as-of", AFTER, "--embedding", f"[1{'0' * 400}]"], ["embedding", "finite"],
+    ),
     "unknown option": (["query", "--asof", AFTER, "SELECT 1"], ["--asof", "--help"]),
     "unknown command": (["qury"], ["qury", "--help"]),
     "dataset to describe": (["describe", "nws"], ["nws", "news"]),

@@ -164,6 +164,11 @@ def test_a_failed_statement_does_not_end_the_shell_but_its_exit_code_tells(pitla
     assert "Parser Error" in err
 
 
+def test_a_value_beyond_the_calendar_does_not_end_the_shell(pitlake, monkeypatch):
+    code, out, _ = shell(pitlake, monkeypatch, "SELECT 'infinity'::TIMESTAMPTZ AS t;\nSELECT 42 AS n;\n")
+    assert (code, "outside the years" in out, "42" in out) == (0, True, True)
+
+
 def test_the_shell_s_own_commands(pitlake, monkeypatch):
     code, out, err = shell(
         pitlake, monkeypatch, ".help\n.receipt\n.datasets\nSELECT 1;\n.receipt\n.what\n.quit\nSELEC;\n"
