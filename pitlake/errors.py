@@ -125,12 +125,12 @@ class LakeNotFound(LakeError):
 
 
 class VersionVacuumed(LakeNotFound):
-    """A vacuum removed files this version needs. `missing` says how many files of which table are gone."""
+    """A vacuum removed files this version needs. `missing` names the tables they were of."""
 
-    def __init__(self, version: int, missing: dict[str, str]) -> None:
+    def __init__(self, version: int, missing: tuple[str, ...]) -> None:
         self.version, self.missing = version, missing
-        listed = ", ".join(f"{table}: {count} files" for table, count in sorted(missing.items()))
-        super().__init__(f"lake version {version} was vacuumed and can't be read any more (missing {listed})")
+        listed = ", ".join(missing)
+        super().__init__(f"lake version {version} was vacuumed and can't be read any more (missing files of {listed})")
 
 
 class LakeConflict(LakeError):

@@ -391,14 +391,14 @@ def check_answer(payload: Any, pit: Any) -> Verdict | None:
 
 
 def _is_cursor(cursor: Any) -> bool:
-    """Whether a cursor is None or one of the lake's doors: two counts and two hashes in base64, and nothing else."""
+    """Whether a cursor is None or one of the lake's doors: two counts and three hashes in base64, and nothing else."""
     if cursor is None:
         return True
     try:
         text = cursor.translate(str.maketrans("-_", "+/"))
         told = json.loads(a2b_base64(text))
         plain = b2a_base64(json.dumps(told, separators=(",", ":")).encode(), newline=False).decode() == text
-        return plain and [*map(type, told)] == [int, int, str, str] and all(map(_HASH.fullmatch, told[2:]))
+        return plain and [*map(type, told)] == [int, int, str, str, str] and all(map(_HASH.fullmatch, told[2:]))
     except (ValueError, TypeError, AttributeError, RecursionError):
         return False
 

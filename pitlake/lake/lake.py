@@ -71,9 +71,9 @@ class Lake:
         entry = self._log.entry(version)
         pinned = PinnedTables(self._tables, entry.tables)
         if self._log.is_vacuumed(entry.version):
-            missing = {table: self._missing(state) for table, state in pinned.items()}
-            if any(missing.values()):
-                raise VersionVacuumed(entry.version, {table: count for table, count in missing.items() if count})
+            missing = tuple(table for table, state in pinned.items() if not all(map(self._store.holds, state.files)))
+            if missing:
+                raise VersionVacuumed(entry.version, missing)
         return Snapshot(entry.version, pinned, self._store.fetch)
 
     def stage(self, dataset: Dataset | str, run_id: str) -> Stage:
@@ -145,11 +145,6 @@ class Lake:
                 self._store.delete(receipt_key(name))
             raise
         return name
-
-    def _missing(self, state: TableState) -> str:
-        """How many files of a table are gone, as "n of m"; empty when none is."""
-        gone = sum(not self._store.holds(file) for file in state.files)
-        return f"{gone} of {len(state.files)}" if gone else ""
 
 
 class PinnedTables(Mapping[str, TableState]):

@@ -1,14 +1,18 @@
 """Where the MCP server's questions are asked: one sealed session a question, and the answer a page at a time.
 
 A session of its own means that nothing one call does is seen by another. A cursor goes on with the same answer of the
-same lake version, or says that it is another. No MCP here: `tools` puts these answers into its results.
+same lake version, or says that it is another; it is signed, so that no caller chooses the version. No MCP here: `tools`
+puts these answers into its results.
 """
 
 import base64
 import hashlib
+import hmac
 import json
+import os
+import secrets
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from threading import BoundedSemaphore
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 ROWS, MOST_ROWS = 100, 1000
 PAGE_BYTES = 256 * 1024
 AT_ONCE = 4
+KEY_VARIABLE, SHORTEST_KEY = "PITLAKE_CURSOR_KEY", 32
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=30.0, memory=4 << 30)
 
 GAPS = """
@@ -60,6 +65,17 @@ class Answer:
     receipt_id: str | None
 
 
+def cursor_key() -> bytes:
+    """What cursors are signed with: $PITLAKE_CURSOR_KEY, for servers that share clients, else a key nobody else has.
+
+    Raises BadInput for one too short to be secret.
+    """
+    shared = os.environ.get(KEY_VARIABLE, "")
+    if shared and len(shared) < SHORTEST_KEY:
+        raise BadInput(KEY_VARIABLE, f"shorter than {SHORTEST_KEY} characters", "make one with `openssl rand -hex 32`")
+    return shared.encode() or secrets.token_bytes()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Desk:
     """What a server was started with. as_of: None is open mode. version: None is the newest at each question."""
@@ -69,6 +85,7 @@ class Desk:
     version: int | None = None
     isolation: Any = "process"
     keep_receipts: bool = False
+    cursor_key: bytes = field(default_factory=cursor_key, repr=False)
     _turns: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(AT_ONCE), repr=False)
 
     def at(self, pit: str | None) -> datetime | None:
@@ -86,7 +103,8 @@ class Desk:
         """Ask, and answer with the page the cursor points at. Raises BadInput and whatever a session raises."""
         as_of = self.at(pit)
         rows = _row_cap(max_rows)
-        place = Cursor.read(cursor, question.digest(as_of)) if cursor else None
+        asked = question.digest(as_of)
+        place = None if cursor is None else self._place(cursor, asked)
         version = place.version if place else self.version
         with (
             self._turns,
@@ -112,10 +130,17 @@ class Desk:
             shown = page(result.arrow(), watermark, as_of, start=start, max_rows=rows, max_bytes=PAGE_BYTES)
         following = None
         if shown.following is not None:
-            asked = question.digest(as_of)
-            following = Cursor(result.receipt.version, shown.following, asked, found).write()
+            following = Cursor(result.receipt.version, shown.following, asked, found).write(self.cursor_key)
         kept = result.keep(self.lake) if self.keep_receipts else None
         return Answer(page=shown, cursor=following, result=result, receipt_id=kept)
+
+    def _place(self, cursor: str, asked: str) -> "Cursor":
+        place = Cursor.read(cursor, self.cursor_key)
+        if place.question != asked:
+            raise BadInput("cursor", "belongs to another question", "repeat the question's arguments unchanged")
+        if self.version is not None and place.version != self.version:
+            raise BadInput("cursor", "is of another lake version", "leave it out to start at the beginning")
+        return place
 
 
 @dataclass(frozen=True)
@@ -127,24 +152,25 @@ class Cursor:
     question: str
     result: str
 
-    def write(self) -> str:
-        """The cursor as an agent carries it."""
-        told = json.dumps([self.version, self.row, self.question, self.result], separators=(",", ":"))
+    def write(self, key: bytes) -> str:
+        """The cursor as an agent carries it, signed."""
+        told = json.dumps([*astuple(self), self._signature(key)], separators=(",", ":"))
         return base64.urlsafe_b64encode(told.encode()).decode()
 
     @classmethod
-    def read(cls, text: str, question: str) -> "Cursor":
-        """The cursor an agent brings back. Raises BadInput when it is none, or another question's."""
+    def read(cls, text: str, key: bytes) -> "Cursor":
+        """The cursor an agent brings back. Raises BadInput when it was not signed with this key."""
         try:
-            version, row, asked, result = json.loads(base64.b64decode(text.encode(), altchars=b"-_", validate=True))
+            *told, signature = json.loads(base64.b64decode(text.encode(), altchars=b"-_", validate=True))
+            place = cls(*told)
+            if hmac.compare_digest(signature, place._signature(key)):
+                return place
         except (ValueError, TypeError, RecursionError):
-            raise BadInput("cursor", "is none of this server's", "leave it out to start at the beginning") from None
-        numbers = all(type(number) is int and number >= 0 for number in (version, row))
-        if not numbers or not isinstance(asked, str) or not isinstance(result, str):
-            raise BadInput("cursor", "is none of this server's", "leave it out to start at the beginning")
-        if asked != question:
-            raise BadInput("cursor", "belongs to another question", "repeat the question's arguments unchanged")
-        return cls(version, row, asked, result)
+            pass
+        raise BadInput("cursor", "is none of this server's", "leave it out to start at the beginning")
+
+    def _signature(self, key: bytes) -> str:
+        return hmac.new(key, json.dumps(astuple(self)).encode(), "sha256").hexdigest()
 
 
 def _row_cap(max_rows: int | None) -> int:

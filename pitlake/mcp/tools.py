@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pitlake import catalogue, datasets, searches
 from pitlake.clock import iso
 from pitlake.dictionary import facts, shown
-from pitlake.errors import BadInput, PitlakeError
+from pitlake.errors import BadInput, LakeNotFound, PitlakeError
 from pitlake.mcp.desk import GAPS, MOST_ROWS, ROWS, Answer, Desk, Question
 
 Sql = Annotated[
@@ -62,6 +62,10 @@ class DescriptionModel(BaseModel):
     queries: list[dict[str, Any]]
 
 
+GONE = (
+    "what this answer would be made of can't be read any more; ask again without a cursor, and if that fails too, tell "
+    "whoever runs this server"
+)
 READS_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 Answered = Annotated[CallToolResult, AnswerModel]
 Described = Annotated[CallToolResult, DescriptionModel]
@@ -215,6 +219,8 @@ def _guarded(make: Callable[[], dict[str, Any]]) -> CallToolResult:
     try:
         told = make()
     except PitlakeError as error:
-        return CallToolResult(content=[TextContent(type="text", text=str(error))], is_error=True)
+        # Which versions and files a lake has lost depends on later rows too.
+        text = GONE if isinstance(error, LakeNotFound) else str(error)
+        return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
     plain = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
     return CallToolResult(content=[TextContent(type="text", text=plain)], structured_content=told)

@@ -21,7 +21,7 @@ INSTANTS = (PIT, EARLIER, "2024-05-29T21:00:00Z", "2024-05-29T21:00:00.000001Z",
             "2024-05-29T10:00:00", "1990-01-01T00:00:00-05:00", "", "now", None, 7)  # fmt: skip
 TOOLS = ("mcp__pitlake__query", "mcp__pitlake__run_query", "mcp__perplexity__perplexity_ask", "Bash",
          "mcp__neo4j-cypher__read_neo4j_cypher")  # fmt: skip
-CURSOR = b64encode(json.dumps([3, 100, "0" * 32, "f" * 64], separators=(",", ":")).encode()).decode()
+CURSOR = b64encode(json.dumps([3, 100, "0" * 32, "f" * 64, "a" * 64], separators=(",", ":")).encode()).decode()
 _KNOWN = (
     "type",
     "text",

@@ -87,7 +87,7 @@ BAD_RESPONSES = {
     "an extra key": SOUND | {"note": MARK},
     "a cursor that is none": SOUND | {"next_cursor": f"{MARK} {MARK}"},
     "a cursor that holds more": SOUND
-    | {"next_cursor": b64encode(json.dumps([1, 2, "0" * 32, MARK]).encode()).decode()},
+    | {"next_cursor": b64encode(json.dumps([1, 2, "0" * 32, "f" * 64, MARK]).encode()).decode()},
     "a cursor with junk": SOUND | {"next_cursor": f"{messages.CURSOR}\u2003{MARK}!"},
     "a number beside it": {"stdout": json.dumps(SOUND), "size": 117154},
     "a name beside it": {"content": parts(SOUND), f"{MARK}": False},

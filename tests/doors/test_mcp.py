@@ -1,5 +1,6 @@
 """The MCP server, driven by the SDK's own client: in this process, over stdio and over HTTP."""
 
+import base64
 import json
 import os
 import socket
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,13 +20,17 @@ from mcp import Client, StdioServerParameters
 
 from pitlake import receipts
 from pitlake.clock import instant
+from pitlake.errors import BadInput
 from pitlake.gate.rules import check_envelope
-from pitlake.mcp.desk import Cursor, Desk
+from pitlake.lake import Lake
+from pitlake.mcp.desk import Cursor, Desk, cursor_key
 from pitlake.mcp.server import server
 from tests.doors.conftest import AS_OF, news, publish, small
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-c", "from pitlake.cli import main; main()", "mcp"]
+KEY = b"one key for every server of this file"
+SETTINGS = {"PYTHONPATH": str(ROOT), "PITLAKE_CURSOR_KEY": KEY.decode()}
 ALL_NEWS = "SELECT available_at, available_at_source, id FROM news ORDER BY id"
 EVERY_TOOL = (
     ("query", {"sql": ALL_NEWS, "max_rows": 5}),
@@ -46,7 +52,7 @@ def talk(to, *calls):
 
 
 def desk(lake, **changes):
-    return Desk(**{"lake": lake, "as_of": instant(AS_OF)} | changes)
+    return Desk(**{"lake": lake, "as_of": instant(AS_OF), "cursor_key": KEY} | changes)
 
 
 def ask(lake, tool, /, **arguments):
@@ -63,7 +69,7 @@ def refusal(lake, tool, /, **arguments):
 
 
 def stdio(lake, *more):
-    environment = {"PITLAKE_LAKE": str(lake), "PYTHONPATH": str(ROOT)}
+    environment = {"PITLAKE_LAKE": str(lake)} | SETTINGS
     return StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], "--as-of", AS_OF, *more], env=environment)
 
 
@@ -84,7 +90,7 @@ def http(lake, *more):
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         line = [*COMMAND, "--as-of", AS_OF, "--http", "--port", str(port), "--lake", str(lake), *more]
-        process = subprocess.Popen(line, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE)
+        process = subprocess.Popen(line, env=os.environ | SETTINGS, stderr=subprocess.PIPE)
         while process.poll() is None and not listens(process.pid, port):
             time.sleep(0.02)
         if process.poll() is None:
@@ -177,42 +183,83 @@ def test_an_answer_over_the_limits_is_refused_not_cut(lake):
     assert "limit" in refusal(lake, "query", sql="SELECT * FROM range(200000)")
 
 
+def moved_by(delay):
+    """Later texts of all articles."""
+    for row in news():
+        later = row["created"] + delay
+        yield row | {"title": "moved", "updated": later, "available_at": later}
+
+
 def test_a_cursor_stays_on_its_lake_version(tmp_path):
     lake = small(tmp_path / "lake")
     first = ask(lake.root, "query", sql=ALL_NEWS, max_rows=100)
-    moved = [row | {"title": "moved", "updated": row["created"] + timedelta(hours=1)} for row in news()]
-    publish(lake, "news", [row | {"available_at": row["updated"]} for row in moved], "later")
+    publish(lake, "news", moved_by(timedelta(hours=1)), "later")
     rest = ask(lake.root, "query", sql=ALL_NEWS, max_rows=100, cursor=first["next_cursor"])
     assert rest["receipt"] == first["receipt"]
     assert ask(lake.root, "query", sql=ALL_NEWS)["receipt"]["version"] > first["receipt"]["version"]
 
 
-@pytest.mark.parametrize(
-    ("cursor", "complaint"),
-    [
-        ("", None),
-        ("x", "none of this server's"),
-        ("WzEsMl0=", "none of this server's"),
-        (Cursor(1, 0, "other", "0" * 64).write(), "another question"),
-    ],
-)
-def test_a_cursor_that_does_not_fit_is_refused(lake, cursor, complaint):
-    if complaint is None:
-        assert ask(lake, "query", sql=ALL_NEWS, cursor=cursor)["data"]
-    else:
-        assert complaint in refusal(lake, "query", sql=ALL_NEWS, cursor=cursor)
+def forged(lake, key=KEY, **changes):
+    """A cursor like one the server gave, but for some of its fields."""
+    given = Cursor.read(ask(lake, "query", sql=ALL_NEWS, max_rows=2)["next_cursor"], KEY)
+    return replace(given, **changes).write(key)
 
 
-def test_a_cursor_of_another_answer_is_refused(lake):
-    read = Cursor.read(ask(lake, "query", sql=ALL_NEWS)["next_cursor"], question := _digest(lake))
-    forged = Cursor(read.version, read.row, question, "0" * 64).write()
-    assert "another one this time" in refusal(lake, "query", sql=ALL_NEWS, cursor=forged)
+@pytest.mark.parametrize("cursor", ["", "x", "WzEsMl0=", "NQ==", "\ud800", "é"])
+def test_a_cursor_that_is_none_is_refused(lake, cursor):
+    assert "none of this server's" in refusal(lake, "query", sql=ALL_NEWS, cursor=cursor)
 
 
-def _digest(lake):
-    from pitlake.mcp.desk import Question
+@pytest.mark.parametrize("change", [{"version": 1}, {"version": 999}, {"row": 3}, {"row": 10**6}, {"result": "0" * 64}])
+def test_a_cursor_that_no_server_signed_is_refused_whatever_it_says(lake, change):
+    otherwise = forged(lake, b"another key", **change)
+    told, signed = (json.loads(base64.urlsafe_b64decode(text)) for text in (otherwise, forged(lake)))
+    made = [
+        otherwise,
+        *(base64.b64encode(json.dumps(one).encode()).decode() for one in (told[:4], told[:4] + signed[4:])),
+    ]
+    texts = {refusal(lake, "query", sql=ALL_NEWS, cursor=cursor) for cursor in made}
+    assert texts == {"cursor: is none of this server's; leave it out to start at the beginning"}
 
-    return Question(sql=ALL_NEWS).digest(instant(AS_OF))
+
+def test_a_server_does_not_take_the_cursors_of_another_unless_they_share_a_key(lake, monkeypatch):
+    def carried():
+        one, other = (server(desk(lake, cursor_key=cursor_key())) for _ in range(2))
+        (first,) = talk(one, ("query", {"sql": ALL_NEWS}))
+        (second,) = talk(other, ("query", {"sql": ALL_NEWS, "cursor": first.structured_content["next_cursor"]}))
+        return not second.is_error
+
+    monkeypatch.delenv("PITLAKE_CURSOR_KEY", raising=False)
+    assert not carried()
+    monkeypatch.setenv("PITLAKE_CURSOR_KEY", "k" * 32)
+    assert carried()
+    monkeypatch.setenv("PITLAKE_CURSOR_KEY", "short")
+    with pytest.raises(BadInput, match="PITLAKE_CURSOR_KEY"):
+        cursor_key()
+
+
+def test_a_cursor_of_another_version_is_refused_by_a_server_pinned_to_one(lake):
+    head = Lake(lake).head()
+    pinned = server(desk(lake, version=head - 1))
+    (result,) = talk(pinned, ("query", {"sql": ALL_NEWS, "cursor": forged(lake)}))
+    assert result.is_error
+    assert "another lake version" in result.content[0].text
+    assert f"{head}" not in result.content[0].text
+
+
+def test_a_version_that_is_gone_is_told_of_in_the_same_words_whatever_is_gone(tmp_path):
+    lake = small(tmp_path / "lake")
+    cursors = [forged(lake.root), forged(lake.root, version=999)]
+    publish(lake, "news", moved_by(timedelta(hours=1)), "later")
+    lake.compact("news", before="2030-01")
+    lake.vacuum(timedelta(0), grace=timedelta(0), dry_run=False)
+    (text,) = {refusal(lake.root, "query", sql=ALL_NEWS, cursor=cursor) for cursor in cursors}
+    assert not any(told in text for told in ("1", "2", "3", "999", "vacuum", "files", "news", str(lake.root)))
+
+
+def test_a_cursor_of_another_question_or_answer_is_refused(lake):
+    assert "another question" in refusal(lake, "query", sql=ALL_NEWS, cursor=forged(lake, question="other"))
+    assert "another one this time" in refusal(lake, "query", sql=ALL_NEWS, cursor=forged(lake, result="0" * 64))
 
 
 def test_a_cursor_does_not_go_on_at_another_instant(lake):
