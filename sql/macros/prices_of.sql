@@ -10,3 +10,8 @@ FROM (
     ) = 1
 )
 WHERE symbol = wanted;
+
+-- Daily bars of a symbol, one a day: where it stands for several entities, one of them.
+CREATE MACRO bars_of(wanted) AS TABLE
+FROM prices_of(wanted)
+QUALIFY row_number() OVER (PARTITION BY date ORDER BY entity_kind, entity_id) = 1;

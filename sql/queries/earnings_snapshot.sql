@@ -5,7 +5,7 @@
 -- param concepts texts = ["us-gaap:Revenues","us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax","us-gaap:NetIncomeLoss","us-gaap:EarningsPerShareDiluted","us-gaap:GrossProfit","us-gaap:OperatingIncomeLoss"] | Qualified names of the reported values to take.
 -- param quarters int = 8 | How many newest periods of each value and length, and how many surprises.
 -- param bars int = 60 | How many newest daily bars.
--- param news_days int = 30 | How many days back articles are counted.
+-- param news_days int = 30 | How many days back articles are counted, each once, when it first was public.
 -- param filing_days int = 120 | How many days back filings are listed.
 -- column section | facts, surprises, consensus, prices, returns, news, filings, call or macro.
 -- column name | What the value is, unique in its section.
@@ -60,8 +60,8 @@ WITH
         WHERE value IS NOT NULL
     ),
     bars AS MATERIALIZED (
-        SELECT *, row_number() OVER (ORDER BY date DESC, entity_kind, entity_id) AS back
-        FROM prices_of($ticker)
+        SELECT *, row_number() OVER (ORDER BY date DESC) AS back
+        FROM bars_of($ticker)
         QUALIFY back <= $bars
     ),
     closes AS (
@@ -76,14 +76,14 @@ WITH
             'returns' AS section, 'last ' || (first.back - 1) || ' bars' AS name,
             100 * (last.close / first.close - 1) AS value, NULL AS text, 'percent' AS unit,
             [first.evidence, last.evidence] AS evidence_ids
-        FROM bars AS last JOIN bars AS first ON last.back = 1 AND first.back IN (2, 6, 21, 60)
-        WHERE first.close > 0
+        FROM bars AS last
+        JOIN bars AS first USING (entity_kind, entity_id)
+        WHERE last.back = 1 AND first.back IN (2, 6, 21, 60) AND first.close > 0
     ),
     articles AS (
-        FROM news_of($ticker) SELECT 'news' AS source, available_at, available_at_source, evidence
+        SELECT 'news' AS source, * FROM first_articles('lake.news', [$ticker])
         UNION ALL
-        FROM benzinga_news SELECT 'benzinga_news', available_at, available_at_source, evidence
-        WHERE list_contains(tickers, $ticker)
+        SELECT 'benzinga_news', * FROM first_articles('lake.benzinga_news', [$ticker])
     ),
     news AS (
         SELECT

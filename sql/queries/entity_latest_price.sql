@@ -9,7 +9,6 @@
 -- column close | Last price.
 -- column volume | Traded shares.
 SELECT available_at, available_at_source, date, open, high, low, close, volume
-FROM prices_of($ticker)
-QUALIFY row_number() OVER (PARTITION BY date ORDER BY entity_kind, entity_id) = 1
+FROM bars_of($ticker)
 ORDER BY date DESC
 LIMIT 1

@@ -10,7 +10,6 @@
 -- column close | Last price.
 -- column volume | Traded shares.
 SELECT available_at, available_at_source, date, open, high, low, close, volume
-FROM prices_of($ticker)
+FROM bars_of($ticker)
 WHERE date >= $start_date::DATE
-QUALIFY row_number() OVER (PARTITION BY date ORDER BY entity_kind, entity_id) = 1
 ORDER BY date

@@ -4,7 +4,7 @@
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.
 -- param concepts texts = [] | Qualified names of reported values, such as us-gaap:Revenues.
 -- param months int = 3 | Length in months of the periods of durations; instants are always taken.
--- param news_days int = 30 | How many days before each instant articles are counted.
+-- param news_days int = 30 | How many days before each instant articles are counted, each once, when it first was public.
 -- column ticker | Ticker of the pair.
 -- column at | Instant of the pair.
 -- column price_date | Trading day of the newest bar.

@@ -12,7 +12,7 @@ from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets, get
 from pitlake.session import statements
 
-MISSING = {"string": "", "int": 0, "float": 0.0, "bool": False, "date": "2024-01-02", "vector": [1.0]}
+MISSING = {"string": "", "int": 0, "float": 0.0, "bool": False, "date": "2024-01-02", "vector": [1.0], "strings": []}
 
 
 class World:

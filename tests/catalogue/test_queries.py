@@ -174,6 +174,41 @@ def test_a_corrected_bar_replaces_the_first_print_once_it_is_public(world):
     assert world(prices=bars).run("entity_latest_price", ticker="NOG")[0]["close"] == 4.5
 
 
+def snapshot(world, section, **rows):
+    """What an earnings snapshot says in one section: value and evidence by name."""
+    found = world("2024-03-31T12:00:00Z", **rows).run("earnings_snapshot", ticker="NOG")
+    return {row["name"]: (row["value"], row["evidence_ids"]) for row in found if row["section"] == section}
+
+
+def test_a_snapshot_takes_one_bar_a_day_and_no_return_from_one_entity_to_another(world):
+    sector = {"entity": "9", "kind": "sector"}
+    bars = [bar(day, close, evidence=f"industry {day}") for day, close in ((4, 4.0), (5, 5.0), (6, 6.0))]
+    bars += [bar(day, 1000.0, evidence=f"sector {day}", **sector) for day in (4, 5, 6)]
+    assert snapshot(world, "returns", prices=bars) == {"last 1 bars": (pytest.approx(20), ["industry 5", "industry 6"])}
+    assert snapshot(world, "prices", prices=bars)["2024-03-05"] == (5.0, ["industry 5"])
+    assert snapshot(world, "returns", prices=[bars[0], bars[4], bars[2]]) == {}
+
+
+@pytest.mark.parametrize("source", ["news", "benzinga_news"])
+def test_a_snapshot_counts_an_article_once_from_when_it_first_was_public_as_a_panel_does(world, source):
+    def told(number, at, evidence):
+        return article(number, available_at=at, evidence=evidence)
+
+    texts = [
+        told(1, "2024-03-30T12:00:00Z", "b"),
+        told(1, "2024-03-30T12:00:00Z", "a"),
+        told(1, "2024-03-30T12:00:00Z", "a"),
+        told(1, "2024-03-31T12:00:00Z", "edit"),
+        told(2, "2024-03-01T12:00:00Z", "just too old"),
+        told(2, "2024-03-30T12:00:00Z", "edit"),
+        told(3, "2024-03-01T12:00:00.000001Z", "just in time"),
+    ]
+    assert snapshot(world, "news", **{source: texts}) == {f"{source} in 30 days": (2.0, ["a", "just in time"])}
+    if source == "news":
+        (row,) = world(news=texts).run("panel", pairs=[("NOG", "2024-03-31T12:00:00Z")])
+        assert row["news_count"] == 2
+
+
 def test_dividends_and_splits_come_newest_first(world):
     dividends = [
         {"ticker": "NOG", "declaration_date": f"2024-03-0{n}", "cash_amount": n / 10, "available_at": DAY.format(n)}

@@ -95,11 +95,12 @@ def estimates(read, ticker, at, add):
 
 
 def documents(read, ticker, at, add):
-    for source, mine in (
-        ("news", [row for row in read("news", "ticker") if row["ticker"] == ticker]),
-        ("benzinga_news", [row for row in read("benzinga_news") if ticker in (row["tickers"] or [])]),
-    ):
-        late = [row for row in mine if row["available_at"] > at - timedelta(days=30)]
+    for source in ("news", "benzinga_news"):
+        first = {}
+        for row in read(f"{source}_revisions"):
+            if ticker in (row["tickers"] or []):
+                first.setdefault(row["id"], row)
+        late = [row for row in first.values() if row["available_at"] > at - timedelta(days=30)]
         if late:
             late.sort(key=lambda row: row["evidence"])
             add("news", f"{source} in 30 days", float(len(late)), None, late)
