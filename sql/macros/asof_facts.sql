@@ -31,5 +31,6 @@ QUALIFY
     )
     AND row_number() OVER (
         PARTITION BY ticker, concept, unit, span, available_at
-        ORDER BY period_end DESC, accession_no DESC, period_start DESC, period_type
+        ORDER BY
+            period_end DESC, accession_no DESC, period_start DESC, period_type, evidence DESC, content_hash DESC
     ) = 1;

@@ -13,4 +13,7 @@ QUALIFY
     date >= max(date) OVER (
         PARTITION BY symbol ORDER BY available_at RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
-    AND row_number() OVER (PARTITION BY symbol, available_at ORDER BY date DESC, entity_kind, entity_id) = 1;
+    AND row_number() OVER (
+        PARTITION BY symbol, available_at
+        ORDER BY date DESC, entity_kind, entity_id, evidence DESC, content_hash DESC
+    ) = 1;

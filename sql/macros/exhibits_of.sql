@@ -6,10 +6,10 @@ CREATE MACRO exhibits_of(wanted) AS TABLE
 WITH
     keys AS MATERIALIZED (SELECT accession_no FROM lake.exhibits WHERE ticker = wanted),
     newest AS (
-        SELECT accession_no, exhibit_number, available_at, evidence
+        SELECT accession_no, exhibit_number, available_at, evidence, content_hash
         FROM lake.exhibits
         WHERE wanted::VARCHAR IS NULL OR accession_no IN (FROM keys)
-        QUALIFY row_number() OVER (PARTITION BY accession_no, exhibit_number ORDER BY available_at DESC, evidence DESC) = 1
+        QUALIFY row_number() OVER (PARTITION BY accession_no, exhibit_number ORDER BY available_at DESC, evidence DESC, content_hash DESC) = 1
     )
-FROM lake.exhibits SEMI JOIN newest USING (accession_no, exhibit_number, available_at, evidence)
+FROM lake.exhibits SEMI JOIN newest USING (accession_no, exhibit_number, available_at, evidence, content_hash)
 WHERE wanted::VARCHAR IS NULL OR ticker = wanted;

@@ -9,11 +9,11 @@ WITH
         SELECT id FROM articles WHERE ticker_wanted::VARCHAR IS NOT NULL AND ticker IS DISTINCT FROM ticker_wanted
     ),
     scores AS MATERIALIZED (
-        SELECT id, available_at, evidence, search_similarity(vector, (FROM asked)) AS vector_score
+        SELECT id, available_at, evidence, content_hash, search_similarity(vector, (FROM asked)) AS vector_score
         FROM lake.embeddings
         WHERE kind = 'news' AND (ticker_wanted::VARCHAR IS NULL OR ticker = ticker_wanted)
         UNION ALL
-        SELECT id, available_at, evidence, search_similarity(vector, (FROM asked))
+        SELECT id, available_at, evidence, content_hash, search_similarity(vector, (FROM asked))
         FROM lake.embeddings
         WHERE kind = 'news' AND ticker IS DISTINCT FROM ticker_wanted AND id IN (FROM others)
     ),

@@ -6,7 +6,7 @@ WITH
     asked AS MATERIALIZED (SELECT search_vector(embedding, seed) AS vector),
     spoken AS (SELECT *, transcript_id || '_qa__' || sequence AS id FROM qa_exchanges_of(ticker_wanted)),
     scores AS MATERIALIZED (
-        SELECT id, available_at, evidence, search_similarity(vector, (FROM asked)) AS vector_score
+        SELECT id, available_at, evidence, content_hash, search_similarity(vector, (FROM asked)) AS vector_score
         FROM lake.embeddings
         WHERE kind = 'qa_exchange' AND (ticker_wanted::VARCHAR IS NULL OR ticker = ticker_wanted)
     ),

@@ -6,10 +6,10 @@ CREATE MACRO news_of(wanted) AS TABLE
 WITH
     keys AS MATERIALIZED (SELECT id FROM lake.news WHERE list_contains(tickers, wanted)),
     newest AS (
-        SELECT id, available_at, evidence
+        SELECT id, available_at, evidence, content_hash
         FROM lake.news
         WHERE wanted::VARCHAR IS NULL OR id IN (FROM keys)
-        QUALIFY row_number() OVER (PARTITION BY id ORDER BY available_at DESC, evidence DESC) = 1
+        QUALIFY row_number() OVER (PARTITION BY id ORDER BY available_at DESC, evidence DESC, content_hash DESC) = 1
     )
-FROM lake.news SEMI JOIN newest USING (id, available_at, evidence)
+FROM lake.news SEMI JOIN newest USING (id, available_at, evidence, content_hash)
 WHERE wanted::VARCHAR IS NULL OR list_contains(tickers, wanted);

@@ -6,7 +6,7 @@ FROM (
     FROM lake.prices
     WHERE entity_id IN (SELECT entity_id FROM lake.prices WHERE symbol = wanted)
     QUALIFY row_number() OVER (
-        PARTITION BY entity_kind, entity_id, date ORDER BY available_at DESC, evidence DESC
+        PARTITION BY entity_kind, entity_id, date ORDER BY available_at DESC, evidence DESC, content_hash DESC
     ) = 1
 )
 WHERE symbol = wanted;

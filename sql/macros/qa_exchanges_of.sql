@@ -6,10 +6,10 @@ CREATE MACRO qa_exchanges_of(wanted) AS TABLE
 WITH
     keys AS MATERIALIZED (SELECT transcript_id FROM lake.qa_exchanges WHERE ticker = wanted),
     newest AS (
-        SELECT transcript_id, sequence, available_at, evidence
+        SELECT transcript_id, sequence, available_at, evidence, content_hash
         FROM lake.qa_exchanges
         WHERE wanted::VARCHAR IS NULL OR transcript_id IN (FROM keys)
-        QUALIFY row_number() OVER (PARTITION BY transcript_id, sequence ORDER BY available_at DESC, evidence DESC) = 1
+        QUALIFY row_number() OVER (PARTITION BY transcript_id, sequence ORDER BY available_at DESC, evidence DESC, content_hash DESC) = 1
     )
-FROM lake.qa_exchanges SEMI JOIN newest USING (transcript_id, sequence, available_at, evidence)
+FROM lake.qa_exchanges SEMI JOIN newest USING (transcript_id, sequence, available_at, evidence, content_hash)
 WHERE wanted::VARCHAR IS NULL OR ticker = wanted;

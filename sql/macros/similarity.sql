@@ -24,7 +24,7 @@ CREATE MACRO search_near(score, best) AS
 -- Of scored revisions the newest of each text.
 CREATE MACRO newest_scores(scores) AS TABLE
 FROM query_table(scores)
-QUALIFY row_number() OVER (PARTITION BY id ORDER BY available_at DESC, evidence DESC) = 1;
+QUALIFY row_number() OVER (PARTITION BY id ORDER BY available_at DESC, evidence DESC, content_hash DESC) = 1;
 
 -- The k best of the scores that count.
 CREATE MACRO nearest_scores(scored, k) AS TABLE

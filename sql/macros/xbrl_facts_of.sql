@@ -7,7 +7,7 @@ FROM (
     WHERE cik IN (SELECT cik FROM lake.xbrl_facts WHERE ticker = wanted)
     QUALIFY row_number() OVER (
         PARTITION BY cik, concept, unit, period_type, period_start, period_end, dimensions, members
-        ORDER BY available_at DESC, accession_no DESC, evidence DESC
+        ORDER BY available_at DESC, accession_no DESC, evidence DESC, content_hash DESC
     ) = 1
 )
 WHERE ticker = wanted;

@@ -175,3 +175,13 @@ def test_news_is_counted_over_the_days_asked_for(world):
     made = world(news=news)
     counted = {days: made.run("panel", pairs=[("NOG", at(96))], news_days=days)[0]["news_count"] for days in (1, 2, 30)}
     assert counted == {1: 1, 2: 2, 30: 5}
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_of_statements_of_one_instant_a_panel_takes_the_one_the_views_show(world, backwards):
+    order = -1 if backwards else 1
+    told = [{"evidence": "e", "content_hash": bytes([number])} for number in (1, 2, 3)][::order]
+    bars = [bar(3, 1, one["content_hash"][0]) | one for one in told]
+    facts = [fact(1, 0, one["content_hash"][0]) | one for one in told]
+    (row,) = world(prices=bars, xbrl_facts=facts).run("panel", pairs=[("NOG", at(9))], concepts=["a:One"])
+    assert (row["close"], json.loads(row["facts"])) == (3.0, {"a:One": 3.0})
