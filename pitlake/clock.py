@@ -18,16 +18,21 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST = datetime.min.replace(tzinfo=NEW_YORK).astimezone(timezone.utc)
 
 
 def instant(text: str | datetime, field: str = "as_of") -> datetime:
-    """A plain aware UTC datetime from strict ISO-8601 text or an aware datetime. Raises BadInstant naming the fault."""
-    if isinstance(text, datetime):
-        return _utc(text, field)
+    """A plain aware UTC datetime from strict ISO-8601 text or an aware datetime; it has a day in New York.
+
+    Raises BadInstant naming the fault.
+    """
     try:
-        return parse_strict(text)
+        moment = _utc(text, field) if isinstance(text, datetime) else parse_strict(text)
     except InstantFault as fault:
         raise BadInstant(field, fault.fault, fault.detail) from None
+    if moment < _FIRST:
+        raise BadInstant(field, "out_of_range", "before the year 1 in New York")
+    return moment
 
 
 def _utc(moment: datetime, field: str = "instant") -> datetime:

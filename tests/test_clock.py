@@ -55,11 +55,19 @@ def test_there_is_one_spelling(moment, text):
         (pd.Timestamp("2024-02-15T16:00:00.000000001Z"), "too_precise"),
         ("9999-12-31T23:59:59-05:00", "out_of_range"), (datetime.max.replace(tzinfo=clock.NEW_YORK), "out_of_range"),
         (datetime.min.replace(tzinfo=timezone(timedelta(hours=1))), "out_of_range"),
+        ("0001-01-01T04:56:01.999999Z", "out_of_range"), (datetime.min.replace(tzinfo=UTC), "out_of_range"),
     ],
 )  # fmt: skip
 def test_what_is_no_instant_is_refused_by_the_name_of_its_fault(bad, fault):
     assert fault in FAULTS
     assert fault_of(lambda: clock.instant(bad)) == fault
+
+
+def test_every_instant_that_is_taken_has_a_day_in_new_york():
+    first = clock.instant("0001-01-01T04:56:02Z")
+    assert clock.new_york_day(first) == date.min
+    with pytest.raises(BadInput, match=r"^pit: out_of_range"):
+        clock.instant(clock.iso(first - timedelta(microseconds=1)), "pit")
 
 
 def test_a_refusal_names_the_field_and_what_to_type_and_no_value():

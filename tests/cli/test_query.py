@@ -150,6 +150,7 @@ REFUSED = {
     "a day": (["query", "--as-of", "2024-02-14", "SELECT 1"], ["--as-of", "date_only", "2024-02-15T16:00:00-05:00"]),
     "no offset": (["query", "--as-of", "2024-02-14T00:00:00", "SELECT 1"], ["--as-of", "naive"]),
     "no such day": (["query", "--as-of", "2024-02-30T00:00:00Z", "SELECT 1"], ["--as-of", "impossible"]),
+    "no day in New York": (["query", "--as-of", "0001-01-01T00:00:00Z", "SELECT 1"], ["--as-of", "out_of_range"]),
     "no SQL": (["query", "--as-of", AFTER, " "], ["SQL"]),
     "broken SQL": (["query", "--as-of", AFTER, "SELEC 1"], ["syntax"]),
     "unknown form": (["query", "--as-of", AFTER, "--format", "xml", "SELECT 1"], ["--format", "envelope"]),

@@ -283,6 +283,7 @@ def test_a_pit_goes_back_in_time_and_up_to_the_server_s_own(lake):
         ("2024-04-01T00:00:00", "naive"),
         ("now", "not_iso"),
         ("", "empty"),
+        ("0001-01-01T00:00:00Z", "pit: out_of_range"),
     ],
 )
 @pytest.mark.parametrize(("tool", "arguments"), EVERY_TOOL[:4], ids=[name for name, _ in EVERY_TOOL[:4]])
