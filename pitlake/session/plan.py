@@ -6,7 +6,8 @@ Chosen by the manifest's bounds; the footers decide afterwards whether that was 
 from calendar import monthrange
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
+from functools import lru_cache
 from itertools import groupby
 
 from pitlake.clock import micros, new_york_day, start_of_new_york_day
@@ -47,23 +48,22 @@ def choose(files: Iterable[DataFile], as_of: datetime | None, *, by_year: bool =
     edge = tuple(found.get(own, ()))
     before = sorted(month for month in found if month < own)
     years = groupby((month for month in before if month[0] < own[0]), lambda month: month[0])
-    parts = _months(as_of) if by_year else _days(as_of)
     return Choice(
         years=tuple(tuple(tuple(found[month]) for month in year) for _, year in years),
         months=tuple((tuple(found[month]),) for month in before if month[0] == own[0]),
         edge=edge,
         straddles=any(file.hi > as_of for file in edge),
-        parts=tuple(map(micros, parts)),
+        parts=_months(last.year) if by_year else _days(last.year, last.month),
     )
 
 
-def _days(as_of: datetime) -> list[datetime]:
-    """The starts of the days of T's New York month."""
-    first = new_york_day(as_of).replace(day=1)
-    return [start_of_new_york_day(first.replace(day=day + 1)) for day in range(monthrange(first.year, first.month)[1])]
+@lru_cache(maxsize=64)
+def _days(year: int, month: int) -> tuple[int, ...]:
+    """The starts of the days of a New York month."""
+    return tuple(micros(start_of_new_york_day(date(year, month, day + 1))) for day in range(monthrange(year, month)[1]))
 
 
-def _months(as_of: datetime) -> list[datetime]:
-    """The starts of the months of T's New York year."""
-    first = new_york_day(as_of).replace(month=1, day=1)
-    return [start_of_new_york_day(first.replace(month=month + 1)) for month in range(12)]
+@lru_cache(maxsize=64)
+def _months(year: int) -> tuple[int, ...]:
+    """The starts of the months of a New York year."""
+    return tuple(micros(start_of_new_york_day(date(year, month + 1, 1))) for month in range(12))

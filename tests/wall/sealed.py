@@ -7,7 +7,7 @@ import pyarrow as pa
 from pitlake.errors import LimitExceeded, PitlakeError, SessionLost
 from pitlake.session import Limits, Session, open_session
 from pitlake.session.boundary import Boundary
-from tests.wall.worlds import T, World
+from tests.wall.worlds import DATASETS, SEARCHED, T, World
 
 LIMITS = Limits(seconds=30.0)
 MOST_ROWS = 20_000
@@ -25,6 +25,7 @@ class Sealed:
         return open_session(
             self.world.snapshot,
             self.as_of,
+            datasets=[*DATASETS, *SEARCHED],  # the world has rows of no other
             isolation=self.isolation,
             limits=LIMITS,
             boundary=Boundary(few=FEW_ROWS),
