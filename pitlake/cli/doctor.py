@@ -86,7 +86,7 @@ def sealed_sessions() -> Finding:
 
 def lake_there(root: str | None) -> Finding:
     """The lake at the root this command line would use."""
-    from pitlake.errors import LakeNotFound
+    from pitlake.errors import LakeError, LakeNotFound
     from pitlake.lake.lake import Lake
 
     lake = Lake(root)
@@ -94,6 +94,8 @@ def lake_there(root: str | None) -> Finding:
         entry = lake.entry()
     except LakeNotFound:
         return Finding("lake", passed=False, says=f"none at {lake.root} yet; `make demo` builds one", required=False)
+    except LakeError as error:
+        return Finding("lake", passed=False, says=str(error))
     return Finding("lake", passed=True, says=f"{lake.root}, version {entry.version}, {len(entry.tables)} tables")
 
 

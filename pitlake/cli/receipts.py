@@ -16,8 +16,10 @@ from pitlake.cli.options import format_option, lake_option, output_option
 def command(lake: str | None, forget: str | None, form: str, output: Path | None) -> None:
     """List the receipts that are kept."""
     from pitlake import receipts
+    from pitlake.lake.lake import Lake
 
     render.check_target(form, output)
+    Lake(lake).head()
     if forget is not None:
         render.say(f"forgot {receipts.forget(forget, lake)}")
         return

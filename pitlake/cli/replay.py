@@ -19,8 +19,10 @@ from pitlake.cli.sessions import working
 def command(receipt: str, lake: str | None, isolation: Any, form: str, output: Path | None) -> None:
     """Give a receipt's answer again. RECEIPT is the id of a kept one, its start, or a receipt's file."""
     from pitlake import receipts
+    from pitlake.lake.lake import Lake
 
     render.check_target(form, output)
+    Lake(lake).head()
     asked = receipts.find(receipt, lake)
     with working("asking again"):
         result = receipts.replay(asked, lake, isolation=isolation)

@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Literal
 
-from obstore.exceptions import BaseError
-
 from pitlake import clock
 from pitlake.errors import LakeError
 from pitlake.lake.store import Store
@@ -51,7 +49,7 @@ def keep(store: Store, incident: Incident) -> None:
     moment = f"{clock.micros(incident.happened_at):020d}"
     try:
         store.put_new(f"{INCIDENTS}/{moment}.{incident.run_id}.json", incident.to_json())
-    except (BaseError, OSError) as problem:
+    except OSError as problem:
         raise LakeError(f"no incident can be kept in {store.location}: {type(problem).__name__}") from None
 
 

@@ -8,7 +8,6 @@ Credentials and endpoint come from the usual AWS_* variables.
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,7 +15,7 @@ from uuid import uuid4
 
 import obstore
 import platformdirs
-from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
+from obstore.exceptions import AlreadyExistsError, NotFoundError
 from obstore.store import S3Store
 
 from pitlake.errors import BadInput, LakeError
@@ -129,16 +128,6 @@ class RemoteStore(Store):
             raise LakeError(f"{self.location}/{key} is gone; ask a newer version, or restore it from a copy") from None
         finally:
             temporary.unlink(missing_ok=True)
-
-    @contextmanager
-    def _reached(self) -> Iterator[None]:
-        try:
-            yield
-        except (AlreadyExistsError, NotFoundError):
-            raise
-        except BaseError as error:
-            reason = str(error).split("\n", 1)[0][:200]
-            raise LakeError(f"the object store of {self.location} refused or could not be reached: {reason}") from None
 
 
 def _mirrors() -> Path:

@@ -6,15 +6,17 @@ objects of the kept `obstore` library in both. What the files mean is not known 
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
 import obstore
-from obstore.exceptions import AlreadyExistsError
+from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
 from obstore.store import LocalStore
 
+from pitlake.errors import LakeError
 from pitlake.lake.manifest import DataFile
 
 SCRATCH = "_lake/scratch"
@@ -60,20 +62,33 @@ class Store:
 
     def read(self, key: str) -> bytes:
         """The bytes of a small file. Raises FileNotFoundError."""
-        return bytes(obstore.get(self._objects, key).bytes())
+        with self._reached():
+            return bytes(obstore.get(self._objects, key).bytes())
 
     def put_new(self, key: str, content: bytes) -> bool:
         """Write a small file unless it is there already; says whether it was written. Atomic and durable."""
         scratch = f"{SCRATCH}/{uuid4().hex}"
-        obstore.put(self._objects, scratch, content)
-        self.sync(self.path(scratch))
-        try:
-            obstore.rename(self._objects, scratch, key, overwrite=False)
-        except AlreadyExistsError:
-            obstore.delete(self._objects, scratch)
-            return False
+        with self._reached():
+            obstore.put(self._objects, scratch, content)
+            self.sync(self.path(scratch))
+            try:
+                obstore.rename(self._objects, scratch, key, overwrite=False)
+            except AlreadyExistsError:
+                obstore.delete(self._objects, scratch)
+                return False
         self.sync(self.path(key).parent)
         return True
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        """What the object library can't do is an error of the lake."""
+        try:
+            yield
+        except (AlreadyExistsError, NotFoundError):
+            raise
+        except BaseError as error:
+            reason = str(error).split("\n", 1)[0][:200]
+            raise LakeError(f"{self.location} refused or could not be reached: {reason}") from None
 
     def sync(self, *paths: Path) -> None:
         """Force files or directories to the disk, so that nothing later on the disk refers to what is not there."""

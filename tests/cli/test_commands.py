@@ -1,6 +1,7 @@
 """The commands beside `query`: catalogue, dictionary, versions, gaps, doctor."""
 
 import json
+import shutil
 
 import pytest
 
@@ -51,6 +52,25 @@ def test_doctor_finds_this_machine_fit(pitlake, lake):
     verdicts = {found["check"]: found["verdict"] for found in json.loads(said.out)}
     assert said.code == 0, said.out
     assert verdicts["lake"] == "ok"
+
+
+def test_doctor_finds_a_damaged_lake(pitlake, lake, tmp_path):
+    damaged = shutil.copytree(lake, tmp_path / "lake")
+    (damaged / "_lake/log" / f"{2:020d}.json").write_text("{")
+    said = pitlake("doctor", "--format", "json", "--lake", str(damaged))
+    (found,) = [found for found in json.loads(said.out) if found["check"] == "lake"]
+    assert (said.code, said.err, found["verdict"]) == (1, "", "failed")
+    assert "restore" in found["says"]
+
+
+def test_a_receipt_that_cannot_be_written_is_one_clear_error(pitlake, lake, tmp_path):
+    blocked = shutil.copytree(lake, tmp_path / "lake")
+    shutil.rmtree(blocked / "_lake/scratch", ignore_errors=True)
+    (blocked / "_lake/scratch").write_text("in the way")
+    said = pitlake("query", "SELECT 1", "--as-of", AFTER, "--lake", str(blocked), "--receipt")
+    assert said.code == 1
+    assert str(blocked) in said.err.splitlines()[-1]
+    assert len(said.err.splitlines()) == 2
 
 
 def test_doctor_never_prints_a_secret(pitlake, monkeypatch):

@@ -194,8 +194,11 @@ def test_bad_input_gets_one_line_that_names_the_fault(pitlake, arguments, named)
         ("query", "--as-of", AFTER, "--version", "99", "SELECT 1"),
         ("query", "--as-of", AFTER, "--version", "-1", "SELECT 1"),
         ("versions", "--lake", "/nowhere"),
+        ("receipts", "--lake", "/nowhere"),
+        ("receipts", "--lake", "/nowhere", "--forget", "0123456789abcdef"),
+        ("replay", "--lake", "/nowhere", "0123456789abcdef"),
     ],
-    ids=["no lake", "no version", "negative version", "no versions"],
+    ids=["no lake", "no version", "negative version", "no versions", "no receipts", "nothing to forget", "no replay"],
 )
 def test_what_is_not_there_is_a_failure(pitlake, arguments):
     said = pitlake(*arguments)

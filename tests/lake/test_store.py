@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, LakeError
 from pitlake.lake.places import open_store
 from pitlake.lake.store import SCRATCH, Store
 
@@ -52,3 +52,13 @@ def test_walking_a_missing_folder_finds_nothing(tmp_path):
 
 def test_deleting_what_is_gone_is_no_error(tmp_path):
     Store(tmp_path).delete("gone")
+
+
+def test_what_cannot_be_written_is_one_clear_error(tmp_path):
+    (tmp_path / "_lake").mkdir()
+    (tmp_path / SCRATCH).write_text("in the way")
+    with pytest.raises(LakeError, match=f"{tmp_path}.*Not a directory") as told:
+        Store(tmp_path).put_new("a/b.json", b"first")
+    assert "\n" not in str(told.value)
+    with pytest.raises(FileNotFoundError):
+        Store(tmp_path).read("a/b.json")
