@@ -1,9 +1,11 @@
 """Answers handed to agents: a session's rows as the envelope, a page at a time, never a cut text.
 
-A row without an `available_at` of its own carries the session's newest one, with its dataset's tag. The envelope's form
-and its gate are pitlake.envelope's. Called by the command line and the MCP server.
+A row without an `available_at` of its own carries the session's newest one, with its dataset's tag; where nothing is
+public yet, so that there is none, a gap stands for such rows. The envelope's form and its gate are pitlake.envelope's.
+Called by the command line and the MCP server.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 NEWEST = "SELECT dataset, watermark FROM lake_info WHERE watermark IS NOT NULL ORDER BY watermark DESC, dataset LIMIT 1"
 
+_AROUND = len(to_json({"data": [], "gaps": []})) - len(",")  # what an item alone has and an item of a page has not
 _AS_IT_IS = "select available_at as it is, or leave it out and the rows carry the newest one"
 _HINTS = {
     "PIT_INVALID_AVAILABLE_AT_SOURCE": "select available_at_source beside available_at, or leave both out",
@@ -69,11 +72,13 @@ def page(
     as_of: what the gate judges against, None in open mode. Raises EnvelopeRefused with the next step, BadInput for
     values JSON can't say and for a row that alone is larger than max_bytes.
     """
-    rows = _fitting(table.slice(start, max_rows), max_bytes)
+    asked = rows_of(table.slice(start, max_rows))
+    clocked = (derived([row], watermark.available_at, watermark.tag)[0] for row in asked)
+    rows = _fitting(clocked, lambda row: open_envelope([row], []), max_bytes)
     stop = start + len(rows)
-    clocked = derived(rows, watermark.available_at, watermark.tag)
-    gaps = [] if table.num_rows else [_nothing(as_of)]
-    return Page(_gated(clocked, gaps, as_of), stop if stop < table.num_rows else None)
+    dated = [row for row in rows if as_of is None or watermark.available_at or row.get("available_at") is not None]
+    gaps = [] if table.num_rows and len(dated) == len(rows) else [_nothing(as_of)]
+    return Page(_gated(dated, gaps, as_of), stop if stop < table.num_rows else None)
 
 
 def text(table: "pa.Table", watermark: Watermark, as_of: datetime | None) -> bytes:
@@ -81,26 +86,28 @@ def text(table: "pa.Table", watermark: Watermark, as_of: datetime | None) -> byt
     return to_json(page(table, watermark, as_of).payload).encode() + b"\n"
 
 
-def gaps_page(table: "pa.Table", as_of: datetime | None, *, start: int, max_rows: int) -> Page:
-    """Rows of the `gaps` view as the gaps of an envelope without data."""
-    gaps = list(rows_of(table.slice(start, max_rows)))
+def gaps_page(table: "pa.Table", as_of: datetime | None, *, start: int, max_rows: int, max_bytes: int) -> Page:
+    """Rows of the `gaps` view as the gaps of an envelope without data; caps and errors are those of `page`."""
+    gaps = _fitting(rows_of(table.slice(start, max_rows)), lambda gap: open_envelope([], [gap]), max_bytes)
     stop = start + len(gaps)
     return Page(_gated([], gaps, as_of), stop if stop < table.num_rows else None)
 
 
-def _fitting(table: "pa.Table", max_bytes: int | None) -> list[dict[str, Any]]:
-    """The rows whose JSON fits."""
-    rows: list[dict[str, Any]] = []
+def _fitting(
+    items: Iterable[dict[str, Any]], alone: Callable[[dict[str, Any]], Envelope], max_bytes: int | None
+) -> list[dict[str, Any]]:
+    """The first items whose JSON fits. alone: an item as an envelope of its own."""
+    fitting: list[dict[str, Any]] = []
     size = 0
-    for row in rows_of(table):
+    for item in items:
         if max_bytes is not None:
-            size += len(to_json(open_envelope([row], [])["data"][0]).encode())
-            if size > max_bytes and not rows:
+            size += len(to_json(alone(item)).encode()) - _AROUND
+            if size > max_bytes and not fitting:
                 raise BadInput("rows", f"one row is larger than {max_bytes:,} bytes", "select fewer or shorter columns")
             if size > max_bytes:
                 break
-        rows.append(row)
-    return rows
+        fitting.append(item)
+    return fitting
 
 
 def _gated(rows: list[dict[str, Any]], gaps: list[dict[str, Any]], as_of: datetime | None) -> Envelope:

@@ -28,7 +28,7 @@ ORDER BY ALL
 @output_option
 def command(dataset: str | None, each: bool, form: str, output: Path | None, **asked: Any) -> None:
     """Count what could not become a row, and why."""
-    if dataset:
+    if dataset is not None:
         get(dataset)
     render.check_target(form, output)
     with opened(**asked) as session:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ROWS, MOST_ROWS = 100, 1000
 PAGE_BYTES = 256 * 1024
+FRAME_BYTES = 1024  # what stands around the rows of a page: receipt, cursor
 AT_ONCE = 4
 KEY_VARIABLE, SHORTEST_KEY = "PITLAKE_CURSOR_KEY", 32
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=30.0, memory=4 << 30)
@@ -123,11 +124,11 @@ class Desk:
         found = result.receipt.result_sha256
         if place and place.result != found:
             raise BadInput("cursor", "the answer is another one this time", "add ORDER BY over a key and start again")
-        start = place.row if place else 0
+        start, size = place.row if place else 0, PAGE_BYTES - FRAME_BYTES
         if question.about_gaps:
-            shown = gaps_page(result.arrow(), as_of, start=start, max_rows=rows)
+            shown = gaps_page(result.arrow(), as_of, start=start, max_rows=rows, max_bytes=size)
         else:
-            shown = page(result.arrow(), watermark, as_of, start=start, max_rows=rows, max_bytes=PAGE_BYTES)
+            shown = page(result.arrow(), watermark, as_of, start=start, max_rows=rows, max_bytes=size)
         following = None
         if shown.following is not None:
             following = Cursor(result.receipt.version, shown.following, asked, found).write(self.cursor_key)

@@ -4,8 +4,11 @@ Over HTTP each request stands alone (no server-side session), and a host that is
 There is no login here: beyond this machine, put a proxy with one in front. Called by `pitlake mcp`.
 """
 
+import socket
 from collections.abc import Collection
+from typing import Literal
 
+import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
@@ -15,6 +18,7 @@ from pitlake.errors import BadInput
 from pitlake.mcp.desk import Desk
 from pitlake.mcp.tools import tools
 
+LOG_LEVEL: Literal["WARNING"] = "WARNING"
 OWN_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
@@ -31,7 +35,7 @@ def server(desk: Desk) -> MCPServer[None]:
             "next_cursor while truncated is true."
         ),
         tools=tools(desk),
-        log_level="WARNING",
+        log_level=LOG_LEVEL,
     )
 
 
@@ -43,11 +47,22 @@ def serve_stdio(desk: Desk) -> None:
 def serve_http(desk: Desk, *, host: str, port: int, allowed_hosts: Collection[str] = ()) -> None:
     """Serve over streamable HTTP at /mcp. allowed_hosts: names clients may call it by, needed beyond this machine.
 
-    Raises BadInput when other machines could reach it and none is named.
+    Raises BadInput when other machines could reach it and none is named, and where it can't listen.
     """
     security = None
     if allowed_hosts:
         security = TransportSecuritySettings(allowed_hosts=[*allowed_hosts, *(f"{name}:*" for name in allowed_hosts)])
     elif host not in OWN_HOSTS:
         raise BadInput("--host", "reachable from other machines", "name how clients call it with --allow-host NAME")
-    server(desk).run("streamable-http", host=host, port=port, stateless_http=True, transport_security=security)
+    app = server(desk).streamable_http_app(stateless_http=True, transport_security=security, host=host)
+    with _listening(host, port) as listener:
+        uvicorn.Server(uvicorn.Config(app, log_level=LOG_LEVEL.lower())).run([listener])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as problem:
+        said = f"can't listen at {host}, port {port}: {problem.strerror}"
+        raise BadInput("--host, --port", said, "name another port, or a host of this machine") from None

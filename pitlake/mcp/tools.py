@@ -138,7 +138,7 @@ class Toolbox:
         """List source records that could not become rows, and why, as far as that was public at the instant."""
 
         def ask() -> Answer:
-            names = [datasets.get(dataset).name] if dataset else None
+            names = None if dataset is None else [datasets.get(dataset).name]
             question = Question(sql=GAPS, params={"dataset": dataset}, datasets=names, about_gaps=True)
             return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor)
 

@@ -17,7 +17,8 @@ CREATE MACRO search_count(text, word) AS
     ELSE 0 END;
 
 -- What a query asks for: words and "quoted phrases", any of which may match, or all of those joined by AND.
--- [{clause, words}]: a text matches when some clause has all its entries, each a word or consecutive words.
+-- [{clause, words}]: a text matches when some clause has all its entries, each a word or consecutive words. Without a
+-- word nothing could ever match, which is an error and no empty answer.
 CREATE MACRO search_pieces(query) AS
     list_filter(
         regexp_extract_all(query::VARCHAR, '"[^"]*"|[^\s"]+'),
@@ -26,7 +27,11 @@ CREATE MACRO search_pieces(query) AS
 
 CREATE MACRO search_clauses(query) AS
     list_transform(
-        [search_pieces(query)],
+        [CASE
+            WHEN len(list_filter(search_pieces(query), lambda piece: piece <> 'AND')) = 0
+                THEN error('query: no word to search for; give letters or digits')
+            ELSE search_pieces(query)
+        END],
         lambda pieces: list_transform(
             list_filter(range(1, len(pieces) + 1), lambda i: pieces[i] <> 'AND'),
             lambda i: {

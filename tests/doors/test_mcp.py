@@ -23,9 +23,10 @@ from pitlake.clock import instant
 from pitlake.errors import BadInput
 from pitlake.gate.rules import check_envelope
 from pitlake.lake import Lake
+from pitlake.lake.stage import Gap
 from pitlake.mcp.desk import Cursor, Desk, cursor_key
 from pitlake.mcp.server import server
-from tests.doors.conftest import AS_OF, news, publish, small
+from tests.doors.conftest import AS_OF, START, news, publish, small
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-c", "from pitlake.cli import main; main()", "mcp"]
@@ -96,7 +97,7 @@ def http(lake, *more):
         if process.poll() is None:
             break
         complaint = process.communicate()[1]
-        assert b"address already in use" in complaint, complaint  # somebody was faster: another port
+        assert b"Address already in use" in complaint, complaint  # somebody was faster: another port
     try:
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
@@ -167,12 +168,26 @@ def test_gaps_come_in_pages_too_and_none_tells_of_the_future(lake):
     assert [gap["locator"] for page in found for gap in page["gaps"]] == ["neo4j:News:bzNews_900"]
 
 
-def test_a_page_holds_whole_rows_within_its_bytes(lake, monkeypatch):
-    monkeypatch.setattr("pitlake.mcp.desk.PAGE_BYTES", 1000)
-    found = pages(server(desk(lake)), "query", sql=ALL_NEWS + " LIMIT 40")
-    assert len(found) > 1
-    assert sum(len(page["data"]) for page in found) == 40
-    assert all(len(json.dumps(page["data"])) < 1200 for page in found)
+@pytest.mark.parametrize(
+    ("tool", "arguments", "rows"),
+    [
+        ("query", {"sql": ALL_NEWS}, 120),
+        ("query", {"sql": "SELECT range AS i, repeat('é', 100) AS x FROM range(100) ORDER BY i"}, 100),
+        ("gaps", {}, 60),
+    ],
+)
+def test_a_page_holds_whole_rows_within_its_bytes(tmp_path, monkeypatch, tool, arguments, rows):
+    lake = Lake(tmp_path / "lake")
+    lost = [Gap("unverifiable", "created is missing", f"neo4j:News:bzNews_{900 + n}", START) for n in range(60)]
+    publish(lake, "news", news(), "news", tuple(lost))
+    monkeypatch.setattr("pitlake.mcp.desk.PAGE_BYTES", 4000)
+    door, cursor, found = server(desk(lake.root)), None, []
+    while not found or cursor:
+        (result,) = talk(door, (tool, arguments | {"max_rows": 1000} | ({"cursor": cursor} if cursor else {})))
+        told, cursor = result.structured_content, result.structured_content["next_cursor"]
+        assert len(result.content[0].text.encode()) <= 4000
+        found += told["data"] + told["gaps"]
+    assert len(found) == rows
 
 
 def test_a_row_larger_than_a_page_is_refused_not_cut(lake):
@@ -316,6 +331,9 @@ def test_a_pit_that_is_later_or_no_instant_gets_no_data(lake, tool, arguments, p
         ("search", {"query": "oil", "within": "concepts"}, "ticker"),
         ("search", {"query": "oil", "by": "meaning"}, "no local model"),
         ("gaps", {"dataset": "sunspots"}, "sunspots"),
+        ("gaps", {"dataset": ""}, "dataset"),
+        ("search", {"query": "!!!"}, "query: no word"),
+        ("run_query", {"name": "transcript_search_qa", "params": {"ticker": "NOG", "query": "OR"}}, "query: no word"),
         ("describe", {"name": "sunspots"}, "sunspots"),
         ("no_such_tool", {}, "Unknown tool"),
     ],
@@ -354,6 +372,14 @@ def test_an_empty_answer_explains_itself_as_a_gap(lake):
     assert (told["data"], told["gaps"][0]["type"]) == ([], "no_data")
 
 
+def test_rows_of_an_instant_before_all_data_are_a_gap_and_no_row(lake):
+    told = ask(lake, "query", sql="SELECT count(*) AS n FROM news", pit="1990-01-01T00:00:00Z")
+    assert told["data"] == []
+    assert [gap["type"] for gap in told["gaps"]] == ["no_data"]
+    assert "1990-01-01T00:00:00Z" in told["gaps"][0]["reason"]
+    assert check_envelope(told, "1990-01-01T00:00:00Z") is None
+
+
 def test_receipts_are_kept_when_the_server_is_told_to(tmp_path):
     lake = small(tmp_path / "lake")
     (result,) = talk(server(desk(lake.root, keep_receipts=True)), EVERY_TOOL[1])
@@ -382,20 +408,26 @@ def test_open_mode_is_asked_for_by_name_and_shows_outcomes(lake):
         (["--as-of", "2024-05-01"], "date_only"),
         (["--as-of", AS_OF, "--http", "--host", "0.0.0.0"], "--allow-host"),
         (["--as-of", AS_OF, "--http", "--port", "99999"], "--port"),
+        (["--as-of", AS_OF, "--http", "--port", "{taken}"], "--port"),
+        (["--as-of", AS_OF, "--http", "--host", "192.0.2.1", "--allow-host", "x"], "--host"),
+        (["--as-of", AS_OF, "--http", "--host", "no.such.host.example", "--allow-host", "x"], "--host"),
     ],
 )
 def test_a_server_that_may_not_start_says_why(lake, arguments, complaint):
-    done = subprocess.run(
-        [*COMMAND, *arguments, "--lake", str(lake)],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = subprocess.run(
+            [*COMMAND, *(one.format(taken=port) for one in arguments), "--lake", str(lake)],
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
     assert (done.returncode, done.stdout) == (2, "")
     assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_lake_that_is_not_there_is_refused_at_the_start(tmp_path):
