@@ -54,7 +54,7 @@ def write(table: "pa.Table", form: str, target: Path | None) -> None:
 
 def deliver(content: bytes, target: Path | None) -> None:
     """Put finished bytes on stdout, or into a file that appears whole or not at all; a device or a pipe takes them."""
-    if target is None:
+    if target is None or _is_stdout(target):
         sys.stdout.flush()
         try:
             with open(sys.stdout.fileno(), "wb", closefd=False) as whole:  # unbuffered, stdout itself may write less
@@ -88,6 +88,11 @@ def to_json(value: object) -> bytes:
 
 def _indented(value: object) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
+
+
+def _is_stdout(target: Path) -> bool:
+    """Whether a path names stdout, as /dev/stdout does: a file there is written on, not replaced under its writers."""
+    return target.exists() and os.path.samestat(target.stat(), os.fstat(sys.stdout.fileno()))
 
 
 def _resolved(target: Path) -> Path:

@@ -41,6 +41,17 @@ def test_parquet_goes_through_a_pipe_byte_for_byte(lake, tmp_path):
     assert (tmp_path / "file").read_bytes() == piped
 
 
+def test_stdout_by_its_name_is_written_on_and_not_replaced(lake, tmp_path):
+    with (tmp_path / "log").open("w") as log:
+        log.write("earlier\n")
+        log.flush()
+        asked = ("query", "--as-of", AFTER, "--format", "csv", "-o", "/dev/stdout", "SELECT 1 AS a")
+        with process(*asked, lake=lake, stdout=log) as running:
+            running.communicate(timeout=240)
+    assert (tmp_path / "log").read_text() == "earlier\na\n1\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]
+
+
 def test_a_reader_that_leaves_early_is_no_traceback(lake):
     asked = ("query", "--as-of", AFTER, "--format", "csv", "SELECT * FROM range(1000000)")
     with process(*asked, lake=lake) as running:
