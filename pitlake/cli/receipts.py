@@ -1,11 +1,15 @@
 """`pitlake receipts`: the receipts a lake keeps, and letting go of one."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pitlake.cli import render
 from pitlake.cli.options import format_option, lake_option, output_option
+
+if TYPE_CHECKING:
+    from pitlake.session import Receipt
 
 
 @click.command("receipts")
@@ -14,7 +18,7 @@ from pitlake.cli.options import format_option, lake_option, output_option
 @format_option(("table", "json"))
 @output_option
 def command(lake: str | None, forget: str | None, form: str, output: Path | None) -> None:
-    """List the receipts that are kept."""
+    """List the receipts that are kept; a damaged one is named after the others."""
     from pitlake import receipts
     from pitlake.lake.lake import Lake
 
@@ -23,11 +27,19 @@ def command(lake: str | None, forget: str | None, form: str, output: Path | None
     if forget is not None:
         render.say(f"forgot {receipts.forget(forget, lake)}")
         return
-    found = receipts.kept(lake)
-    if form == "json":
-        listed = [{"id": name, **receipt.to_dict()} for name, receipt in found.items()]
-        render.deliver(render.to_json(listed), output)
-        return
+    found, damaged = receipts.survey(lake)
+    render.deliver(_json(found) if form == "json" else _people(found), output)
+    for error in damaged[1:]:
+        render.say(str(error))
+    if damaged:
+        raise damaged[0]
+
+
+def _json(found: dict[str, "Receipt"]) -> bytes:
+    return render.to_json([{"id": name, **receipt.to_dict()} for name, receipt in found.items()])
+
+
+def _people(found: dict[str, "Receipt"]) -> bytes:
     rows = [
         (
             name,
@@ -38,4 +50,4 @@ def command(lake: str | None, forget: str | None, form: str, output: Path | None
         )
         for name, receipt in found.items()
     ]
-    render.deliver(render.grid(("receipt", "as of", "version", "rows", "asked"), rows), output)
+    return render.grid(("receipt", "as of", "version", "rows", "asked"), rows)

@@ -43,11 +43,15 @@ _CLOCK = {
     "current_localtimestamp": _NAIVE,
     "today": f"{_NAIVE}::DATE",
     "current_date": f"{_NAIVE}::DATE",
-    "current_time": f"{_NAIVE}::TIME::TIMETZ",
-    "get_current_time": f"{_NAIVE}::TIME::TIMETZ",
+    "current_time": f"{_NAIVE}::TIME",
+    "get_current_time": f"{_NAIVE}::TIME",
     "localtime": f"{_NAIVE}::TIME",
     "current_localtime": f"{_NAIVE}::TIME",
     "uuidv7": "error('uuidv7() reads the machine''s clock; use uuid()')",
+    **{
+        name: f"error('{name}() counts what this session was asked before; no answer may depend on it')"
+        for name in ("txid_current", "current_transaction_id", "current_query_id")
+    },
 }
 _AGE = f"CREATE MACRO age(x) AS system.main.age(date_trunc('day', {_NAIVE}), x), (x, y) AS system.main.age(x, y)"
 

@@ -146,6 +146,18 @@ def test_a_kept_receipt_is_listed_replayed_and_forgotten(pitlake):
     assert receipt not in pitlake("receipts")[1]
 
 
+def test_a_damaged_receipt_is_named_after_the_others(pitlake, lake):
+    receipt = pitlake("query", "SELECT 1 AS a", "--as-of", AS_OF, "--receipt")[2].split()[-1]
+    bad = lake / "_lake" / "receipts" / f"{'0' * 16}.json"
+    bad.write_text("{}")
+    try:
+        code, out, err = pitlake("receipts")
+        assert (code, receipt in out, str(bad) in err) == (1, True, True)
+    finally:
+        assert pitlake("receipts", "--forget", bad.stem)[0] == 0
+        assert pitlake("receipts", "--forget", receipt)[0] == 0
+
+
 def shell(pitlake, monkeypatch, text):
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
     return pitlake("shell", "--as-of", AS_OF)

@@ -98,6 +98,9 @@ def test_the_machines_clock_is_refused_with_a_hint_and_strings_may_say_anything(
     assert session.sql("SELECT 'system.main.now' -- system.main.now()").rows() == [("system.main.now",)]
     with pytest.raises(QueryFailed, match="reads the machine's clock"):
         session.sql("SELECT uuidv7()")
+    for name in ("txid_current", "current_transaction_id", "current_query_id"):
+        with pytest.raises(QueryFailed, match="what this session was asked before"):
+            session.sql(f"SELECT {name}()")
 
 
 @pytest.mark.parametrize("isolation", ["process", "in_process"])

@@ -119,6 +119,8 @@ def test_every_spelling_of_now_answers_t(ask):
     assert set(ask().sql(f"SELECT {spellings}").rows()[0]) == {T}
     days = "today(), current_date, localtimestamp::DATE, now()::DATE"
     assert set(ask().sql(f"SELECT {days}").rows()[0]) == {T.date()}
+    times = "current_time, get_current_time(), localtime, now()::TIMESTAMP::TIME"
+    assert set(ask().sql(f"SELECT {times}").rows()[0]) == {T.time()}
     assert ask().sql("SELECT age(TIMESTAMP '2024-02-01') = INTERVAL 14 DAY").rows() == [(True,)]
 
 
