@@ -110,9 +110,10 @@ def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
     leaves = {
         _leaf(field): name not in USELESS_BOUNDS for name, field in zip(rows.column_names, rows.schema, strict=True)
     }
+    few = rows.num_rows < SAMPLE_ROWS  # it matters to nobody then
     return {
         "compression": {leaf: "none" if leaf in INCOMPRESSIBLE else codec for leaf in leaves},
-        "use_dictionary": [_leaf(field) for field in rows.schema if _repeats(rows[field.name])],
+        "use_dictionary": few or [_leaf(field) for field in rows.schema if _repeats(rows[field.name])],
         "write_statistics": [leaf for leaf, bounded in leaves.items() if bounded],
     }
 
@@ -126,7 +127,7 @@ def _repeats(column: pa.ChunkedArray) -> bool:
     """Whether values repeat enough for a dictionary to pay, told from a sample of the column; long texts never do."""
     if _text_bytes(column) > LONG_VALUE_BYTES * len(column):
         return False
-    sample = column.take(pa.array(np.linspace(0, len(column) - 1, min(SAMPLE_ROWS, len(column)), dtype=np.int64)))
+    sample = column.take(pa.array(np.linspace(0, len(column) - 1, SAMPLE_ROWS, dtype=np.int64)))
     values = _values(sample)
     return bool(pc.count_distinct(values).as_py() <= MOST_DISTINCT * len(values))
 
