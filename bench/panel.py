@@ -59,7 +59,8 @@ def feast(session: Session, facts: pa.Table, events: pa.Table) -> list[Figure]:
         asked = events.slice(0, FEAST_EVENTS).rename_columns(["ticker", "event_timestamp"])
         pq.write_table(asked, Path(folder) / "events.parquet")
         script = Path(__file__).with_name("feast_join.py")
-        ran = subprocess.run([python, str(script), folder], capture_output=True, text=True, check=True)
+        # -P: this folder's platform.py is not the standard library's.
+        ran = subprocess.run([python, "-P", str(script), folder], capture_output=True, text=True, check=True)
     theirs = min(float(line.split()[0]) for line in ran.stdout.splitlines())
     mine, _, _ = paired(partial(_asked, session, ONE_CONCEPT), int, ROUNDS)
     what = f"one concept at {min(len(events), FEAST_EVENTS):,} events"

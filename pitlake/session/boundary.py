@@ -27,6 +27,7 @@ from pitlake.session import footer
 from pitlake.session.cuts import Cut, Sources, open_file
 
 _STALE_SECONDS = 3600.0
+_NOTED_SECONDS = 600.0
 LEAST_BYTES = 2 << 30
 FEW_ROWS = 8_192
 _SWEEPS = 64  # a process looks through the whole directory once per this part of what may be kept, not at every cut
@@ -116,10 +117,10 @@ class Boundary:
             return self._usable
 
     def _kept(self, name: str) -> int | None:
-        path = self._directory / name
         with suppress(FileNotFoundError):
-            os.utime(path, (time.time(), 0))  # used now; the time it was made is nobody's business
-            return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            descriptor = os.open(self._directory / name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            _use(descriptor)
+            return descriptor
         return None
 
     def _write(self, name: str, sources: Sources) -> None:
@@ -227,6 +228,15 @@ def _proven(descriptor: int, cut: Cut) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _use(descriptor: int) -> None:
+    """Note that a kept file is used now, unless that was noted minutes ago: a note changes its inode, after which its
+    footer is read anew. When it was made is nobody's business.
+    """
+    facts, now = os.fstat(descriptor), time.time()
+    if facts.st_mtime or facts.st_atime < now - _NOTED_SECONDS:
+        os.utime(descriptor, (now, 0))
 
 
 def _size(path: Path) -> int:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -52,17 +53,17 @@ class Cut:
     by_month: bool = False
     parts: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def months(self) -> list[tuple[DataFile, ...]]:
         """Its files, month by month."""
         return [month for period in self.periods for month in period]
 
-    @property
+    @cached_property
     def files(self) -> list[DataFile]:
         """Its files."""
         return [file for month in self.months for file in month]
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """How many rows its files hold."""
         return sum(file.rows for file in self.files)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pitlake.session import footer
 from pitlake.session.boundary import Boundary
 from tests.session.toylake import T, row
 
@@ -101,6 +102,25 @@ def test_the_least_recently_used_cuts_go_first(lake, ask, home):
         ask(T + number * HOUR, datasets=["charts"], boundary=Boundary(home, most=9_000)).close()
     assert sum(path.stat().st_size for path in home.iterdir()) <= 9_000
     assert shown(ask(T, boundary=Boundary(home, most=9_000))) == [("t0",)]
+
+
+def test_a_cut_used_again_counts_as_newly_used(lake, ask, home):
+    lake.add("charts", [row(f"t{number}", T + number * HOUR) for number in range(8)])
+    for hour in (0, 2):
+        ask(T + hour * HOUR, datasets=["charts"], boundary=Boundary(home)).close()
+    for path in home.iterdir():
+        os.utime(path, (1e9, 0))
+    ask(T, datasets=["charts"], boundary=Boundary(home)).close()
+    used = [path for path in home.iterdir() if path.stat().st_atime > 1e9]
+    assert 0 < len(used) < len(kept(home))
+
+
+def test_the_footers_of_unchanged_cuts_are_not_read_again(lake, ask, home, monkeypatch):
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    for _ in range(2):  # the first to use what was just made notes so, which changes the file's facts
+        ask(boundary=Boundary(home)).close()
+    monkeypatch.setattr(footer, "_read", lambda descriptor: pytest.fail("a footer was read again"))
+    assert shown(ask(boundary=Boundary(home))) == [("a",)]
 
 
 def test_what_a_killed_process_left_is_removed(lake, ask, home):
