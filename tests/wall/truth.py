@@ -17,7 +17,7 @@ from tests.wall import questions, statements
 from tests.wall.sealed import Sealed
 from tests.wall.worlds import CANARY, T, World, build, instants
 
-QUESTIONS_A_SESSION = 125
+QUESTIONS_A_SESSION = 200
 NAMED = 40  # one in so many is a query of the catalogue: full-text, vectors and as-of joins among them
 
 
