@@ -17,7 +17,7 @@ import dagster as dg
 from checks.warnings import ANSWERED
 from pitlake import clock
 from pitlake.datasets import all_datasets
-from pitlake.errors import LakeError, LakeNotFound
+from pitlake.errors import LakeNotFound, PitlakeError
 from pitlake.lake.incidents import Incident
 from pitlake.lake.lake import Lake
 from resources.lake import LakeResource
@@ -64,7 +64,7 @@ def _tell(title: str, incident: Incident, lake: LakeResource, notifier: Notifier
     """Into the lake and to people. A lake that can't be written, or is none, keeps no alert from going out."""
     try:
         lake.open().keep_incident(incident)
-    except LakeError as problem:
+    except PitlakeError as problem:
         _logger.warning("the report will not show run %s: %s", incident.run_id, problem)
     notifier.send(title, "\n".join([*incident.reasons, f"run {incident.run_id}"]))
 

@@ -259,7 +259,7 @@ class ServerFailed(PitlakeError):
 
 
 class NotifyFailed(PitlakeError):
-    """An alert could not be delivered. The message names the channel's kind and host, never its credentials."""
+    """An alert could not be delivered. The message names channels, never their credentials."""
 
 
 class GraphError(PitlakeError):

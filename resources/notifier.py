@@ -6,16 +6,22 @@ and never a channel's credentials, which come from the environment and stay ther
 
 import logging
 import os
+import re
 import warnings
-from urllib.parse import urlsplit
 
 import dagster as dg
 from pydantic import Field
 
-from pitlake.errors import BadInput, NotifyFailed
+from pitlake.errors import NotifyFailed
 
 VARIABLE = "PITLAKE_NOTIFY"
 LOG = "log"
+# What apprise sends to a host named in the URL. Of other kinds that place holds a key; of these, "@" may be anywhere
+# in a password, so that only the plain form is believed.
+_HOSTED = re.compile(
+    r"(?P<kind>(?:json|xml|form|mailto)s?)://(?:[^/?#@]*@)?(?P<host>[A-Za-z0-9.-]+)(?::[0-9]+)?(?:/[^@?#]*)?(?:\?.*)?"
+)
+_KIND = re.compile(r"([A-Za-z][A-Za-z0-9-]*)://")
 _logger = logging.getLogger("pitlake.alerts")
 
 
@@ -31,8 +37,12 @@ class Notifier(dg.ConfigurableResource[None]):
     )
 
     def send(self, title: str, body: str) -> None:
-        """Send to every channel, all of them even when one fails. Raises NotifyFailed naming those that did."""
-        failed = [_said(channel) for channel in self._channels() if not _sent(channel, title, body)]
+        """Send to every channel, all of them even when one fails or is none.
+
+        Raises NotifyFailed at the end, naming those that failed by place and kind.
+        """
+        tried = enumerate(self._channels(), 1)
+        failed = [f"{_said(place, one)} ({why})" for place, one in tried if (why := _sent(one, title, body))]
         if failed:
             raise NotifyFailed(f"no alert went through {', '.join(failed)}; see {VARIABLE}")
 
@@ -40,23 +50,32 @@ class Notifier(dg.ConfigurableResource[None]):
         return (self.channels or os.environ.get(VARIABLE) or LOG).split()
 
 
-def _sent(channel: str, title: str, body: str) -> bool:
+def _sent(channel: str, title: str, body: str) -> str:
+    """Send to one channel; returns why it failed, or nothing."""
     if channel == LOG:
         _logger.warning("%s: %s", title, body)
-        return True
+        return ""
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # it still looks for imghdr
         import apprise  # a second to import; few processes send alerts
 
         # Its own log would show what a server answered and where it was asked.
         logging.getLogger("apprise").setLevel(logging.CRITICAL)
         sender = apprise.Apprise()
-        known = sender.add(channel)
+        try:
+            known = sender.add(channel)
+        except Exception:  # noqa: BLE001 - any of a hundred parsers, over what a person typed; it must stop no other
+            known = False
     if not known:
-        raise BadInput(VARIABLE, f"{_said(channel)} is no channel", "give log, or URLs as apprise spells them")
-    return bool(sender.notify(title=title, body=body, body_format=apprise.NotifyFormat.TEXT))
+        return "no channel that apprise knows"
+    return "" if sender.notify(title=title, body=body, body_format=apprise.NotifyFormat.TEXT) else "not delivered"
 
 
-def _said(channel: str) -> str:
-    """A channel without its credentials: the kind and the host."""
-    parts = urlsplit(channel)
-    return f"{parts.scheme}://{parts.hostname or ''}" if parts.scheme else "a channel"
+def _said(place: int, channel: str) -> str:
+    """A channel without its credentials: the kind and the host, or the place, where what looks like a host may be a
+    key.
+    """
+    found = _HOSTED.fullmatch(channel)
+    if found:
+        return f"{found['kind']}://{found['host']}"
+    kind = _KIND.match(channel)
+    return f"channel {place}" + (f" of kind {kind[1]}" if kind else "")

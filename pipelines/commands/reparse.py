@@ -28,12 +28,13 @@ def command(run: str | None, dataset: str | None, lake: str | None, form: str) -
     opened = Lake(lake)
     store = CaptureStore.of(opened.location)
     if run is None:
-        render.deliver(render.grid(("run", "dataset"), store.runs()), None)
+        _list(store.runs(), form)
         return
     if dataset is None:
-        raise BadInput(
-            "dataset", "is missing", f"name one of {', '.join(name for of, name in store.runs() if of == run)}"
-        )
+        left = [name for of, name in store.runs() if of == run]
+        if not left:
+            raise BadInput("run", f"{run!r} left no captures here", "`pitlake reparse` alone lists those that did")
+        raise BadInput("dataset", "is missing", f"name one of {', '.join(left)}")
     found = vars(reparse(feed(dataset), run, opened, store))
     if form == "json":
         render.deliver(render.to_json([found]), None)
@@ -42,3 +43,11 @@ def command(run: str | None, dataset: str | None, lake: str | None, form: str) -
     render.deliver(render.grid(("outcome", "records"), [(name, str(count)) for name, count in found.items()]), None)
     for line in examples:
         render.say(line)
+
+
+def _list(runs: list[tuple[str, str]], form: str) -> None:
+    head = ("run", "dataset")
+    if form == "json":
+        render.deliver(render.to_json([dict(zip(head, one, strict=True)) for one in runs]), None)
+    else:
+        render.deliver(render.grid(head, runs), None)

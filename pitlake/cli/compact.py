@@ -15,8 +15,9 @@ def command(lake: str | None, datasets: tuple[str, ...], before: str | None) -> 
     from pitlake.datasets import all_datasets, get
     from pitlake.lake.lake import Lake
 
+    chosen = [get(name) for name in datasets or all_datasets()]  # every name, before anything is merged
     opened = Lake(lake)
     opened.head()
-    done = [opened.compact(get(name), before) for name in datasets or all_datasets()]
+    done = [opened.compact(dataset, before) for dataset in chosen]
     rows = [(one.dataset, str(one.files_before), str(one.files_after), str(one.version)) for one in done if one.changed]
     render.deliver(render.grid(("dataset", "files before", "files after", "version"), rows), None)

@@ -18,10 +18,10 @@ from pitlake.lake.judgements import Judgement
 from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import DataFile, Snapshot
 from pitlake.lake.query import calculator, columns, quoted, reading
+from pitlake.report import past
 from pitlake.report.anomalies import Anomaly, anomalies
 
 DRIFT = "drift"
-HISTORY = 20
 MOST_EXAMPLES = 5
 CELL_CHARACTERS = 160
 NEW_YORK_DAY = "(available_at AT TIME ZONE 'America/New_York')::DATE"
@@ -141,7 +141,7 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
         undated = days.pop(None, Day()).gaps
         newest, observed = _newest(sql, files)
         dated = {day: what for day, what in days.items() if day is not None}
-        judgements = _first(lake.judgements(dataset.name))
+        judgements = past.judgements(lake, dataset.name, snapshot.version)
         return Measures(
             dataset=dataset,
             counts=_counts(sql, dataset, snapshot),
@@ -160,10 +160,6 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
             examples=_examples(sql, dataset, files, judgements),
             drift=_drift(sql, dataset, snapshot),
         )
-
-
-def _first(kept: Any) -> list[Judgement]:
-    return [judgement for _, judgement in zip(range(HISTORY), kept, strict=False)]
 
 
 def _files(snapshot: Snapshot, table: str) -> tuple[DataFile, ...]:

@@ -7,10 +7,11 @@ comes last. Called by `pitlake report` and by the asset of the quality report.
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from importlib.resources import files
-from itertools import islice, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,11 @@ from markupsafe import Markup
 from pitlake import __version__, clock
 from pitlake.contract import GAP_TYPES, Dataset
 from pitlake.datasets import all_datasets
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, VersionVacuumed
 from pitlake.lake.incidents import Incident
 from pitlake.lake.lake import Lake
 from pitlake.lake.log import Entry
-from pitlake.report import charts
+from pitlake.report import charts, past
 from pitlake.report.charts import Stack
 from pitlake.report.measures import Measures, measure
 
@@ -32,13 +33,14 @@ INDEX, STYLE, NUMBERS = "index.html", "report.css", "report.json"
 SPARK_MONTHS = 30
 MOST_MONTHS = 72
 MOST_ENTRIES = 40
-MOST_INCIDENTS = 200
+MOST_PASSED_OVER = 20
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """What a report shows: a version, the one it is compared with, the measures of every dataset, and when it was made.
-    `commits` are the log's entries after the base, `incidents` what befell runs; both newest first.
+    `commits` are the log's entries after the base, `incidents` what befell runs before the next version; both newest
+    first.
     """
 
     version: Entry
@@ -70,8 +72,9 @@ def build(
 ) -> Report:
     """Write the report of a lake version (default: the newest) into a folder, and return what it shows.
 
-    since: the version it is compared with; default the last one of another run. at: the instant freshness is of;
-    default now. Raises LakeNotFound, LakeError, and BadInput for a base that is no earlier version.
+    since: the version it is compared with; default the last one of another run that no vacuum took, else the version
+    itself. at: the instant freshness is of; default now. Raises LakeNotFound, LakeError, VersionVacuumed, and BadInput
+    for a base that is no earlier version.
     """
     report = read(lake, version=version, since=since, contracts=contracts, at=at)
     target.mkdir(parents=True, exist_ok=True)
@@ -94,7 +97,7 @@ def read(
 ) -> Report:
     """What `build` shows, without writing it. Raises as `build` does."""
     entry = lake.entry(version)
-    base = lake.entry(_base(lake, entry) if since is None else since)
+    base = _base(lake, entry) if since is None else lake.entry(since)
     if base.version > entry.version:
         raise BadInput("since", f"version {base.version} is newer than {entry.version}", "name an earlier version")
     made_at = at or clock.now()
@@ -106,14 +109,19 @@ def read(
         made_at=made_at,
         measures=[measure(lake, dataset, snapshot, before, made_at) for dataset in datasets],
         commits=[lake.entry(number) for number in range(entry.version, base.version, -1)],
-        incidents=list(islice(lake.incidents(), MOST_INCIDENTS)),
+        incidents=past.incidents(lake, entry.version),
     )
 
 
-def _base(lake: Lake, entry: Entry) -> int:
-    """The newest version before an entry that another run made."""
+def _base(lake: Lake, entry: Entry) -> Entry:
+    """The newest version before an entry that another run made and no vacuum took; where there is none, the entry."""
     earlier = (lake.entry(number) for number in range(entry.version, 0, -1))
-    return entry.version - sum(1 for _ in takewhile(lambda one: one.run_id == entry.run_id, earlier))
+    last = entry.version - sum(1 for _ in takewhile(lambda one: one.run_id == entry.run_id, earlier))
+    # Version 0 always opens, since it holds nothing: compared with it, all there is would seem to be new.
+    for number in range(last, max(last - MOST_PASSED_OVER, 0), -1):
+        with suppress(VersionVacuumed):
+            return lake.entry(lake.snapshot(number).version)
+    return entry if last else lake.entry(0)
 
 
 def numbers(report: Report) -> dict[str, Any]:

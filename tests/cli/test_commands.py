@@ -2,12 +2,14 @@
 
 import json
 import shutil
+from datetime import timedelta
 
 import pytest
 
 from pitlake import __version__, cli
 from pitlake.datasets import all_datasets
-from tests.cli.conftest import AFTER, BEFORE
+from pitlake.lake import Lake
+from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
 
 
 def test_datasets_lists_every_contract(pitlake):
@@ -97,3 +99,14 @@ def test_every_command_explains_itself(pitlake, command):
 
 def test_the_version_is_the_packages(pitlake):
     assert pitlake("--version").out.strip().endswith(__version__)
+
+
+def test_compact_merges_nothing_when_one_name_is_none(pitlake, tmp_path):
+    lake = Lake(tmp_path / "lake")
+    for number, days in enumerate((0, 1, 40)):
+        publish(lake, f"run-{number}", [article(number, "News", CREATED + timedelta(days=days))])
+    said = pitlake("compact", "--lake", lake.location, "news", "nosuch")
+    assert (said.code, lake.head()) == (2, 3)
+    assert "nosuch" in said.err
+    assert pitlake("compact", "--lake", lake.location, "news").code == 0
+    assert lake.head() == 4

@@ -24,11 +24,22 @@ def test_a_file_url_is_a_directory(url):
 
 
 @pytest.mark.parametrize(
-    "url", ["s3:///lake", "s3://key:secret@bucket/lake", "gs://bucket/lake", "file://elsewhere/lake"]
+    "root",
+    [
+        "s3:///lake",
+        "s3://key:secret@bucket/lake",
+        "gs://bucket/lake",
+        "file://elsewhere/lake",
+        "http://[x",
+        "~nosuchuser/x",
+        Path("~nosuchuser/x"),
+    ],
 )
-def test_other_urls_are_refused(url):
-    with pytest.raises(BadInput, match="lake"):
-        open_store(url)
+def test_what_is_no_place_is_refused(root, monkeypatch):
+    monkeypatch.setenv("PITLAKE_LAKE", str(root))
+    for given in (root, None):
+        with pytest.raises(BadInput, match=r"lake: .*give "):
+            open_store(given)
 
 
 def test_put_new_writes_once_and_leaves_no_scratch(tmp_path):

@@ -14,7 +14,7 @@ from assets.external import all_feeds
 from assets.external.factory import feed_asset
 from pipelines.alerts import stale_datasets, tell_of_failures, tell_of_missing_answers, tell_of_stale_datasets
 from pitlake import clock
-from pitlake.errors import BadInput, NotifyFailed
+from pitlake.errors import NotifyFailed
 from pitlake.lake.lake import Lake
 from resources.graph.server import free_port
 from resources.lake import LakeResource
@@ -80,10 +80,33 @@ def test_a_channel_that_fails_is_named_without_its_credentials_and_stops_no_othe
     assert "s3cret" not in str(told.value) + caplog.text
 
 
-def test_what_is_no_channel_is_refused(monkeypatch):
-    monkeypatch.setenv("PITLAKE_NOTIFY", "carrier-pigeon://s3cret@loft")
-    with pytest.raises(BadInput, match="PITLAKE_NOTIFY: carrier-pigeon://loft is no channel"):
-        Notifier().send("title", "body")
+@pytest.mark.parametrize("channel", ["carrier-pigeon://s3cret@loft", "jsons://[s3cret/x", "s3cret", "join://s3cret"])
+def test_what_is_no_channel_is_named_at_the_end_and_stops_no_other(channel, monkeypatch, caplog):
+    monkeypatch.setenv("PITLAKE_NOTIFY", f"{channel} log")
+    with pytest.raises(NotifyFailed, match=r"channel 1.*no channel that apprise knows.*PITLAKE_NOTIFY") as told:
+        Notifier().send("title", "what happened")
+    assert "title: what happened" in caplog.text
+    assert "s3cret" not in str(told.value) + caplog.text
+
+
+@pytest.mark.parametrize(
+    ("channel", "said"),
+    [
+        ("jsons://someone:s3cret@hooks.example:8443/s3cret?token=s3cret", "jsons://hooks.example"),
+        ("mailtos://user:s3cret@mail.example?to=a@b.example", "mailtos://mail.example"),
+        ("json://someone:s3/cret@host/", "channel 2 of kind json"),
+        ("json://someone:s3@cret@host/", "channel 2 of kind json"),
+        ("prowl://s3cret", "channel 2 of kind prowl"),
+        ("slack://s3cret/A1BRTD4JD/token", "channel 2 of kind slack"),
+        ("tgram://123:s3cret/1", "channel 2 of kind tgram"),
+        ("s3cret:more", "channel 2"),
+    ],
+)
+def test_a_channel_is_said_without_what_may_be_a_key(channel, said, monkeypatch):
+    monkeypatch.setattr("resources.notifier._sent", lambda one, _title, _body: "" if one == "log" else "not delivered")
+    with pytest.raises(NotifyFailed) as told:
+        Notifier(channels=f"log {channel}").send("title", "body")
+    assert str(told.value) == f"no alert went through {said} (not delivered); see PITLAKE_NOTIFY"
 
 
 @dg.op
@@ -103,10 +126,11 @@ def write():
 
 @pytest.fixture
 def tell(webhook, instance):
-    """Tell of a run by a sensor, as the daemon does once it has ended; the lake it is kept in is an argument."""
+    """Tell of a run by a sensor, as the daemon does once it has ended; `lake` is the lake it is kept in, or a root."""
 
     def tell(sensor, result, event, lake):
-        resources = {"notifier": Notifier(channels=webhook[0]), "lake": LakeResource(root=str(lake.root))}
+        root = str(getattr(lake, "root", lake))
+        resources = {"notifier": Notifier(channels=webhook[0]), "lake": LakeResource(root=root)}
         run = result.dagster_run
         context = dg.build_run_status_sensor_context(sensor.name, event, instance, run, resources=resources)
         sensor(context.for_run_failure() if sensor is tell_of_failures else context)
@@ -138,10 +162,11 @@ def test_a_failed_run_is_told_with_its_reason_and_nothing_private(op, says, webh
     assert "s3cret" not in json.dumps(webhook[1]) + str(kept)
 
 
-def test_a_lake_that_can_not_be_written_keeps_no_alert_from_going_out(webhook, instance, tell, tmp_path, caplog):
+@pytest.mark.parametrize("root", ["{}", "gs://bucket/lake"])
+def test_a_lake_that_can_not_be_written_keeps_no_alert_from_going_out(root, webhook, instance, tell, tmp_path, caplog):
     (tmp_path / "lake").write_text("no folder")
     result = failed(refuse, instance)
-    tell(tell_of_failures, result, result.get_run_failure_event(), Lake(tmp_path / "lake"))
+    tell(tell_of_failures, result, result.get_run_failure_event(), root.format(tmp_path / "lake"))
     assert result.run_id in webhook[1][0]["message"]
     assert "the report will not show run" in caplog.text
 

@@ -15,7 +15,7 @@ from assets.runs import attempt_partitions
 from checks.expectations import BLOCKING, expected
 from pitlake import clock
 from pitlake.contract import Column
-from pitlake.errors import BadInput, LakeError
+from pitlake.errors import BadInput, LakeError, VersionVacuumed
 from pitlake.lake.incidents import Incident
 from pitlake.lake.judgements import Judgement
 from pitlake.lake.lake import Lake
@@ -116,6 +116,60 @@ def test_what_changed_is_the_difference_of_two_versions(told, report, lake):
 def test_an_earlier_version_is_reported_as_it_was(lake):
     earlier = site.read(lake, version=1, contracts={"notes": LINKED}, at=OBSERVED)
     assert (earlier.measures[0].counts.rows, earlier.base.version) == (41, 0)
+
+
+def test_a_report_of_an_earlier_version_knows_nothing_of_later_runs(tmp_path):
+    toy, lake = ToyGraph(), Lake(tmp_path / "lake")
+
+    def run(name, extractor=EXTRACTOR):
+        attempt_partitions(extractor, DAYS, toy, lake, run_id=name, observed_at=clock.now(), audits=(expected,))
+        happened = {"happened_at": clock.now(), "job": "work", "kind": "failed", "reasons": ()}
+        lake.keep_incident(Incident(run_id=name, **happened))
+
+    def told(version):
+        report = site.read(lake, version=version, contracts={"notes": LINKED})
+        judged = [one.run_id for measures in report.shown for one in measures.judgements]
+        return judged, [one.run_id for one in report.incidents], [one.name for one in report.silent]
+
+    lake.start()
+    toy.write("good", "2024-03-05T12:00:00-05:00", "yes")
+    run("first")
+    toy.write("odd", "2024-03-06T12:00:00-05:00", "https://odd.example")
+    run("refused", STRICT)
+    assert told(None) == (["refused", "first"], ["refused", "first"], [])
+    run("second")
+    assert told(2) == told(None) == (["second", "refused", "first"],) * 2 + ([],)
+    assert told(1) == (["refused", "first"], ["refused", "first"], [])
+    assert told(0) == ([], [], ["notes"])
+    earlier = site.build(lake, tmp_path / "site", version=1, contracts={"notes": LINKED})
+    assert earlier.measures[0].judgements[0].run_id == "refused"
+    assert "second" not in (tmp_path / "site" / "notes.html").read_text()
+
+
+def test_a_base_that_a_vacuum_took_is_passed_over_unless_it_is_named(tmp_path):
+    toy, lake = ToyGraph(), Lake(tmp_path / "lake")
+    for number in range(3):
+        toy.write(f"n{number}", f"2024-03-0{number + 1}T12:00:00-05:00", "yes")
+        attempt_partitions(EXTRACTOR, DAYS, toy, lake, run_id=f"run-{number}", observed_at=OBSERVED)
+    lake.compact(LINKED, "2024-04")
+    report = site.read(lake, contracts={"notes": LINKED})
+    assert (report.version.version, report.base.version) == (4, 3)
+    lake.vacuum(timedelta(0), grace=timedelta(0), dry_run=False)
+    alone = site.read(lake, contracts={"notes": LINKED})
+    assert (alone.base.version, list(alone.commits)) == (4, [])
+    assert alone.measures[0].counts == alone.measures[0].before
+    with pytest.raises(VersionVacuumed):
+        site.read(lake, since=3, contracts={"notes": LINKED})
+
+
+def test_a_base_that_a_vacuum_took_gives_way_to_an_older_one_that_is_kept(tmp_path):
+    toy, lake = ToyGraph(), Lake(tmp_path / "lake")
+    for number in range(3):
+        toy.write(f"n{number}", f"2024-03-0{number + 1}T12:00:00-05:00", "yes")
+        attempt_partitions(EXTRACTOR, DAYS, toy, lake, run_id=f"run-{number}", observed_at=OBSERVED)
+    lake.compact(LINKED, "2024-04")
+    lake.vacuum(timedelta(0), [2], grace=timedelta(0), dry_run=False)
+    assert site.read(lake, contracts={"notes": LINKED}).base.version == 2
 
 
 def test_a_base_after_the_version_is_refused(lake):

@@ -1,5 +1,6 @@
 """A feed's run as a whole: conservation under faults, no secret anywhere, any run parsed again from its captures."""
 
+import json
 import logging
 from dataclasses import replace
 from urllib.parse import quote, quote_plus
@@ -193,7 +194,13 @@ def test_the_command_lists_runs_and_refuses_unknown_ones(loopback, run, lake, ca
     run()
     assert cli.invoke(["reparse", "--lake", str(lake.root)]) == 0
     assert {"run", "notes"} <= set(capfd.readouterr().out.split())
+    assert cli.invoke(["reparse", "--lake", str(lake.root), "--format", "json"]) == 0
+    assert json.loads(capfd.readouterr().out) == [{"run": "run", "dataset": "notes"}]
     assert cli.invoke(["reparse", "run", "nothing", "--lake", str(lake.root)]) == 2
+    for name, says in (("run", "dataset: is missing; name one of notes"), ("nosuch", "run: 'nosuch' left no captures")):
+        capfd.readouterr()
+        assert cli.invoke(["reparse", name, "--lake", str(lake.root)]) == 2
+        assert says in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("place", ["query", "header", "bearer"])

@@ -1,0 +1,42 @@
+"""What was known of a lake while a version was its newest: judgements and incidents, without those of later versions.
+
+Called by the report, which may be of any version.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
+
+from pitlake.lake.incidents import Incident
+from pitlake.lake.judgements import Judgement
+from pitlake.lake.lake import Lake
+
+HISTORY = 20
+MOST_INCIDENTS = 200
+
+
+def judgements(lake: Lake, dataset: str, version: int) -> list[Judgement]:
+    """What the checks of a dataset's last runs found, newest first. Raises LakeError."""
+    end = _end(lake, version)
+
+    def known(one: Judgement) -> bool:
+        # A refused run has no version; it befell the one that was the newest then.
+        return _before(one.judged_at, end) if one.version is None else one.version <= version
+
+    return list(islice(filter(known, lake.judgements(dataset)), HISTORY))
+
+
+def incidents(lake: Lake, version: int) -> list[Incident]:
+    """What befell the last runs, newest first. Raises LakeError."""
+    end = _end(lake, version)
+    found: Iterator[Incident] = (one for one in lake.incidents() if _before(one.happened_at, end))
+    return list(islice(found, MOST_INCIDENTS))
+
+
+def _end(lake: Lake, version: int) -> datetime | None:
+    """When the next version came, None for the newest."""
+    return lake.entry(version + 1).committed_at if version < lake.head() else None
+
+
+def _before(moment: datetime, end: datetime | None) -> bool:
+    return end is None or moment < end
