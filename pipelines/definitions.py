@@ -16,7 +16,15 @@ from assets.factory import SOURCE, graph_asset
 from assets.graph import all_extractors
 from checks.quality import quality_report
 from pipelines import alerts, earnings, schedules
-from pipelines.jobs import edgar_watch, external_feeds, graph_days, graph_snapshots, macro_watch, quality
+from pipelines.jobs import (
+    earnings_releases,
+    edgar_watch,
+    external_feeds,
+    graph_days,
+    graph_snapshots,
+    macro_watch,
+    quality,
+)
 from pipelines.maintenance import maintenance
 from pipelines.partitions import DAYS, EARNINGS
 from resources.graph.resource import GraphResource
@@ -49,6 +57,7 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             external_feeds,
             edgar_watch,
             macro_watch,
+            earnings_releases,
             earnings.earnings_bundles,
             maintenance,
             quality,

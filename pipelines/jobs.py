@@ -1,4 +1,4 @@
-"""What is run together: every dataset of the graph by day, the snapshots that have no day, and the outside feeds."""
+"""What is run together: the graph's datasets by day, its snapshots without a day, the outside feeds, the releases."""
 
 import dagster as dg
 
@@ -29,6 +29,12 @@ macro_watch = dg.define_asset_job(
     "macro_watch",
     selection=dg.AssetSelection.assets("macro_observations"),
     description="New vintages of the series that a run's config names.",
+)
+
+earnings_releases = dg.define_asset_job(
+    "earnings_releases",
+    selection=dg.AssetSelection.assets("earnings_events"),
+    description="Which releases there were, from every dataset that tells of them.",
 )
 
 external_feeds = dg.define_asset_job(

@@ -11,8 +11,10 @@ from datetime import timedelta
 
 import dagster as dg
 
+from assets.derived.earnings_bundles import events
 from assets.external.sessions import session
-from pipelines.jobs import edgar_watch, graph_days, graph_snapshots, macro_watch, quality
+from pipelines import earnings
+from pipelines.jobs import earnings_releases, edgar_watch, graph_days, graph_snapshots, macro_watch, quality
 from pipelines.maintenance import maintenance
 from pitlake.clock import new_york_day
 from pitlake.errors import LakeNotFound
@@ -20,6 +22,8 @@ from resources.lake import LakeResource
 
 LOOKBACK_DAYS = 7
 AFTER_CLOSE = "30 18 * * *"
+AFTER_GRAPH = "30 19 * * 1-5"  # what the evening loaded tells of releases
+AFTER_RELEASES = "0 20 * * 1-5"
 AFTER_EVENING = "30 20 * * *"  # a run of its own, so that a failed dataset does not keep it from telling
 PRE_OPEN = "0 8 * * 1-5"
 EDGAR_HOURS = "*/15 6-22 * * 1-5"  # EDGAR accepts from 06:00 to 22:00
@@ -50,14 +54,34 @@ def evening(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
 @dg.schedule(job=graph_days, cron_schedule=PRE_OPEN, execution_timezone=NEW_YORK)
 def before_the_open(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """The night's news and filings, on days with a session."""
-    if session(new_york_day(context.scheduled_execution_time)) is None:
-        return dg.SkipReason("no session today")
-    return day_range(2, context)
+    return _without_session(context) or day_range(2, context)
 
 
 evening_snapshots = dg.ScheduleDefinition(
     name="evening_snapshots", job=graph_snapshots, cron_schedule=AFTER_CLOSE, execution_timezone=NEW_YORK
 )
+
+
+@dg.schedule(job=earnings_releases, cron_schedule=AFTER_GRAPH, execution_timezone=NEW_YORK)
+def evening_releases(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+    """Which releases there were, once the evening has loaded what tells of them, on days with a session."""
+    return _without_session(context) or once_there_is_a_lake(context, lake)
+
+
+@dg.schedule(job=earnings.earnings_bundles, cron_schedule=AFTER_RELEASES, execution_timezone=NEW_YORK)
+def evening_bundles(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> list[dg.RunRequest] | dg.SkipReason:
+    """Releases of the last weeks again, on days with a session: what was in the future when they were built."""
+    try:
+        known = events(lake.open())
+    except LakeNotFound:
+        return dg.SkipReason("there is no lake yet")
+    wanted = earnings.unsettled(known, context.scheduled_execution_time)
+    if (skipped := _without_session(context)) or not wanted:
+        return skipped or dg.SkipReason(f"none of {len(known)} releases is of the last {earnings.OPEN_DAYS} days")
+    earnings.register(context.instance, wanted)
+    at = context.scheduled_execution_time.isoformat()
+    spans = earnings.ranges(context.instance, [event.key for event in wanted], {event.key for event in known})
+    return [dg.RunRequest(run_key=f"{at} {first}", tags=earnings.tags(first, last)) for first, last in spans]
 
 
 @dg.schedule(job=quality, cron_schedule=AFTER_EVENING, execution_timezone=NEW_YORK)
@@ -76,6 +100,11 @@ def edgar(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReaso
 def macro_releases(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """New vintages of the watched series, after the usual release times."""
     return watch(context, "macro_observations", "PITLAKE_WATCH_SERIES", "series")
+
+
+def _without_session(context: dg.ScheduleEvaluationContext) -> dg.SkipReason | None:
+    open_today = session(new_york_day(context.scheduled_execution_time)) is not None
+    return None if open_today else dg.SkipReason("no session today")
 
 
 def watch(
@@ -104,4 +133,14 @@ def once_there_is_a_lake(context: dg.ScheduleEvaluationContext, lake: LakeResour
     return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat())
 
 
-ALL = [evening, before_the_open, evening_snapshots, evening_report, edgar, macro_releases, weekly_upkeep]
+ALL = [
+    evening,
+    before_the_open,
+    evening_snapshots,
+    evening_releases,
+    evening_bundles,
+    evening_report,
+    edgar,
+    macro_releases,
+    weekly_upkeep,
+]

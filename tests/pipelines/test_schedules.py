@@ -1,11 +1,12 @@
 """When things run by themselves: by New York's clock and the exchange's calendar."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import dagster as dg
 import pytest
 
+from assets.derived.earnings_bundles import Event
 from pipelines import schedules
 from pipelines.definitions import build_definitions
 from resources.lake import LakeResource
@@ -50,3 +51,34 @@ def test_what_looks_at_the_lake_waits_until_there_is_one(schedule, tmp_path):
         assert isinstance(schedule(context, lake=lake), dg.SkipReason)
         lake.open().start()
         assert isinstance(schedule(context, lake=lake), dg.RunRequest)
+
+
+@pytest.mark.parametrize(("day", "runs"), [("2024-07-03", True), ("2024-07-04", False), ("2024-07-06", False)])
+def test_releases_are_looked_for_on_evenings_of_sessions(day, runs, tmp_path):
+    lake = LakeResource(root=str(tmp_path / "lake"))
+    with at(f"{day} 19:30") as context:
+        assert isinstance(schedules.evening_releases(context, lake=lake), dg.SkipReason)
+        lake.open().start()
+        assert isinstance(schedules.evening_releases(context, lake=lake), dg.RunRequest) is runs
+
+
+@pytest.mark.parametrize(("day", "runs"), [("2024-07-03", 1), ("2024-07-04", 0), ("2024-09-03", 0)])
+def test_releases_of_the_last_weeks_are_built_again_as_one_run(day, runs, monkeypatch):
+    moment = datetime.fromisoformat("2024-07-01T20:05:00+00:00")
+    known = [Event(moment - timedelta(days=7 * n), f"T{n % 2}", f"T-{n}") for n in range(20)]
+    monkeypatch.setattr(schedules, "events", lambda _lake: sorted(known))
+    with dg.DagsterInstance.ephemeral() as instance, at(f"{day} 20:00") as context:
+        monkeypatch.setattr(dg.ScheduleEvaluationContext, "instance", instance)
+        asked = schedules.evening_bundles(context, lake=LakeResource(root="nowhere"))
+    if not runs:
+        assert isinstance(asked, dg.SkipReason)
+        return
+    assert [request.tags for request in asked] == [schedules.earnings.tags(known[6].key, known[0].key)]
+
+
+def test_the_evenings_work_follows_from_what_the_graph_told(tmp_path):
+    order = (schedules.evening, schedules.evening_releases, schedules.evening_bundles, schedules.evening_report)
+    begins = [tuple(map(int, one.cron_schedule.split()[1::-1])) for one in order]
+    assert begins == sorted(begins)
+    job = build_definitions().resolve_job_def("earnings_releases")
+    assert {key.path[0] for key in job.asset_layer.executable_asset_keys} == {"earnings_events"}

@@ -1,0 +1,97 @@
+"""Which releases are built when: by the sensor, by the command, and as few runs."""
+
+from datetime import timedelta
+
+import dagster as dg
+import pytest
+
+from assets.derived.earnings_bundles import Event, events
+from pipelines.earnings import new_earnings, ranges, register, tags
+from pitlake.cli import invoke
+from resources.lake import LakeResource
+from tests.derived.test_earnings_bundles import MAY, fill
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    return fill(tmp_path_factory.mktemp("runs") / "lake")
+
+
+@pytest.fixture
+def lake(tmp_path):
+    return fill(tmp_path / "lake")
+
+
+def test_many_ranges_become_few_where_what_lies_between_is_known(monkeypatch):
+    monkeypatch.setattr("pipelines.earnings.FEW_RUNS", 2)
+    with dg.DagsterInstance.ephemeral() as instance:
+        keys = register(instance, [Event(MAY + timedelta(days=n), "A", f"A{n}") for n in range(9)])
+        wanted = [keys[n] for n in (0, 2, 6, 8)]
+        assert list(ranges(instance, wanted, keys)) == [(keys[0], keys[2]), (keys[6], keys[8])]
+        unlike = [key for key in keys if key != keys[7]]
+        assert list(ranges(instance, wanted, unlike)) == [(keys[0], keys[6]), (keys[8], keys[8])]
+        assert len(list(ranges(instance, wanted))) == 4
+        assert list(ranges(instance, [], keys)) == []
+
+
+@pytest.fixture
+def looked(known):
+    """The sensor's answer, on an instance."""
+
+    def look(instance):
+        with dg.build_sensor_context(
+            instance=instance, resources={"lake": LakeResource(root=known.location)}
+        ) as context:
+            found = new_earnings(context)
+        return [] if isinstance(found, dg.SkipReason) else [request.tags for request in found.run_requests]
+
+    return look
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    folder = tmp_path / "home"
+    folder.mkdir()
+    (folder / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+    monkeypatch.setenv("DAGSTER_HOME", str(folder))
+    return folder
+
+
+def built(instance, event, *names):
+    for name in names:
+        instance.report_runless_asset_event(dg.AssetMaterialization(name, partition=event.key))
+
+
+def test_the_sensor_asks_for_what_was_not_built_and_not_for_what_is_unknown(known, looked):
+    first, second = events(known)
+    with dg.DagsterInstance.ephemeral() as instance:
+        register(instance, [first])
+        built(instance, first, "earnings_snapshots", "earnings_outcomes")
+        assert looked(instance) == [tags(second.key, second.key)]
+        built(instance, second, "earnings_snapshots")
+        assert looked(instance) == [tags(second.key, second.key)]
+        built(instance, second, "earnings_outcomes")
+        assert looked(instance) == []
+
+
+def test_the_sensor_does_not_ask_again_for_what_a_run_was_asked_for_lately(known, looked, monkeypatch):
+    @dg.op
+    def fail():
+        raise dg.Failure("no")
+
+    with dg.DagsterInstance.ephemeral() as instance:
+        (asked,) = looked(instance)
+        job = dg.GraphDefinition(name="earnings_bundles", node_defs=[fail]).to_job()
+        job.execute_in_process(instance=instance, tags=asked, raise_on_error=False)
+        assert looked(instance) == []
+        monkeypatch.setattr("pipelines.earnings.AGAIN_AFTER", timedelta(0))
+        assert looked(instance) == [asked]
+
+
+def test_the_command_registers_what_it_builds_alone(lake, home, looked):
+    asked = ["backfill", "earnings", "--lake", lake.location, "--to", "2024-03-01", "--anchors", "at_release"]
+    assert invoke(asked) == 0
+    first, second = events(lake)
+    with dg.DagsterInstance.get() as instance:
+        assert instance.get_dynamic_partitions("earnings_events") == [first.key]
+        assert looked(instance) == [tags(second.key, second.key)]
