@@ -1,5 +1,6 @@
 """Earnings snapshots and outcomes: equal to the slow oracle, frozen, cited by receipts, public at their instant."""
 
+import shutil
 from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 
@@ -43,8 +44,8 @@ def known(tmp_path_factory):
 
 
 @pytest.fixture
-def lake(tmp_path):
-    return fill(tmp_path / "lake")
+def lake(known, tmp_path):
+    return Lake(shutil.copytree(known.location, tmp_path / "lake"))
 
 
 @pytest.mark.parametrize("anchor", [*ANCHORS, "-1440", "+600"])
