@@ -114,7 +114,8 @@ class Dataset:
     other_tags: source tags that rows may bear beside source_tag, where a dataset is put together from several sources.
     newer_by: columns of the identity that say which of a key's statements is the newer one, whenever each was revised;
     without them the one that became available last is.
-    frozen: whether a record once built must come out the same again; if not, a warning says so.
+    frozen: the columns, of the identity, that name what is built at once and must come out the same again. What does
+    not, and what is added to it later, is a revision, available when observed, and a warning says so.
     """
 
     name: str
@@ -138,7 +139,7 @@ class Dataset:
     partitioned: bool = True
     first_day: date = date(2023, 1, 1)
     freshness: timedelta | None = None
-    frozen: bool = False
+    frozen: tuple[str, ...] = ()
     owner: str = "data"
 
     def __post_init__(self) -> None:
@@ -157,6 +158,7 @@ class Dataset:
         self._refuse(bool(known & {system.name for system in SYSTEM_FIELDS}), "a column has a system name")
         referred = {*self.key, *self.identity, *self.tiebreak, *self.newer_by, self.entity}
         self._refuse(not referred <= known, "an unknown column is referred to")
+        self._refuse(not {*self.frozen} <= {*self.identity}, "frozen names a column that is not of the identity")
         dates = {column.name for column in self.columns if column.type == "instant"} | {"", "available_at"}
         self._refuse(self.revised_at not in dates, "revised_at is no instant")
         instants = {"", "available_at", *(column.name for column in self.columns if column.type == "instant")}

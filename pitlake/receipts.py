@@ -39,6 +39,11 @@ def kept(root: str | Path | None = None) -> dict[str, Receipt]:
     return sound
 
 
+def ids(root: str | Path | None = None) -> frozenset[str]:
+    """The ids of the receipts kept in a lake, sound or damaged."""
+    return frozenset(receipt_ids(open_store(root)))
+
+
 def survey(root: str | Path | None = None) -> tuple[dict[str, Receipt], list[ReceiptDamaged]]:
     """The receipts kept in a lake, by id, and what is wrong with those that are damaged."""
     store = open_store(root)

@@ -5,7 +5,8 @@ the whole bundle can be asked again. Called by `assets.derived.bundle_assets`, c
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -96,14 +97,13 @@ def build(
     observed = observed_at or clock.now()
     moments = [(event, anchor, as_of(event.event_at, anchor)) for event in wanted for anchor in anchors]
     past = [moment for moment in moments if moment[2] <= observed]
-    version = lake.head()
-    known = frozenset(receipts.kept(lake.location))
+    version, known, before = lake.head(), receipts.ids(lake.location), _values(lake, wanted)
     bundles = each(partial(_ask, lake, version), past)
-    kept = {(bundle.event, bundle.anchor): bundle.answer.keep(lake) for bundle in bundles}
+    kept = [bundle.answer.keep(lake) for bundle in bundles]
 
     def fill() -> None:
-        for bundle in bundles:
-            rows = list(_rows(bundle, kept[bundle.event, bundle.anchor]))
+        for bundle, receipt in zip(bundles, kept, strict=True):
+            rows = [*_rows(bundle, receipt), *_withdrawn(bundle, receipt, before)]
             gaps = list(_gaps(bundle, {row["section"] for row in rows}))
             stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), gaps, extracted=len(rows) + len(gaps))
         later = [
@@ -113,10 +113,41 @@ def build(
 
     with lake.stage(DATASET, run_id) as stage:
         report = concluded(stage, lake, fill, RunFacts(observed_at=observed), lambda: observed, audits)
-    if not getattr(report.outcome, "changed", False):
-        for name in set(kept.values()) - known:
-            receipts.forget(name, lake.location)
+    _keep_cited(lake, wanted, known, dict(zip(kept, bundles, strict=True)))
     return report
+
+
+def _values(lake: Lake, wanted: Sequence[Event]) -> dict[tuple[str, str], set[tuple[str, str]]]:
+    """What the lake's snapshots of these events hold: (section, name) by accession number and anchor."""
+    found: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for accession_no, anchor, *value in _stored(lake, wanted, "accession_no, anchor, section, name"):
+        found.setdefault((accession_no, anchor), set()).add((value[0], value[1]))
+    return found
+
+
+def _keep_cited(lake: Lake, wanted: Sequence[Event], known: frozenset[str], ours: Mapping[str, Bundle]) -> None:
+    """Keep of our receipts those that a stored row cites, and let go of the others, unless they were there before.
+
+    Another run may build the same release at the same time: then both keep the same receipt, and one of them publishes.
+    """
+    cited = {evidence.removeprefix("receipt:") for (evidence,) in _stored(lake, wanted, "evidence")}
+    there = receipts.ids(lake.location)
+    for name, bundle in ours.items():
+        if name in cited and name not in there:
+            bundle.answer.keep(lake)
+        elif name in there - cited - known:
+            with suppress(BadInput):  # gone meanwhile
+                receipts.forget(name, lake.location)
+
+
+def _stored(lake: Lake, wanted: Sequence[Event], columns: str) -> list[tuple[Any, ...]]:
+    question = (
+        f"SELECT DISTINCT {columns} FROM earnings_snapshots_revisions "
+        "WHERE list_contains($accessions::VARCHAR[], accession_no)"
+    )
+    accessions = sorted({event.accession_no for event in wanted})
+    with connect(lake=lake, open_mode=True, datasets=[DATASET.name], isolation="in_process") as session:
+        return session.sql(question, {"accessions": accessions}).rows()
 
 
 def _ask(lake: Lake, version: int, moment: tuple[Event, str, datetime]) -> Bundle:
@@ -127,27 +158,44 @@ def _ask(lake: Lake, version: int, moment: tuple[Event, str, datetime]) -> Bundl
 
 
 def _rows(bundle: Bundle, receipt: str) -> Iterator[dict[str, Any]]:
-    event = bundle.event
     for row in bundle.answer.arrow().to_pylist():
-        yield {
-            "accession_no": event.accession_no,
-            "ticker": event.ticker,
-            "event_at": event.event_at,
-            "anchor": bundle.anchor,
-            "as_of": bundle.as_of,
-            **{name: row[name] for name in ("section", "name", "value", "text", "unit", "evidence_ids")},
-            "known_at": row["available_at"],
-            "available_at": bundle.as_of,
-            "available_at_source": DATASET.source_tag,
-            "evidence": f"receipt:{receipt}",
-        }
+        known = {name: row[name] for name in ("section", "name", "value", "text", "unit", "evidence_ids")}
+        yield _row(bundle, receipt) | known | {"known_at": row["available_at"], "withdrawn": False}
+
+
+def _withdrawn(
+    bundle: Bundle, receipt: str, before: Mapping[tuple[str, str], set[tuple[str, str]]]
+) -> Iterator[dict[str, Any]]:
+    answer = bundle.answer.arrow()
+    found = set(zip(answer["section"].to_pylist(), answer["name"].to_pylist(), strict=True))
+    for section, name in sorted(before.get((bundle.event.accession_no, bundle.anchor), set()) - found):
+        yield _row(bundle, receipt) | {"section": section, "name": name, "withdrawn": True}
+
+
+def _row(bundle: Bundle, receipt: str) -> dict[str, Any]:
+    event = bundle.event
+    return {
+        "accession_no": event.accession_no,
+        "ticker": event.ticker,
+        "event_at": event.event_at,
+        "anchor": bundle.anchor,
+        "as_of": bundle.as_of,
+        "available_at": _available_at(bundle),
+        "available_at_source": DATASET.source_tag,
+        "evidence": f"receipt:{receipt}",
+    }
+
+
+def _available_at(bundle: Bundle) -> datetime:
+    """A row or gap names the release, which nobody knew of before it, whatever instant the snapshot is of."""
+    return max(bundle.as_of, bundle.event.event_at)
 
 
 def _gaps(bundle: Bundle, found: set[str]) -> Iterator[Gap]:
     for section in SECTIONS:
         if section not in found:
             locator = f"{_locator(bundle.event, bundle.anchor)}/{section}"
-            yield Gap(NOTHING_KNOWN.type, NOTHING_KNOWN.reason, locator, bundle.as_of)
+            yield Gap(NOTHING_KNOWN.type, NOTHING_KNOWN.reason, locator, _available_at(bundle))
 
 
 def _locator(event: Event, anchor: str) -> str:

@@ -4,7 +4,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
 NOTHING_KNOWN = GapRule(
-    type="no_data", reason="nothing was known by then", when="a section of the snapshot has no value at its instant"
+    type="no_data", reason="the lake had nothing by then", when="a section of the snapshot has no value at its instant"
 )
 SECTIONS = ("call", "consensus", "facts", "filings", "macro", "news", "prices", "returns", "surprises")
 
@@ -15,7 +15,10 @@ DATASET = Dataset(
         "What an analyst had of a company at an instant beside an earnings release, one row a value: the answer of the "
         "named query earnings_snapshot in a session as of that instant. Frozen: built again, it must be the same."
     ),
-    availability="The instant of the snapshot: everything in it was public by then. A changed rebuild, when observed.",
+    availability=(
+        "The instant of the snapshot, but never before its release, which every row names. What a rebuild changes or "
+        "adds, when observed."
+    ),
     columns=(
         shared.ACCESSION,
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
@@ -33,6 +36,9 @@ DATASET = Dataset(
         Column(name="text", type="string", meaning="The value as filed, or what it is."),
         Column(name="unit", type="string", meaning="Unit of the value."),
         Column(name="known_at", type="instant", meaning="When the newest row behind the value became public."),
+        Column(
+            name="withdrawn", type="bool", required=True, meaning="Whether a rebuild does not find the value any more."
+        ),
         Column(name="evidence_ids", type="strings", meaning="Evidence of every row behind the value."),
     ),
     key=("accession_no", "anchor", "section", "name"),
@@ -41,5 +47,5 @@ DATASET = Dataset(
     gap_rules=(NOTHING_KNOWN, shared.FUTURE),
     group="derived",
     partitioned=False,
-    frozen=True,
+    frozen=("accession_no", "anchor"),
 )

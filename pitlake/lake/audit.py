@@ -182,7 +182,7 @@ def past_never_changes(states: Iterable[tuple[TableState, TableState]]) -> Check
 
 
 def frozen(dataset: Dataset, revisions: int) -> tuple[CheckResult, ...]:
-    """A warning when records of a frozen dataset came out otherwise than before; they are revisions now."""
+    """A warning when what was built before came out otherwise, or with more in it; what differs is revisions now."""
     if not dataset.frozen:
         return ()
     return (CheckResult(name="frozen", passed=not revisions, severity="warning", facts={"changed": revisions}),)

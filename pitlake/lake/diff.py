@@ -63,6 +63,8 @@ def new_rows(staged: Staged, state: TableState, observed_at: datetime) -> NewRow
     if state.files and staged.rows.num_rows:
         judge = _against_history if staged.dataset.revised_at == HISTORY else _against_newest
         judge(staged, state, observed_at, verdict)
+        if staged.dataset.frozen:
+            _against_frozen(staged, state, observed_at, verdict)
     return verdict.new_rows()
 
 
@@ -129,6 +131,18 @@ def _against_history(staged: Staged, state: TableState, observed_at: datetime, v
     verdict.known[np.delete(changed, first)] = True
     verdict.available[changed] = clock.micros(observed_at)
     verdict.revised[changed] = True
+
+
+def _against_frozen(staged: Staged, state: TableState, observed_at: datetime, verdict: Verdict) -> None:
+    """Rows that are added to what was built before are revisions of it: its past stays as it was."""
+    names = staged.dataset.frozen
+    there = f"FROM staged s SEMI JOIN {reading(state.files)} e ON {_same(names, names, 's', 'e')}"
+    (position,) = _ask(
+        f"SELECT s._position AS position {there} AND e.available_at <= $observed", staged, names, observed=observed_at
+    )
+    added = position[~verdict.known[position] & ~verdict.revised[position]]
+    verdict.available[added] = clock.micros(observed_at)
+    verdict.revised[added] = True
 
 
 def _ask(

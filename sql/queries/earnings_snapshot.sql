@@ -1,6 +1,6 @@
 -- summary: What an analyst had of one company at the as of: figures, surprises, consensus, prices, news, filings, call, macro.
 -- agent: helper
--- reads: xbrl_facts, av_earnings, av_estimates, prices, news, benzinga_news, reports, transcripts, call_transcripts, macro_observations
+-- reads: xbrl_facts, av_earnings, av_estimates, prices, news, benzinga_news, reports, sec_filings, transcripts, call_transcripts, macro_observations
 -- param ticker ticker required | Ticker of the company.
 -- param concepts texts = ["us-gaap:Revenues","us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax","us-gaap:NetIncomeLoss","us-gaap:EarningsPerShareDiluted","us-gaap:GrossProfit","us-gaap:OperatingIncomeLoss"] | Qualified names of the reported values to take.
 -- param quarters int = 8 | How many newest periods of each value and length, and how many surprises.
@@ -94,13 +94,22 @@ WITH
         WHERE available_at > as_of() - to_days($news_days::INTEGER)
         GROUP BY source
     ),
+    filed AS (
+        FROM reports
+        SELECT available_at, available_at_source, accession_no, form_type, items, evidence
+        WHERE ticker = $ticker
+        UNION ALL
+        FROM sec_filings
+        SELECT available_at, available_at_source, accession_no, form_type, items, evidence
+        WHERE ticker = $ticker AND accession_no NOT IN (SELECT accession_no FROM reports WHERE ticker = $ticker)
+    ),
     filings AS (
         SELECT
             available_at, available_at_source, 'filings' AS section, accession_no AS name,
             NULL AS value, concat_ws(': ', form_type, nullif(array_to_string(items, ', '), '')) AS text,
             NULL AS unit, [evidence] AS evidence_ids
-        FROM reports
-        WHERE ticker = $ticker AND available_at > as_of() - to_days($filing_days::INTEGER)
+        FROM filed
+        WHERE available_at > as_of() - to_days($filing_days::INTEGER)
     ),
     calls AS (
         FROM transcripts

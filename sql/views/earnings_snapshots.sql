@@ -3,7 +3,7 @@
 CREATE VIEW earnings_snapshots AS
 SELECT
     available_at, available_at_source, accession_no, ticker, event_at, anchor, as_of, section, name, value, text,
-    unit, known_at, evidence_ids, evidence
+    unit, known_at, withdrawn, evidence_ids, evidence
 FROM earnings_snapshots_revisions
 QUALIFY row_number() OVER (
     PARTITION BY accession_no, anchor, section, name

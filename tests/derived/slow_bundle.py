@@ -104,7 +104,8 @@ def documents(read, ticker, at, add):
         if late:
             late.sort(key=lambda row: row["evidence"])
             add("news", f"{source} in 30 days", float(len(late)), None, late)
-    for row in read("reports", "ticker"):
+    filed = {row["accession_no"]: row for view in ("sec_filings", "reports") for row in read(view, "ticker")}
+    for row in filed.values():
         if row["ticker"] == ticker and row["available_at"] > at - timedelta(days=120):
             text = ": ".join(filter(None, (row["form_type"], ", ".join(row["items"] or []))))
             add("filings", row["accession_no"], None, text, [row])

@@ -78,11 +78,35 @@ def test_rows_are_public_at_their_instant_and_cite_a_receipt_that_replays(lake):
     with connect(MAY, lake=lake) as session:
         rows = session.sql("FROM earnings_snapshots").arrow().to_pylist()
     assert {row["anchor"] for row in rows if row["event_at"] == MAY} == {"before_release", "at_release"}
-    assert all(row["known_at"] <= row["as_of"] == row["available_at"] <= MAY for row in rows)
+    assert all(row["known_at"] <= row["as_of"] <= row["available_at"] <= MAY for row in rows)
     kept = receipts.kept(lake.location)
     assert {row["evidence"].removeprefix("receipt:") for row in rows} <= kept.keys()
     answer = receipts.replay(kept[rows[0]["evidence"].removeprefix("receipt:")], lake)
     assert answer.receipt.result_sha256 in {receipt.result_sha256 for receipt in kept.values()}
+
+
+def test_nothing_tells_of_a_release_before_it(lake):
+    anchors = ["before_release", "-43200"]
+    earnings_bundles.build(lake, earnings_bundles.events(lake), run_id="build", anchors=anchors)
+    with connect(lake=lake, open_mode=True) as session:
+        rows = session.sql("FROM earnings_snapshots").arrow().to_pylist()
+        gaps = session.sql("SELECT locator, available_at FROM gaps WHERE dataset = 'earnings_snapshots'").rows()
+    assert {row["available_at"] - row["event_at"] for row in rows} == {timedelta(0)}
+    released = {f"earnings:{event.accession_no}": event.event_at for event in earnings_bundles.events(lake)}
+    assert gaps
+    assert all(at >= released[locator.partition("/")[0]] for locator, at in gaps)
+
+
+def test_a_release_that_edgar_alone_tells_of_is_in_its_own_snapshot(lake):
+    filing = {"cik": "0000000001", "accession_no": "0000000009-24-000009", "form_type": "8-K", "ticker": "NOG"}
+    told = {"tickers": ["NOG"], "items": ["2.02", "9.01"], "acceptance_raw": "2024-04-02T20:05:00.000Z"}
+    at = datetime(2024, 4, 2, 20, 5, tzinfo=timezone.utc)
+    more = {"accepted_at": at, "acceptance_rule": "stated", "available_at": at, "evidence": "edgar:9"}
+    publish(lake, "sec_filings", [filing | told | more], "edgar")
+    with connect(at, lake=lake) as session:
+        ours, theirs = quick(session, "NOG"), slow(session, "NOG")
+    assert ours["filings", "0000000009-24-000009"] == (None, "8-K: 2.02, 9.01", ("edgar:9",), at)
+    assert same(ours, theirs)
 
 
 def test_a_rebuild_changes_nothing_and_keeps_no_further_receipt(lake):
@@ -116,6 +140,72 @@ def test_a_past_that_was_filled_in_later_is_a_revision_and_a_loud_check(lake):
         ).rows() == [(15.0,)]
 
 
+def test_what_is_added_to_a_snapshot_later_is_public_when_it_was_seen(lake):
+    wanted = earnings_bundles.events(lake)
+    earnings_bundles.build(lake, wanted, run_id="first", anchors=["at_release"])
+    with connect(MAY, lake=lake) as session:
+        before = session.sql("FROM earnings_snapshots").rows()
+    late = {"accession_no": "0000000003-24-000001", "form_type": "8-K", "cik": "0000000001", "ticker": "NOG"}
+    at = MAY - timedelta(days=1)
+    filed = {"role": "primary_filer", "tickers": ["NOG"], "created": at, "available_at": at, "evidence": "neo4j:late"}
+    publish(lake, "reports", [late | filed], "late")
+    report = earnings_bundles.build(lake, wanted, run_id="second", anchors=["at_release"])
+    assert [(check.name, check.facts) for check in report.checks if not check.passed] == [("frozen", {"changed": 1})]
+    with connect(MAY, lake=lake) as session:
+        assert session.sql("FROM earnings_snapshots").rows() == before
+    with connect(lake=lake, open_mode=True) as session:
+        added = session.sql("SELECT available_at > as_of FROM earnings_snapshots WHERE name = $name", {
+            "name": late["accession_no"]
+        }).rows()  # fmt: skip
+    assert added == [(True,)]
+    third = earnings_bundles.build(lake, wanted, run_id="third", anchors=["at_release"])
+    assert (third.outcome.changed, all(check.passed for check in third.checks)) == (False, True)
+
+
+def test_what_a_rebuild_does_not_find_any_more_is_withdrawn(lake, monkeypatch):
+    wanted = earnings_bundles.events(lake)[1:]
+    earnings_bundles.build(lake, wanted, run_id="first", anchors=["at_release"])
+    whole = catalogue.get(earnings_bundles.QUERY)
+    fewer = replace(whole, sql=whole.sql.replace(" UNION ALL FROM macro", ""))
+    monkeypatch.setattr(catalogue, "get", lambda _: fewer)
+    report = earnings_bundles.build(lake, wanted, run_id="second", anchors=["at_release"])
+    again = earnings_bundles.build(lake, wanted, run_id="third", anchors=["at_release"])
+    with connect(lake=lake, open_mode=True) as session:
+        gone = session.sql("SELECT section, value, text FROM earnings_snapshots WHERE withdrawn").rows()
+    assert gone == [("macro", None, None)]
+    assert report.outcome.revisions == 1
+    assert not again.outcome.changed
+
+
+def test_runs_that_build_the_same_release_at_once_keep_the_receipt_it_cites(lake, monkeypatch):
+    wanted, first = earnings_bundles.events(lake)[1:], earnings_bundles.concluded
+    anchors = ["at_release"]
+
+    def concluded(*given):
+        monkeypatch.setattr(earnings_bundles, "concluded", first)
+        earnings_bundles.build(lake, wanted, run_id="other", anchors=anchors)
+        return first(*given)
+
+    monkeypatch.setattr(earnings_bundles, "concluded", concluded)
+    earnings_bundles.build(lake, wanted, run_id="one", anchors=anchors)
+    with connect(lake=lake, open_mode=True) as session:
+        cited = {evidence for (evidence,) in session.sql("SELECT DISTINCT evidence FROM earnings_snapshots").rows()}
+    assert {f"receipt:{name}" for name in receipts.ids(lake.location)} == cited
+
+
+def test_an_unchanged_release_keeps_no_receipt_because_another_changed(lake):
+    wanted = earnings_bundles.events(lake)
+    earnings_bundles.build(lake, wanted, run_id="first", anchors=["at_release"])
+    late = {"id": "bzNews_late", "ticker": "NOG", "tickers": ["NOG"], "title": "Late", "channels": []}
+    at = MAY - timedelta(days=1)
+    publish(lake, "news", [late | {"created": at, "available_at": at, "evidence": "neo4j:News:late"}], "late")
+    earnings_bundles.build(lake, wanted, run_id="second", anchors=["at_release"])
+    with connect(lake=lake, open_mode=True) as session:
+        question = "SELECT DISTINCT evidence FROM earnings_snapshots_revisions"
+        cited = {evidence for (evidence,) in session.sql(question).rows()}
+    assert {f"receipt:{name}" for name in receipts.ids(lake.location)} == cited
+
+
 def test_an_instant_to_come_is_a_gap_and_no_row(lake):
     event = earnings_bundles.events(lake)[1]
     early = MAY + timedelta(seconds=1)
@@ -146,9 +236,58 @@ def test_a_bar_corrected_later_moves_no_window_and_changes_no_outcome(lake):
     assert not earnings_outcomes.build(lake, wanted, run_id="second").outcome.changed
 
 
-def test_no_bars_are_a_gap():
-    event = Event(MAY, "NOG", "0000000002-24-000001")
-    assert list(earnings_outcomes.outcomes(event, [], {})) == []
+def bar(day, close, available_at=None):
+    at = available_at or datetime(day.year, day.month, day.day, 21, tzinfo=timezone.utc)
+    return {"date": day, "close": close, "available_at": at, "evidence": f"bar:{day}"}
+
+
+def outcomes(event_at, bars):
+    event = Event(clock.instant(event_at), "NOG", "0000000002-24-000001")
+    by_day = {one["date"]: one for one in bars}
+    rows = [earnings_outcomes.outcome(event, one, by_day, {}) for one in earnings_outcomes.windows(event.event_at)]
+    return [row for row in rows if row is not None]
+
+
+@pytest.mark.parametrize(
+    ("event_at", "base", "first", "second"),
+    [
+        ("2024-05-14T20:30:00Z", "2024-05-14", "2024-05-15", "2024-05-16"),
+        ("2024-05-14T20:00:00Z", "2024-05-14", "2024-05-15", "2024-05-16"),
+        ("2024-05-14T18:00:00Z", "2024-05-13", "2024-05-14", "2024-05-15"),
+        ("2024-05-14T12:00:00Z", "2024-05-13", "2024-05-14", "2024-05-15"),
+        ("2024-03-08T22:00:00Z", "2024-03-08", "2024-03-11", "2024-03-12"),
+        ("2024-07-03T17:30:00Z", "2024-07-03", "2024-07-05", "2024-07-08"),
+        ("2024-03-28T23:30:00Z", "2024-03-28", "2024-04-01", "2024-04-02"),
+    ],
+)
+def test_windows_are_the_exchanges_sessions(event_at, base, first, second):
+    found = list(earnings_outcomes.windows(clock.instant(event_at)))
+    assert [one.sessions for one in found] == list(earnings_outcomes.WINDOWS)
+    assert [str(day) for day in (found[0].base, found[0].end, found[1].end)] == [base, first, second]
+
+
+def test_a_window_whose_bars_are_missing_is_not_made_of_others():
+    days = [date(2024, 5, day) for day in (13, 14, 17, 20)]
+    rows = outcomes("2024-05-14T20:30:00Z", [bar(day, 100.0) for day in days])
+    assert [(row["sessions"], row["end_date"]) for row in rows] == []
+    rows = outcomes("2024-05-14T20:30:00Z", [bar(day, 100.0) for day in (*days, date(2024, 5, 16))])
+    assert [(row["sessions"], row["end_date"]) for row in rows] == [(2, date(2024, 5, 16))]
+    assert outcomes("2024-05-15T20:30:00Z", [bar(day, 100.0) for day in days]) == []
+
+
+def test_an_outcome_is_not_public_before_its_window_ends():
+    early = datetime(2024, 5, 15, 14, tzinfo=timezone.utc)
+    rows = outcomes("2024-05-14T20:30:00Z", [bar(date(2024, 5, 14), 1.0), bar(date(2024, 5, 15), 2.0, early)])
+    assert [row["available_at"] for row in rows] == [datetime(2024, 5, 15, 20, tzinfo=timezone.utc)]
+
+
+def test_missing_bars_are_a_gap_a_week_after_the_windows_end_and_not_before(tmp_path):
+    lake, event = Lake(tmp_path / "lake"), Event(MAY, "NOG", "0000000002-24-000001")
+    lake.start()
+    report = earnings_outcomes.build(lake, [event], run_id="early", observed_at=MAY + timedelta(days=8))
+    assert (report.outcome.gaps, report.outcome.total.extracted) == ({"no_data": 1}, 1)
+    report = earnings_outcomes.build(lake, [event], run_id="late", observed_at=MAY + timedelta(days=60))
+    assert report.outcome.gaps == {"no_data": 5}
 
 
 @pytest.mark.parametrize(
