@@ -1,11 +1,12 @@
 """The work of `pitlake backfill earnings`: which releases are meant, and their runs. Imported when the command runs."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
 from os import environ
+from pathlib import Path
 from typing import Self
 
 import dagster as dg
@@ -19,7 +20,9 @@ from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from resources.lake import LakeResource
 
-QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
+HOME = "DAGSTER_HOME"
+# Dagster tells of a failed step in scores of lines; what is said instead is `_failures`.
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
 @dataclass(frozen=True)
@@ -35,15 +38,18 @@ class Wanted:
     def parsed(cls, tickers: str | None, first: str | None, last: str | None, anchors: str | None) -> Self:
         """From the command's texts. Raises BadInput naming the option."""
         wanted = cls(
-            frozenset(part.strip().upper() for part in (tickers or "").split(",") if part.strip()),
+            frozenset(name.upper() for name in _named("--tickers", tickers)),
             _day("--from", first, date.min),
             _day("--to", last, date.max),
-            tuple(part.strip() for part in (anchors or "").split(",") if part.strip()) or ANCHORS,
+            tuple(dict.fromkeys(_named("--anchors", anchors))) or ANCHORS,
         )
         if wanted.first > wanted.last:
             raise BadInput("--from", "lies after --to", "swap them")
         for anchor in wanted.anchors:
-            as_of(clock.now(), anchor)
+            try:
+                as_of(clock.now(), anchor)
+            except BadInput as found:
+                raise BadInput("--anchors", found.problem, found.next_step) from None
         return wanted
 
     def includes(self, event: Event) -> bool:
@@ -53,7 +59,10 @@ class Wanted:
 
 
 def backfill(root: str | None, wanted: Wanted, say: Callable[[str], None]) -> dict[str, int]:
-    """Run it; counts of releases, runs, failed runs, and the lake version. Raises BadInput when no release matches."""
+    """Run it, saying what is done and why a run failed; counts of releases, runs, failed runs, and the lake version.
+
+    Raises BadInput when no release matches, and for a DAGSTER_HOME that is no home.
+    """
     lake = Lake(root)
     known = events(lake)
     chosen = [event for event in known if wanted.includes(event)]
@@ -71,12 +80,17 @@ def backfill(root: str | None, wanted: Wanted, say: Callable[[str], None]) -> di
         failed = 0
         for number, (first, last) in enumerate(spans, 1):
             say(f"run {number} of {len(spans)}: {first} to {last}")
-            failed += not _run(instance, lake, wanted.anchors, first, last)
+            result = _run(instance, lake, wanted.anchors, first, last)
+            failed += not result.success
+            for line in _failures(result):
+                say(line)
     return {"releases": len(chosen), "runs": len(spans), "failed": failed, "version": lake.head()}
 
 
-def _run(instance: dg.DagsterInstance, lake: Lake, anchors: Sequence[str], first: str, last: str) -> bool:
-    result = dg.materialize(
+def _run(
+    instance: dg.DagsterInstance, lake: Lake, anchors: Sequence[str], first: str, last: str
+) -> dg.ExecuteInProcessResult:
+    return dg.materialize(
         bundle_assets(EARNINGS),
         instance=instance,
         resources={"lake": LakeResource(root=lake.location)},
@@ -84,17 +98,46 @@ def _run(instance: dg.DagsterInstance, lake: Lake, anchors: Sequence[str], first
         tags=tags(first, last),
         raise_on_error=False,
     )
-    return result.success
+
+
+def _failures(result: dg.ExecuteInProcessResult) -> Iterator[str]:
+    """Why a run failed, a line a step, and where its log is."""
+    if result.success:
+        return
+    for event in result.filter_events(lambda event: event.is_step_failure):
+        data = event.step_failure_data
+        error = data.error.cause or data.error if data.error else None
+        described = data.user_failure_data.description if data.user_failure_data else None
+        reason = described or (error.message if error else "") or "unknown error"
+        yield f"{event.step_key} failed: {' '.join(reason.split())}"
+    where = f"run {result.run_id} in Dagster's user interface" if environ.get(HOME) else f"name {HOME} to keep it"
+    yield f"the run's log: {where}"
 
 
 def _instance(running: ExitStack) -> dg.DagsterInstance:
-    if environ.get("DAGSTER_HOME"):
+    home = environ.get(HOME)
+    if not home:
+        return dg.DagsterInstance.local_temp(running.enter_context(tempfile.TemporaryDirectory()))
+    if not Path(home).is_absolute() or not Path(home).is_dir():
+        problem = "is relative" if not Path(home).is_absolute() else "is no directory"
+        raise BadInput(HOME, problem, "name Dagster's directory by its whole path, or leave it out")
+    try:
         return dg.DagsterInstance.get()
-    return dg.DagsterInstance.local_temp(running.enter_context(tempfile.TemporaryDirectory()))
+    except dg.DagsterError as found:
+        problem = f"holds no dagster.yaml that Dagster takes ({type(found).__name__})"
+        raise BadInput(HOME, problem, "run `dagster instance info` to see why") from None
+
+
+def _named(option: str, text: str | None) -> list[str]:
+    """What an option's comma list names; nothing for an option that was not given."""
+    names = [part.strip() for part in (text or "").split(",") if part.strip()]
+    if text is not None and not names:
+        raise BadInput(option, "names nothing", "name some, or leave the option out for all")
+    return names
 
 
 def _day(option: str, text: str | None, default: date) -> date:
     try:
-        return date.fromisoformat(text) if text else default
+        return default if text is None else date.fromisoformat(text)
     except ValueError:
         raise BadInput(option, f"{text!r} is no date", "give one such as 2024-05-22") from None

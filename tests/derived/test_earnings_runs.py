@@ -8,6 +8,7 @@ import pytest
 from assets.derived.earnings_bundles import Event, events
 from pipelines.earnings import new_earnings, ranges, register, tags
 from pitlake.cli import invoke
+from pitlake.errors import LakeConflict
 from resources.lake import LakeResource
 from tests.derived.test_earnings_bundles import MAY, fill
 
@@ -95,3 +96,35 @@ def test_the_command_registers_what_it_builds_alone(lake, home, looked):
     with dg.DagsterInstance.get() as instance:
         assert instance.get_dynamic_partitions("earnings_events") == [first.key]
         assert looked(instance) == [tags(second.key, second.key)]
+
+
+@pytest.mark.parametrize(("home", "says"), [("relative", "is relative"), ("/nonexistent", "is no directory")])
+def test_a_dagster_home_that_is_none_is_one_line(known, home, says, monkeypatch, capfd):
+    monkeypatch.setenv("DAGSTER_HOME", home)
+    assert invoke(["backfill", "earnings", "--lake", known.location]) == 2
+    assert capfd.readouterr().err.startswith(f"pitlake: DAGSTER_HOME: {says}; ")
+
+
+def test_a_dagster_home_that_does_not_open_is_one_line(known, home, capfd):
+    (home / "dagster.yaml").write_text("nonsense: [1]\n")
+    assert invoke(["backfill", "earnings", "--lake", known.location]) == 2
+    assert "pitlake: DAGSTER_HOME: holds no dagster.yaml that Dagster takes" in capfd.readouterr().err
+
+
+def test_a_failed_run_of_the_command_says_why_in_a_line(known, monkeypatch, capfd):
+    def refuse(*_, **__):
+        raise LakeConflict("other writers won")
+
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    monkeypatch.setattr("assets.derived.bundle_assets.earnings_bundles.build", refuse)
+    monkeypatch.setattr("assets.derived.bundle_assets.earnings_outcomes.build", refuse)
+    assert invoke(["backfill", "earnings", "--lake", known.location]) == 1
+    said = capfd.readouterr()
+    told = said.err.splitlines()
+    assert told[0].startswith("run 1 of 1: ")
+    assert sorted(told[1:]) == [
+        "earnings_outcomes failed: pitlake.errors.LakeConflict: other writers won",
+        "earnings_snapshots failed: pitlake.errors.LakeConflict: other writers won",
+        "the run's log: name DAGSTER_HOME to keep it",
+    ]
+    assert "Traceback" not in said.out + said.err
