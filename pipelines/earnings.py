@@ -1,13 +1,13 @@
 """Releases as partitions, and how many of them become few runs: used by the sensor, the evening's schedule and by
 `pitlake backfill earnings`.
 
-A run covers a range of neighbouring partitions, in the order in which Dagster keeps them: oldest release first, as far
-as they came together. What is built is assets/derived.
+A run covers a range of neighbouring partitions, in the order in which Dagster keeps them. What is built is
+assets/derived.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import groupby
 
 import dagster as dg
 
@@ -24,6 +24,7 @@ FEW_RUNS = 10
 BUNDLES = ("earnings_snapshots", "earnings_outcomes")
 OPEN_DAYS = 45  # twenty sessions after a release, the longest window of an outcome, have passed by then
 AGAIN_AFTER = timedelta(days=1)  # what failed is not asked for at every look
+ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
 LOST_AFTER = timedelta(days=7)  # a run that began so long ago and never ended died without saying so
 
 earnings_bundles = dg.define_asset_job(
@@ -42,24 +43,25 @@ def register(instance: dg.DagsterInstance, known: Sequence[Event]) -> list[str]:
     return new
 
 
-def ranges(
-    instance: dg.DagsterInstance, wanted: Sequence[str], also: Collection[str] = ()
-) -> Iterator[tuple[str, str]]:
-    """The wanted partitions as ranges of neighbours: (first, last) of each, in Dagster's order.
+def ranges(instance: dg.DagsterInstance, wanted: Sequence[str]) -> list[tuple[str, str]]:
+    """The wanted partitions as few ranges of neighbours: (first, last) of each, in Dagster's order.
 
-    With `also`, a few ranges rather than many: the smallest holes between them are covered too, if `also` holds all
-    that lies in them.
+    If they lie scattered, they are put at the end of Dagster's list, side by side, unless a run is at one of them.
     """
-    keys = instance.get_dynamic_partitions(EARNINGS_SET)
-    chosen, free = frozenset(wanted), frozenset(also)
-    places = [place for place, key in enumerate(keys) if key in chosen]
-    holes = [(end - begin, number) for number, (begin, end) in enumerate(pairwise(places), 1) if end - begin > 1]
-    shut = {number for _, number in holes if not free.issuperset(keys[places[number - 1] + 1 : places[number]])}
-    widest = sorted((hole for hole in holes if hole[1] not in shut), reverse=True)
-    cuts = shut.union(number for _, number in widest[: max(FEW_RUNS - 1 - len(shut), 0)])
-    for begin, end in pairwise([0, *sorted(cuts), len(places)]):
-        if places:
-            yield keys[places[begin]], keys[places[end - 1]]
+    found = _neighbours(instance, wanted)
+    if len(found) > FEW_RUNS and not _covered(instance, _under_way(instance)).intersection(wanted):
+        chosen, keys = frozenset(wanted), instance.get_dynamic_partitions(EARNINGS_SET)
+        for key in chosen:
+            instance.delete_dynamic_partition(EARNINGS_SET, key)  # what was built of it stays
+        instance.add_dynamic_partitions(EARNINGS_SET, [key for key in keys if key in chosen])
+        found = _neighbours(instance, wanted)
+    return found
+
+
+def _neighbours(instance: dg.DagsterInstance, wanted: Sequence[str]) -> list[tuple[str, str]]:
+    keys, chosen = instance.get_dynamic_partitions(EARNINGS_SET), frozenset(wanted)
+    runs = [list(run) for inside, run in groupby(keys, chosen.__contains__) if inside]
+    return [(run[0], run[-1]) for run in runs]
 
 
 def tags(first: str, last: str) -> dict[str, str]:
@@ -86,13 +88,21 @@ def unsettled(known: Sequence[Event], now: datetime) -> list[Event]:
 
 def _asked(instance: dg.DagsterInstance, now: datetime) -> frozenset[str]:
     """Keys that a run of the last day covers, or one that has not ended."""
+    lately = instance.get_runs(dg.RunsFilter(created_after=now - AGAIN_AFTER))
+    return _covered(instance, [*lately, *_under_way(instance)])
+
+
+def _under_way(instance: dg.DagsterInstance) -> Sequence[dg.DagsterRun]:
+    unfinished = [status for status in dg.DagsterRunStatus if status not in ENDED]
+    return instance.get_runs(dg.RunsFilter(statuses=unfinished, created_after=clock.now() - LOST_AFTER))
+
+
+def _covered(instance: dg.DagsterInstance, runs: Iterable[dg.DagsterRun]) -> frozenset[str]:
+    """The releases these runs are for."""
     keys = list(instance.get_dynamic_partitions(EARNINGS_SET))
     place = {key: number for number, key in enumerate(keys)}
     found: set[str] = set()
-    for record in instance.get_run_records(dg.RunsFilter(created_after=now - LOST_AFTER)):
-        run = record.dagster_run
-        if run.is_finished and record.create_timestamp < now - AGAIN_AFTER:
-            continue
+    for run in runs:
         single = run.tags.get(PARTITION, "")
         first, last = (run.tags.get(tag, single) for tag in (RANGE_START, RANGE_END))
         if first in place and last in place:
@@ -111,5 +121,5 @@ def new_earnings(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.
     wanted = unbuilt(context.instance, known)
     if not wanted:
         return dg.SkipReason(f"{len(known)} releases, none to build")
-    spans = ranges(context.instance, wanted, {event.key for event in known})
+    spans = ranges(context.instance, wanted)
     return dg.SensorResult(run_requests=[dg.RunRequest(tags=tags(first, last)) for first, last in spans])

@@ -80,7 +80,7 @@ def evening_bundles(context: dg.ScheduleEvaluationContext, lake: LakeResource) -
         return skipped or dg.SkipReason(f"none of {len(known)} releases is of the last {earnings.OPEN_DAYS} days")
     earnings.register(context.instance, wanted)
     at = context.scheduled_execution_time.isoformat()
-    spans = earnings.ranges(context.instance, [event.key for event in wanted], {event.key for event in known})
+    spans = earnings.ranges(context.instance, [event.key for event in wanted])
     return [dg.RunRequest(run_key=f"{at} {first}", tags=earnings.tags(first, last)) for first, last in spans]
 
 

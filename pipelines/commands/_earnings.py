@@ -76,7 +76,7 @@ def backfill(root: str | None, wanted: Wanted, say: Callable[[str], None]) -> di
     with ExitStack() as running:
         instance = running.enter_context(_instance(running))
         register(instance, chosen)
-        spans = list(ranges(instance, [event.key for event in chosen]))
+        spans = ranges(instance, [event.key for event in chosen])
         failed = 0
         for number, (first, last) in enumerate(spans, 1):
             say(f"run {number} of {len(spans)}: {first} to {last}")

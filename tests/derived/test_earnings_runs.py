@@ -23,16 +23,38 @@ def lake(tmp_path):
     return fill(tmp_path / "lake")
 
 
-def test_many_ranges_become_few_where_what_lies_between_is_known(monkeypatch):
+@pytest.fixture
+def scattered(monkeypatch):
+    """An instance whose releases alternate between two companies, the keys of one of them, and all keys."""
     monkeypatch.setattr("pipelines.earnings.FEW_RUNS", 2)
     with dg.DagsterInstance.ephemeral() as instance:
-        keys = register(instance, [Event(MAY + timedelta(days=n), "A", f"A{n}") for n in range(9)])
-        wanted = [keys[n] for n in (0, 2, 6, 8)]
-        assert list(ranges(instance, wanted, keys)) == [(keys[0], keys[2]), (keys[6], keys[8])]
-        unlike = [key for key in keys if key != keys[7]]
-        assert list(ranges(instance, wanted, unlike)) == [(keys[0], keys[6]), (keys[8], keys[8])]
-        assert len(list(ranges(instance, wanted))) == 4
-        assert list(ranges(instance, [], keys)) == []
+        keys = register(instance, [Event(MAY + timedelta(days=n), "AB"[n % 2], f"{n}") for n in range(9)])
+        yield instance, keys[1::2], keys
+
+
+def test_scattered_releases_become_one_run_that_covers_no_others(scattered):
+    instance, wanted, keys = scattered
+    assert ranges(instance, wanted) == [(wanted[0], wanted[-1])]
+    kept = list(instance.get_dynamic_partitions("earnings_events"))
+    assert kept == [*keys[::2], *wanted]
+    assert ranges(instance, wanted[:1]) == [(wanted[0], wanted[0])]
+    assert ranges(instance, []) == []
+
+
+def test_what_was_built_of_releases_stays_when_they_are_put_elsewhere(scattered):
+    instance, wanted, _ = scattered
+    instance.report_runless_asset_event(dg.AssetMaterialization("earnings_snapshots", partition=wanted[1]))
+    ranges(instance, wanted)
+    assert instance.get_materialized_partitions(dg.AssetKey("earnings_snapshots")) == {wanted[1]}
+
+
+@pytest.mark.parametrize(("status", "moved"), [("STARTED", False), ("SUCCESS", True)])
+def test_releases_of_a_run_under_way_stay_where_they_are(scattered, status, moved):
+    instance, wanted, keys = scattered
+    run = dg.DagsterRun(job_name="j", status=dg.DagsterRunStatus[status], tags=tags(keys[0], keys[2]))
+    instance.add_run(run)
+    assert (len(ranges(instance, wanted)) == 1) is moved
+    assert (list(instance.get_dynamic_partitions("earnings_events")) != keys) is moved
 
 
 @pytest.fixture
