@@ -35,9 +35,10 @@ earnings_bundles = dg.define_asset_job(
 
 
 def register(instance: dg.DagsterInstance, known: Sequence[Event]) -> list[str]:
-    """Make releases partitions, oldest first; returns the keys that are new."""
+    """Make releases partitions, company by company, as who picks some in the user interface does; returns new keys."""
     present = frozenset(instance.get_dynamic_partitions(EARNINGS_SET))
-    new = list(dict.fromkeys(event.key for event in sorted(known) if event.key not in present))
+    ordered = sorted(known, key=lambda event: (event.ticker, event.event_at))
+    new = list(dict.fromkeys(event.key for event in ordered if event.key not in present))
     if new:
         instance.add_dynamic_partitions(EARNINGS_SET, new)
     return new

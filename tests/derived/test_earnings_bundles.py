@@ -333,7 +333,7 @@ def test_ranges_are_neighbours_in_dagsters_order():
     events = [Event(MAY + timedelta(days=n), ticker, f"{ticker}{n}") for n in range(2) for ticker in "BA"]
     with dg.DagsterInstance.ephemeral() as instance:
         keys = register(instance, events)
-        assert [key[0] for key in keys] == ["A", "B", "A", "B"]
+        assert [key[0] for key in keys] == ["A", "A", "B", "B"]
         assert list(ranges(instance, keys)) == [(keys[0], keys[3])]
         assert list(ranges(instance, [keys[0], keys[2]])) == [(keys[0], keys[0]), (keys[2], keys[2])]
         assert tags("a", "b")["dagster/asset_partition_range_end"] == "b"

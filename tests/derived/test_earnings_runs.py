@@ -28,7 +28,8 @@ def scattered(monkeypatch):
     """An instance whose releases alternate between two companies, the keys of one of them, and all keys."""
     monkeypatch.setattr("pipelines.earnings.FEW_RUNS", 2)
     with dg.DagsterInstance.ephemeral() as instance:
-        keys = register(instance, [Event(MAY + timedelta(days=n), "AB"[n % 2], f"{n}") for n in range(9)])
+        keys = [Event(MAY + timedelta(days=n), "AB"[n % 2], f"{n}").key for n in range(9)]
+        instance.add_dynamic_partitions("earnings_events", keys)
         yield instance, keys[1::2], keys
 
 
