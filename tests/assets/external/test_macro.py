@@ -221,6 +221,12 @@ def test_a_panel_without_a_stamp_is_available_when_fetched():
     assert rows(happened(PANEL, Scope(series=("2024-01",)), lambda _: capture))[0].available_at == FETCHED
 
 
+def test_a_quote_that_is_not_closed_swallows_no_month_of_a_panel():
+    body = b'sasdate,RPI,INDPRO\n11/1/2023,1,"2\n12/1/2023,3,4\n1/1/2024,5,6\n'
+    found = happened(PANEL, Scope(series=("2024-01",)), lambda ask: captured(PANEL.provider, ask, body))
+    assert gaps(found) == [("upstream_error", "the answer is unreadable")]
+
+
 def test_a_clock_is_believed_only_on_days_with_data_that_are_no_weekend(gdp):
     saturday = date(2024, 1, 6)
     assert new_york_day(public_at(saturday, 53, {saturday})) == date(2024, 1, 7)
