@@ -269,6 +269,16 @@ def test_a_fetched_header_promotes_a_hit():
     ]
 
 
+@pytest.mark.parametrize("broken", [b"<ACCEPTANCE-DATETIME>", b"ACCESSION NUMBER"])
+def test_a_header_that_is_none_costs_its_own_filing_nothing_but_time(broken):
+    headers = with_body("header_8k.sgml", lambda body: body.replace(broken, b"X"))
+    scope = replace(COMPANY, date_from=date(2024, 2, 22), date_to=date(2024, 2, 22), options={"headers": "undecided"})
+    found = happened(FILINGS, scope, headers)
+    row = next(row for row in rows(found) if row.values["accession_no"] == EIGHT_K)
+    assert (row.available_at, row.values["acceptance_rule"]) == (at("2024-02-23T02:15:03"), "later_reading")
+    assert not any(reason == "the answer is unreadable" for _, reason in reasons(found))
+
+
 def test_no_hits_and_a_refused_search_are_gaps():
     assert reasons(happened(HITS, Scope(queries=("nothing",)))) == {("no_data", "the answer is valid and empty"): 1}
     refused = ("upstream_error", "the search refused the question")
