@@ -81,7 +81,7 @@ def read(given: Mapping[str, Any], words: Iterable[str] = ()) -> Question:
         updated_since=_epoch(flags.pop("updated_since", None)),
         lookback_minutes=_whole(flags.pop("lookback_minutes", DEFAULT_LOOKBACK), "lookback_minutes"),
         lists={name: _split(flags.pop(name)) for name in LISTS if name in flags},
-        symbol=str(flags.pop("symbol", "")).strip().upper(),
+        symbol=str(flags.pop("symbol", "")).strip(),
         queries=tuple(query.strip() for query in flags.pop("query", ()) if query.strip()),
         limit=max(1, _whole(flags.pop("limit", DEFAULT_LIMIT), "limit", least=0)),
         max_pages=_whole(flags.pop("max_pages", DEFAULT_PAGES), "max_pages"),

@@ -17,6 +17,7 @@ Where = tuple[str, dict[str, Any]]
 Row = Mapping[str, Any]
 
 ALIASES = {"bz-news-api": "benzinga", "benzinga-news": "benzinga", "fred": "alfred", "massive": "polygon"}
+CASED = {"polygon"}  # BACpK is a preferred share; no ticker is all in small letters, which is how people type them
 NEWEST = "available_at DESC"
 
 
@@ -68,7 +69,10 @@ def sources() -> list[str]:
 
 
 def _symbols(question: Question) -> tuple[str, ...]:
-    named = tuple(dict.fromkeys(filter(None, (question.symbol, *map(str.upper, question.listed("tickers"))))))
+    """The tickers or series, in capitals unless their case tells shares apart."""
+    cased = ALIASES.get(question.source, question.source) in CASED
+    spelled = filter(None, (question.symbol, *question.listed("tickers")))
+    named = tuple(dict.fromkeys(one if cased and not one.islower() else one.upper() for one in spelled))
     if not named:
         raise NotAsked("config", "no symbol is named; give --symbol")
     return named

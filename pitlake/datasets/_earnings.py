@@ -32,7 +32,7 @@ RULES = (
     *shared.unreadable("exchange", "ticker", "fiscal_year", "fiscal_quarter", "call_start"),
 )
 PUBLISHED = (
-    "The provider's publication time if it gives one, otherwise the call's start (the later, where two are given) "
-    "and 24 hours; another lag can be set. A call without a start is a gap."
+    "The provider's publication time if it gives one after the call's start, otherwise that start (the latest, where "
+    "several are given) and 24 hours; another lag can be set. A call without a start is a gap."
 )
 FETCHED = "When it was fetched: the list is as of the download and moves without a trace."

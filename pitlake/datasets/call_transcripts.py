@@ -15,7 +15,7 @@ DATASET = Dataset(
         *earnings.CALL,
         earnings.START,
         Column(name="stated_start", type="string", meaning="The start as stated, with the company's own offset."),
-        Column(name="listed_start", type="instant", meaning="The start in the company's list of calls, if there."),
+        Column(name="listed_start", type="instant", meaning="The latest start in the company's list of calls."),
         Column(name="published", type="instant", meaning="When the provider says it published the transcript."),
         Column(name="file_modified", type="instant", meaning="When the provider last wrote the file, by its header."),
         Column(name="text", type="string", required=True, meaning="The spoken text, a paragraph a speaker's turn."),

@@ -12,6 +12,11 @@ CLIPPED = GapRule(
     reason="vintage is clipped by the request",
     when="realtime_start is where the question began: the value may be older",
 )
+FEWER = GapRule(
+    type="upstream_error",
+    reason="fewer observations than stated",
+    when="the pages of a window of vintages end before the count they state",
+)
 
 DATASET = Dataset(
     name="macro_observations",
@@ -55,6 +60,7 @@ DATASET = Dataset(
     gap_rules=(
         NO_VINTAGE,
         CLIPPED,
+        FEWER,
         answers.OTHER_SHAPE,
         shared.FUTURE,
         *shared.unreadable("observation_date", "value"),

@@ -24,7 +24,7 @@ from resources.http.providers.alfred import PROVIDER
 
 EARLIEST, LATEST = "1776-07-04", "9999-12-31"
 WINDOW = 1000
-PAGE, DATES_PAGE = 100_000, 10_000
+PAGE, DATES_PAGE, MOST_PAGES = 100_000, 10_000, 1000
 WITHDRAWN = "."
 VINTAGES, OBSERVATIONS, RELEASE, DATES = (
     "series/vintagedates",
@@ -76,14 +76,30 @@ def windows(vintages: Sequence[Any]) -> list[tuple[str, str]]:
 
 
 def _observations(series: str, start: str, end: str, fetch: Fetch) -> Iterator[Capture]:
-    for offset in range(0, PAGE * PAGE, PAGE):
-        ask = _ask(
-            OBSERVATIONS, series_id=series, realtime_start=start, realtime_end=end, limit=PAGE, offset=offset or None
-        )
-        capture = fetch(ask)
+    """The pages of a window, until there are as many as the answers state; a page that is short before is the last."""
+    asked = {"series_id": series, "realtime_start": start, "realtime_end": end, "limit": PAGE}
+    offset = 0
+    for _ in range(MOST_PAGES):
+        capture = fetch(_ask(OBSERVATIONS, **asked, offset=offset or None))
         yield capture
-        if len(_told(capture, "observations")) < PAGE:
+        length, stated = len(_told(capture, "observations")), _stated(capture, "count")
+        offset += length
+        whole_page = max(1, min(PAGE, _stated(capture, "limit") or PAGE))
+        if length < whole_page or not _in_place(capture) or (stated is not None and offset >= stated):
             return
+
+
+def _stated(capture: Capture, name: str) -> int | None:
+    """What an answer says of its list: how many there are, at most in one answer, before it; None if nothing."""
+    try:
+        return fields.whole(_body(capture).get(name))
+    except Unreadable:
+        return None
+
+
+def _in_place(capture: Capture) -> bool:
+    """Whether a page begins where it was asked to; one that does not may repeat another."""
+    return _stated(capture, "offset") in (None, int(dict(capture.params).get("offset", 0)))
 
 
 def _ask(path: str, **params: object) -> Request:
@@ -91,8 +107,10 @@ def _ask(path: str, **params: object) -> Request:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """A record per observation and vintage. Raises Unparsable for an answer without its list; for those
-    that are no observations, whose absence only dates these later, at the end.
+    """A record per observation and vintage, and one for a window that lacks some of those it states.
+
+    Raises Unparsable for an answer without its list; for those that are no observations, whose absence only dates these
+    later, at the end.
     """
     release, released_on = _release(captures)
     if unit.scope.options.get("clocks") == CLOCKS[1]:
@@ -110,10 +128,23 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
             if carried is None or not isinstance(row, dict) or row.get("realtime_start") != carried:
                 yield _record(row, body.get("realtime_start"), facts), capture
         ends.add(asked.get("realtime_end", ""))
+    yield from (({"problem": contract.FEWER.reason}, capture) for capture in _short(captures))
     for capture in captures:
         for path, name in ((VINTAGES, "vintage_dates"), (RELEASE, "releases"), (DATES, "release_dates")):
             if _is(capture, path):
                 _listed(capture, name)
+
+
+def _short(captures: Sequence[Capture]) -> Iterator[Capture]:
+    """The last page of each window whose pages hold fewer observations than they state."""
+    pages: dict[str | None, list[Capture]] = {}
+    for capture in captures:
+        if _is(capture, OBSERVATIONS):
+            pages.setdefault(dict(capture.params).get("realtime_start"), []).append(capture)
+    for window in pages.values():
+        met = sum(len(_told(page, "observations")) for page in window if _in_place(page))
+        if met < max(_stated(page, "count") or 0 for page in window):
+            yield window[-1]
 
 
 def _record(row: Any, began: Any, facts: dict[str, Any]) -> Record:

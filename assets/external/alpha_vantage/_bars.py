@@ -3,10 +3,9 @@
 No dates are decided here. Called by av_daily_bars and av_intraday_bars.
 """
 
-import csv
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from io import StringIO
+from itertools import zip_longest
 from typing import Any
 
 from assets.external import dating, fields
@@ -16,6 +15,7 @@ from assets.external.items import Came
 from assets.extraction import Record
 from pitlake.errors import BadInput, Unparsable, Unreadable
 from resources.http.capture import Capture
+from resources.http.lines import cells
 
 ZONES = {"US/Eastern", "America/New_York"}
 # "VOD.LON" is a listing in London, "BRK.B" a class of shares.
@@ -76,11 +76,15 @@ def _of_object(unit: Unit, capture: Capture) -> Iterator[dict[str, Any]]:
 
 
 def _of_lines(capture: Capture) -> Iterator[dict[str, Any]]:
-    lines = csv.DictReader(StringIO(capture.text()))
-    if "timestamp" not in (lines.fieldnames or ()):
+    lines = cells(capture)
+    header = next(lines, [])
+    if "timestamp" not in header:
         raise Unparsable(capture.evidence, "the lines have no timestamp")
     for line in lines:
-        yield {name: line.get(name) for name in FIGURES} | {"stamp": line["timestamp"]}
+        if len(line) > len(header):  # which of them is too many can't be told; a figure that lacks is its bar's gap
+            raise Unparsable(capture.evidence, "a line has more cells than its header")
+        bar = dict(zip_longest(header, line))
+        yield {name: bar.get(name) for name in FIGURES} | {"stamp": bar["timestamp"]}
 
 
 def _plain(name: str) -> str:

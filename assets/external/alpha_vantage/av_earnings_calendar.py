@@ -1,8 +1,7 @@
 """Dataset `av_earnings_calendar`: expected reports as Alpha Vantage's calendar had them when it was fetched."""
 
-import csv
 from collections.abc import Hashable, Iterator, Sequence
-from io import StringIO
+from itertools import zip_longest
 from typing import Any
 
 from assets.external import dating
@@ -15,6 +14,7 @@ from pitlake.datasets import av_earnings_calendar as contract
 from pitlake.datasets.av_earnings_calendar import DATASET
 from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
+from resources.http.lines import cells
 from resources.http.providers.alpha_vantage import PROVIDER
 
 HORIZONS = ("3month", "6month", "12month")
@@ -57,11 +57,12 @@ def _what(one: Record) -> Hashable:
 
 def _lines(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     for capture in captures:
-        lines = csv.DictReader(StringIO(capture.text()))
-        if not {"symbol", "reportDate", "fiscalDateEnding"} <= set(lines.fieldnames or ()):
+        lines = cells(capture)
+        header = next(lines, [])
+        if not {"symbol", "reportDate", "fiscalDateEnding"} <= set(header):
             raise Unparsable(capture.evidence, "the lines have other columns")
         for number_of, line in enumerate(lines, start=2):
-            yield {**line, "line": number_of, "asked": unit.name}, capture
+            yield {**dict(zip_longest(header, line)), "line": number_of, "asked": unit.name}, capture
 
 
 def locate(record: Record, run: RunFacts) -> Place:

@@ -1,7 +1,7 @@
 """What the datasets of earningscall.biz share: who is asked about, a call's identity, and when its text was public.
 
-A call's start is never the availability of its text: that is the provider's publication time if it gives one, else
-the later of the starts it states and a lag. Pure; called by the modules of this folder.
+A call's start is never the availability of its text: that is the provider's publication time if it gives one
+that is later, else the latest of the starts it states and a lag. Pure; called by the modules of this folder.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from typing import Any
 
 from assets.external import dating, fields
 from assets.external.feed import Fetch, Scope, Unit
-from assets.external.items import named
+from assets.external.items import named, read_or_spelled
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _earnings as contract
 from pitlake.errors import BadInput, Unparsable, Unreadable
@@ -99,17 +99,22 @@ def events(capture: Capture) -> tuple[str | None, list[Any]]:
     return (name if isinstance(name, str) else None), listed
 
 
-def listed_start(captures: Sequence[Capture], call: dict[str, Any]) -> Any:
-    """The start the company's list states for a call, as it is spelled; None where it has none."""
-    for capture in captures:
-        if is_answer(capture, EVENTS):
-            for event in events(capture)[1]:
-                if isinstance(event, dict) and (event.get("year"), event.get("quarter")) == (
-                    call["year"],
-                    call["quarter"],
-                ):
-                    return event.get("conference_date")
-    return None
+def listed_starts(captures: Sequence[Capture], call: dict[str, Any]) -> list[Any]:
+    """Every start the company's list states for a call, as it is spelled; a list may tell of one call twice."""
+    wanted = call["year"], call["quarter"]
+    return [
+        event.get("conference_date")
+        for capture in captures
+        if is_answer(capture, EVENTS)
+        for event in events(capture)[1]
+        if isinstance(event, dict)
+        and tuple(read_or_spelled(fields.whole, event.get(name)) for name in ("year", "quarter")) == wanted
+    ]
+
+
+def latest(spelled: Sequence[Any]) -> Any:
+    """The latest of stated starts as it is spelled; None where there is none. Raises Unreadable."""
+    return max(((at, one) for one in spelled if (at := instant(one)) is not None), default=(None, None))[1]
 
 
 def instant(value: Any) -> datetime | None:
@@ -124,15 +129,18 @@ def when_fetched(record: Record, run: RunFacts, *names: Any) -> Place:
 
 
 def when_published(record: Record, run: RunFacts) -> Place:
-    """The place of a call's text: its publication, else the later of its stated starts and the lag."""
+    """The place of a call's text: its publication, else the latest of its stated starts and the lag.
+
+    A publication that is not after every start is none: what was said in the call can't have been there.
+    """
     evidence = named(run, record, record["exchange"], record["symbol"], f"{record['year']}Q{record['quarter']}")
     try:
-        starts = [start for start in map(instant, (record.get("start"), record.get("listed"))) if start is not None]
+        starts = [start for start in map(instant, (record.get("start"), *record["listed"])) if start is not None]
         published = instant(record.get("published"))
     except Unreadable:
         return Place(evidence, reason="call_start is unreadable")
-    if published is not None:
-        return dated(evidence, max([published, *starts]))
+    if published is not None and all(start < published for start in starts):
+        return dated(evidence, published)
     if not starts:
         return Place(evidence, reason=contract.NO_START.reason)
     return dated(evidence, max(starts) + record["lag"])

@@ -27,7 +27,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
         if calls.is_answer(capture, SLIDES):
             record = {
                 **call,
-                "listed": calls.listed_start(captures, call),
+                "listed": calls.listed_starts(captures, call),
                 "lag": calls.lag(unit.scope),
                 "modified": calls.modified(capture),
                 "sha256": capture.sha256,
@@ -47,7 +47,7 @@ def values(record: Record) -> dict[str, Any]:
     if not record["is_pdf"]:
         raise RecordRefused(contract.NOT_A_PDF.reason)
     return calls.call_values(record) | {
-        "call_start": calls.instant(record["listed"]),
+        "call_start": calls.later(*record["listed"]),
         "file_modified": record["modified"],
         "sha256": record["sha256"],
         "size": record["size"],

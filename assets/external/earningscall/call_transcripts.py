@@ -40,7 +40,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
         record = {
             **call,
             "start": event.get("conference_date"),
-            "listed": calls.listed_start(captures, call),
+            "listed": calls.listed_starts(captures, call),
             "published": _published(body, event),
             "modified": calls.modified(capture),
             "lag": calls.lag(unit.scope),
@@ -69,9 +69,9 @@ def values(record: Record) -> dict[str, Any]:
     if not text:
         raise RecordRefused(contract.NO_TEXT.reason)
     return calls.call_values(record) | {
-        "call_start": calls.later(record["start"], record["listed"]),
-        "stated_start": record["start"] or record["listed"],
-        "listed_start": calls.instant(record["listed"]),
+        "call_start": calls.later(record["start"], *record["listed"]),
+        "stated_start": record["start"] or calls.latest(record["listed"]),
+        "listed_start": calls.later(*record["listed"]),
         "published": calls.instant(record["published"]),
         "file_modified": record["modified"],
         "text": text,

@@ -1,7 +1,5 @@
 """Dataset `macro_panels`: FRED-MD's monthly files, each one vintage of the panel. Pure but for `collect`."""
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
@@ -16,6 +14,7 @@ from pitlake.datasets import macro_panels as contract
 from pitlake.datasets.macro_panels import DATASET
 from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
+from resources.http.lines import cells
 from resources.http.providers.fred_md import PROVIDER
 
 _VINTAGE = re.compile(r"(\d{4}-(?:0[1-9]|1[0-2]))(?:-md)?\.csv", re.ASCII)
@@ -37,9 +36,9 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """A record per month and series that has a value. Raises Unparsable when there is no header."""
+    """A record per month and series that has a value. Raises Unparsable without a header, or for no lines of cells."""
     for capture in captures:
-        lines = csv.reader(io.StringIO(capture.text()))
+        lines = cells(capture)
         header = next(lines, [])
         if not header or header[0] != MONTH_COLUMN or len(set(header)) != len(header):
             raise Unparsable(capture.evidence, "the panel has another header")

@@ -22,8 +22,11 @@ MORE = "_more"
 
 
 def units(scope: Scope) -> list[Unit]:
-    """One unit a ticker, or one for all tickers within days. Raises BadInput when neither is given."""
-    tickers = list(dict.fromkeys(ticker.strip().upper() for ticker in scope.tickers if ticker.strip()))
+    """One unit a ticker, or one for all tickers within days. Raises BadInput when neither is given.
+
+    Tickers are asked for as they are spelled: Polygon's tell a preferred share (BACpK) by its case.
+    """
+    tickers = list(dict.fromkeys(ticker.strip() for ticker in scope.tickers if ticker.strip()))
     if tickers:
         return [Unit(ticker, scope) for ticker in tickers]
     if scope.date_from is None:

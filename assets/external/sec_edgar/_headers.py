@@ -11,7 +11,7 @@ from datetime import date
 from assets.external import dating
 from assets.external.feed import Fetch
 from assets.external.sec_edgar import _names
-from pitlake.errors import AnswerRefused, Unparsable, Unreadable
+from pitlake.errors import AnswerRefused, Unreadable
 from resources.http.capture import Capture
 
 SUFFIX = ".hdr.sgml"
@@ -67,14 +67,16 @@ def fetched(filings: Iterable[tuple[str, str]], fetch: Fetch) -> Iterator[Captur
 
 
 def acceptances(captures: Iterable[Capture]) -> dict[str, tuple[str, Capture]]:
-    """The acceptance of each header among captures, by accession number. Raises Unparsable."""
+    """The acceptance of each header among captures, by accession number. One that can't be read is as if not there:
+    the JSON then dates its filing, which is later.
+    """
     found = {}
     for capture in captures:
         if is_header(capture):
             try:
                 header = parsed(capture.text())
             except Unreadable:
-                raise Unparsable(capture.evidence, "no SGML header") from None
+                continue
             found[header.accession_no] = (header.acceptance, capture)
     return found
 

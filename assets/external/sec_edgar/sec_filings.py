@@ -18,7 +18,7 @@ from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import sec_filings as contract
 from pitlake.datasets._external import RELEASED_LATER
 from pitlake.datasets.sec_filings import DATASET
-from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
+from pitlake.errors import AnswerRefused, BadInput, RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
 from resources.http.providers.sec_edgar import PROVIDER
 
@@ -69,14 +69,28 @@ def units(scope: Scope) -> list[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """The submissions of a registrant, or of every registrant in a day's index; then the headers that are wanted."""
+    """The submissions of a registrant, or of every registrant in a day's index; then the headers that are wanted.
+
+    What is not there of one registrant costs no other: a page that lacks is told of when all have been asked.
+    """
     if not unit.name.startswith(INDEX):
         yield from _submissions(unit.name, unit.scope, fetch)
         return
     index = fetch(_indexes.request(date.fromisoformat(unit.name.removeprefix(INDEX))))
     yield index
+    lost: AnswerRefused | None = None
     for cik in dict.fromkeys(entry.cik for entry in _wanted(index, unit.scope)):
-        yield from _submissions(cik, unit.scope, fetch)
+        known = False
+        try:
+            for capture in _submissions(cik, unit.scope, fetch):
+                known = True
+                yield capture
+        except AnswerRefused as refusal:
+            if refusal.gap_type != "no_data":
+                raise
+            lost = refusal if known else lost  # the filing of a registrant without submissions is a gap by the index
+    if lost is not None:
+        raise lost
 
 
 def _submissions(cik: str, scope: Scope, fetch: Fetch) -> Iterator[Capture]:
@@ -145,11 +159,10 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
                 again += 1
                 record[TWICE] = again
             yield record, page
-    known = {accession_no for _, accession_no in first}
     for capture in captures:
         if capture.url.endswith(_indexes.SUFFIX):
             for entry in _wanted(capture, unit.scope):
-                if entry.accession_no not in known:
+                if (entry.cik, entry.accession_no) not in first:
                     yield {"accession_no": entry.accession_no, "cik": entry.cik, "form_type": entry.form_type}, capture
 
 

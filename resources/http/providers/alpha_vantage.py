@@ -4,13 +4,12 @@ What an answer means is read from its sentence: `Information` alone stands for a
 premium endpoint and a demo key. An answer that is valid and empty is asked for again, because under load it is wrong.
 """
 
-import csv
 from collections.abc import Mapping
-from io import StringIO
 from typing import Any
 
 from pitlake.errors import Unparsable
 from resources.http.capture import Capture
+from resources.http.lines import cells
 from resources.http.provider import OK, Provider, Verdict, judge_status, refused, retry
 
 REFUSALS = ("Error Message", "Information", "Note")
@@ -36,7 +35,7 @@ def judge(capture: Capture) -> Verdict:
         return _judge_object(capture)
     if text[0] in "<[":
         return retry("the answer is no JSON object")
-    return _judge_lines(text, dict(capture.params).get("function", ""))
+    return _judge_lines(capture)
 
 
 def _judge_object(capture: Capture) -> Verdict:
@@ -80,12 +79,15 @@ def _refusal(key: str, sentence: str) -> Verdict:
     return refused("upstream_error", "refused without a known reason")
 
 
-def _judge_lines(text: str, function: str) -> Verdict:
-    lines = csv.reader(StringIO(text))
-    header = {name.strip() for name in next(lines)}
-    if not HEADERS.get(function, BARS | {"timestamp"}) <= header:
+def _judge_lines(capture: Capture) -> Verdict:
+    lines = cells(capture)
+    try:
+        header, first = {name.strip() for name in next(lines, ())}, next(lines, None)
+    except Unparsable:
+        return retry("the answer is no lines of cells")
+    if not HEADERS.get(dict(capture.params).get("function", ""), BARS | {"timestamp"}) <= header:
         return refused("upstream_error", OTHER_SHAPE)
-    return OK if next(lines, None) else retry(EMPTY, "no_data")
+    return OK if first else retry(EMPTY, "no_data")
 
 
 PROVIDER = Provider(

@@ -68,15 +68,19 @@ def test_a_refused_quarter_costs_no_other():
     ]
 
 
+def one_listed(start, year=2024, quarter=1):
+    return {"year": year, "quarter": quarter, "conference_date": start}
+
+
 def transcript(event, listed=None):
-    """A transcript with this event while the list says that."""
+    """A transcript with this event while the list says that: a start, or whole entries."""
 
     def fetch(request):
         body = {"event": event, "text": "Words."}
         if request.path == "events":
             if listed is None:
                 raise AnswerRefused("upstream_error", "HTTP 500", "x")
-            body = {"events": [{"year": 2024, "quarter": 1, "conference_date": listed}]}
+            body = {"events": listed if isinstance(listed, list) else [one_listed(listed)]}
         return captured(TRANSCRIPTS.provider, request, json.dumps(body).encode())
 
     return happened(TRANSCRIPTS, quarters("2024Q1"), fetch)
@@ -87,11 +91,24 @@ def test_of_two_starts_the_later_one_counts():
     assert row.available_at == datetime(2024, 2, 3, 14, tzinfo=timezone.utc)
 
 
-def test_a_publication_counts_but_never_before_the_call():
+@pytest.mark.parametrize("spelled", [(2024, 1), ("2024", " 1")])
+def test_of_a_call_that_is_listed_twice_the_later_start_counts(spelled):
+    starts = "2024-02-08T09:00:00-05:00", "2024-02-01T09:00:00-05:00"
+    for listed in (starts, starts[::-1]):
+        entries = [one_listed(start, *spelled) for start in listed]
+        [row] = transcript({}, [*entries, one_listed("2024-05-01T09:00:00-04:00", 2024, 2)])
+        assert row.available_at == datetime(2024, 2, 9, 14, tzinfo=timezone.utc)
+        assert (row.values["stated_start"], row.values["listed_start"]) == (starts[0], row.values["call_start"])
+    found = transcript({}, [one_listed(starts[0], *spelled), one_listed("soon", *spelled)])
+    assert gaps(found) == [("unverifiable", "call_start is unreadable")]
+
+
+def test_a_publication_counts_but_not_before_the_call():
     event = {"conference_date": "2024-02-01T14:00:00-08:00", "published_at": "2024-02-01T20:00:00-08:00"}
     assert rows(transcript(event))[0].available_at == datetime(2024, 2, 2, 4, tzinfo=timezone.utc)
-    early = {**event, "published_at": "2024-01-01T00:00:00Z"}
-    assert rows(transcript(early))[0].available_at == START
+    for early in ("2024-01-01T00:00:00Z", "2024-02-01T22:00:00Z"):
+        [row] = rows(transcript({**event, "published_at": early}))
+        assert row.available_at == START + timedelta(hours=24)
 
 
 def test_a_start_without_an_offset_is_unreadable():
@@ -174,6 +191,6 @@ ZONES = st.integers(-12, 14).map(lambda hours: timezone(timedelta(hours=hours)))
 @given(st.lists(st.builds(lambda at, zone: at.replace(tzinfo=zone), INSTANTS, ZONES), min_size=1, max_size=2))
 def test_a_text_is_never_public_before_its_call_and_the_lag(starts):
     spelled = [start.isoformat() for start in starts]
-    record = {**CALL, "start": spelled[0], "listed": spelled[-1], "lag": timedelta(hours=24)}
+    record = {**CALL, "start": spelled[0], "listed": spelled[1:], "lag": timedelta(hours=24)}
     at = TRANSCRIPTS.locate(record, RunFacts(observed_at=FETCHED)).available_at
     assert at == max(starts) + timedelta(hours=24)

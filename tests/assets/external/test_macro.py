@@ -148,6 +148,46 @@ def test_what_a_later_window_carries_over_is_no_vintage():
 NEWER = {"realtime_start": "2017-01-05"}
 
 
+def paged(pages: list[dict]):
+    """What becomes of a series whose observations come as these pages, the last one again and again; their offsets."""
+    asked = []
+
+    def fetch(request):
+        if request.path != "series/observations":
+            return captured(PROVIDER, request, b'{"vintage_dates": [], "releases": [], "release_dates": []}')
+        asked.append(int(dict(request.query).get("offset", 0)))
+        page = pages[min(len(asked), len(pages)) - 1]
+        return captured(PROVIDER, request, json.dumps({"realtime_start": EARLIEST, **page}).encode())
+
+    return happened(FEED, Scope(series=("X",)), fetch), asked
+
+
+FIRST, SECOND, THIRD = ([{**ROW, "date": f"2014-0{month}-01"}] for month in (1, 4, 7))
+
+
+@pytest.mark.parametrize(
+    ("pages", "asked", "known", "short"),
+    [
+        ([{"count": 3, "limit": 2, "observations": FIRST + SECOND}, {"count": 3, "observations": THIRD}], [0, 2], 3, 0),
+        ([{"count": 3, "observations": FIRST}], [0], 1, 1),
+        ([{"count": 3, "limit": 1, "observations": FIRST}, {"count": 3, "observations": []}], [0, 1], 1, 1),
+        ([{"count": 3, "limit": 1, "offset": 0, "observations": FIRST}], [0, 1], 2, 1),
+        ([{"count": 1, "limit": 1, "observations": FIRST}], [0], 1, 0),
+        ([{"count": "some", "observations": FIRST}], [0], 1, 0),
+    ],
+    ids=["two pages", "a short page", "an empty page", "the same page again", "one whole page", "no count"],
+)
+def test_observations_that_are_stated_and_do_not_come_are_told(pages, asked, known, short):
+    found, offsets = paged(pages)
+    assert (offsets, len(rows(found))) == (asked, known)
+    assert gaps(found) == [("upstream_error", "fewer observations than stated")] * short
+
+
+def test_pages_without_an_end_are_left():
+    _, offsets = paged([{"count": 10**9, "limit": 1, "observations": FIRST}])
+    assert len(offsets) == 1000
+
+
 @pytest.mark.parametrize("count", [0, 1, 999, 1000, 1001, 2000, 2500])
 def test_windows_cover_every_vintage_and_none_holds_too_many(count):
     vintages = [(date(2000, 1, 1) + timedelta(days=day)).isoformat() for day in range(count)]
@@ -219,6 +259,12 @@ def test_a_panel_without_a_stamp_is_available_when_fetched():
     [(record, _)] = PANEL.records(Unit("2024-01", Scope()), [capture])
     assert record["value"] == "1"
     assert rows(happened(PANEL, Scope(series=("2024-01",)), lambda _: capture))[0].available_at == FETCHED
+
+
+def test_a_quote_that_is_not_closed_swallows_no_month_of_a_panel():
+    body = b'sasdate,RPI,INDPRO\n11/1/2023,1,"2\n12/1/2023,3,4\n1/1/2024,5,6\n'
+    found = happened(PANEL, Scope(series=("2024-01",)), lambda ask: captured(PANEL.provider, ask, body))
+    assert gaps(found) == [("upstream_error", "the answer is unreadable")]
 
 
 def test_a_clock_is_believed_only_on_days_with_data_that_are_no_weekend(gdp):

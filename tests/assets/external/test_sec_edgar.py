@@ -129,6 +129,27 @@ def test_a_daily_index_finds_the_registrants_and_what_only_it_knows_is_a_gap():
     assert reasons(found)["unverifiable", "acceptance instant missing or unreadable"] == 2
 
 
+class NoOlderPage(Played):
+    def capture(self, request):
+        lost = "-submissions-" in request.path
+        return captured(PROVIDER, request, b"", status=404) if lost else super().capture(request)
+
+
+def test_what_is_not_there_of_one_registrant_costs_the_others_of_its_day_nothing():
+    line = b"8-K         Another One       1           20240222    edgar/data/1/0001104485-24-0000"
+    lines = line + b"10.txt\n" + line + b"99.txt\n8-K"
+    played = with_body("form.20240222.idx", lambda body: body.replace(b"8-K", lines, 1))
+    day = date(2024, 2, 22)
+    found = happened(FILINGS, Scope(date_from=day, date_to=day), played)
+    assert {row.values["cik"] for row in rows(found)} == {CIK}
+    assert reasons(found)["unverifiable", "acceptance instant missing or unreadable"] == 4
+    assert ("no_data", "HTTP 404") not in reasons(found)
+    early = Scope(date_from=date(2000, 1, 1), date_to=date(2024, 2, 22))
+    unit = next(one for one in FILINGS.units(early) if one.name.endswith(str(day)))
+    captures, refusal = collected(FILINGS, unit, NoOlderPage(PROVIDER).fetch)
+    assert (len(captures), refusal.reason) == (2, "HTTP 404")
+
+
 def test_a_day_without_an_index_is_one_gap():
     day = date(2024, 2, 24)
     found = happened(FILINGS, Scope(date_from=day, date_to=day))
@@ -267,6 +288,16 @@ def test_a_fetched_header_promotes_a_hit():
     assert [(row.available_at, row.values["document"]) for row in rows(found)] == [
         (at("2024-02-22T21:15:03"), "ex991.htm")
     ]
+
+
+@pytest.mark.parametrize("broken", [b"<ACCEPTANCE-DATETIME>", b"ACCESSION NUMBER"])
+def test_a_header_that_is_none_costs_its_own_filing_nothing_but_time(broken):
+    headers = with_body("header_8k.sgml", lambda body: body.replace(broken, b"X"))
+    scope = replace(COMPANY, date_from=date(2024, 2, 22), date_to=date(2024, 2, 22), options={"headers": "undecided"})
+    found = happened(FILINGS, scope, headers)
+    row = next(row for row in rows(found) if row.values["accession_no"] == EIGHT_K)
+    assert (row.available_at, row.values["acceptance_rule"]) == (at("2024-02-23T02:15:03"), "later_reading")
+    assert not any(reason == "the answer is unreadable" for _, reason in reasons(found))
 
 
 def test_no_hits_and_a_refused_search_are_gaps():

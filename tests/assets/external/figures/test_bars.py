@@ -47,6 +47,14 @@ def test_a_bar_that_is_no_row_is_a_gap(answers, line, reason):
     assert answers("av_daily_bars", tickers=("KO",)).reasons(HEAD + line) == [reason]
 
 
+@pytest.mark.parametrize("broken", ['"2024-07-05,1,1,1,1,1', "2024-07-05,1,1,1,1,1,234", "2024-07-05,1\r1,1,1,1,1"])
+def test_lines_that_a_broken_one_swallows_are_a_gap(answers, broken):
+    bars = answers("av_daily_bars", tickers=("KO",))
+    lines = f"{HEAD}2024-07-08,1,1,1,1,1\n{broken}\n2024-07-03,1,1,1,1,1\n"
+    assert [row.values["date"] for row in bars.rows(lines)] == [date(2024, 7, 8)]
+    assert bars.reasons(lines) == ["the answer is unreadable"]
+
+
 def test_a_bar_is_unfinished_while_either_clock_says_so(answers):
     bars = answers("av_daily_bars", tickers=("KO",))
     line = HEAD + "2024-07-08,1,1,1,1,1"

@@ -129,6 +129,16 @@ def test_the_calendar_is_available_when_fetched(answers):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("count", [3, 4000], ids=["few", "more than a cell may hold"])
+def test_a_quote_that_is_not_closed_swallows_no_line_of_the_calendar(answers, count):
+    head = "symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\n"
+    lines = [f"T{number},A NAME OF OURS,2024-07-25,2024-06-30,1.34,USD,\n" for number in range(count)]
+    lines[1] = lines[1].replace("A NAME", '"A NAME')
+    calendar = answers("av_earnings_calendar")
+    assert [row.values["ticker"] for row in calendar.rows(head + "".join(lines))] == ["T0"]
+    assert calendar.reasons(head + "".join(lines)) == ["the answer is unreadable"]
+
+
 def test_a_torn_line_of_the_calendar_is_a_gap(answers):
     head = "symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\n"
     lines = "AAPL,APPLE INC,2024-07-25,2024-06-30,1.34,USD\n,NOBODY,2024-07-25,2024-06-30,,USD,\nKO,COCA"

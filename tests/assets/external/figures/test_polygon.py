@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.external import dating
+from assets.wrapper import asking, operations
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
 
@@ -95,6 +96,31 @@ def test_a_split_is_public_at_the_end_of_its_day(answers):
 def test_a_split_that_cannot_be_read_is_a_gap(answers, changes, reason):
     split = {"ticker": "NVDA", "execution_date": "2024-06-10", "split_from": 1, "split_to": 10} | changes
     assert answers("polygon_splits", tickers=("NVDA",)).reasons({"results": [split]}) == [reason]
+
+
+def test_a_ticker_is_asked_for_in_its_own_case(answers):
+    preferred = answers("polygon_dividends", tickers=("BACpK ",))
+    assert [unit.name for unit in preferred.feed.units(preferred.scope)] == ["BACpK"]
+    found = {"results": [dividend(ticker="BACpK"), dividend(ticker="BACPK")]}
+    assert [row.values["ticker"] for row in preferred.rows(found)] == ["BACpK"]
+    assert preferred.reasons(found) == ["record is about another ticker"]
+
+
+@pytest.mark.parametrize(
+    ("source", "symbol", "asked"),
+    [
+        ("polygon", "BACpK", "BACpK"),
+        ("massive", "BACpK", "BACpK"),
+        ("polygon", "ko", "KO"),
+        ("yahoo", "brk-b", "BRK-B"),
+        ("alphavantage", "BACpK", "BACPK"),
+    ],
+)
+def test_only_polygon_s_symbols_keep_their_case(source, symbol, asked):
+    op = {"yahoo": "earnings", "alphavantage": "earnings"}.get(source, "dividends")
+    for named in ({"symbol": symbol}, {"tickers": symbol}):
+        question = asking.read({"source": source, "op": op, **named})
+        assert operations.operation(question).scope(question).tickers == (asked,)
 
 
 def test_a_scope_names_tickers_or_days(answers):

@@ -40,6 +40,7 @@ def test_an_empty_calendar_is_asked_for_again(answers):
     calendar = answers("av_earnings_calendar", tickers=("AAPL",))
     head = "symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\n"
     assert calendar.verdict(head).outcome == "retry"
+    assert calendar.verdict(f'{head}"{"A" * 200_000}\n').reason == "the answer is no lines of cells"
     assert calendar.verdict("{}").gap_type == "no_data"
     assert calendar.verdict("symbol,when\nAAPL,soon").reason == "answer has another shape"
 
