@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from assets.extraction import day_of, iso_day
+from pitlake import outside_json
 from pitlake.errors import Unreadable
 from pitlake.gate.rules import InstantFault, parse_instant
 
@@ -225,7 +226,7 @@ def readable(parser: Callable[[Any], Any], value: Any) -> Any:
 
 def _json(spelled: str) -> Any:
     try:
-        return json.loads(spelled, object_pairs_hook=_members, parse_constant=_constant)
+        return outside_json.loads(spelled, object_pairs_hook=_members, parse_constant=_constant)
     except (ValueError, RecursionError):
         raise Unreadable("no JSON") from None
 

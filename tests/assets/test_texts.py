@@ -129,6 +129,13 @@ def test_nan_inside_json_is_null():
     assert texts.canonical_json('{"a": NaN}') == '{"a":null}'
 
 
+def test_half_a_surrogate_pair_is_replaced_and_a_whole_one_kept():
+    assert texts.json_object(r'{"\udc00": ["cut \ud83d", "\ud83d\ude00"]}') == '{"\ufffd":["cut \ufffd","\U0001f600"]}'
+    assert texts.labels(r'["\uD83D &amp;"]') == ["\ufffd &"]
+    with pytest.raises(Unreadable):
+        texts.json_object(r'{"\ud800": 1, "\ud801": 2}')
+
+
 def test_json_of_the_wrong_kind_is_unreadable():
     with pytest.raises(Unreadable):
         texts.json_object("[]")
