@@ -43,8 +43,9 @@ FIRST_SURELY_UTC, LAST_SURELY_UTC = time(22, 30), time(3)
 # What the Commission's own systems file comes at any hour, a quarter past midnight above all.
 ANY_HOUR_FORMS = frozenset({"EFFECT", "UPLOAD", "QUALIF", "CERT", "REVOKED", "DEREG", "ORDER", "NO ACT", "IRANNOTICE"})
 
-# Letters with the staff and draft registrations are made public weeks after their acceptance, and nothing says when.
-RELEASED_LATER_FORMS = frozenset({"UPLOAD", "CORRESP", "LETTER", "DRS", "DRS/A", "DRSLTR"})
+# Letters with the staff, draft registrations and draft offering statements are made public weeks after their
+# acceptance, and nothing says when. Amendments, which end in "/A", are withheld as well.
+RELEASED_LATER_FORMS = frozenset({"UPLOAD", "CORRESP", "LETTER", "DRS", "DRSLTR", "DOS", "DOSLTR"})
 
 
 class Dated(NamedTuple):
@@ -114,7 +115,7 @@ def new_york_at(day_of_release: date, clock_time: time) -> datetime:
 
 def released_later(form: object) -> bool:
     """Whether filings of a form are withheld at first, so that their acceptance proves nothing."""
-    return isinstance(form, str) and form.strip().upper() in RELEASED_LATER_FORMS
+    return isinstance(form, str) and form.strip().upper().removesuffix("/A") in RELEASED_LATER_FORMS
 
 
 def edgar_header(text: object) -> Dated:

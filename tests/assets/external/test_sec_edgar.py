@@ -105,7 +105,7 @@ def test_a_fetched_header_decides_exactly_and_is_cited():
     assert "&header=" in row.evidence
 
 
-@pytest.mark.parametrize("form", ["CORRESP", "UPLOAD", "DRS", "DRS/A"])
+@pytest.mark.parametrize("form", ["CORRESP", "UPLOAD", "DRS", "DRS/A", "DRSLTR/A", "DOS", "dos/a", "DOSLTR"])
 def test_what_is_withheld_at_first_is_a_gap_that_shows_when_observed(form):
     as_form = f'"{form}"'.encode()
     letters = with_body("submissions_NOG.json", lambda body: body.replace(b'"4"', as_form))
