@@ -164,6 +164,12 @@ def test_a_changed_schema_is_a_gap_and_no_row_is_guessed(change):
     assert ("upstream_error", "the answer is unreadable") in reasons(found)
 
 
+def test_an_infinite_count_of_hits_is_an_unreadable_answer():
+    infinite = with_body("search_hits.json", lambda body: body.replace(b'"value": 3', b'"value": Infinity'))
+    found = happened(HITS, Scope(queries=("hedging",)), infinite, Known())
+    assert set(reasons(found)) == {("upstream_error", "the answer is unreadable")}
+
+
 def test_a_retyped_field_makes_its_own_record_a_gap():
     found = happened(
         FILINGS, COMPANY, with_body("submissions_NOG.json", lambda body: body.replace(b"8123456", b'"8 MB"'))
