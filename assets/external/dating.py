@@ -21,6 +21,17 @@ UNDECIDED_BOUND = timedelta(hours=5)
 # A clock time that New York has twice is read as the second one.
 FOLD_BOUND = timedelta(hours=1)
 
+# A field nobody set spells the year 1, 1900 or the Unix epoch, and would show what it dates at every instant. So no
+# claim counts that lies before its kind can begin. What truly is that old has no floor here: ALFRED's vintages, which
+# have their own, and bars, which the exchange's sessions date.
+EVER = datetime.min.replace(tzinfo=timezone.utc)
+ONLINE = datetime(1990, 1, 1, tzinfo=timezone.utc)  # articles, pages, files, calls, ratings and reports of earnings
+FILED = datetime(1993, 1, 1, tzinfo=timezone.utc)  # EDGAR
+LISTED = datetime(1960, 1, 1, tzinfo=timezone.utc)  # dividends and splits, whose histories begin in 1962
+# The calendar's last year spells "never", and nothing can be added to it.
+NEVER = datetime(date.max.year, 1, 1, tzinfo=timezone.utc)
+EPOCH_DAYS = frozenset({date(1969, 12, 31), date(1970, 1, 1)})
+
 OFFSET, NEW_YORK_CLOCK, UTC, LATER, DATE_ONLY, SGML = (
     "offset",
     "new_york_clock",
@@ -34,6 +45,7 @@ EDGAR_RULES = (OFFSET, NEW_YORK_CLOCK, UTC, LATER, DATE_ONLY, SGML)
 _CLOCK = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(\.\d{1,6})?(Z?)", re.ASCII)
 _SGML = re.compile(r"\d{14}", re.ASCII)
 _BASIC_DAY = re.compile(r"\d{8}", re.ASCII)
+_YEAR_OF_ZEROS = re.compile(r"[A-Za-z][ -]+00\d\d\b", re.ASCII)
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 # EDGAR takes filings from 06:00 on, and stamps what came before 22:00 until some minutes later: the New York clock
@@ -43,8 +55,9 @@ FIRST_SURELY_UTC, LAST_SURELY_UTC = time(22, 30), time(3)
 # What the Commission's own systems file comes at any hour, a quarter past midnight above all.
 ANY_HOUR_FORMS = frozenset({"EFFECT", "UPLOAD", "QUALIF", "CERT", "REVOKED", "DEREG", "ORDER", "NO ACT", "IRANNOTICE"})
 
-# Letters with the staff and draft registrations are made public weeks after their acceptance, and nothing says when.
-RELEASED_LATER_FORMS = frozenset({"UPLOAD", "CORRESP", "LETTER", "DRS", "DRS/A", "DRSLTR"})
+# Letters with the staff, draft registrations and draft offering statements are made public weeks after their
+# acceptance, and nothing says when. Amendments, which end in "/A", are withheld as well.
+RELEASED_LATER_FORMS = frozenset({"UPLOAD", "CORRESP", "LETTER", "DRS", "DRSLTR", "DOS", "DOSLTR"})
 
 
 class Dated(NamedTuple):
@@ -52,6 +65,13 @@ class Dated(NamedTuple):
 
     instant: datetime
     rule: str
+
+
+def believed(claimed: datetime, since: datetime = ONLINE) -> datetime:
+    """An instant that is claimed, if it is plausible: since the first one that is, and not NEVER. Raises Unreadable."""
+    if not since <= claimed < NEVER:
+        raise Unreadable("no plausible date")
+    return claimed
 
 
 def day(text: object) -> date:
@@ -75,25 +95,30 @@ def end_of_day(published: date) -> datetime:
 
 
 def end_of_day_text(text: object) -> datetime:
-    """`end_of_day` of a date in ISO or basic form. Raises Unreadable."""
-    return end_of_day(day(text))
+    """`end_of_day` of a date in ISO or basic form that an exchange's listing may state. Raises Unreadable."""
+    found = day(text)
+    if found in EPOCH_DAYS:
+        raise Unreadable("no plausible date")
+    return believed(end_of_day(found), LISTED)
 
 
-def rfc2822(text: object) -> datetime:
+def rfc2822(text: object, since: datetime = ONLINE) -> datetime:
     """A mail or HTTP date with an offset: exact. `-0000` states no offset and is unreadable. Raises Unreadable."""
+    if not isinstance(text, str) or _YEAR_OF_ZEROS.search(text):  # the parser takes the year 0001 for 2001
+        raise Unreadable("no RFC 2822 date")
     try:
-        found = parsedate_to_datetime(text if isinstance(text, str) else "")
+        found = parsedate_to_datetime(text)
     except (ValueError, TypeError, OverflowError):
         raise Unreadable("no RFC 2822 date") from None
     if found.tzinfo is None:
         raise Unreadable("no offset")
-    return _utc(found)
+    return believed(_utc(found), since)
 
 
-def iso(text: object) -> datetime:
+def iso(text: object, since: datetime = ONLINE) -> datetime:
     """A strict ISO-8601 instant with an offset: exact. Raises Unreadable."""
     try:
-        return parse_instant(text)
+        return believed(parse_instant(text), since)
     except InstantFault:
         raise Unreadable("no instant") from None
 
@@ -103,6 +128,8 @@ def new_york_clock(naive: datetime) -> datetime:
 
     Late by FOLD_BOUND at most, and only then. Raises Unreadable for times outside of the calendar.
     """
+    if naive.year == NEVER.year:
+        raise Unreadable("outside of the calendar")
     readings = (_utc(naive.replace(tzinfo=NEW_YORK, fold=fold)) for fold in (0, 1))
     return max(readings)
 
@@ -114,7 +141,7 @@ def new_york_at(day_of_release: date, clock_time: time) -> datetime:
 
 def released_later(form: object) -> bool:
     """Whether filings of a form are withheld at first, so that their acceptance proves nothing."""
-    return isinstance(form, str) and form.strip().upper() in RELEASED_LATER_FORMS
+    return isinstance(form, str) and form.strip().upper().removesuffix("/A") in RELEASED_LATER_FORMS
 
 
 def edgar_header(text: object) -> Dated:
@@ -126,6 +153,7 @@ def edgar_header(text: object) -> Dated:
         naive = datetime.strptime(spelled, "%Y%m%d%H%M%S")  # noqa: DTZ007 - New York's, by definition
     except ValueError:
         raise Unreadable("no SGML time") from None
+    believed(naive.replace(tzinfo=timezone.utc), FILED)
     if naive.time() == time():
         return Dated(end_of_day(naive.date()), DATE_ONLY)
     return Dated(new_york_clock(naive), SGML)
@@ -141,11 +169,12 @@ def edgar(text: object, form: str | None = None) -> Dated:
     spelled = text.strip() if isinstance(text, str) else ""
     found = _CLOCK.fullmatch(spelled)
     if not found:
-        return Dated(iso(spelled), OFFSET)
+        return Dated(iso(spelled, FILED), OFFSET)
     try:
         naive = datetime.fromisoformat(f"{found[1]}T{found[2]}{found[3] or ''}")
     except ValueError:
         raise Unreadable("no time") from None
+    believed(naive.replace(tzinfo=timezone.utc), FILED)
     return _decided(naive, any_hour=(form or "").strip().upper() in ANY_HOUR_FORMS)
 
 

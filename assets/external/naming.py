@@ -5,6 +5,7 @@ answer changes, and show it twice in the past. So a record is matched with what 
 that is like nothing there gets a name of its own. Pure; called by `assets.external.runs`.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,8 @@ class Naming:
 
     column: the name, part of the identity. group: the columns whose records only the name tells apart. likeness: how
     alike a record and an earlier statement are; the more alike are matched first, 0 is never matched. fresh: the name
-    of a record that is like none, given the names taken. order: in which order new records are named.
+    of a record that is like none, given the names taken. order: in which order new records are named. id: the column
+    of the source's own id, which decides where it can; "" where there is none.
     """
 
     column: str
@@ -32,6 +34,7 @@ class Naming:
     likeness: Callable[[Values, Values], int]
     fresh: Callable[[Values, Collection[Any]], Any]
     order: Callable[[Values], Any]
+    id: str = ""
 
 
 def named(naming: Naming, dataset: Dataset, found: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
@@ -73,8 +76,9 @@ def _names(naming: Naming, rows: Sequence[Values], known: Iterable[Values]) -> l
 
 def _given(naming: Naming, rows: Sequence[Values], told: Mapping[Any, Sequence[Values]]) -> list[Any]:
     """The names of one group's rows: of all pairs of a row and a known name the most alike first, then fresh ones."""
+    ids = _ids(naming, rows)
     pairs = [
-        (max(naming.likeness(row, statement) for statement in statements), -place, name)
+        (_alike(naming, row, statements, ids), -place, name)
         for place, row in enumerate(rows)
         for name, statements in told.items()
     ]
@@ -90,13 +94,22 @@ def _given(naming: Naming, rows: Sequence[Values], told: Mapping[Any, Sequence[V
     return [given[place] for place in range(len(rows))]
 
 
+def _ids(naming: Naming, stated: Iterable[Values]) -> set[Any]:
+    return {values[naming.id] for values in stated} - {None} if naming.id else set()
+
+
+def _alike(naming: Naming, row: Values, statements: Sequence[Values], present: Collection[Any]) -> float:
+    """How alike a row and a known record are. Equal ids prove that they are the same. Differing ones prove that they
+    are not only while the answer still has the known one: a correction may come under a new id, in place of the old.
+    """
+    own, known = _ids(naming, (row,)), _ids(naming, statements)
+    if own & known:
+        return math.inf
+    if own and not known.isdisjoint(present):
+        return 0
+    return max(naming.likeness(row, statement) for statement in statements)
+
+
 def first_free(_row: Values, taken: Collection[Any]) -> int:
     """The name of a record that is like none: the first number that is free."""
     return next(number for number in range(len(taken) + 1) if number not in taken)
-
-
-def by_id(column: str, one: Values, other: Values) -> int | None:
-    """What two ids say: the most alike when equal, never the same when not; None where one is missing."""
-    if one[column] is None or other[column] is None:
-        return None
-    return 100 if one[column] == other[column] else 0

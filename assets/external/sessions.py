@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import exchange_calendars
 
-FIRST_YEAR = 1990
+FIRST_YEAR, LAST_YEAR = 1990, 2199
 YEARS_AT_ONCE = 10
 
 
@@ -23,8 +23,9 @@ class Session(NamedTuple):
 
 
 def session(day: date) -> Session | None:
-    """The session of a New York day; None when there is none, or the day lies before 1990."""
-    return _sessions(day.year // YEARS_AT_ONCE * YEARS_AT_ONCE).get(day) if day.year >= FIRST_YEAR else None
+    """The session of a New York day; None when there is none, or the day lies before 1990 or after 2199."""
+    known = FIRST_YEAR <= day.year <= LAST_YEAR
+    return _sessions(day.year // YEARS_AT_ONCE * YEARS_AT_ONCE).get(day) if known else None
 
 
 @cache

@@ -36,7 +36,7 @@ def place_call(record: Record, run: RunFacts, evidence: str) -> Place:
     """The call's start plus the publication lag; a part without a call, a call without start or ticker is no row."""
     if record.get("call_node") is None:
         return Place(evidence, reason=contract.NO_CALL.reason)
-    start = texts.readable(texts.instant, record["conference_datetime"])
+    start = texts.readable(texts.published, record["conference_datetime"])
     if start is None:
         filed_under = texts.leading_day(record["conference_datetime"])
         return Place(evidence, day=filed_under, reason=contract.NO_START.reason)

@@ -40,7 +40,7 @@ def place_filing(record: Record, evidence: str) -> Place:
     """The place of a filing or its content: the acceptance instant, which nothing else replaces."""
     if texts.word(record.get("accession_no")) is None:
         return Place(evidence, reason=shared.NO_FILING.reason)
-    accepted = texts.readable(texts.instant, record["created"])
+    accepted = texts.readable(texts.published, record["created"])
     if accepted is None:
         return Place(evidence, day=texts.leading_day(record["created"]), reason=shared.UNDATED_FILING.reason)
     return dated(evidence, accepted)

@@ -46,7 +46,7 @@ def locate(record: Record, _run: RunFacts) -> Place:
     """The close of a trading day, the end of any other day."""
     evidence = f"neo4j:Date:{record['date']}"
     day = texts.readable(texts.day, record["date"])
-    if day is None:
+    if day is None or day.year == date.max.year:  # the last day has no end
         return Place(evidence, reason=contract.BAD_DATE.reason)
     trading = texts.readable(texts.flag, record["is_trading_day"])
     if trading is None:

@@ -54,8 +54,8 @@ def locate(record: Record, _run: RunFacts) -> Place:
     edge = f"{record['relation']}/{record['label']}:{record['entity_id']}/{record['horizon']}/{record['benchmark']}"
     evidence = f"neo4j:{record['event_label']}:{record['event_id']}/{edge}"
     day = texts.leading_day(record["happened_at"])
-    happened = texts.readable(texts.instant, record["happened_at"])
-    window_end = texts.readable(texts.instant, record["window_end"])
+    happened = texts.readable(texts.published, record["happened_at"])
+    window_end = texts.readable(texts.published, record["window_end"])
     if record["event_kind"] == "news" and not NEWS_ID.fullmatch(str(record["event_id"])):
         return Place(evidence, day=day, reason=contract.NOT_NEWS.reason)
     if happened is None:

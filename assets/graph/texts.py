@@ -9,12 +9,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
 from assets.extraction import day_of, iso_day
-from pitlake.errors import Unreadable
+from pitlake import outside_json
+from pitlake.errors import BadInstant, Unreadable
 from pitlake.gate.rules import InstantFault, parse_instant
 
 _NUMBER = re.compile(r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
@@ -25,6 +26,9 @@ _LONGEST_ABSENT = 4
 _FLAGS = {"1": True, "0": False, "true": True, "false": False}
 _EASTMOST, _WESTMOST = timedelta(hours=14), timedelta(hours=-12)
 _CIK_DIGITS = 10
+# Articles, filings and calls are younger; the year 1 or the Unix epoch is what a field nobody set spells. Bars and the
+# exchange's days may be older: the day they name confirms their close.
+_FIRST_PUBLISHED = datetime(1990, 1, 1, tzinfo=timezone.utc)
 TEXTS_REMEMBERED = 16_384
 
 
@@ -112,7 +116,8 @@ def instant(value: Any) -> datetime | None:
 
     Read are `2024-01-04T13:48:33-05:00`, `2024-01-04 16:00:00-0500` and mixtures of the two. A date alone, a time
     without offset and an offset used nowhere on Earth are unreadable; the last would also escape the query windows,
-    which are widened by one day.
+    which are widened by one day. So is what has no day in New York, or lies
+    in the calendar's last year, where nothing can be added to it.
     """
     return None if is_absent(value) else _instant(str(value).strip())
 
@@ -127,6 +132,20 @@ def _instant(text: str) -> datetime:
     stated = datetime.fromisoformat(spelled).utcoffset()
     if stated is None or not _WESTMOST <= stated <= _EASTMOST:
         raise Unreadable("no instant (offset)")
+    try:
+        day_of(found)
+    except BadInstant:
+        raise Unreadable("no instant (out_of_range)") from None
+    if found.year == date.max.year:
+        raise Unreadable("no instant (out_of_range)")
+    return found
+
+
+def published(value: Any) -> datetime | None:
+    """`instant` of what an article, a filing or a call says of its publication: none is older than 1990."""
+    found = instant(value)
+    if found is not None and found < _FIRST_PUBLISHED:
+        raise Unreadable("no instant (implausible)")
     return found
 
 
@@ -138,9 +157,10 @@ def day(value: Any) -> date | None:
 def leading_day(value: Any) -> date | None:
     """The day a text begins with, or None: where to file a record whose instant can't be read. Never raises."""
     try:
-        return iso_day(str(value).strip()[:10])
+        found = iso_day(str(value).strip()[:10])
     except Unreadable:
         return None
+    return None if found.year == date.max.year else found  # the last day has no end to be filed by
 
 
 def session_day(moment: datetime | None, claimed: date | None) -> bool:
@@ -225,7 +245,7 @@ def readable(parser: Callable[[Any], Any], value: Any) -> Any:
 
 def _json(spelled: str) -> Any:
     try:
-        return json.loads(spelled, object_pairs_hook=_members, parse_constant=_constant)
+        return outside_json.loads(spelled, object_pairs_hook=_members, parse_constant=_constant)
     except (ValueError, RecursionError):
         raise Unreadable("no JSON") from None
 

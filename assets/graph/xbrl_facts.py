@@ -105,7 +105,7 @@ def _days(kind: Any, start: Any, end: Any) -> tuple[str, date | None, date | Non
 
 def _last_day(stored: Any) -> date:
     following: date | None = texts.readable(texts.day, stored)
-    if following is None:
+    if following is None or following == date.min:
         raise RecordRefused(contract.BAD_PERIOD.reason)
     return following - END_IS_EXCLUSIVE
 

@@ -16,6 +16,7 @@ UNPARSABLE = GapRule(
 RELEASED_LATER = GapRule(
     type="unverifiable",
     reason="made public after its acceptance",
-    when="letters with the SEC's staff and draft registrations are withheld for weeks, and nothing says until when",
+    when="letters with the SEC's staff, draft registrations and draft offering statements are withheld for weeks, and "
+    "nothing says until when",
 )
 ANSWERS = (EMPTY, UNPARSABLE)

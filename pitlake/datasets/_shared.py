@@ -24,7 +24,9 @@ FILING = (ACCESSION, FORM_TYPE, CIK, TICKER)
 FILED = "The filing's EDGAR acceptance instant (Report.created); content inherits it from its filing."
 
 UNDATED_FILING = GapRule(
-    type="unverifiable", reason="acceptance instant missing or unreadable", when="Report.created is no instant"
+    type="unverifiable",
+    reason="acceptance instant missing or unreadable",
+    when="Report.created is no instant since 1990",
 )
 NO_FILING = GapRule(
     type="unverifiable", reason="no parent filing", when="the content node hangs on no Report, so nothing dates it"

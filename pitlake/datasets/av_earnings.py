@@ -7,7 +7,9 @@ from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
 NO_REPORTED_DATE = GapRule(
-    type="unverifiable", reason="no reported date", when="the quarter has no readable reportedDate, so nothing dates it"
+    type="unverifiable",
+    reason="no reported date",
+    when="the quarter has no readable reportedDate since 1990, so nothing dates it",
 )
 NO_QUARTER = GapRule(
     type="unverifiable",

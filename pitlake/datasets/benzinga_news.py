@@ -4,9 +4,13 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
 NO_CREATED = GapRule(
-    type="unverifiable", reason="created is missing or unreadable", when="created is no date with a time and an offset"
+    type="unverifiable",
+    reason="created is missing or unreadable",
+    when="created is no date with a time and an offset, or before 1990",
 )
-BAD_UPDATED = GapRule(type="unverifiable", reason="updated is unreadable", when="updated is text but no instant")
+BAD_UPDATED = GapRule(
+    type="unverifiable", reason="updated is unreadable", when="updated is text but no instant since 1990"
+)
 NOT_AN_ITEM = GapRule(type="unverifiable", reason="not a news item", when="the item is no object, or has no id")
 NO_TEXT = GapRule(type="no_data", reason="no text", when="title, teaser and body are all blank")
 SAME_STAMP = GapRule(

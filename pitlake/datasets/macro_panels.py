@@ -13,8 +13,8 @@ DATASET = Dataset(
     title="Macroeconomic panel",
     summary="The FRED-MD monthly panel, one row a month and series; each file is one vintage of all of it.",
     availability=(
-        "The file's Last-Modified, which dates its present content, otherwise when it was fetched. The month in its "
-        "name proves nothing."
+        "The file's Last-Modified, which dates its present content; when it was fetched where there is none, or one "
+        "from before the month in the file's name. That month proves nothing else."
     ),
     columns=(
         Column(name="series", type="string", required=True, meaning="Name of the series in the panel."),

@@ -5,8 +5,12 @@ from datetime import timedelta
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
-NO_CREATED = GapRule(type="unverifiable", reason="created is missing or unreadable", when="News.created is no instant")
-BAD_UPDATED = GapRule(type="unverifiable", reason="updated is unreadable", when="News.updated is text but no instant")
+NO_CREATED = GapRule(
+    type="unverifiable", reason="created is missing or unreadable", when="News.created is no instant since 1990"
+)
+BAD_UPDATED = GapRule(
+    type="unverifiable", reason="updated is unreadable", when="News.updated is text but no instant since 1990"
+)
 NOT_NEWS = GapRule(
     type="unverifiable", reason="not a news id", when="the id is not bzNews_ and digits (a filing gone astray)"
 )

@@ -9,7 +9,7 @@ from pitlake.datasets import _shared as shared
 NO_DECLARATION = GapRule(
     type="unverifiable",
     reason="no declaration date",
-    when="the dividend has no readable declaration date, so nothing dates it",
+    when="the dividend has no readable or plausible declaration date, so nothing dates it",
 )
 NO_EX_DATE = GapRule(type="unverifiable", reason="no ex-date", when="the ex-date is absent or unreadable")
 NO_AMOUNT = GapRule(type="unverifiable", reason="no amount", when="the amount is absent, negative or no number")

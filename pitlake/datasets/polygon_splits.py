@@ -4,7 +4,9 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_DATE = GapRule(type="unverifiable", reason="no execution date", when="the execution date is absent or unreadable")
+NO_DATE = GapRule(
+    type="unverifiable", reason="no execution date", when="the execution date is absent, unreadable or implausible"
+)
 NO_RATIO = GapRule(type="unverifiable", reason="no ratio", when="a side of the ratio is absent, zero or no number")
 
 DATASET = Dataset(

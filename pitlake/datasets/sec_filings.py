@@ -11,7 +11,7 @@ RULES = ("sgml_header", "offset", "new_york_clock", "utc", "later_reading", "dat
 NO_ACCEPTANCE = GapRule(
     type="unverifiable",
     reason="acceptance instant missing or unreadable",
-    when="neither the acceptance of the JSON nor a header says when the filing was accepted",
+    when="neither the acceptance of the JSON nor a header names an instant of acceptance since 1993",
 )
 NO_ACCESSION = GapRule(type="unverifiable", reason="no accession number", when="the row of the answer names no filing")
 TOLD_OTHERWISE = GapRule(

@@ -5,7 +5,11 @@ from pitlake.datasets import _answers as answers
 from pitlake.datasets import _shared as shared
 
 UNDATED = GapRule(type="unverifiable", reason="no publication date", when="the result's date is null or blank")
-BAD_DATE = GapRule(type="unverifiable", reason="date is unreadable", when="date or last_updated is text but no day")
+BAD_DATE = GapRule(
+    type="unverifiable",
+    reason="date is unreadable",
+    when="date or last_updated is text but no day, or the later is before 1990",
+)
 NO_URL = GapRule(type="unverifiable", reason="no address", when="the result has no url, so nothing tells it apart")
 LOCATOR = GapRule(
     type="unverifiable",

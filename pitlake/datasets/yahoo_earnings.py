@@ -7,7 +7,9 @@ from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
 NO_DATE = GapRule(
-    type="unverifiable", reason="event date is missing or unreadable", when="the event has no day that can be read"
+    type="unverifiable",
+    reason="event date is missing or unreadable",
+    when="the event has no day that can be read, or one before 1990",
 )
 NOT_REPORTED = GapRule(
     type="no_data", reason="no reported figure", when="the event has no reported figure: an appointment, or unknown"

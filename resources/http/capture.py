@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from pitlake import clock
+from pitlake import clock, outside_json
 from pitlake.errors import BadInput, CaptureDamaged, Unparsable
 from pitlake.lake.places import open_store
 from pitlake.lake.remote import RemoteStore
@@ -113,7 +113,7 @@ class Capture:
     @cached_property
     def _json(self) -> Any:
         try:
-            return json.loads(self.body.decode("utf-8-sig"))
+            return outside_json.loads(self.body.decode("utf-8-sig"))
         except (ValueError, RecursionError):
             raise Unparsable(self.evidence, "the answer is no JSON") from None
 

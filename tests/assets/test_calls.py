@@ -62,7 +62,7 @@ def test_a_publication_lag_is_added_to_the_start(run):
         assert all_extractors()[name].normalise(record, lagging).available_at == START + timedelta(minutes=30)
 
 
-@pytest.mark.parametrize("start", [None, "", "2024-05-02"], ids=repr)
+@pytest.mark.parametrize("start", [None, "", "2024-05-02", "1970-01-01T00:00:00Z"], ids=repr)
 def test_a_call_without_a_start_is_a_gap(run, start):
     for name, record in (("transcripts", transcript), ("prepared_remarks", lambda **c: part("prepared_remarks", **c))):
         gap = all_extractors()[name].normalise(record(conference_datetime=start), run)

@@ -56,7 +56,7 @@ def test_a_filing_is_available_at_its_acceptance(run):
     assert row.values["exhibits"] == '{"EX-99.1":"https://example.org/ex"}'
 
 
-@pytest.mark.parametrize("created", [None, "", "2024-05-02", "2024-05-02T16:31:05"], ids=repr)
+@pytest.mark.parametrize("created", [None, "", "2024-05-02T16:31:05", "1970-01-01T00:00:00Z"], ids=repr)
 @pytest.mark.parametrize("name", ["reports", *CONTENT])
 def test_without_acceptance_there_is_no_row(run, name, created):
     record = report(created=created) if name == "reports" else content(name, created=created)

@@ -90,6 +90,7 @@ def test_the_later_of_an_early_close_and_the_stamp_counts(run):
     [
         ({"close_at": None}, "no market close on that day"),
         ({"close_at": "2024-05-02 16:00:00-0400"}, "market close lies on another day"),
+        ({"date": "0001-01-01", "close_at": "0001-01-01T00:00:00Z"}, "no market close on that day"),
         ({"stamp": "yesterday"}, "bar stamp is unreadable"),
         ({"stamp": "2024-05-03 16:00:00-0400"}, "bar stamp lies on another day"),
         ({"symbol": None}, "no symbol"),
@@ -124,6 +125,7 @@ def test_a_dividend_is_available_at_the_close_of_its_declaration(run):
     [
         ({"date_nodes": []}, "no date node"),
         ({"date_nodes": [["2024-05-01", None]]}, "no market close on that day"),
+        ({"date_nodes": [["2024-05-01", "0001-01-01 00:00:00+0000"]]}, "no market close on that day"),
         ({"date_nodes": [["2024-05-02", "2024-05-02 16:00:00-0400"]]}, "declaration date differs from its date node"),
         ({"date_nodes": [["2024-05-01", "2024-05-02 16:00:00-0400"]]}, "market close lies on another day"),
         ({"cash_amount": "0"}, "amount is missing or zero"),
@@ -173,6 +175,8 @@ def test_a_day_without_a_session_is_available_at_its_end(run):
         ({"market_close": "2024-07-05 13:00:00-0400"}, "market close lies on another day"),
         ({"is_trading_day": None}, "is_trading_day is unreadable"),
         ({"date": "someday"}, "date is unreadable"),
+        ({"date": "9999-12-31", "is_trading_day": "0"}, "date is unreadable"),
+        ({"date": "0001-01-01", "market_close": "0001-01-01T00:00:00Z"}, "trading day without a close"),
         ({"next_trading_date": "friday"}, "next_trading_date is unreadable"),
     ],
 )

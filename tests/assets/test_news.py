@@ -51,7 +51,9 @@ def test_a_missing_update_leaves_created(run, updated):
     assert isinstance(EXTRACTOR.normalise(article(updated=updated), run), Row)
 
 
-@pytest.mark.parametrize("created", ["", None, "2024-05-02", "2024-05-02T16:30:00", "soon"], ids=repr)
+@pytest.mark.parametrize(
+    "created", ["", None, "2024-05-02", "soon", "1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z"], ids=repr
+)
 def test_without_an_instant_there_is_no_row(run, created):
     gap = EXTRACTOR.normalise(article(created=created), run)
     assert (gap.type, gap.reason) == ("unverifiable", "created is missing or unreadable")

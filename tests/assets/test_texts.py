@@ -101,6 +101,19 @@ def test_what_is_no_instant_is_unreadable(text):
         texts.instant(text)
 
 
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00Z", "9999-12-31T18:30:00-05:00"])
+def test_an_instant_at_the_edge_of_the_calendar_is_unreadable(text):
+    with pytest.raises(Unreadable):
+        texts.instant(text)
+
+
+def test_what_is_published_is_no_older_than_1990_and_a_bar_may_be():
+    assert texts.instant("1962-02-06 16:00:00-0500") == datetime(1962, 2, 6, 21, tzinfo=timezone.utc)
+    with pytest.raises(Unreadable):
+        texts.published("1970-01-01T00:00:00Z")
+    assert texts.published("null") is None
+
+
 @pytest.mark.parametrize("text", ["2024-02-30", "2024-1-4", "20240104", "2024-01-04T00:00:00Z"])
 def test_what_is_no_day_is_unreadable(text):
     with pytest.raises(Unreadable):
@@ -127,6 +140,13 @@ def test_what_json_cannot_say_is_unreadable(text):
 
 def test_nan_inside_json_is_null():
     assert texts.canonical_json('{"a": NaN}') == '{"a":null}'
+
+
+def test_half_a_surrogate_pair_is_replaced_and_a_whole_one_kept():
+    assert texts.json_object(r'{"\udc00": ["cut \ud83d", "\ud83d\ude00"]}') == '{"\ufffd":["cut \ufffd","\U0001f600"]}'
+    assert texts.labels(r'["\uD83D &amp;"]') == ["\ufffd &"]
+    with pytest.raises(Unreadable):
+        texts.json_object(r'{"\ud800": 1, "\ud801": 2}')
 
 
 def test_json_of_the_wrong_kind_is_unreadable():

@@ -80,6 +80,7 @@ def test_members_are_sorted(run):
         ({"filers": [], "referenced": [["0000320193", "AAPL"]]}, "no company"),
         ({"concepts": []}, "no concept"),
         ({"periods": []}, "no period"),
+        ({"periods": [["instant", "0001-01-01", "null"]]}, "period is impossible"),
         ({"periods": [["instant", "2024-04-01", "null"], ["instant", "2023-04-01", "null"]]}, "several periods"),
         ({"periods": [["duration", "2024-04-01", "2024-04-01"]]}, "period is impossible"),
         ({"periods": [["duration", "null", "2024-04-01"]]}, "period is impossible"),

@@ -159,7 +159,7 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(run.evidence, reason=record["problem"])
     evidence = named(run, record, record["date"], record["realtime_start"])
     vintage = _day(record["realtime_start"])
-    if vintage is None or vintage == date.max:
+    if vintage is None or vintage.year == date.max.year:
         return Place(evidence, reason=contract.NO_VINTAGE.reason)
     if vintage <= FIRST_DAY or record["clipped"]:
         return Place(evidence, reason=contract.CLIPPED.reason)

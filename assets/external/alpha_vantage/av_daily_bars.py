@@ -34,6 +34,7 @@ def locate(record: Record, run: RunFacts) -> Place:
     evidence = named(run, record, record["stamp"])
     try:
         day = dating.day(record["stamp"])
+        dating.end_of_day(day)  # the calendar's last day has none to be filed by
     except Unreadable:
         return Place(evidence, reason=contract.NO_DAY.reason)
     if TWICE in record:

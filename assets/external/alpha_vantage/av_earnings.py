@@ -112,13 +112,14 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, reason=contract.NO_QUARTER.reason)
     try:
         day = dating.day(record.get("reportedDate"))
+        dating.believed(dating.end_of_day(day))
+        instant, rule = public_at(record["ticker"], day, str(record.get("reportTime")), run.releases)
     except Unreadable:
         return Place(evidence, reason=contract.NO_REPORTED_DATE.reason)
     if day < period:
         return Place(evidence, day=day, reason=contract.BEFORE_PERIOD_END.reason)
     if is_absent(record.get("reportedEPS")):
         return Place(evidence, day=day, reason=contract.NOT_REPORTED.reason)
-    instant, rule = public_at(record["ticker"], day, str(record.get("reportTime")), run.releases)
     return dated(f"{evidence}&dated_by={rule}", instant)
 
 

@@ -94,7 +94,7 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, day=day, reason=contract.NO_INTERVAL.reason)
     if record["zone"] not in _bars.ZONES:
         return Place(evidence, day=day, reason=figures.OTHER_ZONE.reason)
-    if record["seen_at"] < start + length:
+    if record["seen_at"] - length < start:
         return Place(evidence, day=day, reason=figures.UNFINISHED.reason)
     return dated(evidence, start + length)
 

@@ -6,7 +6,7 @@ through; without days one unit for all that was updated since an instant.
 
 import html
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
@@ -62,7 +62,7 @@ def _ask(unit: Unit, page: int) -> Request:
     if scope.date_from is None:
         return Request("news", params)
     params |= {"dateFrom": unit.name, "dateTo": unit.name}
-    return Request("news", params, settled_at=dating.end_of_day_text(unit.name))
+    return Request("news", params, settled_at=dating.end_of_day(date.fromisoformat(unit.name)))
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:

@@ -9,6 +9,7 @@ from assets.external import dating, fields
 from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.external.items import named
 from assets.extraction import Place, Record, RunFacts, dated, parsed
+from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import macro_panels as contract
 from pitlake.datasets.macro_panels import DATASET
@@ -17,7 +18,7 @@ from resources.http.capture import Capture, Request
 from resources.http.lines import cells
 from resources.http.providers.fred_md import PROVIDER
 
-_VINTAGE = re.compile(r"(\d{4}-(?:0[1-9]|1[0-2]))(?:-md)?\.csv", re.ASCII)
+_VINTAGE = re.compile(r"([1-9]\d{3}-(?:0[1-9]|1[0-2]))(?:-md)?\.csv", re.ASCII)
 _MONTH = re.compile(r"(\d{1,2})/1/(\d{4})", re.ASCII)
 CODES = ("transform:", "transform")
 MONTH_COLUMN = "sasdate"
@@ -67,18 +68,19 @@ def _vintage(url: str) -> str | None:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """When the provider last wrote the file, else when it was fetched."""
+    """When the provider last wrote the file, if not before the vintage's month; else when it was fetched."""
     evidence = named(run, record, record["month"], record.get("series", ""))
     if "problem" in record:
         return Place(evidence, reason=record["problem"])
     if record["vintage"] is None:
         return Place(evidence, reason=contract.NO_NAME.reason)
-    return dated(evidence, _written(record["modified"]) or run.fetched_at or run.observed_at)
+    return dated(evidence, _written(record["modified"], record["vintage"]) or run.fetched_at or run.observed_at)
 
 
-def _written(stated: str | None) -> datetime | None:
+def _written(stated: str | None, vintage: str) -> datetime | None:
+    first = start_of_new_york_day(date.fromisoformat(f"{vintage}-01"))
     try:
-        return dating.rfc2822(stated)
+        return dating.rfc2822(stated, max(first, dating.ONLINE))
     except Unreadable:
         return None
 

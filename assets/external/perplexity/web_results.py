@@ -64,7 +64,7 @@ def locate(record: Record, run: RunFacts) -> Place:
         published, updated = fields.day(result.get("date")), fields.day(result.get("last_updated"))
         if published is None:
             return Place(evidence, reason=contract.UNDATED.reason)
-        return dated(evidence, dating.end_of_day(max(published, updated or published)))
+        return dated(evidence, dating.believed(dating.end_of_day(max(published, updated or published))))
     except Unreadable:
         return Place(evidence, reason=contract.BAD_DATE.reason)
 

@@ -3,7 +3,6 @@
 Called by the modules of this folder.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -12,6 +11,7 @@ from assets.external import dating
 from assets.external.feed import Fetch, Scope, Unit
 from assets.external.items import TWICE, Came, named
 from assets.extraction import Place, Record, RunFacts, dated
+from pitlake import outside_json
 from pitlake.datasets import _figures as figures
 from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
@@ -105,7 +105,7 @@ def or_refused(parser: Callable[[Any], Any], value: Any, reason: str) -> Any:
 
 def _answer(capture: Capture) -> dict[str, Any]:
     try:
-        answer = json.loads(capture.text(), parse_float=str)
+        answer = outside_json.loads(capture.text(), parse_float=str)
     except (ValueError, RecursionError):
         raise Unparsable(capture.evidence, "the answer is no JSON") from None
     if not isinstance(answer, dict):

@@ -6,7 +6,7 @@ from typing import Any
 from assets.external import dating, fields
 from assets.external.feed import Feed, Fetch, Unit
 from assets.external.items import Came, read_or_spelled, told_once
-from assets.external.naming import Naming, Values, by_id, first_free
+from assets.external.naming import Naming, Values, first_free
 from assets.external.polygon import _pages
 from assets.extraction import Place, Record, RunFacts, parsed
 from pitlake.datasets import _shared as shared
@@ -67,10 +67,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def likeness(one: Values, other: Values) -> int:
-    """By their ids; else by declaration and amount. What alone has gone from a day is what came in its place."""
-    known = by_id("dividend_id", one, other)
-    if known is not None:
-        return known
+    """By declaration and amount. What alone has gone from a day is what came in its place."""
     same = [one[name] == other[name] for name in ("cash_amount", "declaration_date", "pay_date", "record_date")]
     return 1 + sum(weight for equal, weight in zip(same, (32, 16, 8, 4), strict=True) if equal)
 
@@ -81,6 +78,7 @@ NAMING = Naming(
     likeness=likeness,
     fresh=first_free,
     order=lambda row: (row["declaration_date"], row["cash_amount"], row["dividend_id"] or ""),
+    id="dividend_id",
 )
 
 FEED = Feed(

@@ -6,7 +6,7 @@ from typing import Any
 from assets.external import dating, fields
 from assets.external.feed import Feed, Fetch, Unit
 from assets.external.items import Came, read_or_spelled, told_once
-from assets.external.naming import Naming, Values, by_id, first_free
+from assets.external.naming import Naming, Values, first_free
 from assets.external.polygon import _pages
 from assets.extraction import Place, Record, RunFacts, parsed
 from pitlake.datasets import _shared as shared
@@ -62,10 +62,7 @@ def _side(value: Any) -> float:
 
 
 def likeness(one: Values, other: Values) -> int:
-    """By their ids; else by ratio. What alone has gone from a day is what came in its place."""
-    known = by_id("split_id", one, other)
-    if known is not None:
-        return known
+    """By ratio. What alone has gone from a day is what came in its place."""
     return 1 + 2 * all(one[name] == other[name] for name in ("split_from", "split_to"))
 
 
@@ -75,6 +72,7 @@ NAMING = Naming(
     likeness=likeness,
     fresh=first_free,
     order=lambda row: (row["split_from"], row["split_to"], row["split_id"] or ""),
+    id="split_id",
 )
 
 FEED = Feed(

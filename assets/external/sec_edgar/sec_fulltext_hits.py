@@ -108,7 +108,7 @@ def _hits(page: Capture) -> tuple[int, list[dict[str, Any]]]:
     try:
         answer = page.json()["hits"]
         return int(answer["total"]["value"]), [_hit(found) for found in answer["hits"]]
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         raise Unparsable(page.evidence, "hits has another shape") from None
 
 

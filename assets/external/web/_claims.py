@@ -164,7 +164,7 @@ def latest(stated: str, zone: ZoneInfo) -> datetime:
     spelled = " ".join(stated.split())
     for exact in (dating.rfc2822, dating.iso):
         try:
-            return exact(spelled)
+            return exact(spelled, dating.EVER)  # what is older than the web is judged by `plausible`
         except Unreadable:
             continue
     loose, naive = _LOOSE.fullmatch(spelled), _NAIVE.fullmatch(spelled)
@@ -179,7 +179,7 @@ def _loose(found: re.Match[str]) -> datetime:
     """ISO-8601 with an offset, not spelled strictly; a fraction of a second counts as the whole of it."""
     day, clock, seconds, fraction, offset = found.groups()
     colon = offset if offset.upper() == "Z" or ":" in offset else f"{offset[:3]}:{offset[3:]}"
-    exact = dating.iso(f"{day}T{clock}:{seconds or '00'}{colon.upper()}")
+    exact = dating.iso(f"{day}T{clock}:{seconds or '00'}{colon.upper()}", dating.EVER)
     return exact + timedelta(seconds=1 if fraction else 0)
 
 

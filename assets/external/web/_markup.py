@@ -5,7 +5,6 @@ Date. The rank decides which publication is shown, never the availability, for w
 Pure; the default reader of web_pages.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from assets.external.web._claims import Candidate, Claim
+from pitlake import outside_json
 from resources.http.capture import Capture
 
 HTML = ("text/html", "application/xhtml+xml")
@@ -64,7 +64,7 @@ def read(capture: Capture, url: str) -> Sequence[Candidate]:
 def _json_ld(tree: LexborHTMLParser, page: str, url: str) -> Iterator[Claim]:
     for script in tree.css('script[type="application/ld+json"]'):
         try:
-            body = json.loads(script.text(deep=True))
+            body = outside_json.loads(script.text(deep=True))
         except (ValueError, RecursionError):
             continue
         for node in _own_articles(body, url):

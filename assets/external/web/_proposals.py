@@ -14,6 +14,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from assets.external.web._claims import PROPOSED, Candidate, Claim, Kind, Reader
+from pitlake import outside_json
 from resources.http.capture import Capture
 
 LONGEST_PAGE = 60_000
@@ -80,7 +81,7 @@ class ModelProposer:
 def understood(reply: str) -> Sequence[Proposal]:
     """The proposals in a reply; whatever else it holds is left out, and a reply that is no JSON holds none."""
     try:
-        listed = json.loads(reply[reply.index("[") : reply.rindex("]") + 1])
+        listed = outside_json.loads(reply[reply.index("[") : reply.rindex("]") + 1])
     except (ValueError, RecursionError):
         return ()
     found = []

@@ -33,7 +33,7 @@ def of_instant(moment: datetime) -> Dated:
         day = max(moment.astimezone(timezone.utc).date(), new_york_day(moment))
     except (BadInstant, OverflowError):
         raise Unreadable("outside of the calendar") from None
-    return Dated(day, dating.end_of_day(day))
+    return Dated(day, dating.believed(dating.end_of_day(day)))
 
 
 def of_text(text: Any) -> Dated:
@@ -46,7 +46,7 @@ def of_text(text: Any) -> Dated:
             day = dating.day(spelled) + timedelta(days=1)
         except OverflowError:
             raise Unreadable("outside of the calendar") from None
-        return Dated(day, dating.end_of_day(day))
+        return Dated(day, dating.believed(dating.end_of_day(day)))
     return of_instant(dating.iso(_BLANK_SEPARATED.sub(r"\1T\2", spelled)))
 
 

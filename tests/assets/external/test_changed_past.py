@@ -101,8 +101,25 @@ def test_an_id_tells_dividends_apart_whatever_else_changes(world):
     assert ko.as_of(PAST, "dividend_id", "cash_amount") == [("a", 0.5), ("b", 0.4)]
 
 
-def splits(*ratios):
-    split = {"ticker": "NVDA", "execution_date": "2024-06-10", "split_from": 1}
+def test_a_correction_under_a_new_id_is_a_revision_dated_when_it_was_seen(world):
+    ko = world("polygon_dividends", tickers=("KO",))
+    ko.hears({"results": [*dividends(0.5, id="a")["results"], *dividends(0.3, id="b")["results"]]}, at=FIRST)
+    corrected = [*dividends(0.3, id="b")["results"], *dividends(0.4, id="c")["results"]]
+    ko.hears({"results": corrected}, at=FIRST + WEEK)
+    assert ko.as_of(PAST, "cash_amount") == [(0.3,), (0.5,)]
+    assert ko.as_of(FIRST + WEEK, "dividend_id", "cash_amount") == [("b", 0.3), ("c", 0.4)]
+
+
+def test_a_dividend_under_a_new_id_beside_the_old_one_is_another(world):
+    ko = world("polygon_dividends", tickers=("KO",))
+    ko.hears(dividends(0.5, id="a"), at=FIRST)
+    both = [*dividends(0.5, id="a")["results"], *dividends(0.4, id="b")["results"]]
+    report = ko.hears({"results": both}, at=FIRST + WEEK)
+    assert (ko.as_of(PAST, "cash_amount"), report.outcome.revisions) == ([(0.4,), (0.5,)], 0)
+
+
+def splits(*ratios, **more):
+    split = {"ticker": "NVDA", "execution_date": "2024-06-10", "split_from": 1} | more
     return {"status": "OK", "results": [split | {"split_to": to} for to in ratios]}
 
 
@@ -112,6 +129,15 @@ def test_a_corrected_ratio_is_a_revision_and_no_second_split(world):
     nvda.hears(splits(10), at=FIRST + WEEK)
     assert nvda.as_of("2024-06-20T00:00:00-04:00", "split_to") == [(4.0,)]
     assert nvda.as_of(FIRST + WEEK, "split_to") == [(10.0,)]
+
+
+@pytest.mark.parametrize("ratio", [4, 10])
+def test_a_split_under_a_new_id_is_no_second_split(world, ratio):
+    nvda = world("polygon_splits", tickers=("NVDA",))
+    nvda.hears(splits(4, id="a"), at=FIRST)
+    nvda.hears(splits(ratio, id="b"), at=FIRST + WEEK)
+    assert nvda.as_of("2024-06-20T00:00:00-04:00", "split_to", "split_id") == [(4.0, "a")]
+    assert nvda.as_of(FIRST + WEEK, "split_to", "split_id") == [(float(ratio), "b")]
 
 
 def test_a_split_that_was_to_come_is_no_fact_of_its_day(world):

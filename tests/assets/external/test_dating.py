@@ -99,14 +99,18 @@ def test_the_ambiguous_z_is_decided_by_what_can_be_proven(spelled, form, instant
 
 
 @pytest.mark.parametrize(
-    "text", [None, "", "2024-02-22", "2024-02-30T10:00:00Z", "20240222161503", 5, "9999-12-31T23:59:59Z"]
+    "text",
+    [
+        *(None, "", "2024-02-22", "2024-02-30T10:00:00Z", "20240222161503", 5, "9999-12-31T23:59:59Z"),
+        *("0001-01-01T02:00:00.000Z", "1970-01-01T00:00:00.000Z", "0001-01-01T00:00:00Z", "1992-12-31T16:00:00-05:00"),
+    ],
 )
 def test_what_is_no_acceptance_is_unreadable(text):
     with pytest.raises(Unreadable):
         dating.edgar(text)
 
 
-@pytest.mark.parametrize("text", ["2024022216150", "20240230161503", "", None, "2024-02-22"])
+@pytest.mark.parametrize("text", ["2024022216150", "20240230161503", "00010101000000", "", None, "2024-02-22"])
 def test_what_is_no_sgml_time_is_unreadable(text):
     with pytest.raises(Unreadable):
         dating.edgar_header(text)
@@ -118,10 +122,25 @@ def test_a_mail_date_without_offset_is_unreadable(text):
         dating.rfc2822(text)
 
 
-@pytest.mark.parametrize("text", ["9999-12-31", "2024-02-30", "24-01-01", "", None, 20240101])
+@pytest.mark.parametrize(
+    "text", ["9999-12-31", "2024-02-30", "24-01-01", "", None, 20240101, "0001-01-01", "1900-01-01", "1970-01-01"]
+)
 def test_what_is_no_day_is_unreadable(text):
     with pytest.raises(Unreadable):
         dating.end_of_day_text(text)
+
+
+@pytest.mark.parametrize("year", [1, 1970, 1989])
+def test_an_instant_from_before_the_web_is_unreadable_unless_it_is_asked_for(year):
+    early = datetime(year, 1, 1, tzinfo=UTC)
+    for reader, spelled in ((dating.iso, early.isoformat()), (dating.rfc2822, format_datetime(early))):
+        with pytest.raises(Unreadable):
+            reader(spelled)
+        assert year == 1 or reader(spelled, dating.EVER) == early
+
+
+def test_an_old_dividend_was_public_on_its_old_day():
+    assert dating.end_of_day_text("1962-02-06") == datetime(1962, 2, 7, 5, tzinfo=UTC)
 
 
 def test_a_clock_time_new_york_has_twice_or_never_is_the_later_one():

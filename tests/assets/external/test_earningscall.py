@@ -111,8 +111,9 @@ def test_a_publication_counts_but_not_before_the_call():
         assert row.available_at == START + timedelta(hours=24)
 
 
-def test_a_start_without_an_offset_is_unreadable():
-    found = transcript({"conference_date": "2024-02-01T14:00:00"})
+@pytest.mark.parametrize("start", ["2024-02-01T14:00:00", "0001-01-01T00:00:00Z", "1970-01-01T00:00:00+00:00"])
+def test_a_start_without_an_offset_or_from_before_the_web_is_unreadable(start):
+    found = transcript({"conference_date": start})
     assert gaps(found)[0] == ("unverifiable", "call_start is unreadable")
 
 

@@ -267,6 +267,19 @@ def test_a_quote_that_is_not_closed_swallows_no_month_of_a_panel():
     assert gaps(found) == [("upstream_error", "the answer is unreadable")]
 
 
+@pytest.mark.parametrize("stamp", ["Thu, 01 Jan 1970 00:00:00 GMT", "Sun, 31 Dec 2023 23:59:59 GMT", "soon"])
+def test_a_panel_is_not_written_before_its_month(stamp):
+    told = {"last-modified": stamp}
+    capture = captured(PANEL.provider, Request("2024-01-md.csv"), b"sasdate,RPI\n1/1/2023,1\n", headers=told)
+    assert rows(happened(PANEL, Scope(series=("2024-01",)), lambda _: capture))[0].available_at == FETCHED
+
+
+def test_an_observation_of_an_old_vintage_was_public_then():
+    old = ROW | {"realtime_start": "1947-01-20"}
+    [row] = happened_in("X", observed("1776-07-04", "9999-12-31", old))
+    assert row.available_at == datetime(1947, 1, 21, 5, tzinfo=timezone.utc)
+
+
 def test_a_clock_is_believed_only_on_days_with_data_that_are_no_weekend(gdp):
     saturday = date(2024, 1, 6)
     assert new_york_day(public_at(saturday, 53, {saturday})) == date(2024, 1, 7)

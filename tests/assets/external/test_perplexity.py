@@ -40,6 +40,13 @@ def test_results_are_dated_by_the_end_of_the_later_day_and_the_undated_are_gaps(
     ]
 
 
+@pytest.mark.parametrize("day", ["1970-01-01", "0001-01-01", "1989-12-30"])
+def test_a_page_older_than_the_web_is_a_gap(day):
+    body = {"results": [{"url": "https://example.com/a", "title": "T", "snippet": "S", "date": day}]}
+    found = happened(RESULTS, SEARCH, lambda ask: captured(RESULTS.provider, ask, json.dumps(body).encode()))
+    assert gaps(found) == [("unverifiable", "date is unreadable")]
+
+
 def test_an_address_found_twice_is_one_row_with_the_longer_passage(tmp_path):
     lake, played = Lake(tmp_path / "lake"), Played(RESULTS.provider)
     happened(RESULTS, SEARCH, played.fetch)

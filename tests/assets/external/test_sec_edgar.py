@@ -105,7 +105,7 @@ def test_a_fetched_header_decides_exactly_and_is_cited():
     assert "&header=" in row.evidence
 
 
-@pytest.mark.parametrize("form", ["CORRESP", "UPLOAD", "DRS", "DRS/A"])
+@pytest.mark.parametrize("form", ["CORRESP", "UPLOAD", "DRS", "DRS/A", "DRSLTR/A", "DOS", "dos/a", "DOSLTR"])
 def test_what_is_withheld_at_first_is_a_gap_that_shows_when_observed(form):
     as_form = f'"{form}"'.encode()
     letters = with_body("submissions_NOG.json", lambda body: body.replace(b'"4"', as_form))
@@ -183,6 +183,12 @@ def drop(name):
 def test_a_changed_schema_is_a_gap_and_no_row_is_guessed(change):
     found = happened(FILINGS, COMPANY, with_body("submissions_NOG.json", change))
     assert ("upstream_error", "the answer is unreadable") in reasons(found)
+
+
+def test_an_infinite_count_of_hits_is_an_unreadable_answer():
+    infinite = with_body("search_hits.json", lambda body: body.replace(b'"value": 3', b'"value": Infinity'))
+    found = happened(HITS, Scope(queries=("hedging",)), infinite, Known())
+    assert set(reasons(found)) == {("upstream_error", "the answer is unreadable")}
 
 
 def test_a_retyped_field_makes_its_own_record_a_gap():

@@ -94,6 +94,12 @@ def test_another_article_s_date_is_not_the_page_s():
     assert gaps(bundled("five")) == [("unverifiable", "nothing dates the page")]
 
 
+@pytest.mark.parametrize("stated", ["1970-01-01T00:00:00Z", "0001-01-01", "Thu, 01 Jan 1970 00:00:00 GMT"])
+def test_a_page_older_than_the_web_is_implausible_whatever_else_dates_it(stated):
+    old = f'<meta name="date" content="{stated}">'
+    assert gaps(page(PUBLISHED + old)) == [("unverifiable", "claims of publication are implausible")]
+
+
 def test_a_page_from_the_future_is_implausible():
     assert gaps(bundled("six")) == [("unverifiable", "claims of publication are implausible")]
 

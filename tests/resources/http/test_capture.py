@@ -106,3 +106,8 @@ def test_a_key_is_taken_out_however_an_answer_spells_it(echo):
     kept, count = redact(f"<p>{echo}</p>".encode(), spelled({"apikey": SECRET}))
     assert (count, b"[redacted apikey]" in kept) == (1, True)
     assert b"odd" not in kept
+
+
+def test_half_a_surrogate_pair_in_an_answer_is_replaced():
+    told = capture(rb'{"\ud83d": ["cut \ud83d", "\ud83d\ude00", "\\ud83d", 1]}').json()
+    assert told == {"\ufffd": ["cut \ufffd", "\U0001f600", r"\ud83d", 1]}

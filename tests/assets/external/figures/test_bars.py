@@ -36,6 +36,8 @@ def test_both_forms_of_an_answer_read_alike(answers):
     [
         ("2024-07-04,1,1,1,1,1", "no session on that day"),
         ("2025-01-09,1,1,1,1,1", "no session on that day"),
+        ("2924-01-24,1,1,1,1,1", "no session on that day"),
+        ("9999-12-31,1,1,1,1,1", "bar has no readable day"),
         ("2024-07-09,1,1,1,1,1", "bar was unfinished when fetched"),
         ("07/08/2024,1,1,1,1,1", "bar has no readable day"),
         ("2024-07-08,1,1,1,None,1", "close is unreadable"),

@@ -65,12 +65,16 @@ def test_what_is_not_reported_or_not_dated_is_a_gap(answers):
         ({"surprise": ["0.1"]}, "surprise is unreadable"),
         ({"reportTime": 7}, "report_time is unreadable"),
         ({"reportedDate": "2026-04-25"}, "not public yet"),
+        ({"reportedDate": "1970-01-01", "fiscalDateEnding": "1970-01-01"}, "no reported date"),
+        ({"reportedDate": "2924-01-24"}, "not public yet"),
+        ({"reportedDate": "9998-12-30"}, "not public yet"),
+        ({"reportedDate": "9999-12-31"}, "no reported date"),
     ],
 )
 def test_a_broken_quarter_is_a_gap_of_its_own(answers, changes, reason):
     quarter = {"fiscalDateEnding": "2024-03-31", "reportedDate": "2024-04-25", "reportedEPS": "1.53"} | changes
     answer = {"quarterlyEarnings": [quarter], "annualEarnings": []}
-    assert answers("av_earnings", tickers=("AAPL",)).reasons(answer) == [reason]
+    assert answers("av_earnings", tickers=("AAPL",)).reasons(answer, releases=Filed()) == [reason]
 
 
 def test_one_quarter_told_twice_keeps_the_first(answers):

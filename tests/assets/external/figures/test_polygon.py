@@ -65,6 +65,8 @@ def test_dividends_of_one_day_are_told_apart_by_amount(answers):
         ({"ticker": None}, "record is about another ticker"),
         ({"declaration_date": ""}, "no declaration date"),
         ({"declaration_date": 20240502}, "no declaration date"),
+        ({"declaration_date": "1970-01-01"}, "no declaration date"),
+        ({"declaration_date": "0001-01-01"}, "no declaration date"),
         ({"ex_dividend_date": "soon"}, "no ex-date"),
         ({"cash_amount": None}, "no amount"),
         ({"cash_amount": -0.5}, "no amount"),
@@ -90,6 +92,7 @@ def test_a_split_is_public_at_the_end_of_its_day(answers):
         ({"split_to": 0}, "no ratio"),
         ({"split_from": "one"}, "no ratio"),
         ({"execution_date": None}, "no execution date"),
+        ({"execution_date": "1970-01-01"}, "no execution date"),
         ({"execution_date": "2026-06-10"}, "not public yet"),
     ],
 )

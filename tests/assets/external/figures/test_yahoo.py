@@ -37,6 +37,8 @@ def table(*rows, columns=("startdatetime", "epsestimate", "epsactual", "epssurpr
     [
         (table(["2024-07-18 22:00:S", 1, 1, 1]), ["event date is missing or unreadable"]),
         (table([None, 1, 1, 1]), ["event date is missing or unreadable"]),
+        (table(["1970-01-01T00:00:00Z", 1, 1, 1]), ["event date is missing or unreadable"]),
+        (table(["0001-01-01", 1, 1, 1]), ["event date is missing or unreadable"]),
         (table(["2024-07-25T20:00:00Z", 1, "1.4x", 1]), ["reported_eps is unreadable"]),
         (table(["2024-07-25T20:00:00Z", 1, 1, 1], ["2024-07-25T21:00:00Z", 1, 2, 1]), ["told twice"]),
         (table(["2024-07-25T20:00:00Z", 1, 1]), ["the answer is unreadable"]),
@@ -71,6 +73,7 @@ def rating(**changes):
     ("changes", "reason"),
     [
         ({"epochGradeDate": None}, "grade date is missing or unreadable"),
+        ({"epochGradeDate": 1}, "grade date is missing or unreadable"),
         ({"epochGradeDate": 10**20}, "grade date is missing or unreadable"),
         ({"epochGradeDate": "2024-07-03"}, "grade date is missing or unreadable"),
         ({"firm": " "}, "no firm"),
