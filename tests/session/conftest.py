@@ -3,7 +3,7 @@
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -69,13 +69,22 @@ def ask(lake: ToyLake, ask_of: Open) -> Open:
 
 
 @pytest.fixture
-def leftovers() -> Callable[[], tuple[int, int]]:
-    """Counts what sessions of this process have left behind: their running processes, and our open descriptors."""
+def leftovers() -> Callable[[], tuple[int, frozenset[str]]]:
+    """What sessions of this process have left behind: how many running processes, and our open descriptors.
 
-    def count() -> tuple[int, int]:
+    Threads of earlier tests may close descriptors of theirs meanwhile, so what counts is that there are no new ones.
+    """
+
+    def count() -> tuple[int, frozenset[str]]:
         gc.collect()  # or what earlier tests dropped goes between two counts
         zygote = launcher._zygote
         children = psutil.Process(zygote.process.pid).children() if zygote else []
-        return len(running(children)), len(list(Path("/proc/self/fd").iterdir()))
+        return len(running(children)), frozenset(_descriptors())
 
     return count
+
+
+def _descriptors() -> Iterator[str]:
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the one this listing is read by
+            yield f"{entry.name} {entry.readlink()}"
