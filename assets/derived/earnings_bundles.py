@@ -120,8 +120,8 @@ def build(
 def _values(lake: Lake, wanted: Sequence[Event]) -> dict[tuple[str, str], set[tuple[str, str]]]:
     """What the lake's snapshots of these events hold: (section, name) by accession number and anchor."""
     found: dict[tuple[str, str], set[tuple[str, str]]] = {}
-    for accession_no, anchor, *value in _stored(lake, wanted, "accession_no, anchor, section, name"):
-        found.setdefault((accession_no, anchor), set()).add((value[0], value[1]))
+    for accession_no, anchor, section, name in _stored(lake, wanted, "accession_no, anchor, section, name"):
+        found.setdefault((accession_no, anchor), set()).add((section, name))
     return found
 
 

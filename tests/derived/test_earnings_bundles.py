@@ -48,6 +48,13 @@ def lake(known, tmp_path):
     return Lake(shutil.copytree(known.location, tmp_path / "lake"))
 
 
+def publish_late_article(lake):
+    """One that was public before the release in May and is loaded after its snapshot was built."""
+    late = {"id": "bzNews_late", "ticker": "NOG", "tickers": ["NOG"], "title": "Late", "channels": []}
+    at = MAY - timedelta(days=1)
+    publish(lake, "news", [late | {"created": at, "available_at": at, "evidence": "neo4j:News:late"}], "late")
+
+
 @pytest.mark.parametrize("anchor", [*ANCHORS, "-1440", "+600"])
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_snapshot_is_what_the_slow_way_finds(known, anchor, number):
@@ -123,9 +130,7 @@ def test_a_rebuild_changes_nothing_and_keeps_no_further_receipt(lake):
 def test_a_past_that_was_filled_in_later_is_a_revision_and_a_loud_check(lake):
     wanted = earnings_bundles.events(lake)
     earnings_bundles.build(lake, wanted, run_id="first", anchors=["at_release"])
-    late = {"id": "bzNews_late", "ticker": "NOG", "tickers": ["NOG"], "title": "Late", "channels": []}
-    at = MAY - timedelta(days=1)
-    publish(lake, "news", [late | {"created": at, "available_at": at, "evidence": "neo4j:News:late"}], "late")
+    publish_late_article(lake)
     began = clock.now()
     report = earnings_bundles.build(lake, wanted, run_id="second", anchors=["at_release"])
     assert [(check.name, check.facts) for check in report.checks if not check.passed] == [("frozen", {"changed": 1})]
@@ -197,9 +202,7 @@ def test_runs_that_build_the_same_release_at_once_keep_the_receipt_it_cites(lake
 def test_an_unchanged_release_keeps_no_receipt_because_another_changed(lake):
     wanted = earnings_bundles.events(lake)
     earnings_bundles.build(lake, wanted, run_id="first", anchors=["at_release"])
-    late = {"id": "bzNews_late", "ticker": "NOG", "tickers": ["NOG"], "title": "Late", "channels": []}
-    at = MAY - timedelta(days=1)
-    publish(lake, "news", [late | {"created": at, "available_at": at, "evidence": "neo4j:News:late"}], "late")
+    publish_late_article(lake)
     earnings_bundles.build(lake, wanted, run_id="second", anchors=["at_release"])
     with connect(lake=lake, open_mode=True) as session:
         question = "SELECT DISTINCT evidence FROM earnings_snapshots_revisions"
