@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from pitlake.clock import new_york_day
 from pitlake.contract import Dataset, GapRule
+from pitlake.datasets._earnings import DEFAULT_LAG
 from pitlake.errors import RecordRefused, Unreadable
 
 Record = Mapping[str, Any]
@@ -54,13 +55,13 @@ class Statements(Protocol):
 class RunFacts:
     """What a run knows beside the record: its clock and its settings.
 
-    publication_lag: added to a call's start to get the availability of its transcript. fetched_at and evidence: of the
+    publication_lag: added to a call's start to get the availability of its text. fetched_at and evidence: of the
     capture the record came in; None and "" for the graph. releases: what the lake knows of filings, for outside feeds.
     statements: what it was told of their records before.
     """
 
     observed_at: datetime
-    publication_lag: timedelta = timedelta(0)
+    publication_lag: timedelta = DEFAULT_LAG
     fetched_at: datetime | None = None
     evidence: str = ""
     releases: Releases | None = None

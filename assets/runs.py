@@ -15,6 +15,7 @@ from assets.extraction import Extractor, GraphReader, RunFacts
 from assets.reading import Strays, extract
 from checks.warnings import warnings
 from pitlake import clock
+from pitlake.datasets._earnings import DEFAULT_LAG, LEAST_LAG
 from pitlake.errors import BadInput, CheckFailed, GateRefused
 from pitlake.lake.audit import Audit, CheckResult, audit_with
 from pitlake.lake.judgements import Judgement
@@ -48,7 +49,7 @@ def run_partitions(
     *,
     run_id: str,
     observed_at: datetime | None = None,
-    publication_lag: timedelta = timedelta(0),
+    publication_lag: timedelta = DEFAULT_LAG,
     audits: Sequence[Audit] = (),
 ) -> Published:
     """`attempt_partitions` for callers who want a refusal raised. Raises GateRefused or CheckFailed."""
@@ -75,7 +76,7 @@ def attempt_partitions(
     *,
     run_id: str,
     observed_at: datetime | None = None,
-    publication_lag: timedelta = timedelta(0),
+    publication_lag: timedelta = DEFAULT_LAG,
     audits: Sequence[Audit] = (),
 ) -> RunReport:
     """Extract and publish the records of these New York days as one lake version; a snapshot dataset ignores them.
@@ -84,12 +85,15 @@ def attempt_partitions(
     and after the last one to date what is new, so that no change is dated before it was seen.
     audits: what judges the stage beside the lake's own audit, such as `checks.expectations.expected`.
     What the checks found is kept in the lake either way.
-    Raises GraphError, LakeError, and BadInput for days before the dataset's first; nothing is published then.
+    Raises GraphError, LakeError, and BadInput for days before the dataset's first and for a lag that will not do;
+    nothing is published then.
     """
     dataset = extractor.dataset
     early = [day for day in days if day < dataset.first_day]
     if early:
         raise BadInput("days", f"{dataset.name} begins on {dataset.first_day}", "leave out what comes before")
+    if not LEAST_LAG <= publication_lag <= DEFAULT_LAG:
+        raise BadInput("publication_lag", "a call's text is out 3 to 24 hours after its start", "give a lag of these")
     read_clock: Callable[[], datetime] = clock.now if observed_at is None else lambda: observed_at
     run = RunFacts(observed_at=read_clock(), publication_lag=publication_lag)
     with lake.stage(dataset, run_id) as stage:
@@ -97,14 +101,13 @@ def attempt_partitions(
         def fill() -> None:
             _refuse_strays(dataset.name, extract(extractor, days, graph, stage, run, read_clock))
 
-        return concluded(stage, lake, fill, run, read_clock, audits)
+        return concluded(stage, lake, fill, read_clock, audits)
 
 
 def concluded(
     stage: Stage,
     lake: Lake,
     fill: Callable[[], None],
-    run: RunFacts,
     read_clock: Callable[[], datetime],
     audits: Sequence[Audit] = (),
 ) -> RunReport:
@@ -115,9 +118,9 @@ def concluded(
     except (GateRefused, CheckFailed) as refusal:
         staged = stage.load()
         found = _with_refusal(audit_with(staged, read_clock(), audits), refusal)
-        report = _report(staged, run, refusal, found)
+        report = _report(staged, refusal, found)
     else:
-        report = _report(stage.load(), run, published, published.checks)
+        report = _report(stage.load(), published, published.checks)
     lake.keep_judgement(judgement(report, stage.run_id))
     return report
 
@@ -141,14 +144,14 @@ def _refuse_strays(dataset: str, strays: Strays) -> None:
         raise CheckFailed(dataset, "partition_window", {"outside": strays.count}, tuple(strays.examples))
 
 
-def _report(staged: Staged, run: RunFacts, outcome: Published | Refusal, checks: tuple[CheckResult, ...]) -> RunReport:
+def _report(staged: Staged, outcome: Published | Refusal, checks: tuple[CheckResult, ...]) -> RunReport:
     dataset = staged.dataset
     pairs = zip(staged.gaps["gap_type"].to_pylist(), staged.gaps["reason"].to_pylist(), strict=True)
     shown = staged.rows.slice(0, 0 if dataset.open_only else PREVIEW_ROWS)
     return RunReport(
         dataset=dataset.name,
         outcome=outcome,
-        checks=(*checks, *warnings(dataset, staged.rows, staged.gaps, run.publication_lag)),
+        checks=(*checks, *warnings(dataset, staged.rows, staged.gaps)),
         gaps=Counter(pairs),
         preview=pa.Table.from_pylist(shown.to_pylist(), shown.schema),  # the stage's own is gone with its files
     )

@@ -62,7 +62,7 @@ def disagreements(rows: pa.Table) -> list[Disagreement]:
     return sorted(found)
 
 
-def sources_agree(rows: pa.Table, _lag: timedelta) -> CheckResult:
+def sources_agree(rows: pa.Table) -> CheckResult:
     """How many disagreements there are, by what they are about; examples cite the statement that differs."""
     found = disagreements(rows)
     facts: dict[str, int | str] = {"events": len(rows["accession_no"].unique()), "disagreements": len(found)}

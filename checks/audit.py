@@ -28,7 +28,6 @@ BLOCKING = {
 WARNINGS = {
     "freshness": "The newest row is no older than the contract allows.",
     "edited": "No article was changed after it first appeared; the text of one that was is public from the change on.",
-    "publication_lag": "The lag added to a call's start is no shorter than its text takes to become public.",
     "frozen": "What was built once came out the same again; what did not, or was added, is available when observed.",
     "sources_agree": "Sources say the same of each earnings release.",
     "drifted": "Providers say today what was captured first, but for a share that is borne.",

@@ -6,7 +6,6 @@ Called by `assets.runs`.
 
 from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +14,6 @@ from checks.agreement import sources_agree
 from pitlake.contract import Dataset
 from pitlake.lake.audit import CheckResult
 
-LEAST_LAG = timedelta(minutes=30)
 TEN_THOUSANDTHS = 10_000
 BORNE_SHARE = 0.01
 MOST_FIELDS = 20
@@ -23,7 +21,7 @@ MOST_EXAMPLES = 5
 ANSWERED, OUTSIDE = "answered", "external"
 
 
-def edited(rows: pa.Table, _lag: timedelta) -> CheckResult:
+def edited(rows: pa.Table) -> CheckResult:
     """How many articles were changed after they appeared: their text is public from the change on alone."""
     later = pc.greater(rows["updated"], rows["created"])
     count = pc.sum(later.fill_null(False)).as_py() or 0
@@ -32,15 +30,7 @@ def edited(rows: pa.Table, _lag: timedelta) -> CheckResult:
     return CheckResult(name="edited", passed=not count, severity="warning", facts=facts)
 
 
-def publication_lag(_rows: pa.Table, lag: timedelta) -> CheckResult:
-    """Whether the lag added to a call's start covers the half hour its text takes at least."""
-    minutes = int(lag.total_seconds() // 60)
-    least = int(LEAST_LAG.total_seconds() // 60)
-    facts: dict[str, int | str] = {"lag_minutes": minutes, "least_minutes": least}
-    return CheckResult(name="publication_lag", passed=lag >= LEAST_LAG, severity="warning", facts=facts)
-
-
-def drifted(rows: pa.Table, _lag: timedelta) -> CheckResult:
+def drifted(rows: pa.Table) -> CheckResult:
     """Which fields providers have surely rewritten: those whose interval lies above the share that is borne."""
     moved = rows.filter(pc.greater(rows["low"], BORNE_SHARE))
     facts: dict[str, int | str] = {"fields": rows.num_rows, "drifted": moved.num_rows}
@@ -67,15 +57,14 @@ def is_asked(dataset: Dataset) -> bool:
     return dataset.group == OUTSIDE
 
 
-MEASURES: dict[str, Callable[[pa.Table, timedelta], CheckResult]] = {
+MEASURES: dict[str, Callable[[pa.Table], CheckResult]] = {
     "edited": edited,
-    "publication_lag": publication_lag,
     "sources_agree": sources_agree,
     "drifted": drifted,
 }
 
 
-def warnings(dataset: Dataset, rows: pa.Table, gaps: pa.Table, lag: timedelta) -> tuple[CheckResult, ...]:
+def warnings(dataset: Dataset, rows: pa.Table, gaps: pa.Table) -> tuple[CheckResult, ...]:
     """The results of a dataset's warnings, over what was staged."""
-    named = (MEASURES[name](rows, lag) for name in dataset.warnings)
+    named = (MEASURES[name](rows) for name in dataset.warnings)
     return (*named, answered(gaps)) if is_asked(dataset) else tuple(named)

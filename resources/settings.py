@@ -9,10 +9,11 @@ from datetime import timedelta
 import dagster as dg
 from pydantic import Field
 
+from pitlake.datasets._earnings import DEFAULT_LAG, LEAST_LAG
 from pitlake.errors import BadInput
 
 LAG_VARIABLE = "PITLAKE_PUBLICATION_LAG_MINUTES"
-MINUTES_A_DAY = 24 * 60
+LEAST, MOST = (lag // timedelta(minutes=1) for lag in (LEAST_LAG, DEFAULT_LAG))
 
 
 class ExtractionSettings(dg.ConfigurableResource[None]):
@@ -21,20 +22,20 @@ class ExtractionSettings(dg.ConfigurableResource[None]):
     publication_lag_minutes: int | None = Field(
         default=None,
         description=(
-            "Minutes added to the start of a call to get the availability of its transcript, 0 to 1440. The text "
-            "follows the start by half an hour or more, so less than 30 shows calls before they could be read. Blank: "
-            f"{LAG_VARIABLE}, else 0. Changing it never moves rows that are published."
+            f"Minutes added to the start of a call to get the availability of its text, {LEAST} to {MOST}: at least an "
+            f"hour after the end of a call of two hours. Blank: {LAG_VARIABLE}, else a day. Changing it never moves "
+            "rows that are published."
         ),
     )
 
     def publication_lag(self) -> timedelta:
-        """The lag. Raises BadInput outside of 0 to 1440 minutes."""
+        """The lag. Raises BadInput outside of LEAST to MOST minutes."""
         minutes = self.publication_lag_minutes
-        return parsed_lag(os.environ.get(LAG_VARIABLE) or "0" if minutes is None else str(minutes))
+        return parsed_lag(os.environ.get(LAG_VARIABLE) or str(MOST) if minutes is None else str(minutes))
 
 
 def parsed_lag(text: str) -> timedelta:
-    """The setting's text as a lag. Raises BadInput outside of 0 to 1440 minutes."""
-    if not (text.isascii() and text.isdigit()) or int(text) > MINUTES_A_DAY:
-        raise BadInput(LAG_VARIABLE, "is no number of minutes within a day", "give 0 to 1440, such as 30")
+    """The setting's text as a lag. Raises BadInput outside of LEAST to MOST minutes."""
+    if not (text.isascii() and text.isdigit()) or not LEAST <= int(text) <= MOST:
+        raise BadInput(LAG_VARIABLE, "is no number of minutes that will do", f"give {LEAST} to {MOST}")
     return timedelta(minutes=int(text))

@@ -137,7 +137,7 @@ def _overwritten() -> Iterator[Expectation]:
             "dividends",
             declared | {"ex_dividend_date": ex},
             {"cash_amount": amount, "dividend_id": DIVIDEND.id},
-            "2025-05-05T20:00:00Z",
+            "2025-05-06T04:00:00Z",
         )
     yield revised(
         53,

@@ -141,7 +141,7 @@ def derive(
             rows = [_row(feed, one, moment) for feed, one in measured]
             stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), extracted=len(rows))
 
-        return concluded(stage, lake, fill, RunFacts(observed_at=moment), lambda: moment, audits)
+        return concluded(stage, lake, fill, lambda: moment, audits)
 
 
 def _last_asked(store: CaptureStore, datasets: Collection[str]) -> Iterator[tuple[Feed, Scope]]:

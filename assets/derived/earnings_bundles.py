@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow as pa
 
 from assets.external.sessions import session as exchange_session
-from assets.extraction import RunFacts
 from assets.runs import RunReport, concluded
 from pitlake import catalogue, clock, receipts
 from pitlake.datasets.earnings_snapshots import DATASET, NOTHING_KNOWN, SECTIONS
@@ -112,7 +111,7 @@ def build(
         stage.add(None, gaps=later, extracted=len(later))
 
     with lake.stage(DATASET, run_id) as stage:
-        report = concluded(stage, lake, fill, RunFacts(observed_at=observed), lambda: observed, audits)
+        report = concluded(stage, lake, fill, lambda: observed, audits)
     _keep_cited(lake, wanted, known, dict(zip(kept, bundles, strict=True)))
     return report
 

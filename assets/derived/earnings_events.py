@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from assets.derived.statements import RELEASES, STATEMENTS, Source, Told, days_around
 from assets.external.sessions import session
-from assets.extraction import RunFacts
 from assets.runs import RunReport, concluded
 from pitlake import clock
 from pitlake.datasets.earnings_events import DATASET, NO_EVENT
@@ -45,7 +44,7 @@ def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audi
             table = pa.Table.from_pylist(rows, staged_schema(DATASET))
             stage.add(None, table, gaps, extracted=len(rows) + len(gaps))
 
-        return concluded(stage, lake, fill, RunFacts(observed_at=moment), lambda: moment, audits)
+        return concluded(stage, lake, fill, lambda: moment, audits)
 
 
 def events(snapshot: Snapshot) -> tuple[list[dict[str, Any]], list[Gap]]:

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from assets.derived.earnings_bundles import MOST_DAYS_SHUT, Event
 from assets.external.sessions import session as exchange_session
-from assets.extraction import RunFacts
 from assets.runs import RunReport, concluded
 from pitlake import clock
 from pitlake.datasets.earnings_outcomes import DATASET, NO_BARS
@@ -78,7 +77,7 @@ def build(
             stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), gaps, extracted=len(rows) + len(gaps))
 
     with lake.stage(DATASET, run_id) as stage:
-        return concluded(stage, lake, fill, RunFacts(observed_at=observed), lambda: observed, audits)
+        return concluded(stage, lake, fill, lambda: observed, audits)
 
 
 def windows(event_at: datetime) -> Iterator[Window]:

@@ -69,7 +69,7 @@ def run_feed(
             client.store.flush()
 
         last_seen = seen.last if observed_at is None else read_clock
-        return concluded(stage, lake, fill, RunFacts(observed_at=read_clock()), last_seen, audits)
+        return concluded(stage, lake, fill, last_seen, audits)
 
 
 class _Seen:

@@ -4,6 +4,7 @@ Used by transcripts, prepared_remarks and qa_exchanges; no dataset lives here.
 """
 
 import re
+from datetime import timedelta
 from typing import Any
 
 from assets.extraction import Contest, Extractor, Parser, Place, Record, RunFacts, dated, parsed
@@ -11,6 +12,7 @@ from assets.graph import texts
 from pitlake.clock import NEW_YORK
 from pitlake.contract import Dataset
 from pitlake.datasets import transcripts as contract
+from pitlake.datasets._earnings import DEFAULT_LAG
 
 CALL_WINDOW = """
 MATCH (t:Transcript)
@@ -29,7 +31,8 @@ CALL_FIELDS = """
 
 _MINUTE_ID = re.compile(r".+_\d{4}-\d{2}-\d{2}T\d{2}\.\d{2}", re.ASCII)
 _SHORT_ID = re.compile(r".+_\d{4}_\d", re.ASCII)
-LONGEST_LAG_DAYS = 1
+# In spring a New York day has 23 hours: 24 of them may end on the second day after.
+LONGEST_LAG_DAYS = -(-DEFAULT_LAG // timedelta(days=1)) + 1
 
 
 def place_call(record: Record, run: RunFacts, evidence: str) -> Place:

@@ -1,9 +1,10 @@
-"""Dataset `dividends`: declared cash dividends, dated by the close of their declaration day."""
+"""Dataset `dividends`: declared cash dividends, dated by the end of their declaration day."""
 
 from typing import Any
 
-from assets.extraction import Extractor, Place, Record, RunFacts, parsed
+from assets.extraction import Extractor, Place, Record, RunFacts, dated, parsed
 from assets.graph import _actions, texts
+from pitlake.clock import end_of_new_york_day, new_york_day
 from pitlake.datasets import dividends as contract
 from pitlake.datasets.dividends import DATASET
 from pitlake.errors import RecordRefused
@@ -32,14 +33,17 @@ PARSERS = {
 
 
 def locate(record: Record, _run: RunFacts) -> Place:
-    """The close of the declaration day."""
-    return _actions.place_action(
+    """The end of the declaration day: at what time of day it was declared is not stated."""
+    place = _actions.place_action(
         f"neo4j:Dividend:{record['dividend_id']}",
         record["ticker"],
         record["declaration_date"],
         record["date_nodes"],
         differs=contract.OTHER_DATE.reason,
     )
+    if place.available_at is None:
+        return place
+    return dated(place.evidence, end_of_new_york_day(new_york_day(place.available_at)))
 
 
 def values(record: Record) -> dict[str, Any]:
@@ -51,4 +55,6 @@ def values(record: Record) -> dict[str, Any]:
     return parsed(record, PARSERS) | {"cash_amount": amount, "dividend_type": kind}
 
 
-EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0)
+EXTRACTOR = Extractor(
+    dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0, trail=1
+)

@@ -1,5 +1,7 @@
 """Columns and gaps that the datasets of earnings calls share. No dataset lives here."""
 
+from datetime import timedelta
+
 from pitlake.contract import Column, GapRule
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import _shared as shared
@@ -17,6 +19,9 @@ CALL = (
         maximum=4,
     ),
 )
+# A call's text is not public while the call is held. Nothing states its end, so it is taken to last two hours at most.
+DEFAULT_LAG = timedelta(hours=24)
+LEAST_LAG = timedelta(hours=3)
 KEY = ("exchange", "ticker", "fiscal_year", "fiscal_quarter")
 START = Column(name="call_start", type="instant", meaning="When the call starts or started; its availability never.")
 

@@ -10,7 +10,7 @@ DATASET = Dataset(
     name="dividends",
     title="Cash dividends",
     summary="Declared cash dividends. Ex, record and pay dates lie ahead of the declaration and are known by it.",
-    availability="The market close of the declaration day, through its Date; holidays and orphans become gaps.",
+    availability="The end of the declaration day in New York, through its Date; holidays and orphans become gaps.",
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Ticker of the paying company."),
         Column(name="declaration_date", type="date", required=True, meaning="Day of declaration, New York."),

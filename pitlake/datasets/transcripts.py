@@ -24,8 +24,8 @@ DATASET = Dataset(
     title="Earnings calls",
     summary="One row per earnings call, keyed by ticker and starting minute.",
     availability=(
-        "The call's start (`conference_datetime`) plus the setting `publication_lag` (default 0). The text follows the "
-        "start by half an hour or more, so the default is early by that much: the check `publication_lag` warns of it."
+        "The call's start (`conference_datetime`) and 24 hours: when its text came out is not stated. A setting makes "
+        "the lag shorter, down to 3 hours, which is an hour after the end of a call of two."
     ),
     columns=(
         Column(
@@ -64,6 +64,5 @@ DATASET = Dataset(
             "fiscal_year", "fiscal_quarter", "calendar_year", "calendar_quarter", "speakers", "qa_section"
         ),
     ),
-    warnings=("publication_lag",),
     freshness=timedelta(days=40),
 )

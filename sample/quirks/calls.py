@@ -1,7 +1,7 @@
 """Oddities of earnings calls: three shapes of id, duplicates, exchanges from zero, fallbacks, parts without a call."""
 
 from collections.abc import Iterator
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 
 from sample.calendar import at
 from sample.companies import ODD, by_ticker
@@ -43,16 +43,16 @@ def _natural() -> Iterator[Expectation]:
         "transcripts",
         {"transcript_id": call},
         {"fiscal_year": 2025, "fiscal_quarter": 1, "calendar_year": 2024, "calendar_quarter": 2},
-        "2024-05-22T21:00:00Z",
+        "2024-05-23T21:00:00Z",
         f"neo4j:Transcript:{call}",
     )
     yield row(
         17,
-        "a call is dated by its start (without a publication lag)",
+        "a call is dated a day after its start",
         "transcripts",
         {"transcript_id": call},
         {"conference_datetime": start},
-        "2024-05-22T21:00:00Z",
+        "2024-05-23T21:00:00Z",
     )
     yield row(
         17,
@@ -60,7 +60,7 @@ def _natural() -> Iterator[Expectation]:
         "prepared_remarks",
         {"transcript_id": call},
         {"conference_datetime": start},
-        "2024-05-22T21:00:00Z",
+        "2024-05-23T21:00:00Z",
         f"neo4j:PreparedRemark:{call}_pr",
     )
     yield gap(
@@ -88,7 +88,7 @@ def _duplicates(graph: Graph) -> Iterator[Expectation]:
         "transcripts",
         {"transcript_id": told},
         {"ticker": ODD},
-        "2024-05-02T14:00:00Z",
+        "2024-05-03T14:00:00Z",
         f"neo4j:Transcript:{told}",
     )
     yield absent(31, "its twin is the same record seen twice", "transcripts", locator=f"neo4j:Transcript:{other}")
@@ -98,7 +98,7 @@ def _duplicates(graph: Graph) -> Iterator[Expectation]:
         "qa_exchanges",
         {"transcript_id": told, "sequence": 0},
         {"questioner": "Wen O'Hara"},
-        "2024-05-02T14:00:00Z",
+        "2024-05-03T14:00:00Z",
     )
     yield row(
         31,
@@ -106,7 +106,7 @@ def _duplicates(graph: Graph) -> Iterator[Expectation]:
         "prepared_remarks",
         {"transcript_id": told},
         {"content": ["Ada Merriweather: Good day."]},
-        "2024-05-02T14:00:00Z",
+        "2024-05-03T14:00:00Z",
     )
     yield from _contested(graph)
     for shared_day in (date(2024, 2, 8), date(2024, 3, 20)):
@@ -118,12 +118,12 @@ def _duplicates(graph: Graph) -> Iterator[Expectation]:
             "transcripts",
             {"transcript_id": call.key},
             {"fiscal_year": 2023, "fiscal_quarter": 4},
-            f"{shared_day}T{16 if shared_day.month == 2 else 15}:11:00Z",
+            f"{shared_day + timedelta(days=1)}T{16 if shared_day.month == 2 else 15}:11:00Z",
         )
 
 
 def _contested(graph: Graph) -> Iterator[Expectation]:
-    day, instant = date(2024, 8, 6), "2024-08-06T13:30:00Z"
+    day, instant = date(2024, 8, 6), "2024-08-07T13:30:00Z"
     poorer, richer = _call(day, "9:30"), _call(day, "9:30", f"{ODD}_2024_3")
     add_call(graph, poorer, company_name="Quillfeather")
     add_call(graph, richer, company_name="Quillfeather & Daughters")
@@ -170,7 +170,7 @@ def _shapes(graph: Graph) -> Iterator[Expectation]:
         "transcripts",
         {"transcript_id": f"{ODD}_2023-08-03T08.45"},
         {"fiscal_year": 2023},
-        "2023-08-03T12:45:00Z",
+        "2023-08-04T12:45:00Z",
         f"neo4j:Transcript:{ODD}_2023_2",
     )
 
@@ -187,7 +187,7 @@ def _exchanges(graph: Graph) -> Iterator[Expectation]:
         "qa_exchanges",
         key | {"sequence": 0},
         {"questioner": "Unknown", "questioner_title": None},
-        "2024-11-07T15:15:00Z",
+        "2024-11-08T15:15:00Z",
     )
     yield row(
         32,
@@ -195,7 +195,7 @@ def _exchanges(graph: Graph) -> Iterator[Expectation]:
         "qa_exchanges",
         key | {"sequence": 10},
         {"responders": "Ada Merriweather", "responder_title": "Chief Executive Officer"},
-        "2024-11-07T15:15:00Z",
+        "2024-11-08T15:15:00Z",
     )
     yield row(
         46,
@@ -203,7 +203,7 @@ def _exchanges(graph: Graph) -> Iterator[Expectation]:
         "qa_exchanges",
         key | {"sequence": 3},
         {"exchanges": _parts("Unknown", "Question 3?")},
-        "2024-11-07T15:15:00Z",
+        "2024-11-08T15:15:00Z",
     )
     bad = add_exchange(graph, call, 12, _parts("Unknown"))
     graph.nodes["QAExchange"][bad]["sequence"] = "twelfth"
@@ -213,7 +213,7 @@ def _exchanges(graph: Graph) -> Iterator[Expectation]:
         "qa_exchanges",
         f"neo4j:QAExchange:{bad}",
         "sequence is unreadable",
-        "2024-11-07T15:15:00Z",
+        "2024-11-08T15:15:00Z",
     )
 
 
@@ -232,7 +232,7 @@ def _fallbacks(graph: Graph) -> Iterator[Expectation]:
         "transcripts",
         {"transcript_id": unparsed.key},
         {"qa_section": ["Operator: We have a question."], "full_text": None},
-        "2024-06-11T18:00:00Z",
+        "2024-06-12T18:00:00Z",
     )
     yield row(
         0,
@@ -240,7 +240,7 @@ def _fallbacks(graph: Graph) -> Iterator[Expectation]:
         "transcripts",
         {"transcript_id": whole.key},
         {"full_text": "Operator: Good day.", "qa_section": None},
-        "2024-06-12T18:00:00Z",
+        "2024-06-13T18:00:00Z",
     )
 
 
@@ -259,7 +259,7 @@ def _faults(graph: Graph) -> Iterator[Expectation]:
         "transcripts",
         f"neo4j:Transcript:{nameless.id}",
         "no ticker",
-        "2024-06-14T18:00:00Z",
+        "2024-06-15T18:00:00Z",
     )
     lost = _call(date(2024, 6, 17), "14:00")
     remarks = add_remarks(graph, lost, ["Ada Merriweather: Good day."], linked=False)

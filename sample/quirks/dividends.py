@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import date
 
+from pitlake.clock import end_of_new_york_day, iso
 from sample.actions import Dividend, add_dividend, add_split
 from sample.companies import ODD, by_ticker
 from sample.expectations import Expectation, absent, gap, row
@@ -28,6 +29,10 @@ def _declared(
     return f"neo4j:Dividend:{add_dividend(graph, dividend, by_ticker(ODD).cik, linked or day)}"
 
 
+def _ended(day: date) -> str:
+    return iso(end_of_new_york_day(day))
+
+
 def _amounts(graph: Graph) -> Iterator[Expectation]:
     for day, amount, kept in ((date(2024, 5, 6), 0.2475, 0.247), (date(2024, 5, 7), 0.7075, 0.708)):
         locator = _declared(graph, day, amount)
@@ -37,13 +42,11 @@ def _amounts(graph: Graph) -> Iterator[Expectation]:
             "dividends",
             {"ticker": ODD, "declaration_date": day},
             {"cash_amount": kept, "dividend_type": "Regular"},
-            f"{day}T20:00:00Z",
+            _ended(day),
             locator,
         )
     day = date(2024, 5, 8)
-    yield gap(
-        2, "an amount rounded to nothing", "dividends", _declared(graph, day, 0.0004), _NO_AMOUNT, f"{day}T20:00:00Z"
-    )
+    yield gap(2, "an amount rounded to nothing", "dividends", _declared(graph, day, 0.0004), _NO_AMOUNT, _ended(day))
     day = date(2024, 5, 9)
     yield gap(
         26,
@@ -51,7 +54,7 @@ def _amounts(graph: Graph) -> Iterator[Expectation]:
         "dividends",
         _declared(graph, day, 0.0),
         _NO_AMOUNT,
-        f"{day}T20:00:00Z",
+        _ended(day),
     )
 
 
@@ -64,17 +67,17 @@ def _collisions(graph: Graph) -> Iterator[Expectation]:
         "dividends",
         walmart,
         {"ex_dividend_date": date(2024, 12, 12), "cash_amount": 0.207, "dividend_id": "WMT_2024-02-20_Regular"},
-        "2024-02-20T21:00:00Z",
+        "2024-02-21T05:00:00Z",
         "neo4j:Dividend:WMT_2024-02-20_Regular",
     )
     yield absent(24, "the first three are gone", "dividends", walmart | {"ex_dividend_date": date(2024, 3, 14)})
     yield row(
         10,
-        "a declaration date becomes that day's close",
+        "a declaration date becomes that day's end",
         "dividends",
         {"ticker": ODD, "declaration_date": OVERWRITTEN.declared},
         {"cash_amount": 0.31, "ex_dividend_date": date(2025, 5, 19)},
-        "2025-05-05T20:00:00Z",
+        "2025-05-06T04:00:00Z",
     )
 
 
@@ -101,7 +104,7 @@ def _orphans(graph: Graph) -> Iterator[Expectation]:
         "dividends",
         {"ticker": ODD, "declaration_date": alone.declared},
         {"cash_amount": 0.33},
-        "2024-04-11T20:00:00Z",
+        "2024-04-12T04:00:00Z",
         f"neo4j:Dividend:{alone.id}",
     )
     moved = _declared(graph, date(2024, 4, 15), 0.3, "Special", linked=date(2024, 4, 16))
@@ -116,7 +119,7 @@ def _orphans(graph: Graph) -> Iterator[Expectation]:
         "dividends",
         {"dividend_id": f"{ODD}_2024-04-18_UNKNOWN"},
         _untyped(graph, date(2024, 4, 18)),
-        "2024-04-18T20:00:00Z",
+        "2024-04-19T04:00:00Z",
     )
 
 

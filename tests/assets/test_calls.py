@@ -7,6 +7,7 @@ import pytest
 
 from assets.graph import all_extractors
 from assets.graph._calls import RICHER_CALL, id_shape
+from pitlake.clock import new_york_day
 
 START = datetime(2024, 5, 2, 21, tzinfo=timezone.utc)
 PARTS = {
@@ -53,13 +54,33 @@ def part(name, **changes):
 def test_a_call_is_named_by_ticker_and_minute(run):
     row = all_extractors()["transcripts"].normalise(transcript(call_node="AAPL_2024_2"), run)
     assert row.values["transcript_id"] == "AAPL_2024-05-02T17.00"
-    assert (row.values["fiscal_year"], row.available_at) == (2024, START)
+    assert (row.values["fiscal_year"], row.values["conference_datetime"]) == (2024, START)
 
 
-def test_a_publication_lag_is_added_to_the_start(run):
-    lagging = replace(run, publication_lag=timedelta(minutes=30))
-    for name, record in (("transcripts", transcript()), ("qa_exchanges", part("qa_exchanges"))):
-        assert all_extractors()[name].normalise(record, lagging).available_at == START + timedelta(minutes=30)
+TEXTS = {
+    "transcripts": transcript(),
+    "prepared_remarks": part("prepared_remarks"),
+    "qa_exchanges": part("qa_exchanges"),
+    "embeddings": part("qa_exchanges", kind="qa_exchange", vector=[0.5, 0.25]),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_was_said_in_a_call_counts_a_day_after_its_start_or_a_set_lag(run, name):
+    extractor = all_extractors()[name]
+    assert extractor.normalise(TEXTS[name], run).available_at == START + timedelta(hours=24)
+    lagging = replace(run, publication_lag=timedelta(hours=4))
+    assert extractor.normalise(TEXTS[name], lagging).available_at == START + timedelta(hours=4)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_lag_ends_within_the_days_a_partition_looks_back(run, name):
+    extractor = all_extractors()[name]
+    for day in ("2024-03-09", "2024-03-10", "2024-05-02", "2024-11-02", "2024-11-03"):
+        for spelled in (f"{day}T{hour:02d}:30:00-05:00" for hour in range(24)):
+            start = datetime.fromisoformat(spelled)
+            row = extractor.normalise(TEXTS[name] | {"conference_datetime": spelled}, run)
+            assert 0 <= (new_york_day(row.available_at) - new_york_day(start)).days <= extractor.trail
 
 
 @pytest.mark.parametrize("start", [None, "", "2024-05-02", "1970-01-01T00:00:00Z"], ids=repr)

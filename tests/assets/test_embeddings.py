@@ -46,7 +46,7 @@ def test_an_article_s_vector_is_dated_as_its_newest_text(run):
 def test_an_exchange_s_vector_is_named_by_its_call_whatever_the_node_is_called(run):
     row = EXTRACTOR.normalise(exchange(), run)
     assert (row.values["id"], row.values["ticker"]) == ("AAPL_2024-05-02T17.00_qa__3", "AAPL")
-    assert row.available_at == datetime(2024, 5, 2, 21, tzinfo=timezone.utc)
+    assert row.available_at == datetime(2024, 5, 3, 21, tzinfo=timezone.utc)
 
 
 def test_the_id_joins_the_text_s_own_dataset(run):

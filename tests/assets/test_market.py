@@ -114,9 +114,9 @@ def test_classes_have_bars_through_their_etf(run, label, kind):
     assert (row.values["entity_kind"], row.values["symbol"]) == (kind, "XLE")
 
 
-def test_a_dividend_is_available_at_the_close_of_its_declaration(run):
+def test_a_dividend_is_available_at_the_end_of_the_day_of_its_declaration(run):
     row = outcome("dividends", dividend(), run)
-    assert (row.available_at, row.values["cash_amount"]) == (CLOSE, 0.25)
+    assert (row.available_at, row.values["cash_amount"]) == (datetime(2024, 5, 2, 4, tzinfo=timezone.utc), 0.25)
     assert row.values["ex_dividend_date"] == date(2024, 5, 10)
 
 
@@ -137,7 +137,12 @@ def test_a_dividend_is_available_at_the_close_of_its_declaration(run):
 )
 def test_dividends_that_are_gaps(run, change, reason):
     gap = outcome("dividends", dividend(**change), run)
-    assert (gap.reason, gap.day) == (reason, date(2024, 5, 1))
+    dated = gap.available_at is not None  # filed under the day it became public, else under its own
+    assert (gap.reason, gap.day) == (reason, date(2024, 5, 2) if dated else date(2024, 5, 1))
+
+
+def test_a_dividend_is_looked_for_on_the_days_before_it_counts():
+    assert all_extractors()["dividends"].trail == 1
 
 
 def test_a_dividend_of_no_stated_type_says_so(run):

@@ -1,11 +1,10 @@
-"""Warnings: the share of edited articles, and calls dated before their text can have been read."""
+"""Warnings: the share of edited articles, and questions that were not answered."""
 
 from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
-import pytest
 
-from checks.warnings import answered, edited, publication_lag, warnings
+from checks.warnings import answered, edited, warnings
 from pitlake.contract import INSTANT
 from pitlake.datasets import get
 from pitlake.lake.stage import GAP_STAGED_SCHEMA, Gap
@@ -18,19 +17,13 @@ def articles(*updates):
 
 
 def test_only_a_later_update_is_an_edit():
-    found = edited(articles(NOON, None, NOON - timedelta(hours=1), NOON + timedelta(seconds=1)), timedelta(0))
+    found = edited(articles(NOON, None, NOON - timedelta(hours=1), NOON + timedelta(seconds=1)))
     assert (found.passed, found.severity) == (False, "warning")
     assert found.facts == {"articles": 4, "edited": 1, "percent": "25.00"}
 
 
 def test_no_articles_are_no_edits():
-    assert edited(articles(), timedelta(0)).passed
-
-
-@pytest.mark.parametrize(("minutes", "passed"), [(0, False), (29, False), (30, True), (90, True)])
-def test_a_lag_below_half_an_hour_is_early(minutes, passed):
-    found = publication_lag(articles(), timedelta(minutes=minutes))
-    assert (found.passed, found.facts["lag_minutes"]) == (passed, minutes)
+    assert edited(articles()).passed
 
 
 def gaps(*found):
@@ -46,10 +39,7 @@ def test_a_question_without_an_answer_is_counted_by_its_reason():
 
 
 def test_a_dataset_has_the_warnings_its_contract_names_and_what_is_asked_outside_one_more():
-    assert [found.name for found in warnings(get("news"), articles(), gaps(), timedelta(0))] == ["edited"]
-    assert [found.name for found in warnings(get("transcripts"), articles(), gaps(), timedelta(0))] == [
-        "publication_lag"
-    ]
-    assert warnings(get("prices"), articles(), gaps(), timedelta(0)) == ()
-    asked = warnings(get("benzinga_news"), articles(), gaps(), timedelta(0))
+    assert [found.name for found in warnings(get("news"), articles(), gaps())] == ["edited"]
+    assert warnings(get("prices"), articles(), gaps()) == ()
+    asked = warnings(get("benzinga_news"), articles(), gaps())
     assert [found.name for found in asked] == ["edited", "answered"]

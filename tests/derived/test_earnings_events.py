@@ -173,7 +173,7 @@ def test_disagreements_are_rows(lake, put):
     assert [(one.about, one.source) for one in found] == [
         ("call_before_release", "call_transcripts"), ("day", "av_earnings"), ("session", "av_earnings"),
     ]  # fmt: skip
-    check = sources_agree(revisions(lake), timedelta(0))
+    check = sources_agree(revisions(lake))
     assert not check.passed
     assert check.severity == "warning"
     assert check.facts["disagreements"] == 3
@@ -183,7 +183,7 @@ def test_sources_that_agree_pass(lake, put):
     for dataset, row in SOURCES.items():
         put(dataset, row)
     derived(lake)
-    assert sources_agree(revisions(lake), timedelta(0)).passed
+    assert sources_agree(revisions(lake)).passed
 
 
 def test_every_row_bears_the_tag_of_what_it_waited_for(lake, put):
