@@ -86,15 +86,15 @@ def answers(entry: dict, request: Request) -> bool:
     )
 
 
-def happened(feed: Feed, scope: Scope, fetch, observed_at: datetime = FETCHED) -> list[Row | Gap]:
-    """What becomes of every record of a scope."""
-    return list(_happened(feed, scope, fetch, observed_at))
+def happened(feed: Feed, scope: Scope, fetch, observed_at: datetime = FETCHED, **facts) -> list[Row | Gap]:
+    """What becomes of every record of a scope. `facts` are of the run, such as `releases`."""
+    return list(_happened(feed, scope, fetch, RunFacts(observed_at=observed_at, **facts)))
 
 
-def _happened(feed: Feed, scope: Scope, fetch, observed_at: datetime) -> Iterator[Row | Gap]:
+def _happened(feed: Feed, scope: Scope, fetch, run: RunFacts) -> Iterator[Row | Gap]:
     for unit in feed.units(scope):
         captures, refusal = collected(feed, unit, fetch)
-        for outcome, _ in outcomes(feed, unit, captures, refusal, RunFacts(observed_at=observed_at)):
+        for outcome, _ in outcomes(feed, unit, captures, refusal, run):
             yield outcome
 
 

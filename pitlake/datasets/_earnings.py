@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from pitlake.contract import Column, GapRule
+from pitlake.contract import Column
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import _shared as shared
 
@@ -25,11 +25,6 @@ LEAST_LAG = timedelta(hours=3)
 KEY = ("exchange", "ticker", "fiscal_year", "fiscal_quarter")
 START = Column(name="call_start", type="instant", meaning="When the call starts or started; its availability never.")
 
-NO_START = GapRule(
-    type="unverifiable",
-    reason="no call start",
-    when="neither the answer nor the company's list of calls says when the call began",
-)
 RULES = (
     answers.REPEATED,
     answers.OTHER_SHAPE,
@@ -37,7 +32,8 @@ RULES = (
     *shared.unreadable("exchange", "ticker", "fiscal_year", "fiscal_quarter", "call_start"),
 )
 PUBLISHED = (
-    "The provider's publication time if it gives one after the call's start, otherwise that start (the latest, where "
-    "several are given) and 24 hours; another lag can be set. A call without a start is a gap."
+    "The call's start (the latest, where several are given) and 24 hours; another lag can be set, of 12 hours at least "
+    "where the list of calls alone states the start. Midnight is no start: then 5 days after the next 8-K with item "
+    "2.02 that the lake knows of the company, else the fetch. A publication or a Last-Modified that is later counts."
 )
 FETCHED = "When it was fetched: the list is as of the download and moves without a trace."

@@ -1,25 +1,29 @@
 """What the datasets of earningscall.biz share: who is asked about, a call's identity, and when its text was public.
 
-A call's start is never the availability of its text: that is the provider's publication time if it gives one
-that is later, else the latest of the starts it states and a lag. Pure; called by the modules of this folder.
+A call's start is never the availability of its text: that is the latest of the starts it states and a lag, or later
+where the provider says that it published or wrote the text later. Pure; called by the modules of this folder.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from assets.external import dating, fields
 from assets.external.feed import Fetch, Scope, Unit
 from assets.external.items import named, read_or_spelled
 from assets.extraction import Place, Record, RunFacts, dated, parsed
+from pitlake.clock import NEW_YORK
 from pitlake.datasets import _earnings as contract
 from pitlake.errors import BadInput, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
 
 EVENTS = "events"
 DEFAULT_EXCHANGE = "NASDAQ"
-DEFAULT_LAG_HOURS = 24
-LONGEST_LAG_HOURS = 24 * 30
+LAG_HOURS = range(contract.LEAST_LAG // timedelta(hours=1), 24 * 30 + 1)
+# The list of calls has been seen to state starts that were hours early.
+LEAST_LAG_OF_LISTED = timedelta(hours=12)
+# A call follows the 8-K of its release by days at most; a day that is stated for it may be weeks early.
+AFTER_RELEASE, RELEASED_WITHIN = timedelta(days=4), 45
 PUBLISHED = ("published_at", "publication_date")
 
 
@@ -59,10 +63,23 @@ def _quarter(spelled: str) -> tuple[int, int]:
 
 def lag(scope: Scope) -> timedelta:
     """What is added to a call's start: option `lag_hours`, else a day. Raises BadInput."""
-    stated = scope.options.get("lag_hours", str(DEFAULT_LAG_HOURS))
-    if not (stated.isascii() and stated.isdigit()) or not 1 <= int(stated) <= LONGEST_LAG_HOURS:
-        raise BadInput("lag_hours", "is no number of hours", f"give 1 to {LONGEST_LAG_HOURS}")
+    stated = scope.options.get("lag_hours")
+    if stated is None:
+        return contract.DEFAULT_LAG
+    if not (stated.isascii() and stated.isdigit()) or int(stated) not in LAG_HOURS:
+        raise BadInput("lag_hours", "is no number of hours that will do", f"give {LAG_HOURS[0]} to {LAG_HOURS[-1]}")
     return timedelta(hours=int(stated))
+
+
+def listed_lag(scope: Scope, call: str) -> timedelta:
+    """`lag` of a call whose start is the word of the company's list alone. Raises BadInput for less than 12 hours."""
+    found = lag(scope)
+    if found < LEAST_LAG_OF_LISTED:
+        least = LEAST_LAG_OF_LISTED // timedelta(hours=1)
+        raise BadInput(
+            "lag_hours", f"is too short for {call}, whose own answer states no start", f"give {least} or more"
+        )
+    return found
 
 
 def named_call(unit: Unit) -> dict[str, Any]:
@@ -118,9 +135,22 @@ def latest(spelled: Sequence[Any]) -> Any:
 
 
 def instant(value: Any) -> datetime | None:
-    """A start with its local offset; None when null or blank. Raises Unreadable."""
+    """A start with its local offset; None when null or blank, and at midnight there or in New York, which stands for
+    a day without a time. Raises Unreadable.
+    """
+    found = _exact(value)
+    return None if found is None or _midnight_of(value, found) else found
+
+
+def _exact(value: Any) -> datetime | None:
     stated = fields.word(value)
     return None if stated is None else dating.iso(stated)
+
+
+def _midnight_of(value: Any, found: datetime) -> date | None:
+    """The later of the days whose first instant this is, where it is stated or in New York; None where it is none."""
+    readings = datetime.fromisoformat(str(value).strip()), found.astimezone(NEW_YORK)
+    return max((one.date() for one in readings if one.time() == time()), default=None)
 
 
 def when_fetched(record: Record, run: RunFacts, *names: Any) -> Place:
@@ -129,21 +159,39 @@ def when_fetched(record: Record, run: RunFacts, *names: Any) -> Place:
 
 
 def when_published(record: Record, run: RunFacts) -> Place:
-    """The place of a call's text: its publication, else the latest of its stated starts and the lag.
-
-    A publication that is not after every start is none: what was said in the call can't have been there.
+    """The place of a call's text: the latest of its stated starts and the lag; without a start the 8-K of its release,
+    some days and a day, and without that the fetch. Later where it was published or its file written later.
     """
     evidence = named(run, record, record["exchange"], record["symbol"], f"{record['year']}Q{record['quarter']}")
+    stated = (record.get("start"), *record["listed"])
     try:
-        starts = [start for start in map(instant, (record.get("start"), *record["listed"])) if start is not None]
-        published = instant(record.get("published"))
+        start = later(*stated)
+        published = publication(record.get("published"))
+        days = [day for one in stated if (at := _exact(one)) and (day := _midnight_of(one, at))]
     except Unreadable:
         return Place(evidence, reason="call_start is unreadable")
-    if published is not None and all(start < published for start in starts):
-        return dated(evidence, published)
-    if not starts:
-        return Place(evidence, reason=contract.NO_START.reason)
-    return dated(evidence, max(starts) + record["lag"])
+    fetched_at = run.fetched_at or run.observed_at
+    spoken = start + record["lag"] if start else _after_release(record["symbol"], days, run) or fetched_at
+    written = record["modified"] and min(record["modified"], fetched_at)  # it was there when fetched, at the latest
+    return dated(evidence, max(filter(None, (spoken, published, written))))
+
+
+def publication(value: Any) -> datetime | None:
+    """A publication; at midnight the end of that day, for no time is stated then. Raises Unreadable."""
+    found = _exact(value)
+    day = found and _midnight_of(value, found)
+    return max(found, dating.end_of_day(day)) if found and day else found
+
+
+def _after_release(ticker: str, days: Sequence[date], run: RunFacts) -> datetime | None:
+    """When the text of a call was out for sure, by the last 8-K with item 2.02 that the lake knows soon after the day
+    that is stated for it; None where it knows none.
+    """
+    if not days or run.releases is None:
+        return None
+    around = (max(days) + timedelta(days=offset) for offset in range(RELEASED_WITHIN + 1))
+    released = max((at for day in around if (at := run.releases(ticker, day))), default=None)
+    return released and released + AFTER_RELEASE + contract.DEFAULT_LAG
 
 
 def call_values(record: Record) -> dict[str, Any]:

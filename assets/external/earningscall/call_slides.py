@@ -28,7 +28,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
             record = {
                 **call,
                 "listed": calls.listed_starts(captures, call),
-                "lag": calls.lag(unit.scope),
+                "lag": calls.listed_lag(unit.scope, unit.name),
                 "modified": calls.modified(capture),
                 "sha256": capture.sha256,
                 "size": len(capture.body),
@@ -62,4 +62,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    after=("reports", "sec_filings"),
 )

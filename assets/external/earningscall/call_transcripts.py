@@ -5,6 +5,7 @@ Pure functions but `collect`. One unit a company and fiscal quarter, so that one
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from assets.external import fields
@@ -43,10 +44,19 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
             "listed": calls.listed_starts(captures, call),
             "published": _published(body, event),
             "modified": calls.modified(capture),
-            "lag": calls.lag(unit.scope),
+            "lag": _lag(unit, event),
             "body": body,
         }
         yield record, capture
+
+
+def _lag(unit: Unit, event: Mapping[str, Any]) -> timedelta:
+    """The lag of a call, by whose word its start is."""
+    try:
+        told = calls.instant(event.get("conference_date"))
+    except Unreadable:
+        told = None
+    return calls.lag(unit.scope) if told else calls.listed_lag(unit.scope, unit.name)
 
 
 def _published(*places: Mapping[str, Any]) -> Any:
@@ -63,7 +73,7 @@ def values(record: Record) -> dict[str, Any]:
     """The business columns of a transcript."""
     try:
         turns = _turns(record["body"])
-        text = "\n\n".join(turn["text"] for turn in turns) or fields.text(record["body"].get("text"))
+        text = "\n\n".join(turn["text"] for turn in turns) or _whole(record["body"])
     except Unreadable:
         raise RecordRefused("turns is unreadable") from None
     if not text:
@@ -72,12 +82,24 @@ def values(record: Record) -> dict[str, Any]:
         "call_start": calls.later(record["start"], *record["listed"]),
         "stated_start": record["start"] or calls.latest(record["listed"]),
         "listed_start": calls.later(*record["listed"]),
-        "published": calls.instant(record["published"]),
+        "published": calls.publication(record["published"]),
         "file_modified": record["modified"],
         "text": text,
         "turns": json.dumps(turns, ensure_ascii=False, separators=(",", ":")) if turns else None,
         "turn_count": len(turns),
     }
+
+
+def _whole(body: Mapping[str, Any]) -> str | None:
+    """The text of an answer that tells no turns apart: in one piece, or remarks and questions. Raises Unreadable."""
+    parts = [fields.text(body.get(name)) for name in ("prepared_remarks", "questions_and_answers")]
+    return fields.text(body.get("text")) or "\n\n".join(filter(None, parts)) or None
+
+
+def _spoken(turn: Mapping[str, Any]) -> str | None:
+    """The words of a turn, which may be told one by one. Raises Unreadable."""
+    words = [fields.word(word) for word in fields.objects(turn.get("words") or [])]
+    return fields.text(turn.get("text")) or " ".join(filter(None, words)) or None
 
 
 def _turns(body: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -89,8 +111,8 @@ def _turns(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     for turn in fields.objects(body.get("speakers") or []):
         if not isinstance(turn, dict):
             raise Unreadable("no turn")
-        text, speaker = fields.text(turn.get("text")), fields.word(turn.get("speaker"))
-        known = named.get(speaker) if speaker else None
+        text, speaker = _spoken(turn), fields.word(turn.get("speaker"))
+        known = (named.get(speaker) if speaker else None) or turn.get("speaker_info")
         facts = known if isinstance(known, dict) else {}
         if text is not None:
             turns.append(
@@ -112,4 +134,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    after=("reports", "sec_filings"),
 )

@@ -1,7 +1,8 @@
 """earningscall.biz: a call's start is never the availability of its text, and a list is as of its download."""
 
 import json
-from datetime import date, datetime, timedelta, timezone
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta, timezone
 from hashlib import sha256
 
 import pytest
@@ -11,12 +12,13 @@ from hypothesis import strategies as st
 from assets.external import feed
 from assets.external.feed import Scope
 from assets.extraction import RunFacts
+from pitlake.clock import NEW_YORK
 from pitlake.errors import AnswerRefused, BadInput
 from tests.answers import FETCHED, Played, captured, gaps, happened, rows
 
 TRANSCRIPTS, SLIDES = feed("call_transcripts"), feed("call_slides")
 EVENTS, CALENDAR = feed("call_events"), feed("call_calendar")
-START = datetime(2024, 2, 1, 22, tzinfo=timezone.utc)
+STATED, START = "2024-02-01T14:00:00.000-08:00", datetime(2024, 2, 1, 22, tzinfo=timezone.utc)
 
 
 def quarters(*spelled: str, **options: str) -> Scope:
@@ -28,17 +30,99 @@ def played(one, scope):
 
 
 def test_a_transcript_is_public_a_day_after_the_start_of_its_call():
-    [row] = played(TRANSCRIPTS, quarters("2024Q1"))
+    [row] = rows(transcript({"conference_date": STATED}))
     assert (row.values["call_start"], row.available_at) == (START, START + timedelta(hours=24))
-    assert row.values["stated_start"] == "2024-02-01T14:00:00.000-08:00"
+    assert row.values["stated_start"] == STATED
 
 
-def test_the_lag_can_be_set_but_not_to_nothing():
-    [row] = played(TRANSCRIPTS, quarters("2024Q1", lag_hours="6"))
+def test_the_lag_can_be_set_but_not_to_less_than_an_hour_after_a_call():
+    [row] = rows(transcript({"conference_date": STATED}, lag_hours="6"))
     assert row.available_at == START + timedelta(hours=6)
-    for lag in ("0", "-1", "soon"):
+    for lag in ("0", "1", "2", "-1", "soon"):
         with pytest.raises(BadInput):
             TRANSCRIPTS.units(quarters("2024Q1", lag_hours=lag))
+
+
+def test_a_start_that_the_list_alone_states_takes_half_a_day_at_least():
+    [row] = transcript({}, STATED, lag_hours="12")
+    assert row.available_at == START + timedelta(hours=12)
+    for asked in (lambda: transcript({}, STATED, lag_hours="11"), lambda: transcript(None, STATED, lag_hours="3")):
+        with pytest.raises(BadInput, match=r"lag_hours.*NASDAQ:AAPL:2024Q1.*12 or more"):
+            asked()
+    with pytest.raises(BadInput, match="12 or more"):
+        played(SLIDES, quarters("2024Q1", lag_hours="11"))
+
+
+@dataclass(frozen=True)
+class Filed:
+    """The 8-Ks with item 2.02 that a lake knows, by day."""
+
+    days: dict[date, datetime]
+
+    def __call__(self, _ticker, day):
+        return self.days.get(day)
+
+
+DAY = date(2022, 1, 19)
+RELEASED = datetime(2022, 1, 27, 21, 30, tzinfo=timezone.utc)
+MIDNIGHTS = ["2022-01-19T00:00:00.000-08:00", "2022-01-19T05:00:00Z", "2022-01-19T00:00:00+00:00"]
+
+
+@pytest.mark.parametrize("midnight", MIDNIGHTS)
+@pytest.mark.parametrize("listed", [None, "midnight"])
+def test_midnight_is_no_start(midnight, listed):
+    listed = listed and midnight
+    [row] = rows(transcript({"conference_date": midnight}, listed))
+    assert (row.values["call_start"], row.available_at) == (None, FETCHED)
+    [row] = rows(transcript({"conference_date": midnight}, "2022-01-27T14:00:00.000-08:00"))
+    assert row.available_at == datetime(2022, 1, 28, 22, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize("midnight", MIDNIGHTS)
+def test_without_a_start_the_last_release_soon_after_counts(midnight):
+    early, late = datetime(2022, 1, 20, 12, tzinfo=timezone.utc), datetime(2022, 4, 28, 20, tzinfo=timezone.utc)
+    filed = Filed({DAY: early, RELEASED.date(): RELEASED, late.date(): late})
+    [row] = rows(transcript({"conference_date": midnight}, releases=filed))
+    assert row.available_at == RELEASED + timedelta(days=5)
+    for other in (Filed({}), Filed({late.date(): late}), Filed({date(2022, 1, 5): early})):
+        assert rows(transcript({"conference_date": midnight}, releases=other))[0].available_at == FETCHED
+    assert rows(transcript({}, releases=filed))[0].available_at == FETCHED
+
+
+@pytest.mark.parametrize("one", [TRANSCRIPTS, SLIDES], ids=lambda one: one.dataset.name)
+def test_a_file_that_was_written_later_is_public_no_earlier(one):
+    fetch = answering({"conference_date": STATED}, STATED)
+
+    def modified(request):
+        return replace(fetch(request), headers={"last-modified": "Sun, 06 Oct 2024 05:12:04 GMT"})
+
+    [row] = rows(happened(one, quarters("2024Q1"), modified))
+    assert row.available_at == row.values["file_modified"] == datetime(2024, 10, 6, 5, 12, 4, tzinfo=timezone.utc)
+
+    def ahead(request):
+        return replace(fetch(request), headers={"last-modified": "Sun, 06 Oct 2030 05:12:04 GMT"})
+
+    assert rows(happened(one, quarters("2024Q1"), ahead))[0].available_at == FETCHED
+
+
+WORDS = [{"speaker": "spk1", "words": ["Good", "day."], "start_times": [0.1, 0.4]}]
+
+
+@pytest.mark.parametrize(
+    ("body", "text", "turns"),
+    [
+        ({"speakers": WORDS}, "Good day.", 1),
+        ({"prepared_remarks": "Good day.", "questions_and_answers": "Why?"}, "Good day.\n\nWhy?", 0),
+        ({"prepared_remarks": "Good day.", "questions_and_answers": None}, "Good day.", 0),
+        ({"text": "All of it.", "prepared_remarks": "All", "questions_and_answers": "of it."}, "All of it.", 0),
+    ],
+)
+def test_every_level_of_a_transcript_holds_its_text(body, text, turns):
+    told = json.dumps({"event": {"conference_date": STATED}, **body}).encode()
+    listed = json.dumps({"events": []}).encode()
+    fetch = lambda asked: captured(TRANSCRIPTS.provider, asked, listed if asked.path == "events" else told)  # noqa: E731
+    [row] = rows(happened(TRANSCRIPTS, quarters("2024Q1"), fetch))
+    assert (row.values["text"], row.values["turn_count"]) == (text, turns)
 
 
 def test_speakers_are_named_and_blank_turns_left_out():
@@ -55,8 +139,9 @@ def test_a_transcript_without_its_event_is_dated_by_the_company_s_list():
     assert row.values["turn_count"] == 0
 
 
-def test_a_call_nobody_dates_is_unverifiable():
-    assert gaps(played(TRANSCRIPTS, quarters("2022Q4"))) == [("unverifiable", "no call start")]
+def test_a_call_nobody_dates_counts_when_fetched():
+    [row] = rows(played(TRANSCRIPTS, quarters("2022Q4")))
+    assert (row.available_at, row.values["call_start"]) == (FETCHED, None)
 
 
 def test_a_refused_quarter_costs_no_other():
@@ -72,18 +157,24 @@ def one_listed(start, year=2024, quarter=1):
     return {"year": year, "quarter": quarter, "conference_date": start}
 
 
-def transcript(event, listed=None):
-    """A transcript with this event while the list says that: a start, or whole entries."""
+def answering(event, listed=None):
+    """A provider of a transcript with this event while the list says that: a start, or whole entries; and of slides."""
 
     def fetch(request):
-        body = {"event": event, "text": "Words."}
+        body = json.dumps({"event": event, "text": "Words."}).encode()
         if request.path == "events":
             if listed is None:
                 raise AnswerRefused("upstream_error", "HTTP 500", "x")
-            body = {"events": listed if isinstance(listed, list) else [one_listed(listed)]}
-        return captured(TRANSCRIPTS.provider, request, json.dumps(body).encode())
+            body = json.dumps({"events": listed if isinstance(listed, list) else [one_listed(listed)]}).encode()
+        return captured(TRANSCRIPTS.provider, request, b"%PDF-1.4" if request.path == "slides" else body)
 
-    return happened(TRANSCRIPTS, quarters("2024Q1"), fetch)
+    return fetch
+
+
+def transcript(event, listed=None, releases=None, **options):
+    """What becomes of a transcript with this event."""
+    asked = quarters("2024Q1", **options)
+    return happened(TRANSCRIPTS, asked, answering(event, listed), releases=releases)
 
 
 def test_of_two_starts_the_later_one_counts():
@@ -103,12 +194,14 @@ def test_of_a_call_that_is_listed_twice_the_later_start_counts(spelled):
     assert gaps(found) == [("unverifiable", "call_start is unreadable")]
 
 
-def test_a_publication_counts_but_not_before_the_call():
+def test_a_publication_delays_a_text_and_never_hastens_it():
     event = {"conference_date": "2024-02-01T14:00:00-08:00", "published_at": "2024-02-01T20:00:00-08:00"}
-    assert rows(transcript(event))[0].available_at == datetime(2024, 2, 2, 4, tzinfo=timezone.utc)
-    for early in ("2024-01-01T00:00:00Z", "2024-02-01T22:00:00Z"):
+    for early in (event["published_at"], "2024-01-01T00:00:00Z", "2024-02-01T22:00:00Z", None):
         [row] = rows(transcript({**event, "published_at": early}))
         assert row.available_at == START + timedelta(hours=24)
+    for late, counts in (("2024-02-03T20:00:00Z", (3, 20)), ("2024-02-03T00:00:00-05:00", (4, 5))):
+        [row] = rows(transcript({**event, "published_at": late}))
+        assert row.available_at == row.values["published"] == datetime(2024, 2, *counts, tzinfo=timezone.utc)
 
 
 @pytest.mark.parametrize("start", ["2024-02-01T14:00:00", "0001-01-01T00:00:00Z", "1970-01-01T00:00:00+00:00"])
@@ -192,6 +285,7 @@ ZONES = st.integers(-12, 14).map(lambda hours: timezone(timedelta(hours=hours)))
 @given(st.lists(st.builds(lambda at, zone: at.replace(tzinfo=zone), INSTANTS, ZONES), min_size=1, max_size=2))
 def test_a_text_is_never_public_before_its_call_and_the_lag(starts):
     spelled = [start.isoformat() for start in starts]
-    record = {**CALL, "start": spelled[0], "listed": spelled[1:], "lag": timedelta(hours=24)}
+    record = {**CALL, "start": spelled[0], "listed": spelled[1:], "lag": timedelta(hours=24), "modified": None}
     at = TRANSCRIPTS.locate(record, RunFacts(observed_at=FETCHED)).available_at
-    assert at == max(starts) + timedelta(hours=24)
+    known = [one for one in starts if one.time() != time() and one.astimezone(NEW_YORK).time() != time()]
+    assert at == (max(known) + timedelta(hours=24) if known else FETCHED)
