@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pitlake.clock import iso
 from pitlake.datasets import all_datasets
-from pitlake.envelope import Envelope, clean_gap, derived, envelope, open_envelope, rows_of, to_json
+from pitlake.envelope import Envelope, clean_gap, derived, envelope, open_envelope, row_too_large, rows_of, to_json
 from pitlake.errors import BadInput, EnvelopeRefused
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def page(
     as_of: what the gate judges against, None in open mode. Raises EnvelopeRefused with the next step, BadInput for
     values JSON can't say and for a row that alone is larger than max_bytes.
     """
-    asked = rows_of(table.slice(start, max_rows))
+    asked = rows_of(table.slice(start, max_rows), max_bytes)
     clocked = (derived([row], watermark.available_at, watermark.tag)[0] for row in asked)
     rows = _fitting(clocked, lambda row: open_envelope([row], []), max_bytes)
     stop = start + len(rows)
@@ -88,7 +88,7 @@ def text(table: "pa.Table", watermark: Watermark, as_of: datetime | None) -> byt
 
 def gaps_page(table: "pa.Table", as_of: datetime | None, *, start: int, max_rows: int, max_bytes: int) -> Page:
     """Rows of the `gaps` view as the gaps of an envelope without data; caps and errors are those of `page`."""
-    gaps = _fitting(rows_of(table.slice(start, max_rows)), lambda gap: open_envelope([], [gap]), max_bytes)
+    gaps = _fitting(rows_of(table.slice(start, max_rows), max_bytes), lambda gap: open_envelope([], [gap]), max_bytes)
     stop = start + len(gaps)
     return Page(_gated([], gaps, as_of), stop if stop < table.num_rows else None)
 
@@ -103,7 +103,7 @@ def _fitting(
         if max_bytes is not None:
             size += len(to_json(alone(item)).encode()) - _AROUND
             if size > max_bytes and not fitting:
-                raise BadInput("rows", f"one row is larger than {max_bytes:,} bytes", "select fewer or shorter columns")
+                raise row_too_large(max_bytes)
             if size > max_bytes:
                 break
         fitting.append(item)

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pitlake.clock import instant, iso
 from pitlake.contract import GAP_TYPES
@@ -47,14 +48,47 @@ def open_envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str,
     }
 
 
-def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """The rows of an Arrow table, maps as objects. Raises BadInput for columns of one name, of which JSON keeps one."""
+def rows_of(table: pa.Table, max_bytes: int | None = None) -> Iterator[dict[str, Any]]:
+    """The rows of an Arrow table, maps as objects.
+
+    Raises BadInput for columns of one name, of which JSON keeps one, and for a row that takes more than `max_bytes` as
+    JSON, before its values, of which each may be many times as large in Python, are made.
+    """
     names = table.column_names
     if len(set(names)) != len(names):
         raise BadInput("columns", "two columns have one name", "name them apart with AS")
     for batch in table.to_batches():
         for row in range(batch.num_rows):
+            if max_bytes is not None and _is_larger(batch.slice(row, 1), max_bytes):
+                raise row_too_large(max_bytes)
             yield row_item(batch, row)
+
+
+def row_too_large(max_bytes: int) -> BadInput:
+    """What a row is refused with that no page can hold."""
+    return BadInput("rows", f"one row is larger than {max_bytes:,} bytes", "select fewer or shorter columns")
+
+
+def _is_larger(row: pa.RecordBatch, max_bytes: int) -> bool:
+    """Whether a row is larger than that as JSON for sure. A value takes a bit at least, which most rows' size settles."""
+    return 8 * row.nbytes > max_bytes and _least_json(row) > max_bytes
+
+
+def _least_json(values: pa.RecordBatch | pa.Array) -> int:
+    """A lower bound of the bytes these values take as JSON: those of texts, and one for any other value."""
+    if isinstance(values, pa.RecordBatch):
+        return sum(map(_least_json, values.columns))
+    kind = values.type
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return len(values) + int(pc.sum(pc.binary_length(values)).as_py() or 0)
+    if pa.types.is_struct(kind):
+        return sum(map(_least_json, values.flatten()))
+    if pa.types.is_map(kind):
+        first, last = values.offsets[0].as_py(), values.offsets[-1].as_py()
+        return sum(_least_json(part.slice(first, last - first)) for part in (values.keys, values.items))
+    if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
+        return len(values) + _least_json(values.flatten())
+    return len(values)
 
 
 def cells(column: pa.Array, place: str) -> Iterable[Any]:

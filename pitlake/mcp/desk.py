@@ -14,13 +14,14 @@ import secrets
 from collections.abc import Collection
 from dataclasses import astuple, dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any
 
 from pitlake.answers import Page, Watermark, gaps_page, page
 from pitlake.clock import instant, iso
 from pitlake.errors import BadInput
+from pitlake.mcp.lanes import Lanes
 from pitlake.session import Limits, connect
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 ROWS, MOST_ROWS = 100, 1000
 PAGE_BYTES = 256 * 1024
 FRAME_BYTES = 1024  # what stands around the rows of a page: receipt, cursor
-AT_ONCE = 4
 KEY_VARIABLE, SHORTEST_KEY = "PITLAKE_CURSOR_KEY", 32
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=30.0, memory=4 << 30)
 
@@ -87,7 +87,7 @@ class Desk:
     isolation: Any = "process"
     keep_receipts: bool = False
     cursor_key: bytes = field(default_factory=cursor_key, repr=False)
-    _turns: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(AT_ONCE), repr=False)
+    _lanes: Lanes = field(default_factory=Lanes, repr=False)
 
     def at(self, pit: str | None) -> datetime | None:
         """The instant to answer at. Raises BadInput for a `pit` that is no instant or later than the server's."""
@@ -107,20 +107,19 @@ class Desk:
         asked = question.digest(as_of)
         place = None if cursor is None else self._place(cursor, asked)
         version = place.version if place else self.version
-        with (
-            self._turns,
-            connect(
-                as_of,
-                version=version,
-                lake=self.lake,
-                isolation=self.isolation,
-                datasets=question.datasets,
-                open_mode=as_of is None,
-                limits=LIMITS,
-            ) as session,
-        ):
-            watermark = Watermark.of(session)
-            result = session.sql(question.sql, question.params)
+        opened = partial(
+            connect,
+            as_of,
+            version=version,
+            lake=self.lake,
+            isolation=self.isolation,
+            datasets=question.datasets,
+            open_mode=as_of is None,
+            limits=LIMITS,
+        )
+        watermark, result = self._lanes.ask(
+            opened, lambda session: (Watermark.of(session), session.sql(question.sql, question.params))
+        )
         found = result.receipt.result_sha256
         if place and place.result != found:
             raise BadInput("cursor", "the answer is another one this time", "add ORDER BY over a key and start again")

@@ -1,7 +1,7 @@
 """Reading a session's answer: Arrow IPC from a process that is not trusted.
 
-Bytes are capped before they are read, compressed buffers (which could unfold to any size) are refused by looking at
-the messages first, and the table is validated in full before anyone sees it. Called by process.py.
+Bytes are capped before they are read. What could unfold to any size is refused: compressed buffers, by looking at the
+messages first, and types whose values share bytes, by the schema. The table is validated in full before anyone sees it.
 """
 
 import struct
@@ -13,34 +13,49 @@ from pitlake.session.protocol import ProtocolError
 _CONTINUATION = 0xFFFFFFFF
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
 _COMPRESSION, _DATA = 3, 1  # fields of RecordBatch and DictionaryBatch in Arrow's Message.fbs
+_PLAIN = (
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_temporal,
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+)
 
 
 def table(stream: pa.Buffer, rows: int) -> pa.Table:
     """The table of an IPC stream with at most `rows` rows. Raises ProtocolError for anything out of order."""
     try:
         _refuse_compression(memoryview(stream))
-        found = pa.ipc.open_stream(stream).read_all()
+        reader = pa.ipc.open_stream(stream)
+        if not all(_is_plain(field.type) for field in reader.schema):
+            raise ValueError("a type that is not plain")
+        found = reader.read_all()
         found.validate(full=True)
-    except (pa.ArrowException, struct.error, IndexError, ValueError, OSError) as problem:
+    except (pa.ArrowException, struct.error, IndexError, ValueError, OSError, RecursionError) as problem:
         raise ProtocolError(f"the session's answer is no valid Arrow stream ({type(problem).__name__})") from None
-    if found.num_rows > rows or any(_unfolds(column, len(stream)) for column in found.columns):
+    if found.num_rows > rows or found.nbytes > len(stream):  # buffers that overlap are more than what came
         raise ProtocolError("the session sent more rows than was asked for")
     return found
 
 
-def _unfolds(values: pa.ChunkedArray | pa.Array, size: int) -> bool:
-    """Whether some nested values are many without taking even a bit, as lists of nothing but null can."""
-    if isinstance(values, pa.ChunkedArray):
-        return any(_unfolds(chunk, size) for chunk in values.chunks)
-    if pa.types.is_run_end_encoded(values.type):
-        return True
-    if isinstance(values, pa.ExtensionArray):
-        return _unfolds(values.storage, size)
-    if isinstance(values, pa.StructArray):
-        return any(_unfolds(part, size) for part in values.flatten())
-    if isinstance(values, (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray, pa.MapArray)):
-        return len(values.values) > 8 * size or _unfolds(values.values, size)
-    return False
+def _is_plain(kind: pa.DataType, *, in_list: bool = False) -> bool:
+    """Whether every value of the type takes bytes of its own, so that what arrived bounds what it can become."""
+    is_a = pa.types
+    if is_a.is_null(kind):
+        return not in_list
+    if is_a.is_struct(kind):
+        return kind.num_fields > 0 and all(_is_plain(part.type, in_list=in_list) for part in kind)
+    if is_a.is_map(kind):
+        return _is_plain(kind.key_type, in_list=True) and _is_plain(kind.item_type, in_list=True)
+    if is_a.is_fixed_size_list(kind) and kind.list_size < 1:
+        return False
+    if is_a.is_list(kind) or is_a.is_large_list(kind) or is_a.is_fixed_size_list(kind):
+        return _is_plain(kind.value_type, in_list=True)
+    return any(test(kind) for test in _PLAIN)
 
 
 def _refuse_compression(stream: memoryview) -> None:

@@ -107,7 +107,7 @@ class Answer:
             connection.complete()
         relation = connection.sql(script[-1], params=parameters)
         exact.check_types(relation.columns, relation.types)
-        self._reader = relation.to_arrow_reader(BATCH_ROWS)
+        self._reader = exact.spelled_out(relation).to_arrow_reader(BATCH_ROWS)
         self.schema: pa.Schema = exact.typed(self._reader.schema)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -162,6 +162,8 @@ def failure(error: BaseException) -> Failure:
     kind, message = type(error).__name__, str(error)[:_LONGEST_MESSAGE]
     if isinstance(error, OverCap):
         return Failure("OverCap", message, limit=error.limit)
+    if "for regular string buffers" in message:  # 2 GiB of text in one batch of Arrow
+        return Failure(kind, message, limit="bytes")
     if isinstance(error, (MemoryError, duckdb.OutOfMemoryException, pa.ArrowMemoryError)) or "bad_alloc" in message:
         return Failure(kind, message, limit="memory")
     if isinstance(error, duckdb.InterruptException):

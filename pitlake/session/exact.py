@@ -1,16 +1,19 @@
 """What a result must be to leave DuckDB unchanged: Arrow lacks some of its types, and holds less of others.
 
-Such a result is refused with the next step, here beside the query, so that the session lives on. Called by engine.py.
+Such a result is refused with the next step, here beside the query, so that the session lives on. What does leave is
+plain: no dictionary, no union, no view, so that every value takes its own bytes and a cap on bytes is one on memory.
 """
 
 from collections.abc import Sequence
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute
 from duckdb.sqltypes import DuckDBPyType
 
-_CHANGED = {"time with time zone", "bit", "bignum", "uhugeint"}
+_CHANGED = {"time with time zone", "bit", "bignum", "uhugeint", "union", "variant"}
 """DuckDB's types whose values Arrow gets as other ones: an offset is dropped, bits become padded bytes."""
+_NESTED = ("list", "array", "map", "struct")
 
 
 class Inexact(ValueError):
@@ -25,6 +28,16 @@ def check_types(columns: Sequence[str], types: Sequence[DuckDBPyType]) -> None:
     for column, kind in zip(columns, types, strict=True):
         if changed := _changed(kind):
             raise Inexact(column, f"is of type {changed}, which can't leave the session unchanged")
+
+
+def spelled_out(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """The same rows with text for the values of an ENUM, which would leave as codes and unfold in whoever reads them."""
+    if not any("ENUM(" in str(kind) for kind in relation.types):
+        return relation
+    columns = enumerate(zip(relation.types, relation.columns, strict=True), start=1)
+    return relation.project(
+        ", ".join(f"#{at}::{_without_codes(kind)} AS {_quoted(name)}" for at, (kind, name) in columns)
+    )
 
 
 def typed(schema: pa.Schema) -> pa.Schema:
@@ -45,8 +58,27 @@ def check_values(batch: pa.RecordBatch) -> None:
 def _changed(kind: DuckDBPyType) -> str:
     if kind.id in _CHANGED:
         return str(kind)
-    inner = kind.children if kind.id in ("list", "array", "map", "struct", "union") else ()
+    inner = kind.children if kind.id in _NESTED else ()
     return next((found for _, part in inner if isinstance(part, DuckDBPyType) and (found := _changed(part))), "")
+
+
+def _without_codes(kind: DuckDBPyType) -> str:
+    if kind.id == "enum":
+        return "VARCHAR"
+    if kind.id not in _NESTED:
+        return str(kind)
+    parts = {
+        name: _without_codes(part) if isinstance(part, DuckDBPyType) else str(part) for name, part in kind.children
+    }
+    if kind.id == "struct":
+        return f"STRUCT({', '.join(f'{_quoted(name)} {part}' for name, part in parts.items())})"
+    if kind.id == "map":
+        return f"MAP({', '.join(parts.values())})"
+    return f"{parts['child']}[{parts.get('size', '')}]"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _typed(kind: pa.DataType, *, in_list: bool) -> pa.DataType:

@@ -49,6 +49,7 @@ GRACE_SECONDS = 2.0
 _AGAIN_SECONDS = 0.2  # an interrupt may come before the query it is meant for has begun
 _KILLED = Failure("Killed", "the query did not stop", limit="seconds", fatal=True)
 _FRAME_BYTES = 1 << 20
+_PADDING = 16 << 20  # what Arrow's stream may put around and between values
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class SealedProcess:
     def run(self, sql: str, parameters: object, caps: Caps) -> Reply:
         """One query. Raises Failed, SessionLost, KeyboardInterrupt (the session lives on)."""
         order = {"sql": sql, "parameters": parameters, **asdict(caps)}
-        told, stream = self._ask(QUERY, order, b"", 2 * caps.bytes + (16 << 20))
+        told, stream = self._ask(QUERY, order, b"", caps.bytes + caps.bytes // 8 + _PADDING)
         try:
             table = arrival.table(pa.py_buffer(stream), caps.rows)
         except ProtocolError as problem:
@@ -135,7 +136,7 @@ class SealedProcess:
             raise IsolationUnavailable(failure.message)
         raise SessionError(f"the session did not open: {failure.message}")
 
-    def _ask(self, kind: bytes, order: dict[str, Any], body: memoryview | bytes, cap: int) -> tuple[Told, bytes]:
+    def _ask(self, kind: bytes, order: dict[str, Any], body: memoryview | bytes, cap: int) -> tuple[Told, bytearray]:
         self._order += 1
         head = encode({**order, "id": self._order})
         deadline = time.monotonic() + self._limits.seconds
@@ -157,9 +158,8 @@ class SealedProcess:
             raise self._lost(f"DuckDB failed in itself: {told.failure.message}")
         raise Failed(told.failure, stateless=told.stateless, reason=reason)
 
-    def _await(self, cap: int, deadline: float) -> tuple[Told, bytes, str]:
-        reason, give_up, received = "", deadline, 0
-        parts: list[bytearray] = []
+    def _await(self, cap: int, deadline: float) -> tuple[Told, bytearray, str]:
+        reason, give_up, stream = "", deadline, bytearray()
         while True:
             try:
                 kind, payload = self._channel.receive(_FRAME_BYTES, deadline)
@@ -173,15 +173,14 @@ class SealedProcess:
                 deadline = min(give_up, time.monotonic() + _AGAIN_SECONDS)
                 continue
             if kind == DATA:
-                received += len(payload)
-                parts.append(payload)
+                stream += payload
             elif kind == END and (told := tell(payload)).order == self._order:
                 if reason == "keyboard":
                     raise KeyboardInterrupt
-                return told, b"".join(parts), reason
+                return told, stream, reason
             else:  # what is left of an order that was given up before its answer was read
-                received, parts = 0, []
-            if received > cap:
+                stream = bytearray()
+            if len(stream) > cap:
                 raise ProtocolError("the session sent more than was asked for")
 
     def _killed(self, reason: str) -> BaseException:

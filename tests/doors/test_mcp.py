@@ -7,9 +7,11 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -20,11 +22,12 @@ from mcp import Client, StdioServerParameters
 
 from pitlake import receipts
 from pitlake.clock import instant
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, SessionError
 from pitlake.gate.rules import check_envelope
 from pitlake.lake import Lake
 from pitlake.lake.stage import Gap
-from pitlake.mcp.desk import Cursor, Desk, cursor_key
+from pitlake.mcp import lanes
+from pitlake.mcp.desk import LIMITS, Cursor, Desk, Question, cursor_key
 from pitlake.mcp.server import server
 from tests.doors.conftest import AS_OF, START, news, publish, small
 
@@ -443,3 +446,36 @@ def test_a_page_in_a_browser_cannot_reach_the_server_by_another_name(lake):
         answer = requests.post(address, json={}, headers=headers, timeout=240)
     assert answer.status_code in (400, 403, 421)
     assert "data" not in answer.text
+
+
+SLOW = "SELECT count(*) AS n FROM range(100000000000) numbers(i) WHERE hash(i) = 7"
+
+
+def test_slow_questions_hold_up_no_quick_one(lake, monkeypatch):
+    monkeypatch.setattr("pitlake.mcp.desk.LIMITS", replace(LIMITS, seconds=5))
+    monkeypatch.setattr(lanes, "WAITING", lanes.SLOW)
+    asked = desk(lake)
+    ask_it = partial(asked.ask, pit=None, max_rows=None, cursor=None)
+    with ThreadPoolExecutor(lanes.QUICK * 2) as clients:
+        slow = [clients.submit(ask_it, Question(sql=SLOW)) for _ in range(lanes.QUICK * 2)]
+        while sum(one.done() for one in slow) < len(slow) - lanes.SLOW:  # what no lane has room for is refused
+            time.sleep(0.05)
+        assert ask_it(Question(sql=ALL_NEWS)).page.payload["data"]
+        assert not all(one.done() for one in slow)
+    refused = [str(one.exception()) for one in slow if isinstance(one.exception(), SessionError)]
+    assert sum("limit of 5 seconds" in one for one in refused) == lanes.SLOW
+    assert sum("slow questions are being answered" in one for one in refused) == len(slow) - lanes.SLOW
+
+
+def test_a_question_that_is_slow_at_first_is_answered_in_the_slow_lane(lake, monkeypatch):
+    monkeypatch.setattr(lanes, "PATIENCE", 0.3)
+    told = ask(lake, "query", sql="SELECT count(*) AS n FROM range(300_000_000) r(i) WHERE hash(i) = 7")
+    assert told["data"][0]["n"] == 0
+    assert told["receipt"]["rows"] == 1
+
+
+def test_slow_questions_wait_in_a_bounded_line(lake, monkeypatch):
+    monkeypatch.setattr(lanes, "PATIENCE", 0.01)
+    monkeypatch.setattr(lanes, "WAITING", 0)
+    with pytest.raises(SessionError, match="slow questions are being answered"):
+        desk(lake).ask(Question(sql=SLOW), pit=None, max_rows=None, cursor=None)

@@ -1,0 +1,123 @@
+"""Answers that are small on the way and large when read: the caps count what a value becomes, in whatever form it is."""
+
+import re
+import sys
+from pathlib import Path
+
+import anyio
+import psutil
+import pytest
+from mcp import Client, StdioServerParameters
+
+from pitlake.errors import LimitExceeded, QueryFailed
+from pitlake.lake import Lake
+from pitlake.session import Limits
+from tests.doors.conftest import AS_OF, news, publish
+
+ROOT = Path(__file__).resolve().parents[2]
+MIB = 1 << 20
+LONG = "repeat('x', 500_000)"
+WAYS = {
+    "bare": "{}",
+    "list": "[{}, NULL]",
+    "struct": "{{'a': {}}}",
+    "map to": "map {{1: {}}}",
+    "map of": "map {{{}: 1}}",
+    "array": "[{0}, {0}]::{1}[2]",
+}
+
+
+def moods(session, text=LONG):
+    session.sql(f"CREATE TYPE mood AS ENUM (SELECT unnest([{text}, 'y']))")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_enum_leaves_as_text(lake, ask, way):
+    session = ask()
+    moods(session, "'happy'")
+    value = WAYS[way].format("'happy'::mood", "mood")
+    found = session.sql(f"SELECT {value} AS v FROM range(3)")
+    assert "dictionary" not in str(found.arrow().schema)
+    text = WAYS[way].format("'happy'", "VARCHAR")
+    assert found.rows() == session.sql(f"SELECT {text} AS v FROM range(3)").rows()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_enum_counts_as_the_text_it_is(lake, ask, way):
+    session = ask(limits=Limits(bytes=20 * MIB))
+    moods(session, "repeat('x', 5_000)")
+    value = WAYS[way].format(f"'{'x' * 5_000}'::mood", "mood")
+    with pytest.raises(LimitExceeded, match="bytes"):
+        session.sql(f"SELECT {value} AS v FROM range(50_000)")
+    cut = session.sql(f"SELECT {value} AS v FROM range(50_000)", max_bytes=5 * MIB)
+    assert cut.truncated
+    assert 4 * MIB < cut.arrow().nbytes <= 5 * MIB
+
+
+def test_the_names_of_columns_stay_when_an_enum_leaves(lake, ask):
+    session = ask()
+    moods(session, "'happy'")
+    found = session.sql("""SELECT 'happy'::mood AS "a ""b", 1 AS x, 2 AS x, {'p q': 'y'::mood} AS s""")
+    assert found.columns == ['a "b', "x", "x", "s"]
+    assert found.rows() == [("happy", 1, 2, {"p q": "y"})]
+
+
+def test_one_value_of_many_enums_counts_too(lake, ask):
+    session = ask(limits=Limits(bytes=20 * MIB))
+    moods(session)
+    with pytest.raises(LimitExceeded, match="bytes"):
+        session.sql(f"SELECT list('{'x' * 500_000}'::mood) AS v FROM range(1_000)")
+    assert session.sql("SELECT 1").rows() == [(1,)]
+
+
+@pytest.mark.parametrize("value", ["union_value(k := 1)", "[union_value(k := 'x')]", "1::VARIANT", "{'a': 1::VARIANT}"])
+def test_unions_are_refused_with_the_next_step(lake, ask, value):
+    with pytest.raises(QueryFailed, match="cast it in the query"):
+        ask().sql(f"SELECT {value} AS v")
+
+
+HOSTILE = {
+    "codes": f"CREATE TYPE m AS ENUM (SELECT {LONG} || i FROM range(2) r(i)); "
+    f"SELECT ({LONG} || 0)::m AS v FROM range(100_000)",
+    "codes in one list": f"CREATE TYPE m AS ENUM (SELECT {LONG} || i FROM range(2) r(i)); "
+    f"SELECT list(({LONG} || 0)::m) AS v FROM range(2_000)",
+    "long text": "SELECT repeat('x', 30_000_000) || '😀' AS v",
+    "escapes": "SELECT repeat(chr(1), 30_000_000) AS v",
+    "bits": "SELECT list_transform(range(6_000_000), lambda i: i % 2 = 0) AS v",
+    "bytes": "SELECT list_transform(range(6_000_000), lambda i: (i % 2)::TINYINT) AS v",
+    "rows of bits": "SELECT list_transform(range(4000), lambda x: x % 2 = 0) AS v FROM range(5_000)",
+    "lists of lists": "SELECT list_transform(range(2_000_000), lambda i: [i]) AS v",
+    "structs": "SELECT list_transform(range(2_000_000), lambda i: {'a': i, 'b': true}) AS v",
+    "maps": "SELECT map(range(500_000), range(500_000)) AS v",
+    "blobs": "SELECT repeat('x', 30_000_000)::BLOB AS v",
+    "nulls": "SELECT list_transform(range(6_000_000), lambda i: NULL::BOOLEAN) AS v",
+    "wide rows": "SELECT " + ", ".join(f"repeat('x', 60_000) AS c{i}" for i in range(900)),
+}
+
+
+def high_water(pid):
+    """The most memory a process has had at once, in bytes."""
+    said = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", said)[1]) * 1024
+
+
+@pytest.mark.slow
+def test_no_answer_takes_the_server_s_memory(tmp_path):
+    publish(Lake(tmp_path / "lake"), "news", news(), "r1")
+    order = ["-c", "from pitlake.cli import main; main()", "mcp", "--as-of", AS_OF]
+    environment = {"PITLAKE_LAKE": str(tmp_path / "lake"), "PYTHONPATH": str(ROOT)}
+
+    async def conversation():
+        async with Client(StdioServerParameters(command=sys.executable, args=order, env=environment)) as client:
+            await client.call_tool("query", {"sql": "SELECT count(*) AS n FROM news"})
+            (server,) = (one for one in psutil.Process().children() if AS_OF in one.cmdline())
+            start, most = high_water(server.pid), {}
+            for name, sql in HOSTILE.items():
+                told = await client.call_tool("query", {"sql": sql, "max_rows": 1000})
+                most[name] = (high_water(server.pid) - start) // MIB
+                assert told.is_error or len(told.content[0].text) < 2 * MIB
+                print(name, most[name], told.content[0].text[:100])
+            return most
+
+    most = anyio.run(conversation)
+    assert max(most.values()) <= 512, most
