@@ -70,7 +70,7 @@ def row_too_large(max_bytes: int) -> BadInput:
 
 
 def _is_larger(row: pa.RecordBatch, max_bytes: int) -> bool:
-    """Whether a row is larger than that as JSON for sure. A value takes a bit at least, which most rows' size settles."""
+    """Whether a row is larger than that as JSON for sure. A value takes a bit at least, which settles most rows."""
     return 8 * row.nbytes > max_bytes and _least_json(row) > max_bytes
 
 

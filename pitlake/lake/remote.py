@@ -19,6 +19,7 @@ from obstore.exceptions import AlreadyExistsError, NotFoundError
 from obstore.store import S3Store
 
 from pitlake.errors import BadInput, LakeError
+from pitlake.lake import copies
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.parallel import each
 from pitlake.lake.store import Store, StoredFile
@@ -87,13 +88,14 @@ class RemoteStore(Store):
         """Send a finished file of the mirror to the object store."""
         with self._reached():
             obstore.put(self._remote, self.key(path), path)
+        copies.vouch(path)
 
     def settle(self, key: str) -> None:
         """Delta's own writes are there once they are acknowledged."""
 
     def fetch(self, files: Iterable[DataFile]) -> None:
-        """Bring files that are not in the mirror. Raises LakeError when one is gone or has another size."""
-        each(self._bring, [file for file in files if not Path(file.path).exists()])
+        """Bring files that are not in the mirror as they were brought. Raises LakeError when one is gone or cut off."""
+        each(self._bring, [file for file in files if not _mirrored(Path(file.path))])
 
     def holds(self, file: DataFile) -> bool:
         """Whether a file is still in the object store."""
@@ -110,7 +112,9 @@ class RemoteStore(Store):
         """Remove a file; removing one that is gone is no error."""
         with self._reached():
             obstore.delete(self._remote, key)
-        self.path(key).unlink(missing_ok=True)
+        path = self.path(key)
+        for copy in (path, copies.record(path)):
+            copy.unlink(missing_ok=True)
 
     def _bring(self, file: DataFile) -> None:
         path = Path(file.path)
@@ -124,10 +128,22 @@ class RemoteStore(Store):
             if temporary.stat().st_size != file.size:
                 raise LakeError(f"{self.location}/{key} is not the {file.size} bytes the lake wrote; restore it")
             temporary.replace(path)
+            copies.vouch(path)
         except FileNotFoundError:
             raise LakeError(f"{self.location}/{key} is gone; ask a newer version, or restore it from a copy") from None
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def _mirrored(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        return copies.as_made(path, descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _mirrors() -> Path:

@@ -1,7 +1,7 @@
 """Two lanes for a server's questions, so that slow ones hold up no quick one.
 
 A question begins in the quick lane. One that is not answered within `PATIENCE` is stopped and asked again in the slow
-lane, where it may take as long as the session's limits allow. Both lanes are bounded, and so is the wait for the second.
+lane, where it may take as long as the session's limits allow. Both are bounded, and so is the wait for the second.
 """
 
 import threading

@@ -31,12 +31,14 @@ def table(stream: pa.Buffer, rows: int) -> pa.Table:
     try:
         _refuse_compression(memoryview(stream))
         reader = pa.ipc.open_stream(stream)
-        if not all(_is_plain(field.type) for field in reader.schema):
-            raise ValueError("a type that is not plain")
-        found = reader.read_all()
-        found.validate(full=True)
+        plain = all(_is_plain(field.type) for field in reader.schema)
+        found = reader.read_all() if plain else None
+        if found is not None:
+            found.validate(full=True)
     except (pa.ArrowException, struct.error, IndexError, ValueError, OSError, RecursionError) as problem:
         raise ProtocolError(f"the session's answer is no valid Arrow stream ({type(problem).__name__})") from None
+    if found is None:
+        raise ProtocolError("the session's answer is no valid Arrow stream (a type that is not plain)")
     if found.num_rows > rows or found.nbytes > len(stream):  # buffers that overlap are more than what came
         raise ProtocolError("the session sent more rows than was asked for")
     return found

@@ -2,8 +2,8 @@
 
 Rows before T's year, if many, become a file for each year; those of T's year before T's month, if many, a file for each
 month; those of T's month, if many, a file for each day before T's. All of these every later T finds, and only T's own
-day is cut at T. How is a function of the rows up to T alone. Files are kept in a private, bounded directory, named
-after what they were made of; each is proven again at every use. Called by binding.py.
+day is cut at T. How is a function of the rows up to T alone, and no file holds a row after the T it was made for. Files
+are kept in a private, bounded directory, named after what they were made of; each is proven again at every use.
 """
 
 import os
@@ -12,19 +12,20 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import platformdirs
+import pyarrow as pa
 
-from pitlake.clock import from_micros
 from pitlake.errors import SessionRefused
-from pitlake.lake.manifest import DataFile
+from pitlake.lake import copies
 from pitlake.session import footer
-from pitlake.session.cuts import Cut, Sources, open_file
+from pitlake.session.cuts import Cut, Sources
 
 _STALE_SECONDS = 3600.0
 _NOTED_SECONDS = 600.0
@@ -33,16 +34,6 @@ FEW_ROWS = 8_192
 _SWEEPS = 64  # a process looks through the whole directory once per this part of what may be kept, not at every cut
 _written: dict[Path, int] = {}
 _writing = threading.Lock()
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A file of one part of a period; `newest` in microseconds."""
-
-    start: int
-    path: Path
-    rows: int
-    newest: int
 
 
 class Boundary:
@@ -66,46 +57,37 @@ class Boundary:
         if not cut.parts:
             periods = [replace(cut, periods=(period,)) for period in cut.periods]
             return _each(self._open_one, (replace(one, by_month=one.rows > self._few) for one in periods))
-        with suppress(SessionRefused):  # damaged, or evicted by another process: made again below
-            return self._open_parts(cut, anew=False)
-        return self._open_parts(cut, anew=True)
+        return self._open_days(cut)
 
-    def _open_parts(self, cut: Cut, *, anew: bool) -> list[int]:
-        with self._parted(cut, anew) as parts:
-            begun = max(start for start in cut.parts if cut.bound is None or start <= cut.bound)
-            closed = [part for part in parts if part.start < begun]
-            own = [part for part in parts if part.start == begun]
-            if sum(part.rows for part in closed) <= self._few:
-                return [self._open_one(_cut_of(cut, closed + own))]
-            kept = _each(lambda part: _proven(open_file(part.path, cut.table), cut), closed)
-            return kept + _each(self._open_one, [_cut_of(cut, own)], kept)
+    def _open_days(self, cut: Cut) -> list[int]:
+        until = cut.bound
+        if until is None:
+            raise ValueError("days are cut for an instant")
+        begun = [start for start in cut.parts if start <= until]
+        first = (None, *begun[1:])  # rows before the first day, if a file is misplaced, are the first day's
+        days = [cut.between(since, following - 1) for since, following in zip(first, begun[1:], strict=False)]
+        read: dict[str, pa.Table] = {}
+        open_one = partial(self._open_one, already=read)
+        kept = _each(open_one, (day for day in days if day.rows))
+        closed = [(descriptor, footer.read(descriptor).rows) for descriptor in kept]
+        if sum(rows for _, rows in closed) <= self._few:
+            _close(kept)
+            return [open_one(cut.between(None, until))]
+        _close(descriptor for descriptor, rows in closed if not rows)
+        past = [descriptor for descriptor, rows in closed if rows]
+        return past + _each(open_one, [cut.between(first[-1], until)], past)
 
-    @contextmanager
-    def _parted(self, cut: Cut, anew: bool) -> Iterator[list[_Part]]:
-        """The parts of the cut's files, all their rows, in order. anew: made now and not kept, nor what was kept."""
-        with Sources(replace(cut, until=None)) as sources, tempfile.TemporaryDirectory() as unkept:
-            folder = self._directory / f"{sources.identity()}.parts"
-            if anew or not self._ready():
-                _remove(folder)
-                folder = Path(unkept)
-                sources.write_parts(folder)
-            elif not folder.exists():
-                self._write_parts(folder, sources)
-            with suppress(OSError):
-                os.utime(folder, (time.time(), 0))
-            yield _parts(folder, cut)
-
-    def _open_one(self, cut: Cut) -> int:
-        with Sources(cut) as sources:
-            name = f"{sources.identity()}.parquet"
+    def _open_one(self, cut: Cut, already: dict[str, pa.Table] | None = None) -> int:
+        with Sources(cut, already) as sources:
             if not self._ready():
                 return _proven(self._write_unnamed(sources), cut)
-            descriptor = self._kept(name)
+            path = self._directory / f"{sources.identity()}.parquet"
+            descriptor = self._kept(path)
             if descriptor is not None:
                 with suppress(SessionRefused):  # damaged: made again below
                     return _proven(descriptor, cut)
-            self._write(name, sources)
-            descriptor = self._kept(name)
+            self._write(path, sources)
+            descriptor = self._kept(path)
             if descriptor is None:  # evicted by another process within an instant
                 descriptor = self._write_unnamed(sources)
             return _proven(descriptor, cut)
@@ -116,39 +98,27 @@ class Boundary:
                 self._usable = _make_private(self._directory)
             return self._usable
 
-    def _kept(self, name: str) -> int | None:
-        with suppress(FileNotFoundError):
-            descriptor = os.open(self._directory / name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-            _use(descriptor)
-            return descriptor
+    def _kept(self, path: Path) -> int | None:
+        with suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            if copies.as_made(path, descriptor):
+                _use(copies.record(path))
+                return descriptor
+            os.close(descriptor)
         return None
 
-    def _write(self, name: str, sources: Sources) -> None:
-        def write(temporary: Path) -> None:
+    def _write(self, path: Path, sources: Sources) -> None:
+        temporary = self._directory / f".{secrets.token_hex(8)}.tmp"
+        try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 sources.write_to(file)
-
-        self._keep(self._directory / name, write)
-
-    def _write_parts(self, folder: Path, sources: Sources) -> None:
-        def write(temporary: Path) -> None:
-            temporary.mkdir(mode=0o700)
-            sources.write_parts(temporary)
-            for path in temporary.iterdir():
-                os.utime(path, (0, 0))
-
-        self._keep(folder, write)
-
-    def _keep(self, path: Path, write: Callable[[Path], None]) -> None:
-        temporary = self._directory / f".{secrets.token_hex(8)}.tmp"
-        try:
-            write(temporary)
-            size = _size(temporary)
-            with suppress(OSError):  # a folder another process has put there first
-                temporary.replace(path)
+            size = temporary.stat().st_size
+            temporary.replace(path)
+            os.utime(path, (0, 0))  # when it was made is nobody's business
+            copies.vouch(path)
         finally:
-            _remove(temporary)
+            temporary.unlink(missing_ok=True)
         if self._sweep_is_due(size):
             self._evict()
 
@@ -170,34 +140,17 @@ class Boundary:
         kept = []
         for path in self._directory.iterdir():
             with suppress(FileNotFoundError):
-                facts = path.stat()
-                if path.suffix == ".tmp" and time.time() - facts.st_mtime > _STALE_SECONDS:
-                    _remove(path)
-                elif path.suffix in (".parquet", ".parts"):
-                    kept.append((facts.st_atime_ns, _size(path), path))
+                if path.suffix == ".tmp" and time.time() - path.stat().st_mtime > _STALE_SECONDS:
+                    path.unlink()
+                elif path.suffix == ".parquet":
+                    kept.append((_used(path), path.stat().st_size, path))
         total = sum(size for _, size, _ in kept)
         for _, size, path in sorted(kept):
             if total <= self._most:
                 break
-            _remove(path)
+            path.unlink(missing_ok=True)
+            copies.record(path).unlink(missing_ok=True)
             total -= size
-
-
-def _parts(folder: Path, cut: Cut) -> list[_Part]:
-    """Every part in a folder. Raises SessionRefused unless they hold as many rows as the cut's files."""
-    found = []
-    with suppress(FileNotFoundError):  # evicted meanwhile: rows are missing then
-        for path in sorted(folder.glob("*.parquet"), key=lambda path: int(path.stem)):
-            descriptor = open_file(path, cut.table)
-            try:
-                facts = footer.read(descriptor)
-            finally:
-                os.close(descriptor)
-            if facts.newest is not None:
-                found.append(_Part(int(path.stem), path, facts.rows, facts.newest))
-    if sum(part.rows for part in found) != cut.rows:
-        raise SessionRefused(cut.table, "the days its rows were divided into do not hold them all")
-    return found
 
 
 def _each(open_one: Callable[[Any], int], given: Iterable[object], before: Iterable[int] = ()) -> list[int]:
@@ -206,19 +159,14 @@ def _each(open_one: Callable[[Any], int], given: Iterable[object], before: Itera
     try:
         opened += (open_one(one) for one in given)
     except BaseException:
-        for descriptor in (*before, *opened):
-            os.close(descriptor)
+        _close((*before, *opened))
         raise
     return opened
 
 
-def _cut_of(cut: Cut, parts: list[_Part]) -> Cut:
-    """The same cut, of rows that were divided into parts before."""
-    straddles = cut.bound is not None and any(part.newest > cut.bound for part in parts)
-    files = tuple(
-        DataFile(str(part.path), part.rows, 0, from_micros(part.start), from_micros(part.newest)) for part in parts
-    )
-    return replace(cut, periods=((files,),), stored=cut.schema, until=cut.bound if straddles else None, parts=())
+def _close(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def _proven(descriptor: int, cut: Cut) -> int:
@@ -230,25 +178,19 @@ def _proven(descriptor: int, cut: Cut) -> int:
     return descriptor
 
 
-def _use(descriptor: int) -> None:
-    """Note that a kept file is used now, unless that was noted minutes ago: a note changes its inode, after which its
-    footer is read anew. When it was made is nobody's business.
-    """
-    facts, now = os.fstat(descriptor), time.time()
-    if facts.st_mtime or facts.st_atime < now - _NOTED_SECONDS:
-        os.utime(descriptor, (now, 0))
+def _use(record: Path) -> None:
+    """Note at a file's record that the file is used now, unless that was noted minutes ago."""
+    now = time.time()
+    if record.stat().st_mtime < now - _NOTED_SECONDS:
+        os.utime(record)
 
 
-def _size(path: Path) -> int:
-    files = path.iterdir() if path.is_dir() else (path,)
-    return sum(file.stat().st_size for file in files)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+def _used(path: Path) -> int:
+    """When a kept file was used last; one without a record is of no use."""
+    try:
+        return copies.record(path).stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _room(directory: Path) -> int:

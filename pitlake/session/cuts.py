@@ -2,7 +2,6 @@
 
 Columns of the contract, sorted, writer settings of the rows' own, no clock: which lake files the rows came from, how
 many there were and whether they were compacted does not show. Reading and writing happen in the trusted parent only.
-Called by boundary.py, which keeps what is made here.
 """
 
 import hashlib
@@ -10,37 +9,35 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pitlake.clock import AVAILABLE_AT
+from pitlake.clock import AVAILABLE_AT, micros
 from pitlake.contract import INSTANT
 from pitlake.errors import SessionRefused
 from pitlake.lake.files import ROW_GROUP_ROWS, layout, take_rows
 from pitlake.lake.manifest import DataFile
-from pitlake.lake.repeats import as_micros
 from pitlake.session import footer
 from pitlake.session.plan import Period
 
-_FORM = 2  # of the cut files; a change makes old ones unfindable
+_FORM = 3  # of the cut files; a change makes old ones unfindable
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
     """What to cut: the files of one table, whose schema is `stored`, to the columns of `schema`, sorted by `order`.
 
-    until: the last instant to keep, None for every row (microseconds since the epoch). bound: what the cut's own footer
-    is proven against; cuts that keep every row are the same file for every T, so it is no part of what they are.
-    Columns an older file lacks are null. periods: the files; many rows become a file for each, by_month with row groups
-    of each month's own. parts: where the days (of tombstones: months) of T's period begin, in microseconds; its rows,
-    if many, become a file for each.
+    since, until: the first and last instant to keep, None without a bound (microseconds since the epoch). bound: what
+    the cut's own footer is proven against; cuts that keep every row are the same file for every T, so it is no part of
+    what they are. Columns an older file lacks are null. periods: the files; many rows become a file for each, by_month
+    with row groups of each month's own. parts: where the days (of tombstones: months) of T's period begin, in
+    microseconds; its rows up to T, if many, become a file for each.
     """
 
     table: str
@@ -48,6 +45,7 @@ class Cut:
     stored: pa.Schema
     schema: pa.Schema
     order: tuple[str, ...]
+    since: int | None = None
     until: int | None
     bound: int | None
     by_month: bool = False
@@ -68,12 +66,23 @@ class Cut:
         """How many rows its files hold."""
         return sum(file.rows for file in self.files)
 
+    def between(self, since: int | None, until: int) -> "Cut":
+        """The cut of its rows from `since` to `until`, as one file."""
+        files = tuple(
+            file for file in self.files if (since is None or since <= micros(file.hi)) and micros(file.lo) <= until
+        )
+        every = since is None and all(micros(file.hi) <= until for file in files)
+        return replace(self, periods=((files,),), since=since, until=None if every else until, parts=())
+
 
 class Sources:
-    """The files of a cut, opened once: identified, proven and read through the same descriptors."""
+    """The files of a cut, opened once: identified, proven and read through the same descriptors.
 
-    def __init__(self, cut: Cut) -> None:
-        self._cut = cut
+    already: what was read of files for other cuts, by path, where several are made of the same ones.
+    """
+
+    def __init__(self, cut: Cut, already: dict[str, pa.Table] | None = None) -> None:
+        self._cut, self._already = cut, already
         self._descriptors: list[int] = []
 
     def __enter__(self) -> Self:
@@ -96,25 +105,12 @@ class Sources:
             facts = os.fstat(descriptor)
             files.append((file.path, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns))
         cut = self._cut
-        parts = [_FORM, cut.table, str(cut.schema), cut.order, cut.until, cut.by_month, cut.parts, files]
+        parts = [_FORM, cut.table, str(cut.schema), cut.order, cut.since, cut.until, cut.by_month, files]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def write_to(self, file: object) -> None:
         """The cut as Parquet."""
         _write(self._by_month() if self._cut.by_month else [self._sorted(self._cut.files, self._descriptors)], file)
-
-    def write_parts(self, folder: Path) -> None:
-        """A file for each part with rows, named after where it begins; its rows lie in it as in a cut of them alone."""
-        rows = self._sorted(self._cut.files, self._descriptors)
-        starts = np.array(self._cut.parts)
-        part = np.maximum(np.searchsorted(starts, as_micros(rows[AVAILABLE_AT]), side="right") - 1, 0)
-        rows = rows.take(pa.array(np.argsort(part, kind="stable")))
-        first = 0
-        for start, count in zip(starts, np.bincount(part, minlength=len(starts)).tolist(), strict=True):
-            if count:
-                with (folder / f"{start}.parquet").open("wb") as file:
-                    _write([rows.slice(first, count)], file)
-            first += count
 
     def _by_month(self) -> Iterator[pa.Table]:
         """Month by month, so that no more than one is in memory."""
@@ -132,13 +128,22 @@ class Sources:
 
     def _read(self, file: DataFile, descriptor: int) -> pa.Table:
         cut = self._cut
+        stored = None if self._already is None else self._already.get(file.path)
+        if stored is None:
+            stored = self._stored(file, descriptor)
+            if self._already is not None:
+                self._already[file.path] = stored
+        for limit, keeps in ((cut.since, pc.greater_equal), (cut.until, pc.less_equal)):
+            if limit is not None:
+                stored = stored.filter(keeps(stored[AVAILABLE_AT], pa.scalar(limit, pa.int64()).cast(INSTANT)))
+        return stored
+
+    def _stored(self, file: DataFile, descriptor: int) -> pa.Table:
+        cut = self._cut
         facts = footer.read(descriptor)
         footer.prove(facts, cut.table, None, cut.stored, file.rows)
         with os.fdopen(os.dup(descriptor), "rb") as source:
             stored = pq.ParquetFile(source).read(columns=[name for name in cut.schema.names if name in facts.columns])
-        if cut.until is not None:
-            limit = pa.scalar(cut.until, pa.int64()).cast(INSTANT)
-            stored = stored.filter(pc.less_equal(stored[AVAILABLE_AT], limit))
         return _shaped(stored, cut.schema)
 
 

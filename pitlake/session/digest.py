@@ -11,7 +11,6 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-
 _AT_ONCE = 1 << 20
 
 

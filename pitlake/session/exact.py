@@ -31,7 +31,7 @@ def check_types(columns: Sequence[str], types: Sequence[DuckDBPyType]) -> None:
 
 
 def spelled_out(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """The same rows with text for the values of an ENUM, which would leave as codes and unfold in whoever reads them."""
+    """The same rows with text for the values of an ENUM, which leave as codes and would unfold in who reads them."""
     if not any("ENUM(" in str(kind) for kind in relation.types):
         return relation
     columns = enumerate(zip(relation.types, relation.columns, strict=True), start=1)

@@ -1,12 +1,17 @@
 """Cut files: made of the rows up to T alone, kept privately, proven at every use, bounded."""
 
+import json
 import os
+import shutil
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from pitlake.lake import copies
 from pitlake.session import footer
 from pitlake.session.boundary import Boundary
 from tests.session.toylake import T, row
@@ -47,6 +52,66 @@ def test_a_cut_is_made_once_for_the_same_question(lake, ask, home):
     before = {path: path.stat().st_ino for path in home.iterdir()}
     ask(boundary=Boundary(home))
     assert {path: path.stat().st_ino for path in home.iterdir()} == before
+
+
+@pytest.mark.parametrize("few", [1, 100])
+@pytest.mark.parametrize("as_of", [T, T - 3 * HOUR, T + 40 * HOUR])
+def test_no_kept_file_holds_a_row_after_the_instant(lake, ask, home, as_of, few):
+    lake.add("charts", [row(f"t{number}", T + number * HOUR) for number in range(-99, 99, 3)])
+    ask(as_of, boundary=Boundary(home, few=few)).close()
+    newest = [pq.read_table(path)["available_at"] for path in home.rglob("*") if path.suffix == ".parquet"]
+    assert max(at for each in newest for at in each.to_pylist()) == max(
+        T + number * HOUR for number in range(-99, 99, 3) if T + number * HOUR <= as_of
+    )
+    assert {path.suffix for path in home.rglob("*")} == {".parquet", ".sum"}
+
+
+def rewritten(path):
+    """The kept file with another value in it, and every time that can be set as it was."""
+    facts, rows = path.stat(), pq.read_table(path)
+    if "track" not in rows.column_names or not rows.num_rows:
+        return
+    column = rows.column_names.index("track")
+    pq.write_table(rows.set_column(column, "track", pa.array(["forged"] * rows.num_rows)), path)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+
+def forged(path):
+    rewritten(path)
+    *_, signature = json.loads(copies.record(path).read_text())
+    now = path.stat()
+    known = [now.st_dev, now.st_ino, now.st_size, now.st_ctime_ns]
+    copies.record(path).write_text(json.dumps([sha256(path.read_bytes()).hexdigest(), known, signature]))
+
+
+def swapped(path):
+    """Another file of this user's, with its record."""
+    other = next(each for each in path.parent.glob("*.parquet") if each != path)
+    for put, taken in ((path, other), (copies.record(path), copies.record(other))):
+        put.write_bytes(taken.read_bytes())
+
+
+@pytest.mark.parametrize("harm", [rewritten, forged, swapped])
+@pytest.mark.parametrize("few", [1, 100])
+def test_a_kept_file_that_was_changed_by_hand_is_not_believed(lake, ask, home, few, harm):
+    lake.add("charts", [row(f"t{number}", T - number * 9 * HOUR) for number in range(20)])
+    right = shown(ask(boundary=Boundary(home, few=few)))
+    good = kept(home)
+    for path in home.glob("*.parquet"):
+        harm(path)
+    assert kept(home) != good
+    assert shown(ask(boundary=Boundary(home, few=few))) == right
+    assert kept(home) == good
+
+
+def test_a_copied_directory_is_proven_by_its_bytes(lake, ask, home, tmp_path):
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    ask(boundary=Boundary(home)).close()
+    shutil.copytree(home, tmp_path / "copy")
+    (tmp_path / "copy").chmod(0o700)
+    before = {path.name: path.stat().st_ino for path in (tmp_path / "copy").glob("*.parquet")}
+    assert shown(ask(boundary=Boundary(tmp_path / "copy"))) == [("a",)]
+    assert {path.name: path.stat().st_ino for path in (tmp_path / "copy").glob("*.parquet")} == before
 
 
 def test_cuts_of_different_instants_are_different_files(lake, ask, home):
@@ -100,7 +165,8 @@ def test_the_least_recently_used_cuts_go_first(lake, ask, home):
     lake.add("charts", [row(f"t{number}", T + number * HOUR) for number in range(8)])
     for number in range(6):
         ask(T + number * HOUR, datasets=["charts"], boundary=Boundary(home, most=9_000)).close()
-    assert sum(path.stat().st_size for path in home.iterdir()) <= 9_000
+    assert sum(path.stat().st_size for path in home.glob("*.parquet")) <= 9_000
+    assert {path.name for path in home.glob("*.sum")} == {f"{name}.sum" for name in kept(home)}
     assert shown(ask(T, boundary=Boundary(home, most=9_000))) == [("t0",)]
 
 
@@ -108,10 +174,10 @@ def test_a_cut_used_again_counts_as_newly_used(lake, ask, home):
     lake.add("charts", [row(f"t{number}", T + number * HOUR) for number in range(8)])
     for hour in (0, 2):
         ask(T + hour * HOUR, datasets=["charts"], boundary=Boundary(home)).close()
-    for path in home.iterdir():
-        os.utime(path, (1e9, 0))
+    for path in home.glob("*.sum"):
+        os.utime(path, (1e9, 1e9))
     ask(T, datasets=["charts"], boundary=Boundary(home)).close()
-    used = [path for path in home.iterdir() if path.stat().st_atime > 1e9]
+    used = [path for path in home.glob("*.sum") if path.stat().st_mtime > 1e9]
     assert 0 < len(used) < len(kept(home))
 
 

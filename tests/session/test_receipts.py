@@ -143,7 +143,8 @@ def test_the_content_hash_is_pinned():
 
 def test_every_type_duckdb_answers_in_has_a_hash(ask):
     kinds = """SELECT [1, NULL] AS l, {'x': 1, 'y': [true]} AS s, map {'k': 1} AS m, INTERVAL 3 DAY AS i, uuid() AS u,
-        'a'::ENUM('a', 'b') AS e, ['b'::ENUM('a', 'b')] AS el, map {'a'::ENUM('a', 'b'): 1} AS em, '{}'::JSON AS j, 1::HUGEINT AS h, TIME '10:00:00' AS t, NULL AS n, [NULL] AS nl,
+        'a'::ENUM('a', 'b') AS e, ['b'::ENUM('a', 'b')] AS el, map {'a'::ENUM('a', 'b'): 1} AS em,
+        '{}'::JSON AS j, 1::HUGEINT AS h, TIME '10:00:00' AS t, NULL AS n, [NULL] AS nl,
         'x'::BLOB AS bl, 1.5::DECIMAL(20, 3) AS d, TIMESTAMP_NS '2020-01-01' AS ns,
         DATE '2020-01-01' AS da, [1.0, 2.0]::DOUBLE[2] AS ar, 1.5::FLOAT AS f, 'x' AS v"""
     told = {ask().sql(kinds).receipt.result_sha256 for _ in range(2)}

@@ -1,4 +1,4 @@
-"""Answers that are small on the way and large when read: the caps count what a value becomes, in whatever form it is."""
+"""Answers that are small on the way and large when read: the caps count what a value becomes, whatever its form."""
 
 import re
 import sys
@@ -116,7 +116,6 @@ def test_no_answer_takes_the_server_s_memory(tmp_path):
                 told = await client.call_tool("query", {"sql": sql, "max_rows": 1000})
                 most[name] = (high_water(server.pid) - start) // MIB
                 assert told.is_error or len(told.content[0].text) < 2 * MIB
-                print(name, most[name], told.content[0].text[:100])
             return most
 
     most = anyio.run(conversation)

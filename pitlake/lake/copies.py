@@ -1,0 +1,105 @@
+"""Files kept outside the lake to save work, such as cuts and mirrors: believed only while they are as they were made.
+
+Beside a file lies its record: the SHA-256 of its bytes and how the file system knew it then (device, inode, size, time
+of the last change of any kind, which no user can set), signed with a key of this user's that lies elsewhere. While the
+file system knows the file so, its bytes need not be read again.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import platformdirs
+
+SUFFIX = ".sum"
+KEY_BYTES = 32
+
+Facts = tuple[int, int, int, int]
+_believed: dict[str, Facts] = {}
+
+
+def record(path: Path) -> Path:
+    """Where the record of a file lies."""
+    return path.with_name(path.name + SUFFIX)
+
+
+def vouch(path: Path) -> None:
+    """Write the record of a file that was just made, at the place where it will stay."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _write(path, _sha256(descriptor), _facts(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def as_made(path: Path, descriptor: int) -> bool:
+    """Whether the open file is, byte for byte, the one that was vouched for at this path."""
+    now = _facts(descriptor)
+    if _believed.get(str(path)) == now:
+        return True
+    told = _read(path)
+    if told is None:
+        return False
+    digest, facts = told
+    if facts != now:
+        if _sha256(descriptor) != digest:
+            return False
+        _write(path, digest, now)
+    _believed[str(path)] = now
+    return True
+
+
+def _facts(descriptor: int) -> Facts:
+    found = os.fstat(descriptor)
+    return found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns
+
+
+def _sha256(descriptor: int) -> str:
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        file.seek(0)
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write(path: Path, digest: str, facts: Facts) -> None:
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    content = json.dumps([digest, facts, _signed(path, digest, facts)])
+    with suppress(OSError):  # without a record the file is made again, which only takes longer
+        temporary.write_text(content)
+        temporary.replace(record(path))
+
+
+def _read(path: Path) -> tuple[str, Facts] | None:
+    try:
+        digest, facts, signature = json.loads(record(path).read_bytes())
+        known: Facts = tuple(facts)
+        right = hmac.compare_digest(signature, _signed(path, digest, known))
+    except (OSError, ValueError, TypeError):
+        return None
+    return (digest, known) if right else None
+
+
+def _signed(path: Path, digest: str, facts: Facts) -> str:
+    return hmac.new(_key(), json.dumps([path.name, digest, facts]).encode(), "sha256").hexdigest()
+
+
+@cache
+def _key() -> bytes:
+    """The user's key, made at the first use. Where none can be kept, one of this process, so that only it believes."""
+    path = Path(platformdirs.user_state_dir("pitlake")) / "copies.key"
+    with suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+        temporary.touch(mode=0o600)
+        temporary.write_bytes(secrets.token_bytes(KEY_BYTES))
+        with suppress(FileExistsError):
+            os.link(temporary, path)  # the first of several processes wins, and the key is never half there
+        temporary.unlink()
+        kept = path.read_bytes()
+        if len(kept) == KEY_BYTES:
+            return kept
+    return secrets.token_bytes(KEY_BYTES)
