@@ -169,7 +169,9 @@ class Normaliser:
         return Row(values, place.available_at, place.evidence, contender, rank)
 
     def _gap(self, place: Place, reason: str, run: RunFacts) -> Gap:
-        shown_at = None if reason == self.future.reason else place.available_at
+        shown_at = place.available_at
+        if shown_at is not None and shown_at.tzinfo is not None and shown_at > run.observed_at:
+            shown_at = None  # it is there now, whatever date it claims
         return Gap(self.gap_types[reason], reason, place.evidence, shown_at, place.day)
 
 

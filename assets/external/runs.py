@@ -13,7 +13,7 @@ from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.external.naming import Outcome, named
 from assets.external.releases import LakeReleases
 from assets.external.statements import LakeStatements, never_back
-from assets.extraction import Gap, Releases, Row, RunFacts
+from assets.extraction import Gap, Releases, RunFacts
 from assets.reading import collector_paused
 from assets.runs import RunReport, concluded
 from pitlake import clock
@@ -59,7 +59,7 @@ def run_feed(
                 with collector_paused():
                     run = RunFacts(observed_at=read_clock(), releases=known, statements=told)
                     for outcome, day in outcomes(feed, unit, captures, refusal, run):
-                        if isinstance(outcome, Row):
+                        if outcome.available_at is not None:
                             seen.at(outcome.available_at)
                         buckets.add(day, outcome)
                         buckets.spill()
@@ -73,7 +73,7 @@ def run_feed(
 
 
 class _Seen:
-    """When what a run tells had all been seen: the latest of its answers and of the instants its rows are dated."""
+    """When what a run tells had all been seen: the latest of its answers and of the instants its records are dated."""
 
     def __init__(self, read_clock: Callable[[], datetime]) -> None:
         self._read_clock = read_clock

@@ -84,3 +84,8 @@ def test_what_is_not_public_yet_is_a_gap_of_its_own_day(run):
     gap = EXTRACTOR.normalise(article(created="2030-01-01T09:00:00-05:00"), run)
     assert isinstance(gap, Gap)
     assert (gap.type, gap.available_at, gap.day) == ("pit_excluded", None, date(2030, 1, 1))
+
+
+def test_an_article_without_text_that_claims_a_later_date_is_a_gap_as_of_the_observation(run):
+    gap = EXTRACTOR.normalise(article(title="", body="", updated="2030-01-01T09:00:00-05:00"), run)
+    assert (gap.type, gap.reason, gap.available_at) == ("no_data", "no text", None)

@@ -212,6 +212,14 @@ def test_a_text_whose_date_goes_back_is_a_revision_dated_when_it_was_seen(world,
     assert news.as_of(FIRST + WEEK, "body") == [("Rewritten.",)]
 
 
+@pytest.mark.parametrize("ahead", [timedelta(days=1), timedelta(days=20_000)])
+def test_an_article_without_text_that_claims_a_date_after_its_answer_refuses_no_run(world, ahead):
+    news = world("benzinga_news", date_from=date(2024, 2, 1))
+    claimed = (FIRST + ahead).strftime("%a, %d %b %Y %H:%M:%S +0000")
+    report = news.hears([article("", claimed)[0] | {"title": ""}], at=FIRST)
+    assert dict(report.gaps) == {("no_data", "no text"): 1}
+
+
 def test_an_older_answer_replayed_later_brings_its_older_text_at_its_own_date(world):
     news = world("benzinga_news", date_from=date(2024, 2, 1))
     news.hears(article("As it was.", NOON), at=FIRST)
