@@ -57,7 +57,8 @@ class RunFacts:
 
     publication_lag: added to a call's start to get the availability of its text. fetched_at and evidence: of the
     capture the record came in; None and "" for the graph. releases: what the lake knows of filings, for outside feeds.
-    statements: what it was told of their records before.
+    statements: what it was told of their records before. earlier: the usable captures of the same request that were
+    taken before one.
     """
 
     observed_at: datetime
@@ -66,6 +67,7 @@ class RunFacts:
     evidence: str = ""
     releases: Releases | None = None
     statements: Statements | None = None
+    earlier: Callable[[Any], Iterable[Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from pitlake.gate.rules import SOURCES, is_forbidden_key
+from pitlake.gate.rules import GAP_TYPES, SOURCES, is_forbidden_key
 
 INSTANT = pa.timestamp("us", "UTC")
 
@@ -35,7 +35,6 @@ SYSTEM_FIELDS = (
     pa.field("content_hash", pa.binary(), nullable=False),
 )
 
-GAP_TYPES = ("no_data", "pit_excluded", "unverifiable", "upstream_error")
 
 GAP_SCHEMA = pa.schema(
     [

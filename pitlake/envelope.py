@@ -17,10 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pitlake.clock import instant, iso
-from pitlake.contract import GAP_TYPES
 from pitlake.errors import BadInput, EnvelopeRefused
 from pitlake.gate.plain import plain, row_item
-from pitlake.gate.rules import MAX_DEPTH, Pairs, check_envelope
+from pitlake.gate.rules import GAP_TYPES, MAX_DEPTH, Pairs, check_envelope
 
 Envelope = dict[str, list[dict[str, Any]]]
 

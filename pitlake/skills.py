@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from pitlake import catalogue
 from pitlake.catalogue import Query
-from pitlake.contract import GAP_TYPES, Dataset
+from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.dictionary import shown, table
-from pitlake.gate.rules import FORBIDDEN_KEYS, SOURCES
+from pitlake.gate.rules import FORBIDDEN_KEYS, GAP_TYPES, SOURCES
 
 PIT = "2024-05-29T17:00:00-04:00"
 PIT_FETCH = ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"

@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pipelines.serve import FAST_EVENTS
-from pitlake.contract import GAP_TYPES
 from pitlake.datasets import all_datasets
 from pitlake.errors import IsolationUnavailable, PitlakeError
+from pitlake.gate.rules import GAP_TYPES
 from pitlake.lake.lake import Lake
 from pitlake.session import Session, connect
 from resources.graph.admin import GraphAdmin

@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pitlake.clock import NEW_YORK, iso
-from pitlake.contract import GAP_TYPES
 from pitlake.envelope import clean_gap, derived, envelope, open_envelope, rows_of, strict, to_json
 from pitlake.errors import BadInput, BadInstant, EnvelopeRefused
-from pitlake.gate.rules import CODES, check_text
+from pitlake.gate.rules import CODES, GAP_TYPES, check_text
 
 AS_OF = datetime(2024, 2, 15, 21, tzinfo=timezone.utc)
 TICK = timedelta(microseconds=1)

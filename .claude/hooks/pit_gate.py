@@ -101,8 +101,13 @@ def payloads(answered: Any, rules: Any, strings: int = STRINGS, layers: int = LA
     elif "data" in answered:
         yield answered
     else:
-        for held in _held(answered):
-            yield from payloads(held, rules, strings, layers - 1)
+        for key, held in _held(answered):
+            try:
+                yield from payloads(held, rules, strings, layers - 1)
+            except Refused as refused:
+                if key != "result" or refused.args[0] != "PIT_INVALID_JSON":
+                    raise
+                raise Refused("PIT_MISSING_ENVELOPE", "the answer holds no data array") from None
 
 
 def _parsed(text: str, rules: Any, strings: int) -> Any:
@@ -114,12 +119,12 @@ def _parsed(text: str, rules: Any, strings: int) -> Any:
         raise Refused("PIT_INVALID_JSON", "the answer is not strict JSON") from None
 
 
-def _held(wrapper: dict[str, Any]) -> list[Any]:
-    """What a wrapper holds. A text part holds its text; every other wrapper what stands under a key of PAYLOADS."""
+def _held(wrapper: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What a wrapper holds, by key. A text part holds its text; others what stands under a key of PAYLOADS."""
     if wrapper.get("type") == "text" and "text" in wrapper:
-        held, beside = [wrapper["text"]], {key for key in wrapper if key not in ("type", "text")}
+        held, beside = [("text", wrapper["text"])], {key for key in wrapper if key not in ("type", "text")}
     else:
-        held = [wrapper[key] for key in PAYLOADS if not _blank(wrapper.get(key))]
+        held = [(key, wrapper[key]) for key in PAYLOADS if not _blank(wrapper.get(key))]
         beside = {key for key in wrapper if key not in PAYLOADS}
     if not beside <= BESIDE or not all(_blank(wrapper[key]) or key == "durationMs" for key in beside):
         raise Refused("PIT_MISSING_ENVELOPE", "something stands beside the answer's envelope")

@@ -75,6 +75,7 @@ class Feed(Normaliser):
     unit's captures as source records, each with the capture it came from; Unparsable ends the unit. Each record becomes
     one row or one gap by `locate` and `values`, as everywhere. after: datasets of the lake that date these records.
     naming: how records are named whose source names them by nothing that lasts; `values` leaves that column out.
+    as_fetched: whether a content counts no earlier than its first capture, since only that proves what a claim says.
     never_back: whether a new text that claims an older date than its key bore before is available when fetched.
     """
 
@@ -84,4 +85,5 @@ class Feed(Normaliser):
     records: Callable[[Unit, Sequence[Capture]], Iterable[tuple[Record, Capture]]]
     after: tuple[str, ...] = ()
     naming: Naming | None = None
+    as_fetched: bool = False
     never_back: bool = False

@@ -12,7 +12,7 @@ import pyarrow as pa
 from assets.buckets import rows_table
 from assets.external.feed import Feed, Fetch, Scope
 from assets.external.releases import LakeReleases
-from assets.external.runs import collected, outcomes
+from assets.external.runs import collected, earlier_captures, outcomes
 from assets.external.statements import LakeStatements
 from assets.extraction import Row, RunFacts
 from pitlake import clock
@@ -53,7 +53,12 @@ def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Differe
     found = Difference()
     rows = []
     with HttpClient(feed.provider, store, "replay", until=until) as client:
-        run = RunFacts(observed_at=until, releases=LakeReleases(lake), statements=LakeStatements(lake))
+        run = RunFacts(
+            observed_at=until,
+            releases=LakeReleases(lake),
+            statements=LakeStatements(lake),
+            earlier=earlier_captures(feed.provider, store),
+        )
         for unit in feed.units(Scope.of_json(kept["scope"])):
             captures, refusal = collected(feed, unit, _captured_alone(client))
             for outcome, _ in outcomes(feed, unit, captures, refusal, run):

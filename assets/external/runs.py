@@ -4,7 +4,8 @@ The same audit and publish as the graph's runs; parsing captures again without p
 No Dagster here; called by `assets.external.factory`, commands, bench and tests.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -13,7 +14,7 @@ from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.external.naming import Outcome, named
 from assets.external.releases import LakeReleases
 from assets.external.statements import LakeStatements, never_back
-from assets.extraction import Gap, Releases, RunFacts
+from assets.extraction import Gap, Releases, Row, RunFacts, day_of
 from assets.reading import collector_paused
 from assets.runs import RunReport, concluded
 from pitlake import clock
@@ -21,8 +22,9 @@ from pitlake.datasets._external import EMPTY, UNPARSABLE
 from pitlake.errors import AnswerRefused, Unparsable
 from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
-from resources.http.capture import Capture
+from resources.http.capture import Capture, CaptureStore
 from resources.http.client import HttpClient
+from resources.http.provider import OK, Provider
 
 
 def run_feed(
@@ -46,6 +48,7 @@ def run_feed(
     read_clock: Callable[[], datetime] = clock.now if observed_at is None else lambda: observed_at
     known, told = releases or LakeReleases(lake), LakeStatements(lake)
     units, seen = feed.units(scope), _Seen(read_clock)
+    before = earlier_captures(feed.provider, client.store)
     with lake.stage(feed.dataset, run_id) as stage:
 
         def fill() -> None:
@@ -57,7 +60,7 @@ def run_feed(
                     seen.at(read_clock())
                 seen.at(*(capture.fetched_at for capture in captures))
                 with collector_paused():
-                    run = RunFacts(observed_at=read_clock(), releases=known, statements=told)
+                    run = RunFacts(observed_at=read_clock(), releases=known, statements=told, earlier=before)
                     for outcome, day in outcomes(feed, unit, captures, refusal, run):
                         if outcome.available_at is not None:
                             seen.at(outcome.available_at)
@@ -110,9 +113,46 @@ def outcomes(
     found = _outcomes(feed, unit, captures, refusal, run)
     if feed.naming is not None:
         return named(feed.naming, feed.dataset, found, run)
+    if feed.as_fetched and captures:
+        return _first_held(feed, unit, found, captures, run)
     if feed.never_back and captures:
         return never_back(feed.dataset, found, run, max(capture.fetched_at for capture in captures))
     return found
+
+
+def _first_held(
+    feed: Feed, unit: Unit, found: Iterable[Outcome], captures: Sequence[Capture], run: RunFacts
+) -> Iterator[Outcome]:
+    """The outcomes of one unit, none of them dated before the first capture that holds its content."""
+    fetched_at = max(capture.fetched_at for capture in captures)
+    first: dict[str, datetime] = {}
+    for capture in captures:
+        for older in run.earlier(capture) if run.earlier else ():
+            for one, _ in _outcomes(feed, unit, [older], None, run):
+                if isinstance(one, Row):
+                    first[_content(one)] = min(older.fetched_at, first.get(_content(one), fetched_at))
+    for one, day in found:
+        if one.available_at is None:
+            yield one, day
+        else:
+            held = first.get(_content(one), fetched_at) if isinstance(one, Row) else fetched_at
+            at = max(one.available_at, held)
+            yield replace(one, available_at=at), day_of(at)
+
+
+def _content(row: Row) -> str:
+    return json.dumps(row.values, sort_keys=True, default=str)
+
+
+def earlier_captures(provider: Provider, store: CaptureStore) -> Callable[[Capture], Iterator[Capture]]:
+    """A function that gives the usable captures of a capture's request that were taken before it."""
+
+    def earlier(capture: Capture) -> Iterator[Capture]:
+        for one in store.newest_first(capture.source, capture.request_key):
+            if one.fetched_at < capture.fetched_at and provider.judge(one) == OK:
+                yield one
+
+    return earlier
 
 
 def _outcomes(

@@ -19,7 +19,7 @@ from assets.wrapper.asking import NotAsked, Question, read
 from assets.wrapper.offline import from_file
 from assets.wrapper.operations import Operation, operation
 from pitlake import clock
-from pitlake.envelope import Envelope, envelope, open_envelope
+from pitlake.envelope import Envelope, clean_gap, envelope, open_envelope
 from pitlake.errors import BadInput, EnvelopeRefused, LakeNotFound, NotCaptured, PitlakeError
 from pitlake.lake.lake import Lake
 from pitlake.session import connect
@@ -49,8 +49,8 @@ class Answer:
     told: dict[str, Any] = field(default_factory=dict)
 
     def gap(self, kind: str, reason: str, query: str = "") -> None:
-        """Note a gap once."""
-        self.gaps.setdefault((kind, reason), {"type": kind, "reason": reason} | ({"query": query} if query else {}))
+        """Note a gap once. Raises BadInput for a type there is none of."""
+        self.gaps.setdefault((kind, reason), clean_gap(kind, reason, query or None))
 
 
 def answer(
@@ -77,9 +77,9 @@ def answer(
     except EnvelopeRefused:
         made.gap("pit_excluded", BLOCKED)
     except BadInput as fault:
-        made.gap("config", str(fault))
+        made.gap("upstream_error", str(fault))
     except PitlakeError:
-        made.gap("internal_error", UNEXPECTED)
+        made.gap("upstream_error", UNEXPECTED)
     payload["gaps"] = list(made.gaps.values())
     made.told |= {"items": len(payload["data"]), "gaps": len(payload["gaps"])}
     return payload, made.told
@@ -90,15 +90,19 @@ def _items(question: Question, op: Operation, made: Answer, lake: Lake) -> list[
     if op.excluded and question.pit is not None:
         made.gap("pit_excluded", op.excluded)
     if question.input_file:
-        rows, dropped = from_file(question, op, source)
-        for kind, reason in dropped:
-            made.gap(kind, reason, question.told())
+        rows = _from_file(question, op, source, made)
     else:
         _into_lake(question, op, source, made, lake)
         rows = _rows(question, op, op.dataset, made, lake)
     items = [op.item(row) for row in rows]
-    if op.synthesis and question.pit is None and not question.input_file:
-        items += _synthesis(question, op, made, lake)
+    if op.synthesis and question.pit is None:
+        prose, alone = _of_prose(op), replace(question, limit=1)
+        rows = (
+            _from_file(alone, prose, feed(op.synthesis), made)
+            if question.input_file
+            else _rows(alone, prose, op.synthesis, made, lake)
+        )
+        items += [prose.item(row) for row in rows]
     if not items:
         made.gap("no_data", NOTHING_OPEN if question.pit is None else NOTHING, question.told())
     if question.pit is None:
@@ -121,7 +125,7 @@ def _into_lake(question: Question, op: Operation, source: Feed, made: Answer, la
                 made.told["captured"] = False
                 continue
             except BadInput as fault:
-                made.gap("config", str(fault))
+                made.gap("upstream_error", str(fault))
                 continue
             if isinstance(report.outcome, Refusal):
                 raise report.outcome
@@ -177,13 +181,18 @@ def _rows(question: Question, op: Operation, dataset: str, made: Answer, lake: L
     return rows
 
 
-def _synthesis(question: Question, op: Operation, made: Answer, lake: Lake) -> list[dict[str, Any]]:
-    """The prose of a chat answer, beside the limit: in open mode alone."""
-    prose = replace(
+def _from_file(question: Question, op: Operation, source: Feed, made: Answer) -> list[dict[str, Any]]:
+    rows, dropped = from_file(question, op, source)
+    for kind, reason in dropped:
+        made.gap(kind, reason, question.told())
+    return rows
+
+
+def _of_prose(op: Operation) -> Operation:
+    """How the prose of a chat answer is asked for, beside the limit: in open mode alone."""
+    return replace(
         op,
         where=lambda asked: ("list_contains($queries, query)", {"queries": list(op.scope(asked).queries)}),
         by_address=False,
         record_type="synthesis",
     )
-    rows = _rows(replace(question, limit=1), prose, op.synthesis, made, lake)
-    return [prose.item(row) for row in rows]

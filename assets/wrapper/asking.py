@@ -21,9 +21,9 @@ THEMES: Mapping[str, tuple[str, ...]] = {
 
 
 class NotAsked(Exception):
-    """The question can't be put. `kind` is the type of the gap it becomes, `reason` what it says."""
+    """The question can't be put. `reason` says why, `kind` is the type of the gap it becomes."""
 
-    def __init__(self, kind: str, reason: str) -> None:
+    def __init__(self, reason: str, kind: str = "upstream_error") -> None:
         super().__init__(reason)
         self.kind, self.reason = kind, reason
 
@@ -99,23 +99,23 @@ def _pit(text: Any) -> datetime | None:
     try:
         return clock.instant(str(text), "--pit")
     except BadInstant as fault:
-        raise NotAsked("invalid_pit", f"the cut-off is {fault.fault}; nothing is answered") from None
+        raise NotAsked(f"the cut-off is {fault.fault}; nothing is answered", "pit_excluded") from None
 
 
 def _take(word: str, flags: dict[str, Any]) -> None:
     name, equals, value = word.partition("=")
     if word.startswith("-"):
-        raise NotAsked("config", f"there is no flag {name}")
+        raise NotAsked(f"there is no flag {name}")
     if not equals:
         if "op" in flags:
-            raise NotAsked("config", "more than one operation is named")
+            raise NotAsked("more than one operation is named")
         flags["op"] = word
     elif name == "query":
         flags["query"] = [*flags.get("query", ()), value]
     elif name.isidentifier() and name not in flags and name not in ("source", "pit", "live"):
         flags[name] = value
     else:
-        raise NotAsked("config", f"{name} can't be given so, or is given twice")
+        raise NotAsked(f"{name} can't be given so, or is given twice")
 
 
 def _split(text: Any) -> tuple[str, ...]:
@@ -126,13 +126,13 @@ def _day(text: Any, flag: str) -> date | None:
     try:
         return None if text is None else date.fromisoformat(str(text).strip())
     except ValueError:
-        raise NotAsked("config", f"{flag} is no day such as 2024-02-15") from None
+        raise NotAsked(f"{flag} is no day such as 2024-02-15") from None
 
 
 def _whole(value: Any, flag: str, least: int = 1) -> int:
     text = str(value).strip()
     if not (text.isascii() and text.isdigit()) or int(text) < least:
-        raise NotAsked("config", f"{flag} is no whole number of at least {least}")
+        raise NotAsked(f"{flag} is no whole number of at least {least}")
     return int(text)
 
 
@@ -142,7 +142,7 @@ def _seconds(value: Any) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 3600:
-        raise NotAsked("config", "timeout is no number of seconds")
+        raise NotAsked("timeout is no number of seconds")
     return seconds
 
 
@@ -152,4 +152,4 @@ def _epoch(value: Any) -> datetime | None:
     try:
         return from_micros(_whole(value, "updated_since", least=0) * 1_000_000)
     except BadInput:
-        raise NotAsked("config", "updated_since is outside of the calendar") from None
+        raise NotAsked("updated_since is outside of the calendar") from None

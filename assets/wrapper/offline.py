@@ -38,7 +38,7 @@ def from_file(question: Question, op: Operation, source: Feed) -> tuple[list[dic
         capture = _capture(source, request, body)
         verdict = source.provider.judge(capture)
         if verdict.outcome != "ok":
-            raise NotAsked(verdict.gap_type, verdict.reason)
+            raise NotAsked(verdict.reason, verdict.gap_type)
         return capture
 
     found: list[Row | Gap] = []
@@ -69,7 +69,7 @@ def _body(path: str) -> bytes:
     try:
         body = Path(path).read_bytes()
     except OSError as problem:
-        raise NotAsked("input_error", f"the input file can't be read: {problem.strerror}") from None
+        raise NotAsked(f"the input file can't be read: {problem.strerror}") from None
     try:
         content = json.loads(body)
     except ValueError:

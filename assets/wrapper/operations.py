@@ -55,12 +55,12 @@ def operation(question: Question) -> Operation:
     source = ALIASES.get(question.source, question.source)
     known = {op: found for (of, op), found in OPERATIONS.items() if of == source}
     if not known:
-        raise NotAsked("config", f"there is no such source; choose from {', '.join(sources())}")
+        raise NotAsked(f"there is no such source; choose from {', '.join(sources())}")
     if question.op in known:
         return known[question.op]
     if not question.op and len(known) == 1:
         return next(iter(known.values()))
-    raise NotAsked("config", f"the source needs one of the operations {', '.join(filter(None, known))}")
+    raise NotAsked(f"the source needs one of the operations {', '.join(filter(None, known))}")
 
 
 def sources() -> list[str]:
@@ -74,7 +74,7 @@ def _symbols(question: Question) -> tuple[str, ...]:
     spelled = filter(None, (question.symbol, *question.listed("tickers")))
     named = tuple(dict.fromkeys(one if cased and not one.islower() else one.upper() for one in spelled))
     if not named:
-        raise NotAsked("config", "no symbol is named; give --symbol")
+        raise NotAsked("no symbol is named; give --symbol")
     return named
 
 
@@ -146,7 +146,7 @@ SEARCH_OPTIONS = (
 def _web_scope(question: Question) -> Scope:
     """The filters save work alone; the day of the cut-off is asked for and then judged like all others."""
     if not question.queries:
-        raise NotAsked("config", "there is no question; give --query")
+        raise NotAsked("there is no question; give --query")
     until = question.date_to or (clock.new_york_day(question.pit) if question.pit is not None else None)
     if question.texts.get("search_recency"):
         until = None
@@ -184,6 +184,7 @@ EPS = {
     "report_date": "reportDate",
     "time_of_day": "timeOfTheDay",
 }
+AS_CAPTURED = "a text read today may have been written today: only what was captured by the cut-off is shown"
 AS_OF_DOWNLOAD = "the source states it as of the download alone: only what was fetched by the cut-off is shown"
 
 
@@ -193,7 +194,14 @@ def _market(dataset: str, record_type: str | Callable[[Row], str] = "", **more: 
 
 def _web(op: str) -> Operation:
     prose = "" if op == "search" else "web_syntheses"
-    return Operation(dataset="web_results", scope=_web_scope, where=_web_where, synthesis=prose, by_address=True)
+    return Operation(
+        dataset="web_results",
+        scope=_web_scope,
+        where=_web_where,
+        synthesis=prose,
+        by_address=True,
+        excluded=AS_CAPTURED,
+    )
 
 
 OPERATIONS: dict[tuple[str, str], Operation] = {

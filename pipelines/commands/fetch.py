@@ -78,7 +78,7 @@ def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "
 
     Lake and captures answer first; the network is asked only with --live. What it says lands in the lake.
     """
-    payload, told = _answered(lake, words, given) if not fault else ({"data": [], "gaps": [_gap("config", fault)]}, {})
+    payload, told = _answered(lake, words, given) if not fault else ({"data": [], "gaps": [_gap(fault)]}, {})
     from pitlake.envelope import to_json
 
     render.deliver(to_json(payload).encode() + b"\n", None)
@@ -96,8 +96,8 @@ def _answered(lake: str | None, words: tuple[str, ...], given: dict[str, Any]) -
         return answer(given, words, Lake(lake))
     except Exception as problem:  # noqa: BLE001  Who reads stdout always finds an envelope; only the kind is told.
         kind = type(problem).__name__
-        return {"data": [], "gaps": [_gap("internal_error", f"the command failed ({kind})")]}, {"failed": kind}
+        return {"data": [], "gaps": [_gap(f"the command failed ({kind})")]}, {"failed": kind}
 
 
-def _gap(kind: str, reason: str) -> dict[str, str]:
-    return {"type": kind, "reason": reason}
+def _gap(reason: str) -> dict[str, str]:
+    return {"type": "upstream_error", "reason": reason}

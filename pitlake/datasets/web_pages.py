@@ -22,9 +22,9 @@ DATASET = Dataset(
     title="Web pages",
     summary="Pages of an explicit list of sources, dated by what they say of themselves; one row a text revision.",
     availability=(
-        "The latest of all proven claims of the page: publication, updates it tells of, and Last-Modified. A day "
-        "without a time counts as its END in New York, a time without an offset in its later reading. A new text with "
-        "older claims than the page bore before is available when fetched."
+        "When a capture first held the text: what is read today may have been written today. No earlier than the "
+        "latest proven claim of the page: publication, updates it tells of, and Last-Modified. A day without a time "
+        "counts as its END in New York, a time without an offset in its later reading."
     ),
     columns=(
         Column(name="url", type="string", required=True, meaning="Address of the page."),

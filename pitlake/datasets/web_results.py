@@ -8,7 +8,7 @@ UNDATED = GapRule(type="unverifiable", reason="no publication date", when="the r
 BAD_DATE = GapRule(
     type="unverifiable",
     reason="date is unreadable",
-    when="date or last_updated is text but no day, or the later is before 1990",
+    when="date or last_updated is text but no date, or lies before 1990",
 )
 NO_URL = GapRule(type="unverifiable", reason="no address", when="the result has no url, so nothing tells it apart")
 LOCATOR = GapRule(
@@ -22,9 +22,8 @@ DATASET = Dataset(
     title="Web search results",
     summary="Pages that Perplexity's search found, alone or behind its chat answers, one row an address.",
     availability=(
-        "The END, in New York, of the later of `published_on` and `updated_on`: the provider gives days without a "
-        "time, and a text read today is proven public only at its last update. Undated results are gaps. "
-        "A new passage with an older date than the page bore before is available when fetched."
+        "When a capture first held the passage: what is read today may have been written today. No earlier than the "
+        "provider claims: the later of publication and update, a day at its END in New York. Undated results are gaps."
     ),
     columns=(
         Column(name="url", type="string", required=True, meaning="Address of the page."),

@@ -31,7 +31,7 @@ CODES = (
 )
 
 SOURCES = ("neo4j_created", "edgar_accepted", "time_series_timestamp", "provider_metadata")
-
+GAP_TYPES = ("no_data", "pit_excluded", "unverifiable", "upstream_error")
 FORBIDDEN_KEYS = frozenset(
     f"{window}_{benchmark}"
     for window in ("hourly", "session", "daily")
@@ -39,9 +39,7 @@ FORBIDDEN_KEYS = frozenset(
 ) | {"daily_return"}
 
 FAULTS = ("empty", "date_only", "naive", "impossible", "out_of_range", "too_precise", "not_iso")
-
 MAX_DEPTH = 200
-
 _SHAPE = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?(Z|[+-][0-9]{2}:[0-9]{2})?"
 )
@@ -329,7 +327,7 @@ def check_envelope(payload: Any, pit: Any) -> Verdict | None:
     """The first rule an envelope `{"data": […], "gaps": […]}` breaks against the cut-off text `pit`, or None.
 
     Fail-closed order: cut-off, object, envelope, forbidden keys anywhere (gaps too), each item in turn, each gap:
-    an object, and where it states an `available_at`, one that is not later than the cut-off.
+    an object of a known type, and where it states an `available_at`, one that is not later than the cut-off.
     """
     try:
         cutoff = parse_instant(pit)
@@ -352,6 +350,8 @@ def _broken(payload: dict[str, Any], cutoff: datetime) -> Iterator[Verdict]:
             place = f"{name}[{index}]"
             if not isinstance(item, dict):
                 yield Verdict("PIT_INVALID_ITEM_TYPE", f"{place} is not an object")
+            elif name == "gaps" and str(item.get("type")) not in GAP_TYPES:
+                yield Verdict("PIT_INVALID_ITEM_TYPE", f"{place} type is not one of {', '.join(GAP_TYPES)}")
             elif name == "data" or item.get("available_at") is not None:
                 source = item.get("available_at_source") if name == "data" else SOURCES[0]
                 verdict = check_clock(item.get("available_at"), source, cutoff, place)

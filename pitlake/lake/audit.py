@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pitlake import clock
-from pitlake.contract import GAP_TYPES, Dataset
+from pitlake.contract import Dataset
 from pitlake.errors import CheckFailed, GateRefused
 from pitlake.gate.columnar import judge
+from pitlake.gate.rules import GAP_TYPES
 from pitlake.lake.manifest import TableState
 from pitlake.lake.parallel import in_blocks
 from pitlake.lake.repeats import Positions, as_micros

@@ -19,9 +19,10 @@ import jinja2
 from markupsafe import Markup
 
 from pitlake import __version__, clock
-from pitlake.contract import GAP_TYPES, Dataset
+from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput, VersionVacuumed
+from pitlake.gate.rules import GAP_TYPES
 from pitlake.lake.incidents import Incident
 from pitlake.lake.lake import Lake
 from pitlake.lake.log import Entry

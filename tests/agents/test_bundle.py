@@ -132,8 +132,9 @@ def test_the_door_adds_a_bound_session_s_cut_off_and_refuses_a_later_one(monkeyp
     ("told", "code", "kind"),
     [
         (json.dumps(lane(item(at=LATER, x=MARK))).encode(), 0, "pit_excluded"),
-        (json.dumps(lane() | {"note": MARK}).encode(), 0, "internal_error"),
-        (MARK.encode(), 0, "internal_error"), (b"", 0, "internal_error"), (SOUND, 1, "internal_error"),
+        (json.dumps(lane() | {"note": MARK}).encode(), 0, "upstream_error"),
+        (json.dumps(lane(gaps=[{"type": "banana", "reason": MARK}])).encode(), 0, "pit_excluded"),
+        (MARK.encode(), 0, "upstream_error"), (b"", 0, "upstream_error"), (SOUND, 1, "upstream_error"),
     ],
 )  # fmt: skip
 def test_the_door_shows_nothing_that_does_not_hold(monkeypatch, env, told, code, kind):

@@ -168,6 +168,17 @@ def test_with_wrapper_other_shell_commands_are_none_of_its_business(bound):
     assert code(ask(call({"stdout": MARK}, tool="Bash", command=FETCH), bound, "--wrapper")) == "PIT_INVALID_JSON"
 
 
+@pytest.mark.parametrize("result", [MARK, "", 5, "5", None, "null", [], {}, "[]", True])
+def test_a_result_that_is_none_of_the_lake_s_answers_is_a_missing_envelope(bound, result):
+    assert code(ask(call({"result": result}), bound)) == "PIT_MISSING_ENVELOPE"
+    assert code(ask(call(json.dumps({"result": result})), bound)) == "PIT_MISSING_ENVELOPE"
+
+
+@pytest.mark.parametrize("kind", ["banana", "config", None, ["no_data"]])
+def test_a_gap_of_a_type_there_is_none_of_is_blocked(bound, kind):
+    assert code(ask(call(SOUND | {"gaps": [{"type": kind, "reason": MARK}]}), bound)) == "PIT_INVALID_ITEM_TYPE"
+
+
 def test_the_log_has_a_line_a_decision_and_no_payload_and_does_not_grow_beyond_its_size(env, tmp_path, monkeypatch):
     monkeypatch.setattr("pit_call.LOG_BYTES", 2000)
     for _ in range(40):

@@ -306,6 +306,12 @@ ENVELOPES = [
     ("PIT_FORBIDDEN_FIELD", envelope(5, extra={"daily_stock": 1}), PIT),
     ("PIT_INVALID_ITEM_TYPE", envelope(SOUND, [SOUND]), PIT),
     ("PIT_INVALID_ITEM_TYPE", envelope(SOUND, gaps=["later"]), PIT),
+    *(
+        ("PIT_INVALID_ITEM_TYPE", envelope(gaps=[GAP | {"type": kind}]), PIT)
+        for kind in ("banana", "config", "internal_error", "invalid_pit", "NO_DATA", "", None, 5, ["no_data"], {})
+    ),
+    ("PIT_INVALID_ITEM_TYPE", envelope(gaps=[{"reason": "nothing was filed"}]), PIT),
+    ("PIT_MISSING_ENVELOPE", {"result": "x"}, PIT),
     ("PIT_VIOLATION_GT_CUTOFF", envelope(SOUND, SOUND | {"available_at": "2024-02-16T00:00:00Z"}), PIT),
     ("PIT_VIOLATION_GT_CUTOFF", envelope(gaps=[GAP | {"available_at": "2024-02-16T00:00:00Z"}]), PIT),
     ("PIT_MISSING_TZ", envelope(gaps=[GAP | {"available_at": "2024-02-14T00:00:00"}]), PIT),

@@ -8,8 +8,8 @@ from assets.buckets import rows_table
 from assets.external import all_feeds
 from assets.extraction import Gap, Row
 from pitlake import clock
-from pitlake.contract import GAP_TYPES
 from pitlake.gate.columnar import judge
+from pitlake.gate.rules import GAP_TYPES
 from tests.providers.conftest import NO_PATIENCE, PATIENCE, Asker
 from tests.providers.faults import ASKED_TO_WAIT, CALLS_EMPTY_FALSE, CASES, FALSE_EMPTY, TOO_MANY, always, at_first
 from tests.providers.scopes import SCOPES

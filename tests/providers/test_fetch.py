@@ -57,7 +57,7 @@ def filled(loopback, tmp_path_factory) -> Lake:
 def test_an_invalid_cut_off_gives_no_data_and_asks_nothing(filled, server, source, op, pit):
     payload, _ = answer(given_for(source, op, pit=pit, live=True), lake=filled)
     assert payload["data"] == []
-    assert [gap["type"] for gap in payload["gaps"]] == ["invalid_pit"]
+    assert [gap["type"] for gap in payload["gaps"]] == ["pit_excluded"]
     assert server.asked == []
 
 
@@ -115,7 +115,7 @@ def test_a_key_that_is_missing_costs_the_network_and_no_data(filled, server, mon
     question = given_for("benzinga", "", pit="2025-01-01T00:00:00Z", live=True, tickers="AAPL")
     payload, _ = answer(question, lake=filled)
     assert payload["data"]
-    assert payload["gaps"][0]["type"] == "config"
+    assert payload["gaps"][0]["type"] == "upstream_error"
 
 
 def test_what_is_as_of_the_download_is_not_shown_before_it(filled):
@@ -172,6 +172,26 @@ def test_what_a_file_holds_and_may_not_be_shown_is_a_gap(filled, tmp_path):
     assert {gap["type"] for gap in payload["gaps"]} == {"unverifiable", "pit_excluded", "no_data"}
 
 
+@pytest.mark.parametrize("op", ["ask", "reason", "research"])
+def test_a_file_s_prose_is_shown_in_open_mode_alone(filled, op):
+    file = str(ROOT / "sample/external/perplexity/ask_phones.json")
+    opened, _ = answer(given_for("perplexity", "ask", input_file=file) | {"op": op}, lake=filled)
+    assert [item["record_type"] for item in opened["data"] if "record_type" in item] == ["synthesis"]
+    assert [item["answer"] for item in opened["data"] if "answer" in item] == ["They earned more than before [1]."]
+    assert [item["url"] for item in opened["data"] if "url" in item] == ["https://www.example.com/earned"]
+    cut, _ = answer(given_for("perplexity", "ask", input_file=file, pit=PIT) | {"op": op}, lake=filled)
+    assert cut["data"] == []
+
+
+def test_a_bare_list_in_a_file_is_an_answer(filled, tmp_path):
+    file = tmp_path / "answer.json"
+    told = {"url": "https://example.com/a", "title": "A", "snippet": "B", "date": "2024-02-01T16:30:00Z"}
+    for content in ([told, told], {"items": [told]}, {"results": [told | {"snippet": "Longer"}, told]}):
+        file.write_text(json.dumps(content))
+        payload, _ = answer(given_for("perplexity", "search", input_file=str(file), query=["q"]), lake=filled)
+        assert [item["url"] for item in payload["data"]] == ["https://example.com/a"]
+
+
 LATER = "2025-01-01"
 
 FAULTY = [
@@ -195,7 +215,7 @@ def test_stdout_is_the_envelope_and_the_exit_code_0_whatever_is_asked(filled, ca
     assert code == 0
     assert set(payload) == {"data", "gaps"}
     assert payload["data"] == []
-    assert payload["gaps"][0]["type"] in {"config", "input_error"}
+    assert payload["gaps"][0]["type"] == "upstream_error"
     assert isinstance(json.loads(said.err), dict)
 
 

@@ -19,7 +19,21 @@ from resources.http.lines import cells
 from resources.http.providers.fred_md import PROVIDER
 
 _VINTAGE = re.compile(r"([1-9]\d{3}-(?:0[1-9]|1[0-2]))(?:-md)?\.csv", re.ASCII)
-_MONTH = re.compile(r"(\d{1,2})/1/(\d{4})", re.ASCII)
+# How a file's first column may spell months; the first spelling that reads most of its lines is the file's.
+_SPELLINGS = tuple(
+    re.compile(one, re.ASCII)
+    for one in (
+        r"(?P<month>\d{1,2})/0?1/(?P<year>\d{4})(?: 0?0:00(?::00)?)?",
+        r"0?1[./-](?P<month>\d{1,2})[./-](?P<year>\d{4})",
+        r"(?P<month>\d{1,2})/\d{1,2}/(?P<year>\d{4})",
+        r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})(?:[-/.]\d{1,2})?(?:[T ]00:00(?::00)?)?",
+        r"(?P<year>\d{4})(?P<month>\d{2})(?:\d{2})?",
+        r"(?P<year>\d{4})[:mM](?P<month>\d{1,2})",
+        r"(?P<month>\d{1,2})[/-](?P<year>\d{4})",
+        r"(?:\d{1,2}[- ])?(?P<month>[A-Za-z]{3})[A-Za-z]*[- ](?:\d{1,2}, )?(?P<year>\d{4})",
+    )
+)
+_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 CODES = ("transform:", "transform")
 MONTH_COLUMN = "sasdate"
 
@@ -37,29 +51,57 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """A record per month and series that has a value. Raises Unparsable without a header, or for no lines of cells."""
+    """A record per month and series that has a value. Raises Unparsable without a header, for no lines of cells, and
+    where no line names a month.
+    """
     for capture in captures:
         lines = cells(capture)
         header = next(lines, [])
         if not header or header[0] != MONTH_COLUMN or len(set(header)) != len(header):
             raise Unparsable(capture.evidence, "the panel has another header")
         facts = {"vintage": _vintage(capture.url), "modified": capture.headers.get("last-modified")}
-        codes: dict[str, str] = {}
-        for line in lines:
-            if line and line[0].strip().lower() in CODES:
-                codes = dict(zip(header, line, strict=False))
-            elif any(cell.strip() for cell in line):
-                yield from ((record, capture) for record in _month(header, line, codes, facts))
+        filled = [line for line in lines if any(cell.strip() for cell in line)]
+        panel = [line for line in filled if line[0].strip().lower() not in CODES]
+        codes = next((dict(zip(header, line, strict=False)) for line in filled if line not in panel), {})
+        months = _months([line[0] for line in panel])
+        if panel and not any(months):
+            raise Unparsable(capture.evidence, "the panel names no months")
+        for line, month in zip(panel, months, strict=True):
+            yield from ((record, capture) for record in _month(header, line, month, codes, facts))
 
 
-def _month(header: list[str], line: list[str], codes: dict[str, str], facts: dict[str, Any]) -> Iterator[Record]:
-    """The values of one month; a line of another length is one record that becomes a gap. Blank cells say nothing."""
-    if len(line) != len(header):
-        yield {"problem": answers.OTHER_SHAPE.reason, "month": line[0]}
+def _months(spelled: Sequence[str]) -> list[date | None]:
+    """The months that the lines of one file name, in the spelling that reads most of them."""
+    return max(
+        ([_first_of_month(spelling, one) for one in spelled] for spelling in _SPELLINGS),
+        key=lambda months: len(set(months) - {None}),
+    )
+
+
+def _first_of_month(spelling: re.Pattern[str], spelled: str) -> date | None:
+    found = spelling.fullmatch(spelled.strip())
+    if not found:
+        return None
+    name = found["month"].lower()[:3]
+    try:
+        return date(int(found["year"]), _NAMES.index(name) + 1 if name.isalpha() else int(name), 1)
+    except ValueError:
+        return None
+
+
+def _month(
+    header: list[str], line: list[str], month: date | None, codes: dict[str, str], facts: dict[str, Any]
+) -> Iterator[Record]:
+    """The values of one month; a line of another length or of no month is one record that becomes a gap. Blank cells
+    say nothing.
+    """
+    if len(line) != len(header) or month is None:
+        reason = "observation_date is unreadable" if month is None else answers.OTHER_SHAPE.reason
+        yield {"problem": reason, "month": line[0]}
         return
     for name, cell in zip(header[1:], line[1:], strict=True):
         if cell.strip():
-            yield {**facts, "series": name, "month": line[0], "value": cell, "code": codes.get(name)}
+            yield {**facts, "series": name, "month": month, "value": cell, "code": codes.get(name)}
 
 
 def _vintage(url: str) -> str | None:
@@ -87,27 +129,16 @@ def _written(stated: str | None, vintage: str) -> datetime | None:
 
 def values(record: Record) -> dict[str, Any]:
     """The business columns of one cell."""
-    found = parsed({"value": record["value"], "observation_date": record["month"]}, PARSERS)
+    found = parsed({"value": record["value"]}, {"value": fields.number})
     if found["value"] is None:
         raise RecordRefused("value is unreadable")
     try:
         code = int(fields.number(record["code"]) or 0) or None
     except Unreadable:
         code = None
-    return found | {"series": record["series"], "vintage": record["vintage"], "transformation": code}
+    named_by = {"series": record["series"], "observation_date": record["month"]}
+    return found | named_by | {"vintage": record["vintage"], "transformation": code}
 
-
-def _first_of_month(spelled: Any) -> date:
-    found = _MONTH.fullmatch(str(spelled).strip())
-    if not found:
-        raise Unreadable("no month")
-    try:
-        return date(int(found[2]), int(found[1]), 1)
-    except ValueError:
-        raise Unreadable("no month") from None
-
-
-PARSERS = {"value": fields.number, "observation_date": _first_of_month}
 
 FEED = Feed(
     dataset=DATASET,

@@ -4,13 +4,16 @@ Of a chat answer only its search results are read here; its prose is web_synthes
 """
 
 from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
 from typing import Any
 
-from assets.external import dating, fields
+from assets.external import claimed, dating, fields
 from assets.external.feed import Feed, Unit
 from assets.external.items import named
 from assets.external.perplexity import _asking as asking
-from assets.extraction import Contest, Place, Record, RunFacts, dated, parsed
+from assets.external.web._sources import WESTMOST
+from assets.extraction import Place, Record, RunFacts, dated, parsed
+from pitlake.clock import NEW_YORK, new_york_day
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import web_results as contract
 from pitlake.datasets.web_results import DATASET
@@ -18,27 +21,63 @@ from pitlake.errors import Unparsable, Unreadable
 from resources.http.capture import Capture
 from resources.http.providers.perplexity import PROVIDER
 
+MICROSECOND = timedelta(microseconds=1)
+
 
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """A record per result."""
     for capture in captures:
         operation, query = asking.asked(capture)
         locator = asking.is_locator(capture)
-        for place, result in enumerate(_results(capture)):
-            record = {"result": result, "place": place, "operation": operation, "query": query, "locator": locator}
-            yield record, capture
+        results = _results(capture)
+        best: dict[Any, int] = {}
+        for place, result in enumerate(results):
+            best[_url(result)] = max(place, best.get(_url(result), place), key=lambda one: _rank(results[one], one))
+        for place, result in enumerate(results):
+            repeat = _url(result) is not None and best[_url(result)] != place
+            asked = {"place": place, "operation": operation, "query": query, "locator": locator}
+            yield {"result": result, "repeat": repeat, **asked}, capture
 
 
 def _results(capture: Capture) -> list[Any]:
-    """`results` of a search, `search_results` of a chat answer, which may be null. Raises Unparsable."""
+    """`results` of a search, `search_results` of a chat answer, which may be null, or a bare list of either; of several
+    questions a list for each. Raises Unparsable.
+    """
     body = capture.json()
     chat = not capture.url.endswith("/search")
-    listed = body.get("search_results" if chat else "results") if isinstance(body, dict) else None
+    listed = body.get("search_results" if chat else "results") if isinstance(body, dict) else body
     if listed is None and chat and isinstance(body, dict) and "choices" in body:
         return []
     if not isinstance(listed, list):
         raise Unparsable(capture.evidence, "the answer has no list of results")
-    return listed
+    return [one for part in listed for one in (part if isinstance(part, list) else [part])]
+
+
+def _rank(result: Any, place: int) -> tuple[bool, int, int]:
+    """Of results with one address the best: dated rather than not, the longer passage, the first."""
+    try:
+        is_dated = _claimed(result.get("date")) is not None
+    except (Unreadable, AttributeError):
+        return False, 0, -place
+    return is_dated, len(str(result.get("snippet") or "")), -place
+
+
+def _claimed(value: Any) -> datetime | None:
+    """The latest instant that a claim can mean; None when null or blank. Raises Unreadable.
+
+    A day ends in New York; a time without an offset is read by the last clock on Earth.
+    """
+    stated = fields.word(value)
+    if stated is None:
+        return None
+    return dating.believed(claimed.latest(stated, WESTMOST if ":" in stated else NEW_YORK))
+
+
+def _claimed_day(value: Any) -> date | None:
+    """The day of a claim in New York; None when null or blank. Raises Unreadable."""
+    at = _claimed(value)
+    ended = at is not None and ":" not in str(value)
+    return at and new_york_day(at - MICROSECOND if ended else at)
 
 
 def _url(result: Any) -> str | None:
@@ -49,7 +88,7 @@ def _url(result: Any) -> str | None:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The END of the later of the two days: a text read today is proven public only at its last update."""
+    """The later of the two claims. What counts is when the text was captured first, if that is later still."""
     result = record["result"]
     evidence = named(run, record, record["place"])
     if not isinstance(result, dict):
@@ -57,14 +96,16 @@ def locate(record: Record, run: RunFacts) -> Place:
     url = _url(result)
     if url is None:
         return Place(evidence, reason=contract.NO_URL.reason)
-    evidence = named(run, record, record["place"], url)
+    evidence = named(run, record, url)
+    if record["repeat"]:
+        return Place(named(run, record, url, "again", record["place"]), reason=answers.REPEATED.reason)
     if record["locator"]:
         return Place(evidence, reason=contract.LOCATOR.reason)
     try:
-        published, updated = fields.day(result.get("date")), fields.day(result.get("last_updated"))
+        published, updated = _claimed(result.get("date")), _claimed(result.get("last_updated"))
         if published is None:
             return Place(evidence, reason=contract.UNDATED.reason)
-        return dated(evidence, dating.believed(dating.end_of_day(max(published, updated or published))))
+        return dated(evidence, max(published, updated or published))
     except Unreadable:
         return Place(evidence, reason=contract.BAD_DATE.reason)
 
@@ -76,19 +117,12 @@ def values(record: Record) -> dict[str, Any]:
     return parsed(result, {"title": fields.text, "snippet": fields.text}) | {
         "url": url,
         "host": fields.host(url),
-        "published_on": fields.day(result["date"]),
-        "updated_on": fields.day(result.get("last_updated")),
+        "published_on": _claimed_day(result["date"]),
+        "updated_on": _claimed_day(result.get("last_updated")),
         "operation": record["operation"],
         "query": record["query"],
     }
 
-
-LONGER_PASSAGE = Contest(
-    group=DATASET.identity,
-    contender=lambda record: f"{record['operation']}:{record['query']}:{record['place']}",
-    rank=lambda record: (len(str(record["result"].get("snippet") or "")), -record["place"]),
-    reason=answers.REPEATED.reason,
-)
 
 FEED = Feed(
     dataset=DATASET,
@@ -98,6 +132,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
-    never_back=True,
-    contest=LONGER_PASSAGE,
+    as_fetched=True,
 )

@@ -121,7 +121,7 @@ def feed(reader: claims.Reader = read) -> Feed:
         records=records,
         locate=locate,
         values=values,
-        never_back=True,
+        as_fetched=True,
     )
 
 

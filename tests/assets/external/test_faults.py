@@ -11,7 +11,7 @@ from assets.external import feed
 from assets.external.feed import Scope
 from assets.extraction import Gap
 from pitlake import clock
-from pitlake.contract import GAP_TYPES
+from pitlake.gate.rules import GAP_TYPES
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
 from tests.answers import FOLDER, Played, gaps, happened, rows

@@ -267,6 +267,39 @@ def test_a_quote_that_is_not_closed_swallows_no_month_of_a_panel():
     assert gaps(found) == [("upstream_error", "the answer is unreadable")]
 
 
+def panel_of(*spelled):
+    body = "sasdate,RPI,INDPRO\nTransform:,5,5\n" + "".join(f'"{one}",1,2\n' for one in spelled)
+    return happened(PANEL, Scope(series=("2024-01",)), lambda ask: captured(PANEL.provider, ask, body.encode()))
+
+
+SPELLINGS = (
+    "{month}/1/{year}", "{month:02}/01/{year}", "01/{month:02}/{year}", "1.{month}.{year}", "{month:02}/28/{year}",
+    "{year}-{month:02}-01", "{year}-{month:02}", "{year}-{month:02}-28", "{year}/{month}/1", "{year}{month:02}",
+    "{year}{month:02}01", "{year}:{month:02}", "{year}M{month}", "{year}m{month:02}", "{month:02}/{year}",
+    "{year}-{month:02}-01T00:00:00", "{month}/1/{year} 0:00", "{name}-{year}", "{name} {year}", "1-{name}-{year}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_months_of_a_panel_are_read_however_the_file_spells_them(spelling):
+    months = [date(year, month, 1) for year in (1959, 2023) for month in range(1, 13)]
+    spelled = [spelling.format(year=one.year, month=one.month, name=f"{one:%b}") for one in months]
+    found = panel_of(*spelled)
+    assert gaps(found) == []
+    assert [row.values["observation_date"] for row in rows(found)] == [one for one in months for _ in "xy"]
+
+
+@pytest.mark.parametrize("spelled", [["1/1/59", "2/1/59"], ["soon", "later"], ["13/13/2020"], ["", ""]])
+def test_a_panel_without_months_is_one_gap(spelled):
+    assert gaps(panel_of(*spelled)) == [("upstream_error", "the answer is unreadable")]
+
+
+def test_a_line_of_a_panel_without_a_month_is_one_gap():
+    found = panel_of("1/1/2023", "Source: our own", "2/1/2023")
+    assert gaps(found) == [("unverifiable", "observation_date is unreadable")]
+    assert len(rows(found)) == 4
+
+
 @pytest.mark.parametrize("stamp", ["Thu, 01 Jan 1970 00:00:00 GMT", "Sun, 31 Dec 2023 23:59:59 GMT", "soon"])
 def test_a_panel_is_not_written_before_its_month(stamp):
     told = {"last-modified": stamp}

@@ -2,6 +2,7 @@
 
 import json
 from datetime import date, datetime, timedelta, timezone
+from hashlib import sha256
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from assets.external.perplexity import _asking as asking
 from assets.external.perplexity.web_syntheses import without_thoughts
 from assets.external.runs import run_feed
 from assets.extraction import RunFacts
+from pitlake import connect
 from pitlake.clock import new_york_day
 from pitlake.datasets import get
 from pitlake.errors import BadInput
@@ -26,15 +28,16 @@ SEARCH = Scope(queries=("phones results",))
 ASK = Scope(queries=("what did phones earn?",), options={"op": "reason"})
 
 
-def test_results_are_dated_by_the_end_of_the_later_day_and_the_undated_are_gaps():
+def test_results_count_when_captured_and_the_undated_are_gaps():
     found = happened(RESULTS, SEARCH, Played(RESULTS.provider).fetch)
-    assert [(row.values["url"], row.available_at) for row in rows(found)] == [
-        ("https://www.example.com/results", datetime(2024, 2, 2, 5, tzinfo=timezone.utc)),
-        ("https://www.example.org/guide", datetime(2025, 2, 21, 5, tzinfo=timezone.utc)),
-        ("https://www.example.com/results", datetime(2024, 2, 2, 5, tzinfo=timezone.utc)),
+    assert [(row.values["url"], row.available_at, row.values["published_on"]) for row in rows(found)] == [
+        ("https://www.example.com/results", FETCHED, date(2024, 2, 1)),
+        ("https://www.example.org/guide", FETCHED, date(2021, 6, 14)),
     ]
+    assert rows(found)[1].values["updated_on"] == date(2025, 2, 20)
     assert gaps(found) == [
         ("unverifiable", "no publication date"),
+        ("no_data", "seen again in the same run"),
         ("unverifiable", "date is unreadable"),
         ("upstream_error", "item has another shape"),
     ]
@@ -56,6 +59,88 @@ def test_an_address_found_twice_is_one_row_with_the_longer_passage(tmp_path):
     assert report.outcome.total.published == 2
     assert report.gaps["no_data", "seen again in the same run"] == 1
     assert "Our own passage about results." in report.preview["snippet"].to_pylist()
+
+
+def answered(body, scope=SEARCH, **facts):
+    return happened(RESULTS, scope, lambda ask: captured(RESULTS.provider, ask, json.dumps(body).encode(), **facts))
+
+
+def result(day="2024-02-01", snippet="S", **more):
+    return {"url": "https://example.com/a", "title": "T", "snippet": snippet, "date": day, **more}
+
+
+SPELLED = [
+    ("2024-02-01T16:30:00-05:00", date(2024, 2, 1), (2, 1, 21, 30)),
+    ("2024-02-02T02:30:00Z", date(2024, 2, 1), (2, 2, 2, 30)),
+    ("2024-02-01T16:30:00.123Z", date(2024, 2, 1), None),
+    ("2024-02-01 16:30:00+00:00", date(2024, 2, 1), (2, 1, 16, 30)),
+    ("Thu, 01 Feb 2024 16:30:00 GMT", date(2024, 2, 1), (2, 1, 16, 30)),
+    ("2024-02-01T04:30:00", date(2024, 2, 1), (2, 1, 16, 31)),
+    ("2024-02-01", date(2024, 2, 1), (2, 2, 5, 0)),
+    ("Feb 1, 2024", date(2024, 2, 1), (2, 2, 5, 0)),
+]
+
+
+@pytest.mark.parametrize(("spelled", "day", "claim"), SPELLED)
+@pytest.mark.parametrize("field", ["date", "last_updated"])
+def test_dates_with_a_clock_are_read(spelled, day, claim, field):
+    told = result(**{"day": "2024-01-15", field: spelled} if field != "date" else {"day": spelled})
+    [row] = answered({"results": [told]})
+    assert row.values["published_on" if field == "date" else "updated_on"] == day
+    if claim:
+        record = {"result": told, "place": 0, "operation": "search", "query": "q", "locator": False, "repeat": False}
+        claimed = RESULTS.locate(record, RunFacts(observed_at=FETCHED)).available_at
+        assert claimed == datetime(2024, *claim, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize(
+    "body", [[result()], {"results": [[result()]]}, [[result()], []], {"results": [result()]}], ids=json.dumps
+)
+def test_a_bare_list_of_results_is_one(body):
+    for scope in (SEARCH, ASK) if isinstance(body, list) else (SEARCH,):
+        [row] = answered(body, scope)
+        assert row.values["url"] == "https://example.com/a"
+    assert gaps(answered([])) == [("no_data", "the answer is valid and empty")]
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ([result(snippet="S"), result(snippet="Longer")], "Longer"),
+        ([result(snippet="S", day="2024-02-01"), result(snippet="Longer", day="2024-01-01")], "Longer"),
+        ([result(snippet="S"), result(snippet="Longer", day=None)], "S"),
+        ([result(snippet="S"), result(snippet="Longer", day="soon")], "S"),
+        ([result(snippet="S"), result(snippet="S")], "S"),
+    ],
+)
+def test_of_results_with_one_address_one_counts(told, kept, tmp_path):
+    for order in (told, told[::-1]):
+        found = answered({"results": order})
+        assert [row.values["snippet"] for row in rows(found)] == [kept]
+        assert gaps(found) == [("no_data", "seen again in the same run")]
+    body = json.dumps({"results": told}).encode()
+    lake, asked = Lake(tmp_path / "lake"), asking.request("phones results", SEARCH)
+    CaptureStore.of(lake.root).put(captured(RESULTS.provider, asked, body))
+    with HttpClient(RESULTS.provider, CaptureStore.of(lake.root), "replay") as client:
+        assert run_feed(RESULTS, SEARCH, client, lake, run_id="web").outcome.total.published == 1
+
+
+def test_an_earlier_capture_of_a_passage_proves_its_claim(tmp_path):
+    lake, asked = Lake(tmp_path / "lake"), asking.request("phones results", SEARCH)
+    store, claim = CaptureStore.of(lake.root), datetime(2024, 2, 2, 5, tzinfo=timezone.utc)
+
+    def keep(at, *results):
+        body = json.dumps({"results": results}).encode()
+        store.put(captured(RESULTS.provider, asked, body, fetched_at=at, sha256=sha256(body).hexdigest()))
+
+    keep(claim - timedelta(hours=10), result())
+    keep(claim + timedelta(days=30), result(), result(url="https://example.com/b"))
+    keep(FETCHED, result(), result(url="https://example.com/b"), result(url="https://example.com/c"))
+    with HttpClient(RESULTS.provider, store, "replay") as client:
+        run_feed(RESULTS, SEARCH, client, lake, run_id="web")
+    with connect(FETCHED, lake=lake, datasets=["web_results"], isolation="in_process") as session:
+        dated = dict(session.sql("SELECT right(url, 1), available_at FROM web_results").rows())
+    assert dated == {"a": claim, "b": claim + timedelta(days=30), "c": FETCHED}
 
 
 def test_sec_mode_only_locates():
@@ -122,7 +207,7 @@ def test_a_refused_key_is_a_gap_although_it_answers_in_html():
     assert gaps(found) == [("upstream_error", "the key was refused")]
 
 
-@pytest.mark.parametrize("body", [b'{"answers": []}', b"[]", b'{"results": {}}'])
+@pytest.mark.parametrize("body", [b'{"answers": []}', b"5", b'{"results": {}}', b'"x"'])
 def test_an_answer_of_another_shape_is_a_gap(body):
     found = happened(RESULTS, SEARCH, lambda ask: captured(RESULTS.provider, ask, body))
     assert gaps(found) == [("upstream_error", "the answer is unreadable")]
@@ -170,7 +255,7 @@ DAYS = st.dates(date(1995, 1, 1), date(2040, 1, 1))
 @given(DAYS, st.none() | DAYS)
 def test_no_result_is_public_before_its_days_are_over(published, updated):
     result = {"url": "https://x.example", "date": str(published), "last_updated": str(updated) if updated else None}
-    record = {"result": result, "place": 0, "operation": "search", "query": "q", "locator": False}
+    record = {"result": result, "place": 0, "operation": "search", "query": "q", "locator": False, "repeat": False}
     at = RESULTS.locate(record, RunFacts(observed_at=FETCHED)).available_at
     last = max(published, updated or published)
     assert new_york_day(at) == last + timedelta(days=1)

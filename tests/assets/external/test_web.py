@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.external import feed
+from assets.external import claimed, feed
 from assets.external.feed import Scope
-from assets.external.web import _claims as claims
 from assets.external.web._markup import read
 from assets.external.web._proposals import ModelProposer, Proposal, understood, with_proposals
 from assets.external.web._sources import ALLOWED, WESTMOST, source_of
@@ -65,24 +64,43 @@ def test_what_is_not_on_the_allow_list_is_never_asked(url):
         PAGES.units(Scope(queries=(url,)))
 
 
-def test_a_page_is_public_at_its_latest_claim():
+def test_a_page_is_dated_by_its_latest_claim_and_counts_when_it_was_captured():
     row = only(bundled("one"))
-    assert row.available_at == datetime(2024, 2, 1, 21, 45, tzinfo=timezone.utc)
+    assert (row.available_at, row.values["dated_at"]) == (FETCHED, datetime(2024, 2, 1, 21, 45, tzinfo=timezone.utc))
     assert row.values["published"] == datetime(2024, 2, 1, 21, 30, tzinfo=timezone.utc)
     assert row.values["claim_quote"] == '"dateModified": "2024-02-01T16:45:00-05:00"'
     assert (row.values["title"], row.values["text"]) == ("A release of our own", "One\nText of the release.")
 
 
+def test_an_earlier_capture_of_a_text_proves_its_claim():
+    asked = Scope(queries=(URL,))
+    source = f"<html><head>{PUBLISHED}</head><body>Text.</body></html>".encode()
+    claim = datetime(2024, 2, 1, 21, 30, tzinfo=timezone.utc)
+    for body, at, counts in (
+        (source, claim - timedelta(seconds=1), claim),
+        (source, claim + timedelta(hours=1), claim + timedelta(hours=1)),
+        (source.replace(b"Text", b"Other text"), claim, FETCHED),
+    ):
+        [older] = [captured(PAGES.provider, Request("x"), body, headers=HTML, fetched_at=at)]
+        [row] = happened(
+            PAGES,
+            asked,
+            lambda ask: captured(PAGES.provider, ask, source, headers=HTML),
+            earlier=lambda _, older=older: [older],
+        )
+        assert row.available_at == counts
+
+
 def test_a_note_of_an_update_in_the_text_delays_it():
     row = only(bundled("two", "www.bea.gov"))
     assert row.values["published"] == datetime(2024, 3, 4, 5, tzinfo=timezone.utc)
-    assert row.available_at == datetime(2024, 3, 10, 5, tzinfo=timezone.utc)
+    assert row.values["dated_at"] == datetime(2024, 3, 10, 5, tzinfo=timezone.utc)
     assert row.values["claim_method"] == "note of an update"
 
 
 def test_headers_date_what_the_page_does_not():
     row = only(bundled("three", "www.bls.gov"))
-    assert row.available_at == datetime(2024, 1, 31, 19, 42, 10, tzinfo=timezone.utc)
+    assert row.values["dated_at"] == datetime(2024, 1, 31, 19, 42, 10, tzinfo=timezone.utc)
 
 
 def test_a_page_that_was_only_seen_is_public_when_fetched():
@@ -112,7 +130,7 @@ def test_a_clock_that_is_wrong_proves_nothing():
 
 def test_a_later_last_modified_outweighs_an_old_publication():
     found = page(PUBLISHED, headers={**HTML, "last-modified": "Fri, 01 Mar 2024 10:00:00 GMT"})
-    assert only(found).available_at == datetime(2024, 3, 1, 10, tzinfo=timezone.utc)
+    assert only(found).values["dated_at"] == datetime(2024, 3, 1, 10, tzinfo=timezone.utc)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +178,7 @@ RIGHT = Proposal("published", "March 3, 2024", "Published on March 3, 2024")
 
 def test_a_model_s_words_count_when_they_stand_in_the_page():
     row = only(proposed(RIGHT))
-    assert row.available_at == datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
+    assert row.values["dated_at"] == datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
     assert row.values["claim_method"] == "proposed:model-1"
 
 
@@ -181,8 +199,8 @@ def test_a_proposal_that_is_not_proven_is_dropped(wrong):
 
 def test_a_model_can_delay_a_page_and_never_hasten_it():
     early = proposed(RIGHT, head='<meta name="date" content="2024-05-01T00:00:00Z">')
-    assert only(early).available_at == datetime(2024, 5, 1, tzinfo=timezone.utc)
-    assert only(proposed(RIGHT, head=PUBLISHED)).available_at == datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
+    assert only(early).values["dated_at"] == datetime(2024, 5, 1, tzinfo=timezone.utc)
+    assert only(proposed(RIGHT, head=PUBLISHED)).values["dated_at"] == datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
 
 
 def test_a_reply_is_kept_and_a_replay_asks_nobody(tmp_path):
@@ -202,7 +220,7 @@ def test_a_reply_that_is_no_proposal_proposes_nothing(reply):
 
 
 def latest(text: str, zone=NEW_YORK) -> str:
-    return claims.latest(text, zone).isoformat()
+    return claimed.latest(text, zone).isoformat()
 
 
 @pytest.mark.parametrize(
@@ -234,7 +252,7 @@ def test_a_clock_nobody_names_is_the_last_on_earth():
 @pytest.mark.parametrize("text", ["", "soon", "2024", "March 2024", "13/13/2024", "February 30, 2024", "1706745600"])
 def test_what_is_no_date_is_unreadable(text):
     with pytest.raises(Unreadable):
-        claims.latest(text, NEW_YORK)
+        claimed.latest(text, NEW_YORK)
 
 
 ZONES = st.sampled_from(["America/New_York", "America/Los_Angeles", "Pacific/Honolulu", "Europe/London", "Asia/Tokyo"])
@@ -253,7 +271,7 @@ SPELLINGS = (
 @given(NAIVE, ZONES, st.sampled_from(SPELLINGS), st.integers(0, 1))
 def test_no_spelling_of_an_instant_is_read_too_early(naive, zone, spelling, fold):
     true = naive.replace(tzinfo=ZoneInfo(zone), fold=fold)
-    read_as = claims.latest(true.strftime(spelling), WESTMOST)
+    read_as = claimed.latest(true.strftime(spelling), WESTMOST)
     if "%z" in spelling:
         true = true.replace(microsecond=0)
         assert read_as == true
@@ -267,7 +285,7 @@ def test_no_spelling_of_an_instant_is_read_too_early(naive, zone, spelling, fold
 def test_no_order_of_claims_dates_a_page_before_its_latest(days, shuffler):
     tags = [f'<meta property="article:published_time" content="{day}">' for day in days]
     shuffler.shuffle(tags)
-    assert only(page("".join(tags))).available_at >= datetime(
+    assert only(page("".join(tags))).values["dated_at"] >= datetime(
         max(days).year, max(days).month, max(days).day, 23, 59, 59, tzinfo=NEW_YORK
     )
 

@@ -22,6 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import frontmatter
 
 ROOT = Path(__file__).resolve().parents[4]
+sys.path.insert(0, str(ROOT / ".claude" / "hooks"))
+
+from pit_call import rules  # noqa: E402
+
 AGENTS = Path(".claude") / "agents"
 SETTINGS = Path(".claude") / "settings.json"
 SCOPE = ("neo4j-*.md", "bz-news-api.md", "perplexity-*.md", "alphavantage-*.md", "yahoo-*.md")
@@ -67,6 +71,7 @@ EVENTS = frozenset(("PreToolUse", "PostToolUse", "Stop"))
 HANDLER_KEYS = frozenset(("type", "command", "timeout"))
 _PATH = re.compile(r"(?<![\w/.$}-])((?:\.claude|scripts|docs|sql|tests|pitlake)/[A-Za-z0-9_./-]*[A-Za-z0-9_])")
 _CALLS = re.compile(r"```json\n(.*?)```", re.DOTALL)
+_GAP = re.compile(r'\bgaps? `([^`]*)`|"gaps": ?\[\{"type": ?"([^"]*)"')
 _ANY_TOOL = ("NoSuchTool", "mcp__nosuch__tool")
 
 
@@ -237,6 +242,9 @@ def _paths(root: Path, agent: Page, skills: list[str]) -> Iterator[Finding]:
         for named in sorted(set(_PATH.findall(page.body))):
             if not (root / named).exists():
                 yield Finding("R5", page.path, f"there is no {named}")
+        kinds = {kind for found in _GAP.findall(page.body) for kind in found if kind}
+        unknown_kinds = sorted(kinds - {*rules.GAP_TYPES})
+        yield from (Finding("R10", page.path, f"there is no gap of type {kind}") for kind in unknown_kinds)
 
 
 def _settings(root: Path) -> Iterator[Finding]:

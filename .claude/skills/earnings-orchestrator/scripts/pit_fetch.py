@@ -51,9 +51,9 @@ def answer(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
             stdout=subprocess.PIPE, stderr=beside, env={**env, "PYTHONPATH": path}, check=False,
         )  # fmt: skip
     except (OSError, ValueError):
-        return gap("internal_error", "pitlake fetch could not be started")
+        return gap("upstream_error", "pitlake fetch could not be started")
     if said.returncode != 0:
-        return gap("internal_error", f"pitlake fetch gave no envelope (exit code {said.returncode})")
+        return gap("upstream_error", f"pitlake fetch gave no envelope (exit code {said.returncode})")
     return judged(said.stdout, pit)
 
 
@@ -64,7 +64,7 @@ def judged(told: bytes, pit: str | None) -> dict[str, Any]:
     except (ValueError, RecursionError):
         payload = None
     if not is_envelope(payload):
-        return gap("internal_error", "pitlake fetch gave no envelope (exit code 0)")
+        return gap("upstream_error", "pitlake fetch gave no envelope (exit code 0)")
     verdict = rules.check_answer(payload, pit) if pit is not None else None
     return payload if verdict is None else gap("pit_excluded", f"{verdict.code}: the fetched answer is not shown")
 
