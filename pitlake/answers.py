@@ -1,8 +1,7 @@
 """Answers handed to agents: a session's rows as the envelope, a page at a time, never a cut text.
 
-A row without an `available_at` of its own carries the session's newest one, with its dataset's tag; where nothing is
-public yet, so that there is none, a gap stands for such rows. The envelope's form and its gate are pitlake.envelope's.
-Called by the command line and the MCP server.
+What a row's clock columns are is pitlake.provenance's; where nothing is public yet, so that a row has none, a gap
+stands for it. The envelope's form and its gate are pitlake.envelope's.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,16 +10,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pitlake.clock import iso
-from pitlake.datasets import all_datasets
-from pitlake.envelope import Envelope, clean_gap, derived, envelope, open_envelope, row_too_large, rows_of, to_json
+from pitlake.envelope import Envelope, clean_gap, envelope, open_envelope, row_too_large, rows_of, to_json
 from pitlake.errors import BadInput, EnvelopeRefused
+from pitlake.provenance import Provenance
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from pitlake.session import Session
-
-NEWEST = "SELECT dataset, watermark FROM lake_info WHERE watermark IS NOT NULL ORDER BY watermark DESC, dataset LIMIT 1"
 
 _AROUND = len(to_json({"data": [], "gaps": []})) - len(",")  # what an item alone has and an item of a page has not
 _AS_IT_IS = "select available_at as it is, or leave it out and the rows carry the newest one"
@@ -34,23 +29,6 @@ _HINTS = {
 
 
 @dataclass(frozen=True)
-class Watermark:
-    """What a derived row carries: the newest available_at a session holds, and the tag of the dataset it is from."""
-
-    available_at: datetime | None
-    tag: str
-
-    @classmethod
-    def of(cls, session: "Session") -> "Watermark":
-        """The session's. Ask before any SQL of a caller runs: that could put another `lake_info` in its place."""
-        found = session.sql(NEWEST).rows()
-        if not found:
-            return cls(None, "provider_metadata")
-        dataset, newest = found[0]
-        return cls(newest, all_datasets()[dataset].source_tag)
-
-
-@dataclass(frozen=True)
 class Page:
     """Some of an answer's rows as an envelope. `following` is the number of the row after them, None at the end."""
 
@@ -60,7 +38,7 @@ class Page:
 
 def page(
     table: "pa.Table",
-    watermark: Watermark,
+    provenance: Provenance,
     as_of: datetime | None,
     *,
     start: int = 0,
@@ -73,17 +51,16 @@ def page(
     values JSON can't say and for a row that alone is larger than max_bytes.
     """
     asked = rows_of(table.slice(start, max_rows), max_bytes)
-    clocked = (derived([row], watermark.available_at, watermark.tag)[0] for row in asked)
-    rows = _fitting(clocked, lambda row: open_envelope([row], []), max_bytes)
+    rows = _fitting(map(provenance.dated, asked), lambda row: open_envelope([row], []), max_bytes)
     stop = start + len(rows)
-    dated = [row for row in rows if as_of is None or watermark.available_at or row.get("available_at") is not None]
+    dated = [row for row in rows if as_of is None or row.get("available_at") is not None]
     gaps = [] if table.num_rows and len(dated) == len(rows) else [_nothing(as_of)]
     return Page(_gated(dated, gaps, as_of), stop if stop < table.num_rows else None)
 
 
-def text(table: "pa.Table", watermark: Watermark, as_of: datetime | None) -> bytes:
+def text(table: "pa.Table", provenance: Provenance, as_of: datetime | None) -> bytes:
     """A whole answer as the envelope's one JSON text."""
-    return to_json(page(table, watermark, as_of).payload).encode() + b"\n"
+    return to_json(page(table, provenance, as_of).payload).encode() + b"\n"
 
 
 def gaps_page(table: "pa.Table", as_of: datetime | None, *, start: int, max_rows: int, max_bytes: int) -> Page:

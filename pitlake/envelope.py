@@ -98,16 +98,6 @@ def cells(column: pa.Array, place: str) -> Iterable[Any]:
     return (strict(plain(scalar), "rows", place) for scalar in column)
 
 
-def derived(rows: Iterable[Mapping[str, Any]], watermark: datetime | None, tag: str) -> list[dict[str, Any]]:
-    """Rows, of which those without an available_at of their own carry the watermark and its dataset's tag.
-
-    watermark: the newest available_at among the datasets the query read; None, where they hold nothing, leaves such
-    rows as they are, for the gate to refuse. A row with an available_at must bring its own source tag.
-    """
-    clock = {} if watermark is None else {"available_at": iso(watermark), "available_at_source": tag}
-    return [dict(row) if row.get("available_at") is not None else {**row, **clock} for row in rows]
-
-
 def clean_gap(kind: str, reason: str, query: str | None = None) -> dict[str, str]:
     """A gap that explains what is missing. Raises BadInput for a type that is none of contract.GAP_TYPES."""
     if kind not in GAP_TYPES:

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pitlake.clock import NEW_YORK, iso
-from pitlake.envelope import clean_gap, derived, envelope, open_envelope, rows_of, strict, to_json
+from pitlake.envelope import clean_gap, envelope, open_envelope, rows_of, strict, to_json
 from pitlake.errors import BadInput, BadInstant, EnvelopeRefused
 from pitlake.gate.rules import CODES, GAP_TYPES, check_text
+from pitlake.provenance import Provenance
 
 AS_OF = datetime(2024, 2, 15, 21, tzinfo=timezone.utc)
 TICK = timedelta(microseconds=1)
@@ -175,8 +176,12 @@ def test_a_gap_that_tells_of_the_future_keeps_the_answer_back():
     assert refusal_of([], [GAP | {"hourly_macro": 1}]).code == "PIT_FORBIDDEN_FIELD"
 
 
+def carried(rows, watermark, tag, *, own=True):
+    return [Provenance(own, watermark, tag).dated(row) for row in rows]
+
+
 def test_a_derived_row_carries_the_watermark_and_its_datasets_tag():
-    rows = derived(
+    rows = carried(
         [{"mean": 1.5}, {"mean": 2, "available_at": None, "available_at_source": None}], AS_OF, "neo4j_created"
     )
     clock = {"available_at": iso(AS_OF), "available_at_source": "neo4j_created"}
@@ -186,10 +191,12 @@ def test_a_derived_row_carries_the_watermark_and_its_datasets_tag():
 
 def test_a_row_with_a_clock_of_its_own_keeps_it():
     own = ROW | {"available_at": AS_OF - timedelta(days=1)}
-    assert derived([own], AS_OF, "neo4j_created") == [own]
-    assert (
-        refusal_of(derived([{"available_at": AS_OF}], AS_OF, "neo4j_created")).code == "PIT_INVALID_AVAILABLE_AT_SOURCE"
-    )
+    assert carried([own], AS_OF, "neo4j_created") == [own]
+    assert carried([own | {"Available_At": 1}], AS_OF, "neo4j_created", own=False) == [
+        own | {"available_at": AS_OF, "available_at_source": "neo4j_created"}
+    ]
+    refused = refusal_of(carried([{"available_at": AS_OF}], AS_OF, "neo4j_created"))
+    assert refused.code == "PIT_INVALID_AVAILABLE_AT_SOURCE"
 
 
 @pytest.mark.parametrize(
@@ -201,7 +208,7 @@ def test_a_row_with_a_clock_of_its_own_keeps_it():
     ],
 )
 def test_a_watermark_that_proves_nothing_lets_nothing_out(watermark, tag, code):
-    assert refusal_of(derived([{"n": 1}], watermark, tag)).code == code
+    assert refusal_of(carried([{"n": 1}], watermark, tag)).code == code
 
 
 def test_what_duckdb_answers_leaves_as_strict_json():
@@ -225,7 +232,7 @@ def test_what_duckdb_answers_leaves_as_strict_json():
 @pytest.mark.parametrize("sql", ["MAP {'daily_stock': 1}", "{'Daily_Stock': 1}", "[MAP {'a': {'hourly_macro': 1}}]"])
 def test_a_forbidden_key_of_a_map_or_struct_does_not_pass_for_a_value(sql):
     table = duckdb.sql(f"SELECT {sql} AS x").to_arrow_table()
-    assert refusal_of(derived(rows_of(table), AS_OF, "neo4j_created")).code == "PIT_FORBIDDEN_FIELD"
+    assert refusal_of(carried(rows_of(table), AS_OF, "neo4j_created")).code == "PIT_FORBIDDEN_FIELD"
 
 
 def test_two_columns_of_one_name_are_refused():

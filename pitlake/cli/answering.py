@@ -32,22 +32,24 @@ def deliver_answer(
     session: "Session",
     sql: str,
     params: dict[str, Any] | None,
+    reads: tuple[str, ...] | None,
     form: str,
     output: Path | None,
     *,
     lake: str | None,
     receipt: bool,
 ) -> None:
-    """Ask, write the rows, say as of what, and keep the receipt where that was asked for."""
-    from pitlake.answers import Watermark, text
+    """Ask, write the rows, say as of what, and keep the receipt where that was asked for. reads: a named query's."""
+    from pitlake.answers import text
+    from pitlake.provenance import Provenance
 
-    watermark = Watermark.of(session) if form == "envelope" else None
+    provenance = Provenance.of(session, sql, reads) if form == "envelope" else None
     with working("asking"):
         result = session.sql(sql, params)
-    if watermark is None:
+    if provenance is None:
         render.write(result.arrow(), form, output)
     else:
-        render.deliver(text(result.arrow(), watermark, session.as_of), output)
+        render.deliver(text(result.arrow(), provenance, session.as_of), output)
     door = f"as of {iso(session.as_of)}" if session.as_of else "open mode"
     render.say(f"{door}, lake version {session.version}, {len(result)} rows")
     if receipt:

@@ -34,4 +34,4 @@ def command(sql: str, datasets: tuple[str, ...], form: str, output: Path | None,
         raise BadInput("SQL", "empty", "write a statement, such as SELECT * FROM lake_info")
     render.check_target(form, output)
     with opened(**asked, datasets=datasets) as session:
-        deliver_answer(session, text, None, form, output, lake=asked["lake"], receipt=receipt)
+        deliver_answer(session, text, None, None, form, output, lake=asked["lake"], receipt=receipt)

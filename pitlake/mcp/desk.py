@@ -18,10 +18,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pitlake.answers import Page, Watermark, gaps_page, page
+from pitlake.answers import Page, gaps_page, page
 from pitlake.clock import instant, iso
 from pitlake.errors import BadInput
 from pitlake.mcp.lanes import Lanes
+from pitlake.provenance import Provenance
 from pitlake.session import Limits, connect
 
 if TYPE_CHECKING:
@@ -43,10 +44,13 @@ ORDER BY available_at DESC, dataset, gap_type, reason, locator
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """SQL and what it is bound to. datasets: which the session needs, None for all. about_gaps: asks the gaps."""
+    """SQL and what it is bound to. reads: the datasets of a named query; datasets: which the session needs, None for
+    all. about_gaps: asks the gaps.
+    """
 
     sql: str
     params: dict[str, Any] | None = None
+    reads: tuple[str, ...] | None = None
     datasets: Collection[str] | None = None
     about_gaps: bool = False
 
@@ -117,8 +121,12 @@ class Desk:
             open_mode=as_of is None,
             limits=LIMITS,
         )
-        watermark, result = self._lanes.ask(
-            opened, lambda session: (Watermark.of(session), session.sql(question.sql, question.params))
+        provenance, result = self._lanes.ask(
+            opened,
+            lambda session: (
+                Provenance.of(session, question.sql, question.reads),
+                session.sql(question.sql, question.params),
+            ),
         )
         found = result.receipt.result_sha256
         if place and place.result != found:
@@ -127,7 +135,7 @@ class Desk:
         if question.about_gaps:
             shown = gaps_page(result.arrow(), as_of, start=start, max_rows=rows, max_bytes=size)
         else:
-            shown = page(result.arrow(), watermark, as_of, start=start, max_rows=rows, max_bytes=size)
+            shown = page(result.arrow(), provenance, as_of, start=start, max_rows=rows, max_bytes=size)
         following = None
         if shown.following is not None:
             following = Cursor(result.receipt.version, shown.following, asked, found).write(self.cursor_key)

@@ -82,8 +82,9 @@ class Toolbox:
     ) -> Answered:
         """Run one SELECT (DuckDB) over everything that was public at the instant.
 
-        Each dataset is a view of its newest revisions; <dataset>_revisions has all of them. Select available_at and
-        available_at_source, or neither: derived rows carry the newest there is. Start with `describe`.
+        Each dataset is a view of its newest revisions; <dataset>_revisions has all of them. Rows of a plain SELECT from
+        one of them keep the available_at and available_at_source they select; any other row carries the newest instant
+        of what was read. Start with `describe`.
         """
         question = Question(sql=sql, params=params)
         return _answered(lambda: self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor))
@@ -170,7 +171,7 @@ def _tool(made: Callable[..., CallToolResult]) -> Tool:
 
 
 def _named(query: catalogue.Query, values: dict[str, Any]) -> Question:
-    return Question(sql=query.sql, params=query.bind(values), datasets=query.reads)
+    return Question(sql=query.sql, params=query.bind(values), reads=query.reads, datasets=query.reads)
 
 
 def _description(desk: Desk, name: str | None) -> dict[str, Any]:
