@@ -38,7 +38,7 @@ def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audi
         snapshot = Snapshot(0)
     rows, gaps = events(snapshot)
     with lake.stage(DATASET, run_id) as stage:
-        moment = observed_at or clock.now()
+        moment = observed_at or lake.now()
 
         def fill() -> None:
             table = pa.Table.from_pylist(rows, staged_schema(DATASET))
