@@ -94,7 +94,7 @@ def attempt_partitions(
         raise BadInput("days", f"{dataset.name} begins on {dataset.first_day}", "leave out what comes before")
     if not LEAST_LAG <= publication_lag <= DEFAULT_LAG:
         raise BadInput("publication_lag", "a call's text is out 3 to 24 hours after its start", "give a lag of these")
-    read_clock: Callable[[], datetime] = clock.now if observed_at is None else lambda: observed_at
+    read_clock: Callable[[], datetime] = lake.now if observed_at is None else lambda: observed_at
     run = RunFacts(observed_at=read_clock(), publication_lag=publication_lag)
     with lake.stage(dataset, run_id) as stage:
 

@@ -15,9 +15,7 @@ AVAILABLE_AT = "available_at"
 OBSERVED_AT = "observed_at"
 NEW_YORK = ZoneInfo("America/New_York")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-
-
-_MICROSECOND = timedelta(microseconds=1)
+MICROSECOND = timedelta(microseconds=1)
 _FIRST = datetime.min.replace(tzinfo=NEW_YORK).astimezone(timezone.utc)
 
 
@@ -61,7 +59,7 @@ def iso(moment: datetime) -> str:
 
 def micros(moment: datetime) -> int:
     """Microseconds since the Unix epoch. Raises BadInstant."""
-    return (_utc(moment) - EPOCH) // _MICROSECOND
+    return (_utc(moment) - EPOCH) // MICROSECOND
 
 
 def from_micros(count: int) -> datetime:

@@ -8,6 +8,11 @@ from collections.abc import Iterable, Sequence
 
 from pitlake.contract import Column, Dataset
 
+CLOCKS = """Business dates are valid time: what a row is about. `available_at` is knowledge time, and what `as_of`
+bounds. `observed_at`, which no view shows, is transaction time: when this lake saw the row, and what `known_by` bounds.
+
+"""
+
 
 def page(dataset: Dataset) -> str:
     """The dictionary page of one dataset, in Markdown."""
@@ -32,7 +37,7 @@ def index(datasets: Iterable[Dataset]) -> str:
         (f"[{dataset.name}]({dataset.name}.md)", dataset.title, ", ".join(dataset.key), shown(dataset))
         for dataset in datasets
     ]
-    return "# Datasets\n\n" + table(("dataset", "what", "one row per", "shown"), rows) + "\n"
+    return "# Datasets\n\n" + CLOCKS + table(("dataset", "what", "one row per", "shown"), rows) + "\n"
 
 
 def facts(dataset: Dataset) -> dict[str, object]:

@@ -12,6 +12,7 @@ PitlakeError                    anything pitlake refuses or fails at
 │   ├── LakeNotFound            no lake at that root, or no such version
 │   │   └── VersionVacuumed     that version was there, but a vacuum removed files it needs
 │   ├── LakeConflict            other writers won too often; nothing was published
+│   ├── ClockWentBack           this machine's clock lies before the newest commit; nothing was published
 │   └── PastChanged             a publish would alter or remove a row an earlier version showed
 ├── SessionError                the as-of session
 │   ├── SessionRefused          what would be handed over is not proven to be public at T; no session was opened
@@ -130,11 +131,26 @@ class VersionVacuumed(LakeNotFound):
     def __init__(self, version: int, missing: tuple[str, ...]) -> None:
         self.version, self.missing = version, missing
         listed = ", ".join(missing)
-        super().__init__(f"lake version {version} was vacuumed and can't be read any more (missing files of {listed})")
+        super().__init__(
+            f"lake version {version} was vacuumed and can't be read any more (missing files of {listed}); "
+            "ask a newer one"
+        )
 
 
 class LakeConflict(LakeError):
     """Other writers won too often. Nothing was published; run again."""
+
+
+class ClockWentBack(LakeError):
+    """This machine's clock (`now`) lies before the newest commit (`newest`), both ISO-8601. Nothing was published."""
+
+    def __init__(self, now: str, newest: str) -> None:
+        self.now, self.newest = now, newest
+        super().__init__(
+            f"this machine's clock says {now}, but the lake's newest commit is of {newest}; nothing was published: set "
+            "the clock right and run again, or, if the clock of that commit was wrong, restore the lake from a copy "
+            "made before it"
+        )
 
 
 class PastChanged(LakeError):

@@ -1,7 +1,7 @@
 """The notebook door: `%load_ext pitlake.notebook`, then `%%asof 2024-05-01T00:00:00Z` over a cell of SQL.
 
-One session at a time, kept open while the instant, version and lake stay the same. `$name` in the SQL is the notebook's
-variable of that name, bound as a parameter. Called by IPython; SQL is the session's business.
+One session at a time, kept open while both instants, version and lake stay the same. `$name` in the SQL is the
+notebook's variable of that name, bound as a parameter. Called by IPython; SQL is the session's business.
 """
 
 import shlex
@@ -26,6 +26,7 @@ class Line(ArgumentParser):
         self.add_argument("--open", action="store_true")
         self.add_argument("--lake")
         self.add_argument("--version", type=int)
+        self.add_argument("--known-by")
         self.add_argument("--isolation", default="process")
         self.add_argument("--into")
 
@@ -43,7 +44,7 @@ class AsOf:
         self.session: Session | None = None
 
     def ask(self, line: str, cell: str) -> "pd.DataFrame":
-        """%%asof INSTANT [--open] [--lake ROOT] [--version N] [--isolation process|in_process] [--into NAME]
+        """%%asof INSTANT [--open] [--lake ROOT] [--version N | --known-by K] [--isolation MODE] [--into NAME]
 
         Run a cell of SQL over what was public at an instant. --into keeps the Result, with its receipt, as a variable.
         """
@@ -64,7 +65,12 @@ class AsOf:
         if self.session is None or door != self._door:
             self.close()
             self.session = connect(
-                door.instant, open_mode=door.open, lake=door.lake, version=door.version, isolation=door.isolation
+                door.instant,
+                open_mode=door.open,
+                lake=door.lake,
+                version=door.version,
+                known_by=door.known_by,
+                isolation=door.isolation,
             )
             self._door = door
         return self.session

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
+from pitlake.clock import instant
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, ReceiptDamaged, ReplayDiffers, ReplayImpossible
 from pitlake.lake.kept import ID_LENGTH, REMEDY, receipt_bytes, receipt_id, receipt_ids, receipt_key
 from pitlake.lake.places import open_store
@@ -29,6 +30,7 @@ _Kind = TypeVar("_Kind", Receipt, Question, Step)
 
 SHORTEST_PREFIX = 4
 _IS_ID = re.compile(f"[0-9a-f]{{{ID_LENGTH}}}")
+_IS_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def kept(root: str | Path | None = None) -> dict[str, Receipt]:
@@ -58,7 +60,11 @@ def survey(root: str | Path | None = None) -> tuple[dict[str, Receipt], list[Rec
 
 
 def find(reference: str, root: str | Path | None = None) -> Receipt:
-    """A receipt by the path of its file, or by its id or the start of it. Raises BadInput, ReceiptDamaged."""
+    """A receipt by the path of its file, by its id or the start of it, or by the sha256 of its answer, of which the
+    newest version's is given. Raises BadInput, ReceiptDamaged.
+    """
+    if _IS_SHA256.fullmatch(reference):
+        return _of_answer(reference, root)
     if not reference.endswith(".json"):
         store = open_store(root)
         return _kept(store, _id(store, reference))
@@ -92,6 +98,7 @@ def replay(
     """
     question = receipt.question
     session = _reopen(question, lake, isolation)
+    session.known_by = None if question.known_by is None else instant(question.known_by, "known_by")
     with session:
         for step in question.prelude:
             _repeat(session, step, loaded or {})
@@ -166,6 +173,14 @@ def _lake(lake: "str | Path | Lake | None") -> "Lake":
     from pitlake.lake.lake import Lake
 
     return lake if isinstance(lake, Lake) else Lake(lake)
+
+
+def _of_answer(sha256: str, root: str | Path | None) -> Receipt:
+    sound, _ = survey(root)
+    found = [receipt for receipt in sound.values() if receipt.result_sha256 == sha256]
+    if not found:
+        raise BadInput("RECEIPT", f"no kept receipt is of the answer {sha256}", "`pitlake receipts` lists them")
+    return max(found, key=lambda receipt: receipt.version)
 
 
 def _kept(store: Store, name: str) -> Receipt:

@@ -134,7 +134,7 @@ def derive(
             except NotCaptured:
                 continue
     store.flush()
-    moment = observed_at or clock.now()
+    moment = observed_at or lake.now()
     with lake.stage(DATASET, run_id) as stage:
 
         def fill() -> None:

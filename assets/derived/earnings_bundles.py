@@ -93,7 +93,7 @@ def build(
 
     A snapshot of an instant that is yet to come is a gap, and so is a section that nothing is known of.
     """
-    observed = observed_at or clock.now()
+    observed = observed_at or lake.now()
     moments = [(event, anchor, as_of(event.event_at, anchor)) for event in wanted for anchor in anchors]
     past = [moment for moment in moments if moment[2] <= observed]
     version, known, before = lake.head(), receipts.ids(lake.location), _values(lake, wanted)

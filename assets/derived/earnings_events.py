@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from assets.derived.statements import RELEASES, STATEMENTS, Source, Told, days_around
-from assets.external.sessions import session
+from assets.external.sessions import planned, session_by
 from assets.runs import RunReport, concluded
 from pitlake import clock
 from pitlake.datasets.earnings_events import DATASET, NO_EVENT
@@ -36,9 +36,9 @@ def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audi
         snapshot = lake.snapshot()
     except LakeNotFound:
         snapshot = Snapshot(0)
-    rows, gaps = events(snapshot)
+    moment = observed_at or lake.now()
+    rows, gaps = events(snapshot, moment)
     with lake.stage(DATASET, run_id) as stage:
-        moment = observed_at or clock.now()
 
         def fill() -> None:
             table = pa.Table.from_pylist(rows, staged_schema(DATASET))
@@ -47,24 +47,26 @@ def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audi
         return concluded(stage, lake, fill, lambda: moment, audits)
 
 
-def events(snapshot: Snapshot) -> tuple[list[dict[str, Any]], list[Gap]]:
-    """The rows of one lake version, and a gap for every statement that no release is near."""
+def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], list[Gap]]:
+    """The rows of one lake version by an instant, and a gap for every statement that no release is near."""
     told = [release for source in RELEASES for release in source.read(snapshot)]
-    rows = [_row(release, release) for release in told]
+    rows = [row for release in told for row in _rows(release, release, moment)]
     by_company = _by_company(told)
     gaps = []
     for source in STATEMENTS:
         for statement in source.read(snapshot):
             found = _releases_near(statement, source, by_company)
-            rows += [_row(release, statement) for release in found]
+            rows += [row for release in found for row in _rows(release, statement, moment)]
             if not found:
                 gaps.append(Gap(NO_EVENT.type, NO_EVENT.reason, statement.evidence))
     return list(_without_repeats(rows)), gaps
 
 
-def when(event_at: datetime) -> str:
-    """Where an instant lies in its New York day's session: before_open, during, after_close or no_session."""
-    found = session(clock.new_york_day(event_at))
+def when(event_at: datetime, known_at: datetime) -> str:
+    """Where an instant lies in its New York day's session, as known at another: before_open, during, after_close or
+    no_session.
+    """
+    found = session_by(clock.new_york_day(event_at), known_at)
     if found is None:
         return "no_session"
     if event_at < found.open:
@@ -95,12 +97,23 @@ def _releases_near(statement: Told, source: Source, releases: Releases) -> list[
     return [first[accession_no] for accession_no in sorted(first)]
 
 
+def _rows(release: Told, statement: Told, moment: datetime) -> Iterator[dict[str, Any]]:
+    """A statement of a release; once more by the instant when the exchange did not open as planned, where it passed."""
+    row = _row(release, statement)
+    yield row
+    plan = planned(clock.new_york_day(row["event_at"]))
+    if plan is not None and row["available_at"] < plan.open <= moment:
+        held = when(row["event_at"], plan.open)
+        if held != row["session"]:
+            yield row | {"session": held, "available_at": plan.open}
+
+
 def _row(release: Told, statement: Told) -> dict[str, Any]:
     later = max(release, statement, key=lambda one: one.available_at)
     return {
         **dict.fromkeys(DATASET.content_columns),
         **release.fields,
-        "session": when(release.fields["event_at"]),
+        "session": when(release.fields["event_at"], later.available_at),
         **statement.fields,
         "source": statement.source,
         "statement": statement.statement,

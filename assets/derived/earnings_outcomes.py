@@ -56,7 +56,7 @@ def build(
     A window that has not ended is neither row nor gap: it comes with a later run. Nor is one whose bars may be on their
     way; a week after its end it is a gap.
     """
-    observed = observed_at or clock.now()
+    observed = observed_at or lake.now()
     symbols = sorted({MARKET, *(event.ticker for event in wanted)})
     with connect(lake=lake, open_mode=True, datasets=["prices"], isolation="in_process") as session:
         found = session.sql(BARS, {"symbols": symbols}).arrow().to_pylist()

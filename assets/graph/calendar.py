@@ -1,15 +1,20 @@
-"""Dataset `calendar`: the graph's Date nodes. What nobody knew ahead, an unscheduled closing, is not told ahead."""
+"""Dataset `calendar`: the graph's Date nodes. A day tells which trading day was planned next, by the exchange's rules.
 
-from datetime import date, datetime, time
-from functools import cache
+A closing that called that day off is a revision, public when the closed day was over. The graph names what came of it.
+"""
+
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
+from assets.external.sessions import planned
 from assets.extraction import Extractor, Place, Record, RunFacts, dated, parsed
 from assets.graph import texts
 from pitlake.clock import NEW_YORK, end_of_new_york_day
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import calendar as contract
 from pitlake.datasets.calendar import DATASET
+from pitlake.errors import RecordRefused
 
 FIELDS = """
 RETURN d.date AS date, d.is_trading_day AS is_trading_day, d.pre_market_current_day AS pre_market_open,
@@ -32,18 +37,26 @@ PARSERS = {
 }
 
 REGULAR_CLOSE = time(16)
+FOLLOWING = "next_trading_date"
+CLOSED = "closed_through"
+LONGEST = 14
+"""Days from one session to the next, at most: the longest break since 1933, of September 2001, was of seven."""
 
 
-@cache
-def unscheduled_closings() -> frozenset[date]:
-    """Days the exchange closed without notice far ahead (storms, mourning), from exchange_calendars."""
-    from exchange_calendars.exchange_calendar_xnys import XNYSExchangeCalendar
-
-    return frozenset(day.date() for day in XNYSExchangeCalendar.adhoc_holidays.fget(None))
+def split(record: Record) -> Iterator[Record]:
+    """A day as planned, and once more for each closing that called off the day it had planned next."""
+    day, following = (texts.readable(texts.day, record[name]) for name in ("date", FOLLOWING))
+    if day is None or following is None or not timedelta(0) < following - day <= timedelta(LONGEST):
+        yield {**record, CLOSED: None}
+        return
+    between = (day + timedelta(number) for number in range(1, (following - day).days))
+    closed = [one for one in between if planned(one) is not None]
+    for told, plan in zip([None, *closed], [*closed, following], strict=True):
+        yield {**record, CLOSED: told, FOLLOWING: plan.isoformat()}
 
 
 def locate(record: Record, _run: RunFacts) -> Place:
-    """The close of a trading day, the end of any other day."""
+    """The close of a trading day, the end of any other day, the end of a closing that changed what was planned."""
     evidence = f"neo4j:Date:{record['date']}"
     day = texts.readable(texts.day, record["date"])
     if day is None or day.year == date.max.year:  # the last day has no end
@@ -51,6 +64,8 @@ def locate(record: Record, _run: RunFacts) -> Place:
     trading = texts.readable(texts.flag, record["is_trading_day"])
     if trading is None:
         return Place(evidence, day=day, reason=contract.BAD_FLAG.reason)
+    if record[CLOSED] is not None:
+        return dated(evidence, end_of_new_york_day(record[CLOSED]))
     if not trading:
         return dated(evidence, end_of_new_york_day(day))
     close_at = texts.readable(texts.instant, record["market_close"])
@@ -68,8 +83,9 @@ def values(record: Record) -> dict[str, Any]:
     if found["is_trading_day"]:
         session = parsed(record, dict.fromkeys(SESSION, texts.instant))
     early = session["market_close"] is not None and closes_early(session["market_close"])
-    foreseen = foreseeable(found["date"], found["next_trading_date"])
-    return found | session | {"is_early_close": early, "next_trading_date": foreseen}
+    if found[FOLLOWING] is not None and not timedelta(0) < found[FOLLOWING] - found["date"] <= timedelta(LONGEST):
+        raise RecordRefused(f"{FOLLOWING} is unreadable")
+    return found | session | {"is_early_close": early, CLOSED: record[CLOSED]}
 
 
 def closes_early(close_at: datetime) -> bool:
@@ -77,11 +93,12 @@ def closes_early(close_at: datetime) -> bool:
     return close_at.astimezone(NEW_YORK).time() < REGULAR_CLOSE
 
 
-def foreseeable(day: date, following: date | None) -> date | None:
-    """The next trading day, unless an unscheduled closing lies between: then nobody could name it on `day`."""
-    if following is None or any(day < closing < following for closing in unscheduled_closings()):
-        return None
-    return following
-
-
-EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values)
+EXTRACTOR = Extractor(
+    dataset=DATASET,
+    windows=(WINDOW,),
+    sweeps=(UNDATED,),
+    locate=locate,
+    values=values,
+    split=split,
+    trail=LONGEST,
+)

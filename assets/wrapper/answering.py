@@ -92,7 +92,8 @@ def _items(question: Question, op: Operation, made: Answer, lake: Lake) -> list[
     if question.input_file:
         rows = _from_file(question, op, source, made)
     else:
-        _into_lake(question, op, source, made, lake)
+        if question.known_by is None:
+            _into_lake(question, op, source, made, lake)
         rows = _rows(question, op, op.dataset, made, lake)
     items = [op.item(row) for row in rows]
     if op.synthesis and question.pit is None:
@@ -166,14 +167,18 @@ def _rows(question: Question, op: Operation, dataset: str, made: Answer, lake: L
         WHERE _place <= $limit OR {op.unlimited} ORDER BY {op.order}, evidence"""
     try:
         session = connect(
-            question.pit, lake=lake, datasets=[dataset], open_mode=question.pit is None, isolation="in_process"
+            question.pit,
+            known_by=question.known_by,
+            lake=lake,
+            datasets=[dataset],
+            open_mode=question.pit is None,
+            isolation="in_process",
         )
     except LakeNotFound:
         if made.told.get("captured") is False:
             made.gap("no_data", NOT_HERE)
         return []
     with session:
-        made.told["lake_version"] = session.version
         found = session.sql(sql, values | {"limit": question.limit}).arrow()
         rows: list[dict[str, Any]] = found.drop_columns(["_place"]).to_pylist()
     if not rows and made.told.get("captured") is False:

@@ -32,12 +32,14 @@ class NotAsked(Exception):
 class Question:
     """One question. `pit` None is open mode, which is asked for by leaving it out; an unreadable one is refused.
 
+    known_by: by whose lake it is answered, None for the newest.
     texts: what single sources alone know (horizon, search filters), as given. live: whether the network may be used.
     """
 
     source: str
     op: str = ""
     pit: datetime | None = None
+    known_by: datetime | None = None
     date_from: date | None = None
     date_to: date | None = None
     updated_since: datetime | None = None
@@ -68,7 +70,7 @@ def read(given: Mapping[str, Any], words: Iterable[str] = ()) -> Question:
     given: texts by flag name with underscores, `query` a list of texts, `live` a boolean; None was not given.
     """
     flags = {name: value for name, value in given.items() if value not in (None, [], ())}
-    pit = _pit(flags.pop("pit", None))
+    pit, known_by = _pit(flags.pop("pit", None)), _known_by(flags)
     for word in words:
         _take(word, flags)
     known = Question.__dataclass_fields__
@@ -76,6 +78,7 @@ def read(given: Mapping[str, Any], words: Iterable[str] = ()) -> Question:
         source=str(flags.pop("source", "")).strip().lower(),
         op=str(flags.pop("op", "")).strip().lower(),
         pit=pit,
+        known_by=known_by,
         date_from=_day(flags.pop("date_from", None), "date_from"),
         date_to=_day(flags.pop("date_to", None), "date_to"),
         updated_since=_epoch(flags.pop("updated_since", None)),
@@ -102,6 +105,13 @@ def _pit(text: Any) -> datetime | None:
         raise NotAsked(f"the cut-off is {fault.fault}; nothing is answered", "pit_excluded") from None
 
 
+def _known_by(flags: dict[str, Any]) -> datetime | None:
+    text = flags.pop("known_by", None)
+    if text is not None and "input_file" in flags:
+        raise NotAsked("config", "known_by asks the lake, input_file a file; give one of them")
+    return None if text is None else clock.instant(str(text), "--known-by")
+
+
 def _take(word: str, flags: dict[str, Any]) -> None:
     name, equals, value = word.partition("=")
     if word.startswith("-"):
@@ -112,7 +122,7 @@ def _take(word: str, flags: dict[str, Any]) -> None:
         flags["op"] = word
     elif name == "query":
         flags["query"] = [*flags.get("query", ()), value]
-    elif name.isidentifier() and name not in flags and name not in ("source", "pit", "live"):
+    elif name.isidentifier() and name not in flags and name not in ("source", "pit", "known_by", "live"):
         flags[name] = value
     else:
         raise NotAsked(f"{name} can't be given so, or is given twice")

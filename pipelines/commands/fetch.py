@@ -17,6 +17,7 @@ LIVE_VARIABLE = "PITLAKE_FETCH_LIVE"
 FLAGS = {
     "source": "Which source: benzinga, perplexity, alphavantage, yahoo, polygon, earningscall, alfred.",
     "pit": "The cut-off instant, with its offset. Left out: open mode. Unreadable: no data at all.",
+    "known-by": "As this lake was at that instant; then nothing is fetched. Left out: the lake as it is.",
     "op": "What to ask: search, ask, reason, research, earnings, estimates, calendar, upgrades, …",
     "symbol": "Ticker, or series of ALFRED.",
     "tickers": "Comma list.",

@@ -50,7 +50,12 @@ def deliver_answer(
         render.write(result.arrow(), form, output)
     else:
         render.deliver(text(result.arrow(), provenance, session.as_of), output)
-    door = f"as of {iso(session.as_of)}" if session.as_of else "open mode"
-    render.say(f"{door}, lake version {session.version}, {len(result)} rows")
+    render.say(f"{door(session)}, {len(result)} rows")
     if receipt:
         render.say(f"receipt {result.keep(lake)}")
+
+
+def door(session: "Session") -> str:
+    """What a session was opened by, in words. Its version, which counts what came after T too, is the receipt's."""
+    asked = f"as of {iso(session.as_of)}" if session.as_of else "open mode"
+    return f"{asked}, known by {iso(session.known_by)}" if session.known_by else asked

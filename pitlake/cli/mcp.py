@@ -8,6 +8,8 @@ from pitlake.cli.options import (
     as_of_option,
     door,
     isolation_option,
+    known,
+    known_by_option,
     lake_option,
     open_option,
     version_option,
@@ -18,6 +20,7 @@ from pitlake.cli.options import (
 @isolation_option
 @lake_option
 @version_option
+@known_by_option
 @open_option
 @as_of_option
 @click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp instead of stdio.")
@@ -34,6 +37,7 @@ from pitlake.cli.options import (
 def command(
     as_of: str | None,
     open_mode: bool,
+    known_by: str | None,
     http: bool,
     host: str,
     port: int,
@@ -41,18 +45,19 @@ def command(
     receipts: bool,
     **asked: Any,
 ) -> None:
-    """Serve agents over the Model Context Protocol, as of an instant no call can go beyond.
+    """Serve agents over the Model Context Protocol, as of an instant no call can go beyond. Nor beyond --known-by.
 
     \b
     pitlake mcp --as-of 2024-02-15T16:00:00-05:00
     """
-    instant = door(as_of, open_mode)
+    instant, at = door(as_of, open_mode), known(known_by, asked["version"])
     from pitlake.lake.lake import Lake
     from pitlake.mcp.desk import Desk
     from pitlake.mcp.server import serve_http, serve_stdio
 
-    Lake(asked["lake"]).entry(asked["version"])  # a lake that is not there is refused now, not at the first question
-    desk = Desk(as_of=instant, keep_receipts=receipts, **asked)
+    lake = Lake(asked["lake"])  # what is not there is refused now, not at the first question
+    lake.entry(lake.version_at(at) if at else asked["version"])
+    desk = Desk(as_of=instant, known_by=at, keep_receipts=receipts, **asked)
     if http:
         serve_http(desk, host=host, port=port, allowed_hosts=allowed_hosts)
     else:

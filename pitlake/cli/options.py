@@ -19,6 +19,9 @@ lake_option = click.option(
     "--lake", metavar="ROOT", help="Where the lake is [default: $PITLAKE_LAKE, else ./.pitlake/lake]."
 )
 version_option = click.option("--version", type=int, metavar="N", help="The lake version [default: the newest].")
+known_by_option = click.option(
+    "--known-by", metavar="K", help="As this lake was at that instant, instead of --version [default: as it is]."
+)
 as_of_option = click.option("--as-of", metavar="T", help="The instant to ask as of, such as 2024-02-15T16:00:00-05:00.")
 open_option = click.option("--open", "open_mode", is_flag=True, help="Ask without an instant: outcomes included.")
 isolation_option = click.option(
@@ -51,3 +54,10 @@ def door(as_of: str | None, open_mode: bool) -> datetime | None:
             "--as-of", "missing", "name an instant (2024-02-15T16:00:00-05:00), or pass --open to ask without one"
         )
     return None
+
+
+def known(known_by: str | None, version: int | None) -> datetime | None:
+    """The instant by whose lake to answer, None where none is named. Raises BadInput beside a version."""
+    if known_by is not None and version is not None:
+        raise BadInput("--known-by", "given together with --version", "choose one of the two")
+    return None if known_by is None else instant(known_by, "--known-by")

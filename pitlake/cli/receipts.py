@@ -44,10 +44,11 @@ def _people(found: dict[str, "Receipt"]) -> bytes:
         (
             name,
             receipt.as_of or "open mode",
+            receipt.known_by or "",
             str(receipt.version),
             str(receipt.rows),
             " ".join(receipt.question.sql.split()),
         )
         for name, receipt in found.items()
     ]
-    return render.grid(("receipt", "as of", "version", "rows", "asked"), rows)
+    return render.grid(("receipt", "as of", "known by", "version", "rows", "asked"), rows)

@@ -17,7 +17,7 @@ from pitlake.cli.sessions import working
 @format_option(("table", "json", "csv", "parquet"))
 @output_option
 def command(receipt: str, lake: str | None, isolation: Any, form: str, output: Path | None) -> None:
-    """Give a receipt's answer again. RECEIPT is the id of a kept one, its start, or a receipt's file."""
+    """Give a receipt's answer again. RECEIPT: the id of a kept one or its start, its answer's sha256, or its file."""
     from pitlake import receipts
     from pitlake.lake.lake import Lake
 

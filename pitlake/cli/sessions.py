@@ -13,6 +13,8 @@ from pitlake.cli.options import (
     as_of_option,
     door,
     isolation_option,
+    known,
+    known_by_option,
     lake_option,
     open_option,
     version_option,
@@ -25,22 +27,34 @@ if TYPE_CHECKING:
 
 def session_options(command: Decorated) -> Decorated:
     """The options every command that opens a session has."""
-    for option in (isolation_option, lake_option, version_option, open_option, as_of_option):
+    for option in (isolation_option, lake_option, version_option, known_by_option, open_option, as_of_option):
         command = option(command)
     return command
 
 
 @contextmanager
 def opened(
-    as_of: str | None, open_mode: bool, version: int | None, lake: str | None, isolation: Any, datasets: Any = None
+    as_of: str | None,
+    open_mode: bool,
+    version: int | None,
+    known_by: str | None,
+    lake: str | None,
+    isolation: Any,
+    datasets: Any = None,
 ) -> Iterator["Session"]:
     """A session at the door the options name, closed afterwards; a person at a terminal sees that it is opening."""
-    asked = door(as_of, open_mode)
+    asked, at = door(as_of, open_mode), known(known_by, version)
     with working("opening the session"):
         from pitlake.session import connect
 
         session = connect(
-            asked, version=version, lake=lake, isolation=isolation, datasets=datasets or None, open_mode=open_mode
+            asked,
+            version=version,
+            known_by=at,
+            lake=lake,
+            isolation=isolation,
+            datasets=datasets or None,
+            open_mode=open_mode,
         )
     with session:
         yield session

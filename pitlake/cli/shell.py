@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pitlake.cli import render
+from pitlake.cli.answering import door
 from pitlake.cli.sessions import opened, session_options, typed, working
-from pitlake.clock import iso
 from pitlake.errors import PitlakeError, SessionLost
 
 if TYPE_CHECKING:
@@ -29,11 +29,10 @@ Anything else is SQL, up to a line that ends with a semicolon. Ctrl-C stops a ru
 def command(**asked: Any) -> None:
     """Ask one statement after the other, in one session."""
     with opened(**asked) as session:
-        door = f"as of {iso(session.as_of)}" if session.as_of else "open mode"
         if sys.stdin.isatty():
             import readline  # noqa: F401  line editing for input()
 
-            render.say(f"{door}, lake version {session.version}; .help tells more")
+            render.say(f"{door(session)}; .help tells more")
         failed = Shell(session, asked["lake"]).run()
     if failed and not sys.stdin.isatty():
         raise click.exceptions.Exit(2)

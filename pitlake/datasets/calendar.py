@@ -17,7 +17,10 @@ DATASET = Dataset(
     name="calendar",
     title="Exchange calendar",
     summary="New York Stock Exchange days as the graph keeps them: sessions, early closes, closed days.",
-    availability="The market close of a trading day; the end of the New York day for a day without a session.",
+    availability=(
+        "The market close of a trading day; the end of the New York day for a day without a session. What an "
+        "unscheduled closing changed of the day planned next, at the end of the day that was closed."
+    ),
     columns=(
         Column(name="date", type="date", required=True, meaning="Calendar day, New York."),
         Column(name="is_trading_day", type="bool", required=True, meaning="Whether there was a session."),
@@ -30,10 +33,17 @@ DATASET = Dataset(
         Column(
             name="next_trading_date",
             type="date",
-            meaning="The trading day after; null where an unscheduled closing lies between, which nobody knew ahead.",
+            meaning="The trading day after, as planned by the exchange's rules until closings changed it.",
+        ),
+        Column(
+            name="closed_through",
+            type="date",
+            meaning="The last unscheduled closing that changed next_trading_date by then; null in the plan.",
         ),
     ),
     key=("date",),
+    identity=("date", "closed_through"),
+    newer_by=("closed_through",),
     entity="date",
     source_tag="time_series_timestamp",
     gap_rules=(

@@ -74,11 +74,10 @@ _SHOWN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 _FRAME = frozenset(("data", "gaps", "truncated", "next_cursor", "receipt"))
 _HASH = re.compile(r"[0-9a-f]{32,64}")
 _RECEIPT = {
-    "version": re.compile(r"[0-9]{1,18}"),
+    "known_by": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?Z"),
     "rows": re.compile(r"[0-9]{1,18}"),
     "sql_sha256": _HASH,
     "result_sha256": _HASH,
-    "id": re.compile(r"[0-9a-f]{1,64}"),
 }
 _SHOWN_STEPS = 8
 _TEXTS = (str, bytes, bytearray)
@@ -391,14 +390,14 @@ def check_answer(payload: Any, pit: Any) -> Verdict | None:
 
 
 def _is_cursor(cursor: Any) -> bool:
-    """Whether a cursor is None or one of the lake's doors: two counts and three hashes in base64, and nothing else."""
+    """Whether a cursor is None or one of the lake's doors: a count and three hashes in base64, and nothing else."""
     if cursor is None:
         return True
     try:
         text = cursor.translate(str.maketrans("-_", "+/"))
         told = json.loads(a2b_base64(text))
         plain = b2a_base64(json.dumps(told, separators=(",", ":")).encode(), newline=False).decode() == text
-        return plain and [*map(type, told)] == [int, int, str, str, str] and all(map(_HASH.fullmatch, told[2:]))
+        return plain and [*map(type, told)] == [int, str, str, str] and all(map(_HASH.fullmatch, told[1:]))
     except (ValueError, TypeError, AttributeError, RecursionError):
         return False
 

@@ -49,10 +49,11 @@ class Compactor:
     def compact(self, dataset: Dataset, before: str | None = None) -> Compacted:
         """Merge each closed month (of tombstones: year) with several files.
 
-        Raises PastChanged rather than show other rows.
+        Raises PastChanged rather than show other rows, ClockWentBack.
         """
         if before is not None and not MONTH.fullmatch(before):
             raise BadInput("before", "not a month", 'give it as "YYYY-MM"')
+        self._log.now()
         turn = Turn(self._store, self._log, dataset.name)
         return turn.attempts(partial(self._compact_once, dataset, before))
 

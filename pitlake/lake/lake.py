@@ -59,6 +59,17 @@ class Lake:
         """What the log says of a version (default: the newest). Raises LakeNotFound."""
         return self._log.entry(version)
 
+    def version_at(self, moment: datetime) -> int:
+        """The version that was the newest at an instant, by the versions' commit times.
+
+        Raises LakeNotFound, and BadInput for an instant to come or one before there was a lake.
+        """
+        return self._log.entry_at(moment).version
+
+    def now(self) -> datetime:
+        """This machine's clock, for a run's observation: never at or before the newest commit. Raises ClockWentBack."""
+        return self._log.now()
+
     def versions(self) -> Iterator[Entry]:
         """Every version's log entry, newest first."""
         return self._log.entries()
@@ -77,8 +88,12 @@ class Lake:
         return Snapshot(entry.version, pinned, self._store.fetch)
 
     def stage(self, dataset: Dataset | str, run_id: str) -> Stage:
-        """A place for one run's rows and gaps of one dataset; use as a context manager. Makes the lake if need be."""
+        """A place for one run's rows and gaps of one dataset; use as a context manager. Makes the lake if need be.
+
+        Raises ClockWentBack: what is read now could not be published.
+        """
         self._log.start()
+        self._log.now()
         remove_stale(self._store)
         return Stage(self._store, datasets.get(dataset) if isinstance(dataset, str) else dataset, run_id)
 

@@ -1,20 +1,23 @@
 """The lake's own log: one small file per lake version, written only if absent. It alone makes a commit visible.
 
 An entry pins one Delta version per table, so many tables move in one atomic step; a Delta commit that no entry pins is
-invisible. What the pinned versions hold is not known here. Called by the lake and by everything that commits.
+invisible. Each entry is committed later than the one before it, so that an instant names a version. What the pinned
+versions hold is not known here.
 """
 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pitlake import clock
-from pitlake.errors import LakeConflict, LakeError, LakeNotFound
+from pitlake.errors import BadInput, ClockWentBack, LakeConflict, LakeError, LakeNotFound
 from pitlake.lake.store import Store
 
 LOG = "_lake/log"
 VACUUMED = "_lake/vacuumed"
+SKEW = timedelta(seconds=5)
+"""How far the clocks of machines that write to one lake may lie apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +74,36 @@ class LakeLog:
             raise LakeNotFound(f"the lake has no version {version}; the newest is {head.version}")
         return self._read(version)
 
+    def entry_at(self, moment: datetime, field: str = "known_by") -> Entry:
+        """The entry that was the newest at an instant. Raises LakeNotFound, and BadInput for an instant ahead of this
+        machine's clock or before the lake was there.
+        """
+        newest = self.head()
+        if moment > clock.now():
+            raise BadInput(
+                field, "lies in the future", "give an instant that has passed, or none for the newest version"
+            )
+        if newest.committed_at <= moment:
+            return newest
+        found = self._read(0)
+        if moment < found.committed_at:
+            problem = f"the lake was not there yet; it was made at {clock.iso(found.committed_at)}"
+            raise BadInput(field, problem, "give that instant or a later one")
+        after = newest.version
+        while after - found.version > 1:
+            middle = self._read((found.version + after) // 2)
+            if middle.committed_at <= moment:
+                found = middle
+            else:
+                after = middle.version
+        return found
+
+    def now(self) -> datetime:
+        """This machine's clock, for what is observed or committed: never at or before the newest commit, which another
+        machine's clock may have put some seconds ahead. Raises ClockWentBack when it is not a matter of seconds.
+        """
+        return _after(self.head()) if self._exists(0) else clock.now()
+
     def entries(self) -> Iterator[Entry]:
         """Every entry, newest first."""
         for version in range(self.head().version, -1, -1):
@@ -95,7 +128,7 @@ class LakeLog:
         """Make Delta versions visible. `base` is the entry they were built on.
 
         Another writer may have moved the log meanwhile: as long as it moved none of `tables` the entry is put on top.
-        Raises LakeConflict when it did.
+        Raises LakeConflict when it did, ClockWentBack.
         """
         while True:
             head = self.head()
@@ -105,7 +138,7 @@ class LakeLog:
             entry = Entry(
                 version=head.version + 1,
                 parent=head.version,
-                committed_at=clock.now(),
+                committed_at=_after(head),
                 run_id=run_id,
                 operation=operation,
                 dataset=dataset,
@@ -140,6 +173,13 @@ class LakeLog:
             if self._exists(known + stride):
                 known += stride
         return known
+
+
+def _after(newest: Entry) -> datetime:
+    now = clock.now()
+    if now < newest.committed_at - SKEW:
+        raise ClockWentBack(clock.iso(now), clock.iso(newest.committed_at))
+    return max(now, newest.committed_at + clock.MICROSECOND)
 
 
 def _key(version: int) -> str:

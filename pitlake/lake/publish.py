@@ -91,13 +91,13 @@ class Publisher:
         self._store, self._log, self._tables = store, log, tables
 
     def publish(self, staged: Staged, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> Published:
-        """Audit and publish. `observed_at` (default: now) must not lie before the last record was read. `audits` judge
-        after the lake's own audit, and refuse as it does.
+        """Audit and publish. `observed_at` (default: now) is when the last record was read: for answers that were
+        captured, when they were fetched. `audits` judge after the lake's own audit, and refuse as it does.
 
         Raises GateRefused or CheckFailed when a blocking check fails, LakeConflict when other writers won too often,
-        BadInput for an observation in the future; nothing is published then.
+        BadInput for an observation in the future, ClockWentBack; nothing is published then.
         """
-        observed_at = _observation(observed_at)
+        observed_at = _observation(observed_at, self._log.now())
         results = audit_with(staged, observed_at, audits)
         enforce(staged.dataset, results)
         turn = Turn(self._store, self._log, staged.dataset.name)
@@ -280,8 +280,7 @@ def _per_day(staged: Staged, rows: NewRows) -> dict[str, DayCount]:
     }
 
 
-def _observation(observed_at: datetime | None) -> datetime:
-    now = clock.now()
+def _observation(observed_at: datetime | None, now: datetime) -> datetime:
     if observed_at is None:
         return now
     moment = clock.instant(observed_at, "observed_at")

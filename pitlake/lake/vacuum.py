@@ -8,10 +8,9 @@ longer than any run takes to publish. A dry run, the default, only reports.
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 
-from pitlake import clock
 from pitlake.lake.delta import DeltaTables
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.stage import remove_stale
@@ -48,15 +47,16 @@ def vacuum(
     grace: timedelta,
     dry_run: bool,
 ) -> Vacuumed:
-    """Remove what nothing needs. Raises LakeNotFound when a version to be kept never was."""
+    """Remove what nothing needs. Raises LakeNotFound when a version to be kept never was, ClockWentBack."""
+    now = log.now()
     entries = list(log.entries())
-    kept = _kept(entries, keep) | {log.entry(version).version for version in keep_versions}
+    kept = _kept(entries, now - keep) | {log.entry(version).version for version in keep_versions}
     needs = {pin: _keys(store, tables, *pin) for pin in {pin for entry in entries for pin in entry.tables.items()}}
     shown = frozenset[str]().union(*needs.values())
     wanted = _newest_delta(store, tables, entries[0]).union(
         *(needs[pin] for entry in entries if entry.version in kept for pin in entry.tables.items())
     )
-    deadline = clock.now().timestamp() - grace.total_seconds()
+    deadline = now.timestamp() - grace.total_seconds()
     unwanted = [
         file for folder in DATA_FOLDERS for file in store.walk(folder) if _is_data(file) and file.key not in wanted
     ]
@@ -78,9 +78,8 @@ def vacuum(
     return Vacuumed(dry_run, tuple(sorted(expired)), tuple(sorted(leftovers)), size, tuple(lost))
 
 
-def _kept(entries: list[Entry], keep: timedelta) -> set[int]:
-    """Versions that were the newest at some instant since now - keep. `entries` are newest first."""
-    cut = clock.now() - keep
+def _kept(entries: list[Entry], cut: datetime) -> set[int]:
+    """Versions that were the newest at some instant since `cut`. `entries` are newest first."""
     kept = {entries[0].version}
     for newer, entry in pairwise(entries):
         if newer.committed_at >= cut:

@@ -1,8 +1,8 @@
 """Where the MCP server's questions are asked: one sealed session a question, and the answer a page at a time.
 
-A session of its own means that nothing one call does is seen by another. A cursor goes on with the same answer of the
-same lake version, or says that it is another; it is signed, so that no caller chooses the version. No MCP here: `tools`
-puts these answers into its results.
+A session of its own means that nothing one call does is seen by another. A cursor goes on with the same answer, or says
+that it is another. It is signed, and names no lake version, which counts what came after the instant too: the desk
+remembers which version gave which answer. No MCP here: `tools` puts these answers into its results.
 """
 
 import base64
@@ -11,11 +11,13 @@ import hmac
 import json
 import os
 import secrets
+from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import astuple, dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pitlake.answers import Page, gaps_page, page
@@ -26,11 +28,12 @@ from pitlake.provenance import Provenance
 from pitlake.session import Limits, connect
 
 if TYPE_CHECKING:
-    from pitlake.session import Result
+    from pitlake.session import Result, Session
 
 ROWS, MOST_ROWS = 100, 1000
 PAGE_BYTES = 256 * 1024
 FRAME_BYTES = 1024  # what stands around the rows of a page: receipt, cursor
+REMEMBERED = 10_000
 KEY_VARIABLE, SHORTEST_KEY = "PITLAKE_CURSOR_KEY", 32
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=30.0, memory=4 << 30)
 
@@ -54,20 +57,19 @@ class Question:
     datasets: Collection[str] | None = None
     about_gaps: bool = False
 
-    def digest(self, as_of: datetime | None) -> str:
-        """What a cursor recognises the question by."""
-        told = [self.sql, self.params, iso(as_of) if as_of else None, self.about_gaps]
+    def digest(self, *instants: datetime | None) -> str:
+        """What a cursor recognises the question by, asked as of and known by these instants."""
+        told = [self.sql, self.params, *(iso(one) if one else None for one in instants), self.about_gaps]
         return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One page of an answer. `cursor` goes on, None at the end. receipt_id: under which it was kept, if it was."""
+    """One page of an answer. `cursor` goes on, None at the end."""
 
     page: Page
     cursor: str | None
     result: "Result"
-    receipt_id: str | None
 
 
 def cursor_key() -> bytes:
@@ -81,53 +83,88 @@ def cursor_key() -> bytes:
     return shared.encode() or secrets.token_bytes()
 
 
+class Versions:
+    """Which lake version gave which answer last, of the last answers that were not told to the end."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, str], int] = OrderedDict()
+        self._lock = Lock()
+
+    def note(self, question: str, result: str, version: int) -> None:
+        """An answer that goes on."""
+        with self._lock:
+            self._known[question, result] = version
+            self._known.move_to_end((question, result))
+            if len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+
+    def of(self, question: str, result: str) -> int | None:
+        """The version of an answer; None for one that was forgotten, or given by another server."""
+        with self._lock:
+            return self._known.get((question, result))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Desk:
-    """What a server was started with. as_of: None is open mode. version: None is the newest at each question."""
+    """What a server was started with. as_of: None is open mode. version, known_by: None is the newest version at each
+    question; one of them at most.
+    """
 
     lake: str | Path | None = None
     as_of: datetime | None = None
     version: int | None = None
+    known_by: datetime | None = None
     isolation: Any = "process"
     keep_receipts: bool = False
     cursor_key: bytes = field(default_factory=cursor_key, repr=False)
+    _versions: Versions = field(default_factory=Versions, repr=False)
     _lanes: Lanes = field(default_factory=Lanes, repr=False)
 
     def at(self, pit: str | None) -> datetime | None:
         """The instant to answer at. Raises BadInput for a `pit` that is no instant or later than the server's."""
-        if pit is None:
-            return self.as_of
-        asked = instant(pit, "pit")
-        if self.as_of is not None and asked > self.as_of:
-            raise BadInput(
-                "pit", "later than the as of this server was started with", f"give {iso(self.as_of)} or less"
-            )
-        return asked
+        return _earlier("pit", pit, "as of", self.as_of)
 
-    def ask(self, question: Question, *, pit: str | None, max_rows: int | None, cursor: str | None) -> Answer:
+    def known(self, known_by: str | None) -> datetime | None:
+        """The instant by whose lake to answer. Raises BadInput for one that is no instant, later than the server's, or
+        asked of a server that was started with one version.
+        """
+        if known_by is not None and self.version is not None:
+            raise BadInput("known_by", "this server answers from one version of the lake", "leave it out")
+        return _earlier("known_by", known_by, "known by", self.known_by)
+
+    def ask(
+        self,
+        question: Question,
+        *,
+        pit: str | None,
+        max_rows: int | None,
+        cursor: str | None,
+        known_by: str | None = None,
+    ) -> Answer:
         """Ask, and answer with the page the cursor points at. Raises BadInput and whatever a session raises."""
-        as_of = self.at(pit)
+        as_of, known = self.at(pit), self.known(known_by)
         rows = _row_cap(max_rows)
-        asked = question.digest(as_of)
-        place = None if cursor is None else self._place(cursor, asked)
-        version = place.version if place else self.version
+        asked = question.digest(as_of, known)
+        place = None if cursor is None else _place(cursor, asked, self.cursor_key)
+        version = self._versions.of(asked, place.result) if place and self.version is None else self.version
         opened = partial(
             connect,
             as_of,
             version=version,
+            known_by=known if version is None else None,
             lake=self.lake,
             isolation=self.isolation,
             datasets=question.datasets,
             open_mode=as_of is None,
             limits=LIMITS,
         )
-        provenance, result = self._lanes.ask(
-            opened,
-            lambda session: (
-                Provenance.of(session, question.sql, question.reads),
-                session.sql(question.sql, question.params),
-            ),
-        )
+
+        def answered(session: "Session") -> tuple[Provenance, "Result"]:
+            session.known_by = known
+            provenance = Provenance.of(session, question.sql, question.reads)
+            return provenance, session.sql(question.sql, question.params)
+
+        provenance, result = self._lanes.ask(opened, answered)
         found = result.receipt.result_sha256
         if place and place.result != found:
             raise BadInput("cursor", "the answer is another one this time", "add ORDER BY over a key and start again")
@@ -138,24 +175,17 @@ class Desk:
             shown = page(result.arrow(), provenance, as_of, start=start, max_rows=rows, max_bytes=size)
         following = None
         if shown.following is not None:
-            following = Cursor(result.receipt.version, shown.following, asked, found).write(self.cursor_key)
-        kept = result.keep(self.lake) if self.keep_receipts else None
-        return Answer(page=shown, cursor=following, result=result, receipt_id=kept)
-
-    def _place(self, cursor: str, asked: str) -> "Cursor":
-        place = Cursor.read(cursor, self.cursor_key)
-        if place.question != asked:
-            raise BadInput("cursor", "belongs to another question", "repeat the question's arguments unchanged")
-        if self.version is not None and place.version != self.version:
-            raise BadInput("cursor", "is of another lake version", "leave it out to start at the beginning")
-        return place
+            self._versions.note(asked, found, result.receipt.version)
+            following = Cursor(shown.following, asked, found).write(self.cursor_key)
+        if self.keep_receipts:
+            result.keep(self.lake)
+        return Answer(page=shown, cursor=following, result=result)
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """Where an answer goes on: the lake version, the next row, and the hashes of the question and the whole answer."""
+    """Where an answer goes on: the next row, and the hashes of the question and the whole answer."""
 
-    version: int
     row: int
     question: str
     result: str
@@ -179,6 +209,23 @@ class Cursor:
 
     def _signature(self, key: bytes) -> str:
         return hmac.new(key, json.dumps(astuple(self)).encode(), "sha256").hexdigest()
+
+
+def _place(cursor: str, asked: str, key: bytes) -> Cursor:
+    place = Cursor.read(cursor, key)
+    if place.question != asked:
+        raise BadInput("cursor", "belongs to another question", "repeat the question's arguments unchanged")
+    return place
+
+
+def _earlier(field: str, given: str | None, name: str, bound: datetime | None) -> datetime | None:
+    """The instant a call names, where it names one, and the server's own otherwise."""
+    if given is None:
+        return bound
+    asked = instant(given, field)
+    if bound is not None and asked > bound:
+        raise BadInput(field, f"later than the {name} this server was started with", f"give {iso(bound)} or less")
+    return asked
 
 
 def _row_cap(max_rows: int | None) -> int:

@@ -25,6 +25,8 @@ OWN_HOSTS = ("127.0.0.1", "localhost", "::1")
 def server(desk: Desk) -> MCPServer[None]:
     """A server that answers at the desk's instant."""
     asked = f"as of {iso(desk.as_of)}" if desk.as_of else "in open mode, outcomes included"
+    if desk.known_by:
+        asked += f", as this lake was at {iso(desk.known_by)}"
     return MCPServer(
         name="pitlake",
         title="Point-in-time data lake",

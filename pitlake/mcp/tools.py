@@ -28,6 +28,13 @@ Pit = Annotated[
         "never later than the server's own. Left out: the server's own."
     ),
 ]
+KnownBy = Annotated[
+    str | None,
+    Field(
+        description="Answer as this lake was at that instant, without what it took in later; never later than the "
+        "server's own. Left out: the lake as it is."
+    ),
+]
 MaxRows = Annotated[int | None, Field(description=f"Rows of this page, {ROWS} by default, {MOST_ROWS} at most.")]
 CursorText = Annotated[str | None, Field(description="`next_cursor` of the last page; repeat the other arguments.")]
 Params = Annotated[dict[str, Any] | None, Field(description="Values by name; `describe` tells what a query takes.")]
@@ -37,11 +44,10 @@ class ReceiptModel(BaseModel):
     """What was asked of what, and the hash of the whole answer: the same receipt gives the same bytes for ever."""
 
     as_of: str | None
-    version: int
+    known_by: str | None = Field(default=None, description="By whose lake it was answered, where that was asked for.")
     sql_sha256: str
-    result_sha256: str
+    result_sha256: str = Field(description="Also finds a receipt that is kept: `pitlake replay SHA256`.")
     rows: int = Field(description="Rows of the whole answer, over all pages.")
-    id: str | None = Field(default=None, description="Under which the lake keeps it, for `pitlake replay`.")
 
 
 class AnswerModel(BaseModel):
@@ -78,7 +84,13 @@ class Toolbox:
         self._desk = desk
 
     def query(
-        self, sql: Sql, params: Params = None, pit: Pit = None, max_rows: MaxRows = None, cursor: CursorText = None
+        self,
+        sql: Sql,
+        params: Params = None,
+        pit: Pit = None,
+        max_rows: MaxRows = None,
+        cursor: CursorText = None,
+        known_by: KnownBy = None,
     ) -> Answered:
         """Run one SELECT (DuckDB) over everything that was public at the instant.
 
@@ -87,7 +99,7 @@ class Toolbox:
         of what was read. Start with `describe`.
         """
         question = Question(sql=sql, params=params)
-        return _answered(lambda: self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor))
+        return _answered(lambda: self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by))
 
     def run_query(
         self,
@@ -96,6 +108,7 @@ class Toolbox:
         pit: Pit = None,
         max_rows: MaxRows = None,
         cursor: CursorText = None,
+        known_by: KnownBy = None,
     ) -> Answered:
         """Run a query of the catalogue by name: news, filings, calls, XBRL facts, prices, nearest texts, event joins.
 
@@ -104,7 +117,7 @@ class Toolbox:
 
         def ask() -> Answer:
             question = _named(catalogue.get(name), params or {})
-            return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor)
+            return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
 
         return _answered(ask)
 
@@ -117,6 +130,7 @@ class Toolbox:
         limit: Annotated[int | None, Field(description="How many of the best.")] = None,
         pit: Pit = None,
         cursor: CursorText = None,
+        known_by: KnownBy = None,
     ) -> Answered:
         """Find news, sections and exhibits of filings, exchanges of earnings calls or XBRL concepts, best match first.
 
@@ -125,7 +139,7 @@ class Toolbox:
 
         def ask() -> Answer:
             named, values = searches.find(query, within=within, ticker=ticker, by=by, limit=limit)
-            return self._desk.ask(_named(named, values), pit=pit, max_rows=None, cursor=cursor)
+            return self._desk.ask(_named(named, values), pit=pit, max_rows=None, cursor=cursor, known_by=known_by)
 
         return _answered(ask)
 
@@ -135,13 +149,14 @@ class Toolbox:
         pit: Pit = None,
         max_rows: MaxRows = None,
         cursor: CursorText = None,
+        known_by: KnownBy = None,
     ) -> Answered:
         """List source records that could not become rows, and why, as far as that was public at the instant."""
 
         def ask() -> Answer:
             names = None if dataset is None else [datasets.get(dataset).name]
             question = Question(sql=GAPS, params={"dataset": dataset}, datasets=names, about_gaps=True)
-            return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor)
+            return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
 
         return _answered(ask)
 
@@ -206,11 +221,10 @@ def _told(answer: Answer) -> dict[str, Any]:
         "next_cursor": answer.cursor,
         "receipt": {
             "as_of": receipt.as_of,
-            "version": receipt.version,
+            "known_by": receipt.known_by,
             "sql_sha256": receipt.sql_sha256,
             "result_sha256": receipt.result_sha256,
             "rows": receipt.rows,
-            "id": answer.receipt_id,
         },
     }
 

@@ -80,15 +80,16 @@ class Catalogue:
 class Session:
     """What was public at `as_of`, in SQL. One query at a time; `interrupt` and `close` from any thread.
 
-    as_of: aware UTC datetime, None in open mode. version: the lake version, fixed. datasets: the bound ones. lake: for
-    its receipts. Views: `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps`,
-    `lake_info`; `as_of()` and `now()` answer T.
+    as_of: aware UTC datetime, None in open mode. version: the lake version, fixed; known_by: the instant it was asked
+    for by, if it was. datasets: the bound ones. lake: for its receipts. Views: `<dataset>` (newest revision per key),
+    `<dataset>_revisions`, `gaps`, `lake_info`; `as_of()` and `now()` answer T.
     """
 
     def __init__(self, binding: Binding, backend: Backend, catalogue: Catalogue, limits: Limits) -> None:
         self.as_of, self.version = binding.as_of, binding.snapshot.version
         self.datasets = tuple(dataset.name for dataset in binding.datasets)
         self.limits = limits
+        self.known_by: datetime | None = None
         self.lake: Lake | None = None
         self._backend, self._catalogue = backend, catalogue
         self._prelude: list[Step] = []
@@ -116,6 +117,7 @@ class Session:
         question = Question(
             as_of=iso(self.as_of) if self.as_of else None,
             version=self.version,
+            known_by=iso(self.known_by) if self.known_by else None,
             datasets=self.datasets,
             sql=query,
             parameters=canonical(packed),
@@ -176,7 +178,8 @@ class Session:
 
     def __repr__(self) -> str:
         asked = f"as_of={iso(self.as_of)}" if self.as_of else "open_mode=True"
-        return f"Session({asked}, version={self.version}, {len(self.datasets)} datasets)"
+        known = f", known_by={iso(self.known_by)}" if self.known_by else ""
+        return f"Session({asked}{known}, version={self.version}, {len(self.datasets)} datasets)"
 
     def _run(self, query: str, packed: object, caps: Caps) -> tuple[Reply, tuple[Step, ...]]:
         step = Step(sql=query, parameters=canonical(packed))
@@ -228,6 +231,7 @@ def connect(
     as_of: str | datetime | None = None,
     *,
     version: int | None = None,
+    known_by: str | datetime | None = None,
     lake: "str | Path | Lake | None" = None,
     isolation: Isolation = "process",
     datasets: Collection[str] | None = None,
@@ -236,24 +240,26 @@ def connect(
 ) -> Session:
     """Open a session on a lake as of an instant.
 
-    as_of: ISO-8601 with an offset, or an aware datetime. version: a lake version (default: the newest). lake: its root
+    as_of: ISO-8601 with an offset, or an aware datetime. version: a lake version (default: the newest). known_by: the
+    version that was the newest at this instant, so that nothing is there which this lake took in later. lake: its root
     (default: $PITLAKE_LAKE, else ./.pitlake/lake). isolation: "process" is sealed; "in_process" is for trusted code.
     datasets: which to bind (default: all). open_mode: ask without an instant, outcomes included.
     Raises BadInput, BadInstant, LakeNotFound, SessionRefused, IsolationUnavailable.
     """
     asked = given.moment(as_of, open_mode=open_mode)
+    known = given.known_by(known_by, version)
     from pitlake.lake.lake import Lake
 
     opened = lake if isinstance(lake, Lake) else Lake(lake)
     session = open_session(
-        opened.snapshot(given.version(version)),
+        opened.snapshot(opened.version_at(known) if known else given.version(version)),
         asked,
         datasets=datasets,
         isolation=isolation,
         open_mode=open_mode,
         limits=limits,
     )
-    session.lake = opened
+    session.lake, session.known_by = opened, known
     return session
 
 

@@ -41,6 +41,13 @@ def version(value: Any) -> int | None:
     return value
 
 
+def known_by(value: Any, version: Any) -> datetime | None:
+    """The instant by whose lake to answer, None for the newest; never beside a version."""
+    if value is not None and version is not None:
+        raise BadInput("known_by", "given together with version", "give one of them")
+    return None if value is None else instant(value, "known_by")
+
+
 def bounds(limits: Any) -> Limits:
     """A session's limits, by default those of every session."""
     if limits is not None and not isinstance(limits, Limits):

@@ -39,9 +39,11 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """All that an answer depends on. as_of: ISO-8601 in UTC, None in open mode. parameters: JSON. max_rows, max_bytes:
-    where truncation was asked for. prelude: what the session did before. engine, threads: with more than one thread,
-    answers may differ in order and last digits. most_rows, most_bytes, seconds, memory: the session's other limits."""
+    """All that an answer depends on. as_of: ISO-8601 in UTC, None in open mode. known_by: the instant that named the
+    version, if one did. parameters: JSON. max_rows, max_bytes: where truncation was asked for. prelude: what the
+    session did before. engine, threads: with more than one thread, answers may differ in order and last digits.
+    most_rows, most_bytes, seconds, memory: the session's other limits.
+    """
 
     as_of: str | None
     version: int
@@ -57,6 +59,7 @@ class Question:
     most_bytes: int = _LIMITS.bytes
     seconds: float = _LIMITS.seconds
     memory: int = _LIMITS.memory
+    known_by: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +76,11 @@ class Receipt:
     def as_of(self) -> str | None:
         """The instant asked as of."""
         return self.question.as_of
+
+    @property
+    def known_by(self) -> str | None:
+        """The instant by whose lake it was answered, None where none was named."""
+        return self.question.known_by
 
     @property
     def version(self) -> int:

@@ -173,13 +173,16 @@ def gaps(source: str) -> str:
     return f"CREATE VIEW gaps AS SELECT dataset, gap_type, reason, locator, available_at FROM {source}"
 
 
-def lake_info(as_of: datetime | None, version: int, bound: Iterable[tuple[str, datetime | None, int]]) -> str:
-    """`lake_info`: per dataset, the newest available_at the session has (its watermark) and how many rows."""
+def lake_info(as_of: datetime | None, bound: Iterable[tuple[str, datetime | None, int]]) -> str:
+    """`lake_info`: per dataset, the newest available_at the session has (its watermark) and how many rows.
+
+    Not the lake's version: what became public after T has its part in that.
+    """
     rows = [f"({literal(name)}, {instant(newest)}, {rows}::BIGINT)" for name, newest, rows in bound]
     values = f"VALUES {', '.join(rows)}" if rows else "SELECT '', NULL::TIMESTAMPTZ, 0::BIGINT WHERE false"
     return (
-        f"CREATE VIEW lake_info AS SELECT {instant(as_of)} AS as_of, {version}::BIGINT AS version, "
-        f"dataset, watermark, rows FROM ({values}) AS bound(dataset, watermark, rows)"
+        f"CREATE VIEW lake_info AS SELECT {instant(as_of)} AS as_of, dataset, watermark, rows "
+        f"FROM ({values}) AS bound(dataset, watermark, rows)"
     )
 
 
@@ -235,7 +238,6 @@ def opening(
         gaps(source(gap_rows)),
         lake_info(
             binding.as_of,
-            binding.snapshot.version,
             [(relation.name, relation.watermark, relation.rows) for relation in rows],
         ),
     ]

@@ -53,11 +53,19 @@ def _calendar(graph: Graph) -> Iterator[Expectation]:
     )
     yield row(
         0,
-        "an unscheduled closing is not told the day before",
+        "the day before an unscheduled closing tells what was planned",
         "calendar",
-        {"date": date(2025, 1, 8)},
-        {"is_trading_day": True, "next_trading_date": None},
+        {"date": date(2025, 1, 8), "closed_through": None},
+        {"is_trading_day": True, "next_trading_date": date(2025, 1, 9)},
         "2025-01-08T21:00:00Z",
+    )
+    yield row(
+        0,
+        "an unscheduled closing is a revision of the day before, public when it is over",
+        "calendar",
+        {"date": date(2025, 1, 8), "closed_through": date(2025, 1, 9)},
+        {"is_trading_day": True, "next_trading_date": date(2025, 1, 10)},
+        "2025-01-10T05:00:00Z",
     )
     yield row(
         0,

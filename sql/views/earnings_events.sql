@@ -7,7 +7,7 @@ SELECT
     last_value(ticker IGNORE NULLS) OVER so_far AS ticker,
     first_value(event_at) OVER so_far AS event_at,
     first_value(event_day) OVER so_far AS event_day,
-    first_value(session) OVER so_far AS session,
+    last_value(session) OVER so_far AS session,
     last_value(reported_date IGNORE NULLS) OVER so_far AS reported_date,
     last_value(report_time IGNORE NULLS) OVER so_far AS report_time,
     last_value(fiscal_date_ending IGNORE NULLS) OVER so_far AS fiscal_date_ending,

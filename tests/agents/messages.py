@@ -21,7 +21,7 @@ INSTANTS = (PIT, EARLIER, "2024-05-29T21:00:00Z", "2024-05-29T21:00:00.000001Z",
             "2024-05-29T10:00:00", "1990-01-01T00:00:00-05:00", "", "now", None, 7)  # fmt: skip
 TOOLS = ("mcp__pitlake__query", "mcp__pitlake__run_query", "mcp__perplexity__perplexity_ask", "Bash",
          "mcp__neo4j-cypher__read_neo4j_cypher")  # fmt: skip
-CURSOR = b64encode(json.dumps([3, 100, "0" * 32, "f" * 64, "a" * 64], separators=(",", ":")).encode()).decode()
+CURSOR = b64encode(json.dumps([100, "0" * 32, "f" * 64, "a" * 64], separators=(",", ":")).encode()).decode()
 _KNOWN = (
     "type",
     "text",
@@ -64,7 +64,7 @@ def envelope(rng: random.Random) -> Any:
     if rng.random() < 0.4:
         receipt = {
             "as_of": rng.choice(INSTANTS[:5]),
-            "version": 3,
+            "known_by": rng.choice((None, *INSTANTS[:2])),
             "sql_sha256": "0" * 64,
             "result_sha256": "f" * 64,
             "rows": 2,
@@ -72,7 +72,7 @@ def envelope(rng: random.Random) -> Any:
         made |= {
             "truncated": rng.random() < 0.5,
             "next_cursor": rng.choice((None, CURSOR)),
-            "receipt": receipt | {"id": None},
+            "receipt": receipt,
         }
     if rng.random() < 0.08:
         made[rng.choice(("note", "stdout", "receipt", "next_cursor"))] = rng.choice((MARK, {"x": MARK}, [MARK]))

@@ -128,6 +128,13 @@ def test_the_door_adds_a_bound_session_s_cut_off_and_refuses_a_later_one(monkeyp
         assert "PIT_INVALID_PIT" in refused["gaps"][0]["reason"]
 
 
+@pytest.mark.parametrize("given", [[], ["--known-by", LATER], [f"--known-by={LATER}"]], ids=["none", "later", "glued"])
+def test_the_door_adds_by_which_lake_a_session_is_bound_after_all_that_is_given(monkeypatch, env, given):
+    asked = fetched(monkeypatch, SOUND)
+    pit_fetch.answer(["--source", "yahoo", "--pit", PIT, *given], {**env, "PITLAKE_KNOWN_BY": EARLIER})
+    assert asked[-2:] == ["--known-by", EARLIER]
+
+
 @pytest.mark.parametrize(
     ("told", "code", "kind"),
     [

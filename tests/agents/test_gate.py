@@ -19,7 +19,7 @@ from tests.test_import_weight import PYTHONS
 
 SOUND = {"data": [{"available_at": PIT, "available_at_source": "neo4j_created"}], "gaps": []}
 LATE = {"data": [{"available_at": LATER, "available_at_source": "neo4j_created", "x": MARK}], "gaps": []}
-RECEIPT = {"as_of": PIT, "version": 3, "sql_sha256": "0" * 64, "result_sha256": "f" * 64, "rows": 1, "id": None}
+RECEIPT = {"as_of": PIT, "known_by": None, "sql_sha256": "0" * 64, "result_sha256": "f" * 64, "rows": 1}
 FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py --source yahoo"
 
 
@@ -87,13 +87,15 @@ BAD_RESPONSES = {
     "an extra key": SOUND | {"note": MARK},
     "a cursor that is none": SOUND | {"next_cursor": f"{MARK} {MARK}"},
     "a cursor that holds more": SOUND
-    | {"next_cursor": b64encode(json.dumps([1, 2, "0" * 32, "f" * 64, MARK]).encode()).decode()},
+    | {"next_cursor": b64encode(json.dumps([2, "0" * 32, "f" * 64, MARK]).encode()).decode()},
     "a cursor with junk": SOUND | {"next_cursor": f"{messages.CURSOR}\u2003{MARK}!"},
     "a number beside it": {"stdout": json.dumps(SOUND), "size": 117154},
     "a name beside it": {"content": parts(SOUND), f"{MARK}": False},
     "a receipt of open mode": SOUND | {"receipt": RECEIPT | {"as_of": None}},
     "a receipt of a later instant": SOUND | {"receipt": RECEIPT | {"as_of": LATER}},
     "a receipt that says more": SOUND | {"receipt": RECEIPT | {"note": MARK}},
+    "a receipt that counts versions": SOUND | {"receipt": RECEIPT | {"version": 3}},
+    "a receipt known by no instant": SOUND | {"receipt": RECEIPT | {"known_by": MARK}},
     "a receipt whose hash is none": SOUND | {"receipt": RECEIPT | {"sql_sha256": MARK}},
     "great depth": json.dumps(SOUND)[:-1] + ', "x": ' + "[" * 100_000 + "]" * 100_000 + "}",
     "a forbidden key among names": SOUND | {"gaps": [{MARK: {"daily_return": 1}}]},
@@ -108,8 +110,10 @@ def test_what_cannot_be_judged_as_one_envelope_is_blocked(env, response):
 
 
 def test_the_marks_of_a_page_pass(env):
-    page = SOUND | {"truncated": True, "next_cursor": messages.CURSOR, "receipt": RECEIPT}
-    assert ask(call(parts(page), pit=PIT), env) == {}
+    for known_by in (None, "2026-03-01T14:23:44Z", "2026-03-01T14:23:44.906014Z"):
+        receipt = RECEIPT | {"known_by": known_by}
+        page = SOUND | {"truncated": True, "next_cursor": messages.CURSOR, "receipt": receipt}
+        assert ask(call(parts(page), pit=PIT), env) == {}
 
 
 PLACES = [

@@ -42,7 +42,7 @@ def test_a_table_shows_texts_as_they_are(pitlake):
     said = pitlake("query", "--as-of", BETWEEN, TITLES)
     assert said.out.splitlines()[0].strip() == "title"
     assert "Draft [red]headline" in said.out
-    assert said.err.startswith("as of 2024-02-15T01:00:00Z, lake version 2, 2 rows")
+    assert said.err.startswith("as of 2024-02-15T01:00:00Z, 2 rows")
 
 
 def test_a_table_cannot_steer_the_terminal(pitlake):

@@ -108,7 +108,7 @@ def test_the_order_in_which_sources_came_changes_nothing(tmp_path, order):
     for dataset in order:
         put_rows(lake, dataset, SOURCES[dataset])
         derived(lake)
-    told, _ = events(lake.snapshot())
+    told, _ = events(lake.snapshot(), OBSERVED)
     with connect(OBSERVED, lake=lake, datasets=["earnings_events"], isolation="in_process") as session:
         stored = session.sql("SELECT source, available_at FROM earnings_events_revisions ORDER BY ALL").rows()
     assert stored == sorted((row["source"], row["available_at"]) for row in told)
@@ -136,8 +136,8 @@ def test_no_row_depends_on_what_became_available_later(tmp_path_factory, release
             for row in (row for name, row in kept if name == dataset):
                 put_rows(lake, dataset, row)
         lake.start()
-    full, _ = events(whole.snapshot())
-    assert [row for row in full if row["available_at"] <= cut] == events(bare.snapshot())[0]
+    full, _ = events(whole.snapshot(), OBSERVED)
+    assert [row for row in full if row["available_at"] <= cut] == events(bare.snapshot(), OBSERVED)[0]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,16 @@ def test_no_row_depends_on_what_became_available_later(tmp_path_factory, release
     ],
 )
 def test_the_session_is_the_calendar_s(moment, session):
-    assert when(utc(moment)) == session
+    assert when(utc(moment), utc(moment)) == session
+
+
+def test_a_closing_is_not_known_before_the_exchange_fails_to_open(lake, put):
+    early, opens = utc("2025-01-09T08:00:00-05:00"), utc("2025-01-09T09:30:00-05:00")
+    put("reports", release(at=early))
+    derived(lake)
+    assert [event["session"] for event in answer(lake, opens - timedelta(microseconds=1))] == ["before_open"]
+    assert [event["session"] for event in answer(lake, opens)] == ["no_session"]
+    assert len(events(lake.snapshot(), opens - timedelta(microseconds=1))[0]) == 1
 
 
 def revisions(lake):
@@ -189,7 +198,7 @@ def test_sources_that_agree_pass(lake, put):
 def test_every_row_bears_the_tag_of_what_it_waited_for(lake, put):
     for dataset, row in SOURCES.items():
         put(dataset, row)
-    found, _ = events(lake.snapshot())
+    found, _ = events(lake.snapshot(), OBSERVED)
     tags = {row["source"]: row["available_at_source"] for row in found}
     assert tags["reports"] == "edgar_accepted"
     assert tags["call_transcripts"] == "provider_metadata"

@@ -27,7 +27,7 @@ from pitlake.gate.rules import check_envelope
 from pitlake.lake import Lake
 from pitlake.lake.stage import Gap
 from pitlake.mcp import lanes
-from pitlake.mcp.desk import LIMITS, Cursor, Desk, Question, cursor_key
+from pitlake.mcp.desk import LIMITS, Cursor, Desk, Question, Versions, cursor_key
 from pitlake.mcp.server import server
 from tests.doors.conftest import AS_OF, START, news, publish, small
 
@@ -208,13 +208,25 @@ def moved_by(delay):
         yield row | {"title": "moved", "updated": later, "available_at": later}
 
 
-def test_a_cursor_stays_on_its_lake_version(tmp_path):
+def test_a_cursor_goes_on_with_the_answer_it_was_given_with(tmp_path):
     lake = small(tmp_path / "lake")
-    first = ask(lake.root, "query", sql=ALL_NEWS, max_rows=100)
+    serving, more = server(desk(lake.root)), {"sql": ALL_NEWS, "max_rows": 100}
+    (first,) = [one.structured_content for one in talk(serving, ("query", more))]
     publish(lake, "news", moved_by(timedelta(hours=1)), "later")
-    rest = ask(lake.root, "query", sql=ALL_NEWS, max_rows=100, cursor=first["next_cursor"])
+    (rest,) = [one.structured_content for one in talk(serving, ("query", more | {"cursor": first["next_cursor"]}))]
     assert rest["receipt"] == first["receipt"]
-    assert ask(lake.root, "query", sql=ALL_NEWS)["receipt"]["version"] > first["receipt"]["version"]
+    assert len(first["data"] + rest["data"]) == first["receipt"]["rows"]
+    anew = ask(lake.root, "query", **more)["receipt"]
+    assert anew["result_sha256"] != first["receipt"]["result_sha256"]
+    assert "another one this time" in refusal(lake.root, "query", **more, cursor=first["next_cursor"])
+
+
+def test_answers_that_go_on_are_remembered_up_to_a_bound(monkeypatch):
+    monkeypatch.setattr("pitlake.mcp.desk.REMEMBERED", 2)
+    versions = Versions()
+    for number in (1, 2, 3):
+        versions.note("question", f"result {number}", number)
+    assert [versions.of("question", f"result {number}") for number in (1, 2, 3)] == [None, 2, 3]
 
 
 def forged(lake, key=KEY, **changes):
@@ -228,13 +240,13 @@ def test_a_cursor_that_is_none_is_refused(lake, cursor):
     assert "none of this server's" in refusal(lake, "query", sql=ALL_NEWS, cursor=cursor)
 
 
-@pytest.mark.parametrize("change", [{"version": 1}, {"version": 999}, {"row": 3}, {"row": 10**6}, {"result": "0" * 64}])
+@pytest.mark.parametrize("change", [{"row": 3}, {"row": 10**6}, {"result": "0" * 64}])
 def test_a_cursor_that_no_server_signed_is_refused_whatever_it_says(lake, change):
     otherwise = forged(lake, b"another key", **change)
     told, signed = (json.loads(base64.urlsafe_b64decode(text)) for text in (otherwise, forged(lake)))
     made = [
         otherwise,
-        *(base64.b64encode(json.dumps(one).encode()).decode() for one in (told[:4], told[:4] + signed[4:])),
+        *(base64.b64encode(json.dumps(one).encode()).decode() for one in (told[:3], told[:3] + signed[3:])),
     ]
     texts = {refusal(lake, "query", sql=ALL_NEWS, cursor=cursor) for cursor in made}
     assert texts == {"cursor: is none of this server's; leave it out to start at the beginning"}
@@ -256,22 +268,26 @@ def test_a_server_does_not_take_the_cursors_of_another_unless_they_share_a_key(l
         cursor_key()
 
 
-def test_a_cursor_of_another_version_is_refused_by_a_server_pinned_to_one(lake):
-    head = Lake(lake).head()
-    pinned = server(desk(lake, version=head - 1))
-    (result,) = talk(pinned, ("query", {"sql": ALL_NEWS, "cursor": forged(lake)}))
-    assert result.is_error
-    assert "another lake version" in result.content[0].text
-    assert f"{head}" not in result.content[0].text
+def test_a_server_pinned_to_a_version_answers_from_it_alone(tmp_path):
+    lake = small(tmp_path / "lake")
+    cursor = forged(lake.root)
+    publish(lake, "news", moved_by(timedelta(hours=1)), "later")
+    pinned = [server(desk(lake.root, version=version)) for version in (1, 2)]
+    same, other = (talk(one, ("query", {"sql": ALL_NEWS, "cursor": cursor}))[0] for one in pinned)
+    assert not same.is_error
+    assert "another one this time" in other.content[0].text
 
 
 def test_a_version_that_is_gone_is_told_of_in_the_same_words_whatever_is_gone(tmp_path):
     lake = small(tmp_path / "lake")
-    cursors = [forged(lake.root), forged(lake.root, version=999)]
+    serving, first = server(desk(lake.root)), {"sql": ALL_NEWS, "max_rows": 2}
+    (given,) = talk(serving, ("query", first))
     publish(lake, "news", moved_by(timedelta(hours=1)), "later")
     lake.compact("news", before="2030-01")
     lake.vacuum(timedelta(0), grace=timedelta(0), dry_run=False)
-    (text,) = {refusal(lake.root, "query", sql=ALL_NEWS, cursor=cursor) for cursor in cursors}
+    (gone,) = talk(serving, ("query", first | {"cursor": given.structured_content["next_cursor"]}))
+    (never,) = talk(server(desk(lake.root, version=999)), ("query", first))
+    (text,) = {one.content[0].text for one in (gone, never) if one.is_error}
     assert not any(told in text for told in ("1", "2", "3", "999", "vacuum", "files", "news", str(lake.root)))
 
 
@@ -386,7 +402,7 @@ def test_rows_of_an_instant_before_all_data_are_a_gap_and_no_row(lake):
 def test_receipts_are_kept_when_the_server_is_told_to(tmp_path):
     lake = small(tmp_path / "lake")
     (result,) = talk(server(desk(lake.root, keep_receipts=True)), EVERY_TOOL[1])
-    kept = receipts.find(result.structured_content["receipt"]["id"], lake.root)
+    kept = receipts.find(result.structured_content["receipt"]["result_sha256"], lake.root)
     assert len(receipts.replay(kept, lake)) == len(result.structured_content["data"])
 
 

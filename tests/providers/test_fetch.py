@@ -84,7 +84,7 @@ def test_what_is_fetched_lands_in_the_lake_and_is_not_asked_for_again(filled, se
     for source, op in ASKED:
         again, told = answer(given_for(source, op, live=True), lake=filled)
         assert again["data"]
-        assert told["lake_version"] == filled.head()
+        assert "version" not in "".join(told)
     assert {ask.path for ask in server.asked} <= {"", "v1/test/getcrumb"}
 
 
@@ -235,6 +235,27 @@ def test_the_wrapper_speaks_for_the_command(filled):
     payload = json.loads(said.stdout)
     assert {item["symbol"] for item in payload["data"]} == {"AAPL"}
     assert check_envelope(payload, "2026-11-01T00:00:00Z") is None
+
+
+def test_known_by_an_instant_nothing_is_fetched_and_what_came_later_is_not_there(filled, server):
+    before, after = iso(filled.entry(0).committed_at), iso(filled.entry().committed_at)
+    for source, op in ASKED:
+        now, _ = answer(given_for(source, op), lake=filled)
+        assert answer(given_for(source, op, known_by=after, live=True), lake=filled)[0]["data"] == now["data"]
+        assert answer(given_for(source, op, known_by=before, live=True), lake=filled)[0]["data"] == []
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("known_by", ["2026-03-05", "junk", "1999-01-01T00:00:00Z", "9999-01-01T00:00:00Z"])
+def test_a_lake_that_never_was_gives_no_data(filled, known_by):
+    payload, _ = answer(given_for("benzinga", "", known_by=known_by), lake=filled)
+    assert payload["data"] == []
+    assert "known" in payload["gaps"][0]["reason"]
+
+
+def test_a_file_is_no_lake_of_any_instant(filled):
+    payload, _ = answer(given_for("benzinga", "", known_by="2026-01-01T00:00:00Z", input_file="a.json"), lake=filled)
+    assert (payload["data"], "give one of them" in payload["gaps"][0]["reason"]) == ([], True)
 
 
 def test_every_operation_asks_a_feed_there_is():

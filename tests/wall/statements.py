@@ -153,7 +153,7 @@ def _counted(rng: random.Random) -> str:
         (
             "SELECT dataset, gap_type, reason, count(*), max(available_at) FROM gaps GROUP BY ALL ORDER BY ALL",
             "SELECT * FROM gaps ORDER BY ALL",
-            "SELECT * EXCLUDE (version) FROM lake_info ORDER BY ALL",
+            "SELECT * FROM lake_info ORDER BY ALL",
             f"SELECT count(*) FROM {relation(rng)[0]}",
             f"SUMMARIZE SELECT available_at, evidence FROM {relation(rng)[0]}",
             f"SELECT * FROM {relation(rng)[0]} ORDER BY ALL LIMIT 30",

@@ -14,7 +14,7 @@ from assets.external.alpha_vantage import _bars
 from assets.external.alpha_vantage._spelling import PATH
 from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
-from assets.external.sessions import session
+from assets.external.sessions import session_by
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.clock import new_york_day
 from pitlake.datasets import _figures as figures
@@ -120,7 +120,7 @@ def values(record: Record) -> dict[str, Any]:
 
 def market_session(start: datetime) -> str:
     """Where a bar lies in its day. Raises RecordRefused on days without a session."""
-    hours = session(new_york_day(start))
+    hours = session_by(new_york_day(start), start)
     if hours is None:
         raise RecordRefused(figures.NO_SESSION.reason)
     if start < hours.open:

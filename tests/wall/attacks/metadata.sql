@@ -66,4 +66,4 @@ SELECT max(prev_available_at) FROM {dataset}_revisions;
 SELECT * FROM gaps;
 SELECT count(*), max(available_at) FROM gaps;
 SELECT * FROM lake_info;
-SELECT max(version) FROM lake_info;
+SELECT max(rows), count(*) FROM lake_info;

@@ -2,8 +2,9 @@
 """The agents' wrapper around outside sources: the door to `pitlake fetch`, held to one cut-off and to one envelope.
 
 stdout is exactly one envelope {"data": [...], "gaps": [...]}, whatever happens, and the exit code is 0. A session bound
-by PITLAKE_AS_OF is never widened: its own cut-off is added, a later one is refused. What the command answers passes the
-lake's rules before it is shown. Standard library only; nothing is fetched, dated or filtered here.
+by PITLAKE_AS_OF is never widened: its own cut-off is added, a later one is refused; nor is one bound by
+PITLAKE_KNOWN_BY, whose instant takes the place of any other. What the command answers passes the lake's rules before it
+is shown. Standard library only; nothing is fetched, dated or filtered here.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[4]
+KNOWN_BY = "PITLAKE_KNOWN_BY"
 COMMAND = "from pitlake.cli import main; main()"
 sys.path.insert(0, str(ROOT / ".claude" / "hooks"))
 
@@ -42,6 +44,8 @@ def answer(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
         return gap("pit_excluded", f"{pit.code}: {pit.detail}")
     if pit is not None:
         arguments = [*_without_pit(arguments), "--pit", pit]
+    if KNOWN_BY in env:
+        arguments = [*arguments, "--known-by", env[KNOWN_BY]]
     path = os.pathsep.join(filter(None, [str(ROOT), env.get("PYTHONPATH", "")]))
     # A shell shows stderr beside stdout, and nothing may stand beside an envelope that is judged at a cut-off.
     beside = None if pit is None else subprocess.DEVNULL

@@ -1,0 +1,134 @@
+"""What became public after T has no part in what is told as of T: two lakes that differ only later, at every door."""
+
+import shutil
+from datetime import timedelta
+
+import pytest
+
+from pitlake import catalogue
+from pitlake.cli import invoke
+from pitlake.clock import instant
+from pitlake.lake import Lake
+from pitlake.lake.stage import Gap
+from pitlake.mcp.server import server
+from pitlake.session import connect
+from tests.doors.conftest import AS_OF, START, build, news, prices, publish
+from tests.doors.test_commands import options
+from tests.doors.test_mcp import EVERY_TOOL, desk, talk
+
+T = instant(AS_OF)
+DAY = timedelta(days=1)
+FAILING = (
+    ("query", {"sql": "SELECT version FROM lake_info"}),
+    ("query", {"sql": "SELEC"}),
+    ("query", {"sql": "FROM nowhere"}),
+    ("query", {"sql": "SELECT error('mine')"}),
+    ("query", {"sql": "SELECT 1", "pit": "2099-01-01T00:00:00Z"}),
+    ("query", {"sql": "SELECT 1", "cursor": "x"}),
+    ("run_query", {"name": "news_newest"}),
+    ("run_query", {"name": "news_latest"}),
+    ("search", {"query": "", "ticker": "NOG"}),
+    ("gaps", {"dataset": "sunspots"}),
+    ("describe", {"name": "sunspots"}),
+)
+LISTING = (
+    *(("describe", {"name": name}) for name in ("news", "dividends", "news_latest")),
+    ("query", {"sql": "FROM lake_info ORDER BY ALL"}),
+    ("query", {"sql": "SELECT * FROM news_revisions ORDER BY ALL", "max_rows": 3}),
+    ("query", {"sql": "SELECT * FROM duckdb_views() ORDER BY ALL", "max_rows": 1000}),
+    ("query", {"sql": "EXPLAIN SELECT * FROM news"}),
+)
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory):
+    """A lake that ends at T, and the same with six versions more, none of which adds anything at or before T."""
+    folder = tmp_path_factory.mktemp("twins")
+    build(folder / "ends")
+    shutil.copytree(folder / "ends", folder / "goes on")
+    later = Lake(folder / "goes on")
+    moved = T - START + 30 * DAY
+    for number in range(3):
+        late = ({"id": f"late_{number}_{row['id']}", "available_at": row["available_at"] + moved} for row in news())
+        publish(later, "news", map(dict.__or__, news(), late), f"late-{number}")
+    late = ({"date": row["date"] + moved, "available_at": row["available_at"] + moved} for row in prices())
+    publish(later, "prices", map(dict.__or__, prices(), late), "late-prices")
+    lost = Gap("unverifiable", "created is missing or unreadable", "neo4j:News:late", T + DAY)
+    publish(later, "news", (), "late-gap", (lost,))
+    later.compact("news")
+    assert later.head() > Lake(folder / "ends").head() + 4
+    return folder / "ends", folder / "goes on"
+
+
+def agents(root, *calls):
+    """What an agent is told: the whole results, of a server that keeps receipts."""
+    return [result.model_dump() for result in talk(server(desk(root, keep_receipts=True)), *calls)]
+
+
+@pytest.mark.parametrize("calls", [EVERY_TOOL, LISTING, FAILING], ids=["every tool", "listings", "errors"])
+def test_an_agent_is_told_the_same(twins, calls):
+    ends, goes_on = (agents(root, *calls) for root in twins)
+    for call, one, other in zip(calls, ends, goes_on, strict=True):
+        assert one == other, call
+
+
+def test_an_agent_pages_on_the_same(twins):
+    def pages(root):
+        serving, cursor, found = server(desk(root)), None, []
+        while cursor or not found:
+            more = {"sql": "SELECT id FROM news ORDER BY id", "max_rows": 50} | ({"cursor": cursor} if cursor else {})
+            (result,) = talk(serving, ("query", more))
+            found.append(result.structured_content)
+            cursor = result.structured_content["next_cursor"]
+        return found
+
+    ends, goes_on = (pages(root) for root in twins)
+    assert ends == goes_on
+    assert len(ends) > 2
+
+
+def test_a_server_and_its_tools_are_presented_the_same(twins):
+    ends, goes_on = (server(desk(root)) for root in twins)
+    assert ends.instructions == goes_on.instructions
+
+
+@pytest.mark.parametrize("name", catalogue.all_queries())
+def test_every_named_query_answers_the_same(twins, name):
+    query = catalogue.get(name)
+    values = dict(zip(*[iter(options(query))] * 2, strict=True))
+    bound = query.bind({option.removeprefix("--").replace("-", "_"): value for option, value in values.items()})
+    answers = []
+    for root in twins:
+        with connect(T, lake=root, datasets=query.reads, isolation="in_process") as session:
+            answers.append(session.sql(query.sql, bound).arrow())
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("query", "FROM lake_info ORDER BY ALL"),
+        ("query", "SELECT version FROM lake_info"),
+        ("query", "SELECT id FROM news ORDER BY id", "--format", "envelope"),
+        ("run", "news_latest", "--ticker", "NOG"),
+        ("search", "guidance", "--ticker", "NOG"),
+        ("gaps",),
+        ("gaps", "--each"),
+    ],
+    ids=" ".join,
+)
+def test_the_command_line_says_the_same(twins, line, capfdbinary):
+    said = []
+    for root in twins:
+        code = invoke((*line, "--as-of", AS_OF, "--lake", str(root)))
+        said.append((code, *capfdbinary.readouterr()))
+    assert said[0] == said[1]
+    assert b"version" not in said[0][2] or line[1] == "SELECT version FROM lake_info"
+
+
+def test_the_version_is_the_receipts_alone(twins):
+    versions = []
+    for root in twins:
+        with connect(T, lake=root, isolation="in_process", datasets=["news"]) as session:
+            versions.append(session.sql("SELECT 1").receipt.version)
+    assert versions[0] < versions[1]

@@ -1,0 +1,159 @@
+"""The lake's commits have one order in time: a clock that went back publishes nothing, an instant names a version."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assets.derived import earnings_events
+from assets.runs import attempt_partitions
+from pitlake.clock import MICROSECOND, iso
+from pitlake.errors import BadInput, ClockWentBack, LakeNotFound
+from pitlake.lake.log import SKEW, LakeLog
+from pitlake.lake.store import Store
+from tests.lake.world import TOY, Toy, publish, rows
+from tests.toys import TOY as NOTES
+from tests.toys import ToyGraph
+
+NOVEMBER = datetime(2026, 11, 22, 12, tzinfo=timezone.utc)
+BACK = NOVEMBER - timedelta(days=21)
+SECOND = timedelta(seconds=1)
+PRICE = Toy("bar", "101", NOVEMBER - timedelta(days=60))
+CHANGED = PRICE._replace(text="99")
+FACTS = {"operation": "publish", "run_id": "r", "dataset": "toys", "counts": {}}
+
+
+@pytest.fixture
+def at(monkeypatch) -> Callable[[datetime], None]:
+    """Sets this machine's clock."""
+    return lambda moment: monkeypatch.setattr("pitlake.clock.now", lambda: moment)
+
+
+@pytest.fixture
+def seen(lake, at):
+    """A lake whose newest commits are of November, with a month that could be compacted."""
+    at(NOVEMBER)
+    for number in range(2):
+        publish(lake, [PRICE, Toy(f"old {number}", "x", PRICE.available_at)], NOVEMBER)
+    return lake
+
+
+def derived(lake):
+    earnings_events.derive(lake, run_id="derived")
+
+
+def extracted(lake):
+    attempt_partitions(NOTES, [], ToyGraph(), lake, run_id="read")
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda lake: publish(lake, [CHANGED], None),
+        lambda lake: publish(lake, [CHANGED], BACK),
+        lambda lake: publish(lake, [CHANGED], BACK - timedelta(days=900)),
+        lambda lake: publish(lake, [PRICE], None),
+        lambda lake: lake.compact(TOY, before="2026-10"),
+        lambda lake: lake.vacuum(timedelta(0), grace=timedelta(0)),
+        lambda lake: lake.vacuum(timedelta(0), grace=timedelta(0), dry_run=False),
+        lambda lake: lake.now(),
+        extracted,
+        derived,
+    ],
+    ids=[
+        "publish", "as observed", "replay", "nothing new", "compact", "dry vacuum", "vacuum", "now", "graph", "derived"
+    ],
+)  # fmt: skip
+def test_a_clock_that_went_back_changes_nothing_and_names_both_clocks(seen, at, work):
+    before, version = rows(seen), seen.head()
+    at(BACK)
+    with pytest.raises(ClockWentBack) as refused:
+        work(seen)
+    newest = iso(seen.entry().committed_at)
+    assert str(refused.value).startswith(
+        f"this machine's clock says {iso(BACK)}, but the lake's newest commit is of {newest}; nothing was published: "
+    )
+    assert (rows(seen), seen.head()) == (before, version)
+
+
+def test_a_clock_that_goes_back_while_a_run_reads_publishes_nothing(seen, at):
+    with seen.stage(TOY, "run") as stage:
+        stage.add(None, extracted=0)
+        at(BACK)
+        with pytest.raises(ClockWentBack):
+            seen.publish(stage)
+
+
+def test_a_clock_that_is_set_right_publishes_again(seen, at):
+    at(BACK)
+    with pytest.raises(ClockWentBack):
+        publish(seen, [CHANGED], None)
+    at(NOVEMBER + SECOND)
+    assert publish(seen, [CHANGED], None).revisions == 1
+    assert max(row.available_at for row in rows(seen)) == NOVEMBER + SECOND
+
+
+@pytest.mark.parametrize("behind", [timedelta(0), SECOND, SKEW])
+def test_machines_whose_clocks_are_seconds_apart_take_turns_and_time_goes_on(seen, at, behind):
+    newest = seen.entry().committed_at
+    at(newest - behind)
+    assert publish(seen, [CHANGED], None).revisions == 1
+    (changed,) = [row for row in rows(seen) if row.text == "99"]
+    assert newest < changed.available_at == changed.observed_at
+    assert newest < seen.entry().committed_at <= newest + 3 * MICROSECOND
+
+
+def test_a_clock_behind_by_more_than_the_skew_is_refused(seen, at):
+    at(seen.entry().committed_at - SKEW - MICROSECOND)
+    with pytest.raises(ClockWentBack):
+        publish(seen, [CHANGED], None)
+
+
+def test_where_there_is_no_lake_yet_now_is_the_machines(lake, at):
+    at(NOVEMBER)
+    assert lake.now() == NOVEMBER
+
+
+@pytest.fixture
+def log(tmp_path, at):
+    at(NOVEMBER)
+    log = LakeLog(Store(tmp_path))
+    log.start()
+    return log
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), steps=st.lists(st.integers(-5, 9), max_size=20))
+def test_an_instant_names_the_version_that_was_the_newest(tmp_path_factory, data, steps):
+    log, now = LakeLog(Store(tmp_path_factory.mktemp("log"))), [NOVEMBER]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("pitlake.clock.now", lambda: now[0])
+        log.start()
+        for number, step in enumerate(steps):
+            now[0] += step * SECOND
+            if now[0] < log.head().committed_at - SKEW:
+                now[0] = log.head().committed_at - SKEW
+            log.append(log.head(), {"toys": number}, **FACTS)
+        times = [entry.committed_at for entry in log.entries()][::-1]
+        assert times == sorted(set(times))
+        now[0] = max(now[0], times[-1]) + 60 * SECOND
+        asked = data.draw(st.sampled_from([one + nudge * MICROSECOND for one in times for nudge in (-1, 0, 1)]))
+        expected = [version for version, committed in enumerate(times) if committed <= asked]
+        if expected:
+            assert LakeLog(log._store).entry_at(asked).version == expected[-1]
+        else:
+            with pytest.raises(BadInput, match="known_by: the lake was not there yet; it was made at "):
+                log.entry_at(asked)
+
+
+def test_an_instant_to_come_names_no_version(log, at):
+    with pytest.raises(BadInput, match="known_by: lies in the future; give an instant that has passed"):
+        log.entry_at(NOVEMBER + MICROSECOND)
+    assert log.entry_at(NOVEMBER).version == 0
+
+
+def test_without_a_lake_no_instant_names_a_version(tmp_path):
+    with pytest.raises(LakeNotFound, match="no lake at"):
+        LakeLog(Store(tmp_path / "nowhere")).entry_at(NOVEMBER)
