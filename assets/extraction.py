@@ -5,7 +5,7 @@ make the Dagster assets. A dataset's module fills in one `Extractor` (assets/gra
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property, lru_cache
@@ -15,6 +15,7 @@ from pitlake.clock import new_york_day
 from pitlake.contract import Dataset, GapRule
 from pitlake.datasets._earnings import DEFAULT_LAG
 from pitlake.errors import RecordRefused, Unreadable
+from pitlake.lake.lake import Lake
 
 Record = Mapping[str, Any]
 Parser = Callable[[Any], Any]
@@ -41,6 +42,14 @@ class Releases(Protocol):
         ...
 
 
+class Splits(Protocol):
+    """The share splits on record. See assets.splits."""
+
+    def __call__(self, ticker: str, after: date, until: date) -> float | None:
+        """What one share of `after` is on `until`, in shares; None where a split in between is not certain."""
+        ...
+
+
 class Statements(Protocol):
     """What the lake was told before. See assets.external.naming."""
 
@@ -57,8 +66,8 @@ class RunFacts:
 
     publication_lag: added to a call's start to get the availability of its text. fetched_at and evidence: of the
     capture the record came in; None and "" for the graph. releases: what the lake knows of filings, for outside feeds.
-    statements: what it was told of their records before. earlier: the usable captures of the same request that were
-    taken before one.
+    statements: what it was told of their records before. splits: what it knows of splits. earlier: the usable captures
+    of the same request that were taken before one.
     """
 
     observed_at: datetime
@@ -67,6 +76,7 @@ class RunFacts:
     evidence: str = ""
     releases: Releases | None = None
     statements: Statements | None = None
+    splits: Splits | None = None
     earlier: Callable[[Any], Iterable[Any]] | None = None
 
 
@@ -184,12 +194,15 @@ class Extractor(Normaliser):
     windows: Cypher with $lo and $hi, day texts that bound the record's timestamp text (lo <= text < hi). They only
     save work; `locate` decides. sweeps: Cypher with $dated, a regular expression, for what no window can match (no
     readable date, no parent), so that nothing is lost silently.
+    prepared: the extractor with what it must know of the whole graph and of the lake before it can judge a record;
+    called once a run, with the days that are asked for.
     margin: days by which windows are widened on each side, because a text's day depends on its offset; 0 where the
     text is a New York day itself. trail: days that a record's own day may follow its text's day, offsets aside.
     """
 
     windows: tuple[str, ...]
     sweeps: tuple[str, ...] = ()
+    prepared: "Callable[[GraphReader, Lake, RunFacts, Sequence[date]], Extractor] | None" = None
     margin: int = 1
     trail: int = 0
 

@@ -99,7 +99,8 @@ def attempt_partitions(
     with lake.stage(dataset, run_id) as stage:
 
         def fill() -> None:
-            _refuse_strays(dataset.name, extract(extractor, days, graph, stage, run, read_clock))
+            ready = extractor.prepared(graph, lake, run, days) if extractor.prepared else extractor
+            _refuse_strays(dataset.name, extract(ready, days, graph, stage, run, read_clock))
 
         return concluded(stage, lake, fill, read_clock, audits)
 

@@ -14,6 +14,7 @@ from assets.derived import earnings_bundles, earnings_outcomes
 from assets.derived.earnings_bundles import ANCHORS, Event
 from assets.factory import column_schema, description, run_metadata, shown
 from assets.runs import Refusal, RunReport
+from assets.splits import DATASETS as SPLITS
 from checks.audit import check_results, check_specs
 from checks.expectations import expected
 from pitlake import catalogue
@@ -41,7 +42,7 @@ def bundle_assets(partitions: dg.PartitionsDefinition[str]) -> list[dg.AssetsDef
     with warnings.catch_warnings(action="ignore", category=dg.BetaWarning):  # backfill_policy, for years
         return [
             event_asset(get("earnings_snapshots"), partitions, reads, _snapshots),
-            event_asset(get("earnings_outcomes"), partitions, ("earnings_events", "prices"), _outcomes),
+            event_asset(get("earnings_outcomes"), partitions, ("earnings_events", "prices", *SPLITS), _outcomes),
         ]
 
 

@@ -19,6 +19,7 @@ from assets.external.runs import collected, outcomes
 from assets.external.statements import LakeStatements
 from assets.extraction import Row, RunFacts
 from assets.runs import RunReport, concluded
+from assets.splits import LakeSplits
 from pitlake import clock
 from pitlake.datasets.drift import DATASET, WHOLE_RECORD
 from pitlake.errors import BadInput, LakeNotFound, NotCaptured
@@ -52,12 +53,12 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Dr
     """
     rows: list[Row] = []
     asked: set[str] = set()
-    known, said = LakeReleases(lake), LakeStatements(lake)
+    known, said, splits = LakeReleases(lake), LakeStatements(lake), LakeSplits(lake)
     for unit in feed.units(scope):
         captures, refusal = collected(feed, unit, client.fetch)
         if refusal is None:
             asked |= {capture.location for capture in captures}
-        run = RunFacts(observed_at=clock.now(), releases=known, statements=said)
+        run = RunFacts(observed_at=clock.now(), releases=known, statements=said, splits=splits)
         rows += [one for one, _ in outcomes(feed, unit, captures, refusal, run) if isinstance(one, Row)]
     try:
         snapshot = lake.snapshot()

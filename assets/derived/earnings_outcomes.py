@@ -1,11 +1,14 @@
 """Builds `earnings_outcomes`: what the price did after each release, by windows of sessions, each public at its end.
 
 Which sessions a window has is the exchange's calendar alone; the bars are those of one lake version, as they were first
-told: a correction must not move a window. Called by `assets.derived.bundle_assets`, commands and tests.
+told: a correction must not move a window. They are as traded, so splits within a window count. Called by
+`assets.derived.bundle_assets`, commands and tests.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from itertools import pairwise
+from math import prod
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -13,8 +16,11 @@ import pyarrow as pa
 from assets.derived.earnings_bundles import MOST_DAYS_SHUT, Event
 from assets.external.sessions import session as exchange_session
 from assets.runs import RunReport, concluded
+from assets.splits import DATASETS as SPLITS
+from assets.splits import plausible
 from pitlake import clock
-from pitlake.datasets.earnings_outcomes import DATASET, NO_BARS
+from pitlake.contract import GapRule
+from pitlake.datasets.earnings_outcomes import DATASET, NO_BARS, NO_BASIS
 from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
 from pitlake.lake.stage import Gap, staged_schema
@@ -23,15 +29,31 @@ from pitlake.session import connect
 WINDOWS = (1, 2, 5, 10, 20)
 MARKET = "SPY"
 BARS = """
-SELECT symbol, date, close, available_at, evidence FROM prices_revisions
+SELECT symbol, date, coalesce(nullif(open, 0), close) AS open, close, available_at, evidence FROM prices_revisions
 WHERE close > 0 AND list_contains($symbols::VARCHAR[], symbol)
 QUALIFY row_number() OVER (PARTITION BY symbol, date ORDER BY entity_kind, entity_id, available_at, evidence) = 1
 ORDER BY symbol, date
 """
 
+SPLITS_OF = "FROM splits_of($symbols::VARCHAR[])"
 BARS_ARRIVE_WITHIN = timedelta(days=7)
 
 Bar = Mapping[str, Any]
+
+
+class Series(NamedTuple):
+    """One symbol's bars by date, in order, and its splits."""
+
+    bars: dict[date, Bar]
+    splits: list[Mapping[str, Any]]
+
+
+class Change(NamedTuple):
+    """What a symbol did over a window: in percent, over the shares a share became, by these bars and splits."""
+
+    percent: float
+    shares: float
+    used: list[Mapping[str, Any]]
 
 
 class Window(NamedTuple):
@@ -58,22 +80,24 @@ def build(
     """
     observed = observed_at or lake.now()
     symbols = sorted({MARKET, *(event.ticker for event in wanted)})
-    with connect(lake=lake, open_mode=True, datasets=["prices"], isolation="in_process") as session:
-        found = session.sql(BARS, {"symbols": symbols}).arrow().to_pylist()
-    bars: dict[str, dict[date, Bar]] = {symbol: {} for symbol in symbols}
-    for bar in found:
-        bars[bar["symbol"]][bar["date"]] = bar
+    series = {symbol: Series({}, []) for symbol in symbols}
+    with connect(lake=lake, open_mode=True, datasets=["prices", *SPLITS], isolation="in_process") as session:
+        for bar in session.sql(BARS, {"symbols": symbols}).arrow().to_pylist():
+            series[bar["symbol"]].bars[bar["date"]] = bar
+        for split in session.sql(SPLITS_OF, {"symbols": symbols}).arrow().to_pylist():
+            series[split["ticker"]].splits.append(split)
 
     def fill() -> None:
         for event in wanted:
             rows, gaps = [], []
             for window in windows(event.event_at):
-                row = outcome(event, window, bars[event.ticker], bars[MARKET])
-                if row is not None and row["available_at"] <= observed:
-                    rows.append(row)
-                elif row is None and window.closed_at + BARS_ARRIVE_WITHIN <= observed:
+                row = outcome(event, window, series[event.ticker], series[MARKET])
+                if not isinstance(row, GapRule):
+                    if row["available_at"] <= observed:
+                        rows.append(row)
+                elif window.closed_at + BARS_ARRIVE_WITHIN <= observed:
                     locator = f"earnings:{event.accession_no}/outcomes/{window.sessions}"
-                    gaps.append(Gap(NO_BARS.type, NO_BARS.reason, locator))
+                    gaps.append(Gap(row.type, row.reason, locator))
             stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), gaps, extracted=len(rows) + len(gaps))
 
     with lake.stage(DATASET, run_id) as stage:
@@ -92,20 +116,14 @@ def windows(event_at: datetime) -> Iterator[Window]:
             yield Window(sessions, before[-1], *after[sessions - 1])
 
 
-def outcome(
-    event: Event, window: Window, bars: Mapping[date, Bar], market: Mapping[date, Bar]
-) -> dict[str, Any] | None:
-    """The row of one window, None without a bar on either of its days. `bars` of the company by date, `market` too."""
-    base, end = bars.get(window.base), bars.get(window.end)
-    return None if base is None or end is None else _row(event, window, base, end, market)
-
-
-def _row(event: Event, window: Window, base: Bar, end: Bar, market: Mapping[date, Bar]) -> dict[str, Any]:
-    change = _percent(base, end)
-    ends = [market.get(bar["date"]) for bar in (base, end)]
-    index = [bar for bar in ends if bar is not None]
-    market_change = _percent(*index) if len(index) == len(ends) else None
-    used = [base, end, *(index if market_change is not None else [])]
+def outcome(event: Event, window: Window, series: Series, market: Series) -> dict[str, Any] | GapRule:
+    """The row of one window, or why there is none."""
+    change, of_market = changed(series, window), changed(market, window)
+    if isinstance(change, GapRule):
+        return change
+    base, end = change.used[:2]
+    market_percent, market_used = (None, []) if isinstance(of_market, GapRule) else (of_market.percent, of_market.used)
+    used = [*change.used, *market_used]
     return {
         "accession_no": event.accession_no,
         "ticker": event.ticker,
@@ -115,15 +133,35 @@ def _row(event: Event, window: Window, base: Bar, end: Bar, market: Mapping[date
         "end_date": end["date"],
         "base_close": base["close"],
         "end_close": end["close"],
-        "change": change,
-        "market_change": market_change,
-        "excess": None if market_change is None else change - market_change,
-        "evidence_ids": [bar["evidence"] for bar in used],
-        "available_at": max(window.closed_at, *(bar["available_at"] for bar in used)),
+        "split_factor": change.shares,
+        "change": change.percent,
+        "market_change": market_percent,
+        "excess": None if market_percent is None else change.percent - market_percent,
+        "evidence_ids": [evidence for one in used for evidence in one.get("evidence_ids", [one.get("evidence")])],
+        "available_at": max(window.closed_at, *(one["available_at"] for one in used)),
         "available_at_source": DATASET.source_tag,
         "evidence": end["evidence"],
     }
 
 
-def _percent(base: Bar, end: Bar) -> float:
-    return 100.0 * (float(end["close"]) / float(base["close"]) - 1.0)
+def changed(series: Series, window: Window) -> Change | GapRule:
+    """What a symbol did over a window, or why nobody can say."""
+    base, end = series.bars.get(window.base), series.bars.get(window.end)
+    if base is None or end is None:
+        return NO_BARS
+    splits = _executed(series.splits, window.base, window.end)
+    path = [bar for day, bar in series.bars.items() if window.base <= day <= window.end]
+    certain = all(split["ratio"] is not None for split in splits)
+    if not certain or not all(_goes_on(bar, after, splits) for bar, after in pairwise(path)):
+        return NO_BASIS
+    shares = prod(split["ratio"] for split in splits)
+    return Change(100.0 * (end["close"] * shares / base["close"] - 1.0), shares, [base, end, *splits])
+
+
+def _goes_on(bar: Bar, after: Bar, splits: Sequence[Mapping[str, Any]]) -> bool:
+    shares = prod(split["ratio"] for split in _executed(splits, bar["date"], after["date"]))
+    return plausible(bar["close"], after["open"], shares)
+
+
+def _executed(splits: Sequence[Mapping[str, Any]], after: date, until: date) -> list[Mapping[str, Any]]:
+    return [split for split in splits if after < split["execution_date"] <= until]

@@ -15,6 +15,7 @@ from assets.external.releases import LakeReleases
 from assets.external.runs import collected, earlier_captures, outcomes
 from assets.external.statements import LakeStatements
 from assets.extraction import Row, RunFacts
+from assets.splits import LakeSplits
 from pitlake import clock
 from pitlake.clock import AVAILABLE_AT
 from pitlake.errors import AnswerRefused, LakeNotFound, NotCaptured
@@ -57,6 +58,7 @@ def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Differe
             observed_at=until,
             releases=LakeReleases(lake),
             statements=LakeStatements(lake),
+            splits=LakeSplits(lake),
             earlier=earlier_captures(feed.provider, store),
         )
         for unit in feed.units(Scope.of_json(kept["scope"])):

@@ -17,6 +17,7 @@ from assets.external.statements import LakeStatements, never_back
 from assets.extraction import Gap, Releases, Row, RunFacts, day_of
 from assets.reading import collector_paused
 from assets.runs import RunReport, concluded
+from assets.splits import LakeSplits
 from pitlake import clock
 from pitlake.datasets._external import EMPTY, UNPARSABLE
 from pitlake.errors import AnswerRefused, Unparsable
@@ -46,7 +47,7 @@ def run_feed(
     Raises BadInput for a scope or settings that do not do, NotCaptured in replay, LakeError; nothing is published then.
     """
     read_clock: Callable[[], datetime] = clock.now if observed_at is None else lambda: observed_at
-    known, told = releases or LakeReleases(lake), LakeStatements(lake)
+    known, told, splits = releases or LakeReleases(lake), LakeStatements(lake), LakeSplits(lake)
     units, seen = feed.units(scope), _Seen(read_clock)
     before = earlier_captures(feed.provider, client.store)
     with lake.stage(feed.dataset, run_id) as stage:
@@ -60,7 +61,9 @@ def run_feed(
                     seen.at(read_clock())
                 seen.at(*(capture.fetched_at for capture in captures))
                 with collector_paused():
-                    run = RunFacts(observed_at=read_clock(), releases=known, statements=told, earlier=before)
+                    run = RunFacts(
+                        observed_at=read_clock(), releases=known, statements=told, splits=splits, earlier=before
+                    )
                     for outcome, day in outcomes(feed, unit, captures, refusal, run):
                         if outcome.available_at is not None:
                             seen.at(outcome.available_at)

@@ -6,8 +6,8 @@ from typing import Any
 
 from assets.extraction import Contest, Extractor, Place, Record, RunFacts, dated
 from assets.graph import texts
+from assets.graph._traded import KINDS
 from assets.graph.news import NEWS_ID
-from assets.graph.prices import KINDS
 from pitlake.datasets import event_returns as contract
 from pitlake.datasets.event_returns import DATASET
 from pitlake.errors import RecordRefused

@@ -1,13 +1,22 @@
-"""Dataset `prices`: daily bars on HAS_PRICE edges. The edge's daily_return is never read."""
+"""Dataset `prices`: daily bars on HAS_PRICE edges, as traded. The edge's daily_return is never read.
 
+A bar that splits have followed is brought back to what was traded, or is a gap where its basis is not proven.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from functools import partial
 from typing import Any
 
-from assets.extraction import Extractor, Place, Record, RunFacts, dated, parsed
-from assets.graph import texts
+from assets.extraction import Extractor, GraphReader, Place, Record, RunFacts, dated, parsed
+from assets.graph import _traded, texts
+from assets.graph._traded import KINDS, Factors
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import prices as contract
 from pitlake.datasets.prices import DATASET
 from pitlake.errors import RecordRefused
+from pitlake.lake.lake import Lake
 
 FIELDS = """
 RETURN d.date AS date, d.market_close_current_day AS close_at, p.timestamp AS stamp, labels(e)[0] AS label,
@@ -19,14 +28,12 @@ WINDOW = f"MATCH (d:Date)-[p:HAS_PRICE]->(e)\nWHERE d.date >= $lo AND d.date < $
 
 UNDATED = f"MATCH (d:Date)-[p:HAS_PRICE]->(e)\nWHERE NOT coalesce(d.date =~ $dated, false){FIELDS}"
 
-KINDS = {"Company": "company", "Industry": "industry", "Sector": "sector", "MarketIndex": "index"}
-
-PARSERS = {"date": texts.day} | dict.fromkeys(
-    ("open", "high", "low", "close", "vwap", "volume", "transactions"), texts.number
-)
+DECIMALS = 6  # of a price or volume that was multiplied
+PRICES = ("open", "high", "low", "close", "vwap")
+PARSERS = {"date": texts.day} | dict.fromkeys((*PRICES, "volume", "transactions"), texts.number)
 
 
-def locate(record: Record, _run: RunFacts) -> Place:
+def locate(record: Record, _run: RunFacts, factors: Factors) -> Place:
     """The later of the day's close and the bar's own stamp, both of which must lie on the bar's day."""
     evidence = f"neo4j:Date:{record['date']}/HAS_PRICE/{record['label']}:{record['entity_id']}"
     day = texts.leading_day(record["date"])
@@ -40,10 +47,12 @@ def locate(record: Record, _run: RunFacts) -> Place:
         return Place(evidence, day=day, reason=contract.BAD_STAMP.reason)
     if stamp is not None and not texts.session_day(stamp, day):
         return Place(evidence, day=day, reason=contract.STRAY_STAMP.reason)
+    if _factor(record, factors) is None:
+        return Place(evidence, day=day, reason=contract.NO_BASIS.reason)
     return dated(evidence, max(close_at, stamp or close_at))
 
 
-def values(record: Record) -> dict[str, Any]:
+def values(record: Record, factors: Factors) -> dict[str, Any]:
     """The bar of one entity."""
     symbol, kind = texts.word(record["symbol"]), KINDS.get(record["label"])
     if symbol is None or kind is None:
@@ -51,7 +60,37 @@ def values(record: Record) -> dict[str, Any]:
     bar = parsed(record, PARSERS)
     if all(bar[price] is None for price in ("open", "high", "low", "close")):
         raise RecordRefused(contract.NO_PRICE.reason)
+    factor = _factor(record, factors)
+    if factor is not None and factor != 1.0:
+        bar |= {name: round(bar[name] * factor, DECIMALS) for name in PRICES if bar[name] is not None}
+        bar["volume"] = None if bar["volume"] is None else round(bar["volume"] / factor, DECIMALS)
     return {"entity_kind": kind, "entity_id": texts.word(record["entity_id"]), "symbol": symbol} | bar
 
 
-EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0)
+def _factor(record: Record, factors: Factors) -> float | None:
+    known = factors.get((record["label"], str(record["entity_id"])))
+    day = texts.leading_day(record["date"])
+    return 1.0 if known is None or day is None else known(day)
+
+
+def extractor(factors: Factors) -> Extractor:
+    """The extractor that knows these factors; bars of other entities and days are taken for as traded."""
+    return replace(
+        EXTRACTOR, locate=partial(locate, factors=factors), values=partial(values, factors=factors), prepared=None
+    )
+
+
+def prepared(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date]) -> Extractor:
+    """The extractor for these days: which splits followed them is looked up, and what proves the bars before those."""
+    return extractor(_traded.factors(graph, lake, run, days))
+
+
+EXTRACTOR = Extractor(
+    dataset=DATASET,
+    windows=(WINDOW,),
+    sweeps=(UNDATED,),
+    locate=partial(locate, factors={}),
+    values=partial(values, factors={}),
+    prepared=prepared,
+    margin=0,
+)

@@ -2,8 +2,10 @@
 
 from typing import Any
 
-from assets.extraction import Extractor, Place, Record, RunFacts, parsed
+from assets.extraction import Extractor, Place, Record, RunFacts, dated, parsed
 from assets.graph import _actions, texts
+from pitlake.clock import end_of_new_york_day
+from pitlake.datasets import _shared as shared
 from pitlake.datasets import splits as contract
 from pitlake.datasets.splits import DATASET
 from pitlake.errors import RecordRefused
@@ -20,14 +22,17 @@ UNDATED = f"MATCH (v:Split)\nWHERE NOT coalesce(v.execution_date =~ $dated, fals
 
 
 def locate(record: Record, _run: RunFacts) -> Place:
-    """The close of the execution day."""
-    return _actions.place_action(
+    """The close of the execution day; its end where the exchange is shut: the next bar is on the new basis."""
+    place = _actions.place_action(
         f"neo4j:Split:{record['node']}",
         record["ticker"],
         record["execution_date"],
         record["date_nodes"],
         differs=contract.OTHER_DATE.reason,
     )
+    if place.reason == shared.NO_CLOSE.reason and place.day is not None:
+        return dated(place.evidence, end_of_new_york_day(place.day))
+    return place
 
 
 def values(record: Record) -> dict[str, Any]:
@@ -40,4 +45,6 @@ def values(record: Record) -> dict[str, Any]:
     return named | {"split_from": shares_before, "split_to": shares_after}
 
 
-EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0)
+EXTRACTOR = Extractor(
+    dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0, trail=1
+)

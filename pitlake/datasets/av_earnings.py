@@ -35,12 +35,13 @@ DATASET = Dataset(
     title="Reported earnings of Alpha Vantage",
     summary=(
         "Reported earnings per share by quarter, with the estimate they met, and by year. Figures are those of the "
-        "first fetch: what the source changed before that (splits, restatements) can't be told from the report."
+        "first fetch: what the source restated before that can't be told from the report."
     ),
     availability=(
         "The acceptance of the 8-K with item 2.02 of the reported New York day, else of the day after, where the lake "
         "has it; otherwise the END of the reported day in New York. Late by a day at most, by two with a filing of the "
         "day after; never early while the stated day is right. A year is available with the quarter it ends with. "
+        "What a split on record has followed counts when fetched, for the source restates its history by every split. "
         "Evidence names the rule."
     ),
     columns=(
@@ -61,7 +62,13 @@ DATASET = Dataset(
             meaning="pre-market or post-market, as stated.",
             values=("pre-market", "post-market"),
         ),
-        Column(name="reported_eps", type="float", unit="USD per share", required=True, meaning="As reported."),
+        Column(
+            name="reported_eps",
+            type="float",
+            unit="USD per share",
+            required=True,
+            meaning="As the source stated it when fetched, restated by the splits until then.",
+        ),
         Column(name="estimated_eps", type="float", unit="USD per share", meaning="Consensus the report met."),
         Column(name="surprise", type="float", unit="USD per share", meaning="Reported less estimated, as stated."),
         Column(name="surprise_percentage", type="float", unit="percent", meaning="The surprise, as stated."),

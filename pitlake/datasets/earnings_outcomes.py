@@ -8,6 +8,14 @@ NO_BARS = GapRule(
     reason="no bars around the release",
     when="a week after a window's end, the bar of its last session or of the last one before the release is missing",
 )
+NO_BASIS = GapRule(
+    type="unverifiable",
+    reason="closes cannot be compared",
+    when=(
+        "a split within the window is uncertain, or the price halves or doubles overnight in it and no split on record "
+        "says why"
+    ),
+)
 
 DATASET = Dataset(
     name="earnings_outcomes",
@@ -16,7 +24,9 @@ DATASET = Dataset(
         "What the price did after an earnings release, by windows of the exchange's sessions: labels. Each window is a "
         "row, public when its last bar is, so that no window shows before it ended."
     ),
-    availability="The window's last close, or when the last of its bars was public; bars count as first told.",
+    availability=(
+        "The window's last close, or when the last of its bars and splits was public; bars count as first told."
+    ),
     columns=(
         shared.ACCESSION,
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
@@ -30,17 +40,34 @@ DATASET = Dataset(
         ),
         Column(name="base_date", type="date", required=True, meaning="Session of the last close before the release."),
         Column(name="end_date", type="date", required=True, meaning="Session of the window's last close."),
-        Column(name="base_close", type="float", required=True, meaning="Close of that session."),
-        Column(name="end_close", type="float", required=True, meaning="Close at the window's end."),
-        Column(name="change", type="float", required=True, unit="percent", meaning="From base_close to end_close."),
+        Column(name="base_close", type="float", required=True, meaning="Close of that session, as traded."),
+        Column(name="end_close", type="float", required=True, meaning="Close at the window's end, as traded."),
+        Column(
+            name="split_factor",
+            type="float",
+            required=True,
+            meaning="Shares that one share of base_date has become by end_date; 1 without a split.",
+        ),
+        Column(
+            name="change",
+            type="float",
+            required=True,
+            unit="percent",
+            meaning="From base_close to end_close times split_factor.",
+        ),
         Column(name="market_change", type="float", unit="percent", meaning="The same of SPY, null without its bars."),
         Column(name="excess", type="float", unit="percent", meaning="change - market_change."),
-        Column(name="evidence_ids", type="strings", required=True, meaning="Evidence of every bar behind the row."),
+        Column(
+            name="evidence_ids",
+            type="strings",
+            required=True,
+            meaning="Evidence of every bar and split behind the row.",
+        ),
     ),
     key=("accession_no", "sessions"),
     entity="ticker",
     source_tag="time_series_timestamp",
-    gap_rules=(NO_BARS, shared.FUTURE),
+    gap_rules=(NO_BARS, NO_BASIS, shared.FUTURE),
     group="derived",
     partitioned=False,
     frozen=("accession_no", "sessions"),

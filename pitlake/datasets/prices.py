@@ -14,15 +14,24 @@ BAD_STAMP = GapRule(
 STRAY_STAMP = GapRule(
     type="unverifiable", reason="bar stamp lies on another day", when="HAS_PRICE.timestamp is not on the bar's day"
 )
+NO_BASIS = GapRule(
+    type="unverifiable",
+    reason="split basis is not proven",
+    when="splits followed the bar before it was first seen, and nothing proves which of them its prices know",
+)
 NO_PRICE = GapRule(type="no_data", reason="no price", when="open, high, low and close are all absent or NaN")
 
 DATASET = Dataset(
     name="prices",
     title="Daily price bars",
-    summary="Daily bars of companies, of industries and sectors through their ETFs, and of the index.",
+    summary=(
+        "Daily bars as traded of companies, of industries and sectors through their ETFs, and of the index. A bar that "
+        "the graph keeps adjusted for later splits is brought back to what was traded; where it is not proven by "
+        "which splits, it is a gap. `bars_adjusted` gives the series adjusted by the splits public as of an instant."
+    ),
     availability=(
-        "The market close of the bar's day (early closes included), or the bar's own stamp where that is later. "
-        "Bars are split-adjusted as of their load upstream, so a series can mix bases around a split."
+        "The market close of the bar's day (early closes included), or the bar's own stamp where that is later. What "
+        "proves a bar may come later; the figures are those of its day."
     ),
     columns=(
         Column(
@@ -47,7 +56,7 @@ DATASET = Dataset(
             name="volume",
             type="float",
             unit="shares",
-            meaning="Traded shares; fractional where split-adjusted.",
+            meaning="Traded shares; fractional where brought back from split-adjusted ones.",
             minimum=0,
         ),
         Column(name="transactions", type="float", meaning="Number of trades.", minimum=0),
@@ -60,6 +69,7 @@ DATASET = Dataset(
         shared.STRAY_CLOSE,
         BAD_STAMP,
         STRAY_STAMP,
+        NO_BASIS,
         NO_SYMBOL,
         NO_PRICE,
         shared.FUTURE,

@@ -10,7 +10,10 @@ DATASET = Dataset(
     name="splits",
     title="Share splits",
     summary="Executed share splits. Announcement comes earlier; the graph does not say when.",
-    availability="The market close of the execution day, through its Date.",
+    availability=(
+        "The market close of the execution day, through its Date; the END of the day in New York where the exchange is "
+        "shut on it."
+    ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
         Column(name="execution_date", type="date", required=True, meaning="Day the split takes effect, New York."),
@@ -24,7 +27,6 @@ DATASET = Dataset(
         shared.NO_TICKER,
         shared.NO_DATE,
         OTHER_DATE,
-        shared.NO_CLOSE,
         shared.STRAY_CLOSE,
         NO_RATIO,
         shared.FUTURE,

@@ -26,7 +26,8 @@ DATASET = Dataset(
     availability=(
         "The END, in New York, of the event's day in UTC or in New York, whichever is later; where the event is a day "
         "without a zone, the END of the day after. Yahoo has shown days as UTC midnights that fall on the evening "
-        "before in New York, so that no time of day of its is believed. Late by two days at most."
+        "before in New York, so that no time of day of its is believed. Late by two days at most. What a split on "
+        "record has followed counts when fetched, for the source restates its history by every split."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
@@ -41,7 +42,13 @@ DATASET = Dataset(
         ),
         Column(name="event_text", type="string", required=True, meaning="The event's time as the source spells it."),
         Column(name="time_zone", type="string", meaning="Zone the source names, such as EST; it is not relied upon."),
-        Column(name="reported_eps", type="float", unit="USD per share", required=True, meaning="As reported."),
+        Column(
+            name="reported_eps",
+            type="float",
+            unit="USD per share",
+            required=True,
+            meaning="As the source stated it when fetched, restated by the splits until then.",
+        ),
         Column(name="estimated_eps", type="float", unit="USD per share", meaning="Consensus the report met."),
         Column(
             name="surprise_stated",

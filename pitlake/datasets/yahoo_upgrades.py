@@ -17,7 +17,8 @@ DATASET = Dataset(
     summary="Upgrades, downgrades, initiations and reiterations by firm, with price targets where they are stated.",
     availability=(
         "The END, in New York, of the rating's day in UTC or in New York, whichever is later: the day of the as-of "
-        "instant is left out, for the source's times of day are not proven. Late by two days at most."
+        "instant is left out, for the source's times of day are not proven. Late by two days at most. A price target "
+        "that a split on record has followed counts when fetched."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),

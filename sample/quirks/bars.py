@@ -133,31 +133,26 @@ def _natural_bars() -> Iterator[Expectation]:
 
 
 def _split_bars() -> Iterator[Expectation]:
-    """The bars around a split: one stretch loaded after it, its neighbours before."""
-    yield row(
+    """The bars around a split: one stretch loaded after it, its neighbours before. All of them are told as traded."""
+    for quirk, day, close, case in (
+        (29, date(2024, 6, 6), 1111.981, "a bar loaded after the split is brought back to what was traded"),
+        (29, date(2024, 6, 7), 1121.099, "the next bar, loaded before it, is as traded"),
+        (30, date(2024, 6, 10), 110.2682, "the bar of the split day is on its basis, its daily_return unread"),
+    ):
+        at = f"{day}T20:00:00Z"
+        yield row(quirk, case, "prices", _bar("NVDA", day), {"close": close}, at)
+    yield gap(
         29,
-        "a bar loaded after the split is on its basis",
+        "behind a split too small to be seen in prices nothing is proven",
         "prices",
-        _bar("NVDA", date(2024, 6, 6)),
-        {"close": 111.1981},
-        "2024-06-06T20:00:00Z",
+        f"neo4j:Date:2023-01-30/HAS_PRICE/Company:{by_ticker(ODD).cik}",
+        "split basis is not proven",
+        None,
     )
     yield row(
-        29,
-        "the next bar, loaded before it, is not",
-        "prices",
-        _bar("NVDA", date(2024, 6, 7)),
-        {"close": 1121.099},
-        "2024-06-07T20:00:00Z",
-    )
-    yield row(
-        30,
-        "the bar of the split day, its daily_return unread",
-        "prices",
-        _bar("NVDA", date(2024, 6, 10)),
-        {"close": 110.2682},
-        "2024-06-10T20:00:00Z",
-    )
+        29, "from the day of such a split on, bars are as traded", "prices", _bar(ODD, date(2023, 2, 1)), {},
+        "2023-02-01T21:00:00Z",
+    )  # fmt: skip
 
 
 def _plant_bars(graph: Graph) -> None:

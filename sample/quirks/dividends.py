@@ -5,7 +5,7 @@ from datetime import date
 
 from pitlake.clock import end_of_new_york_day, iso
 from sample.actions import Dividend, add_dividend, add_split
-from sample.companies import ODD, by_ticker
+from sample.companies import NEVER_PRICED, ODD, by_ticker
 from sample.expectations import Expectation, absent, gap, row
 from sample.shapes import Graph
 
@@ -130,17 +130,29 @@ def _untyped(graph: Graph, day: date) -> dict[str, object]:
 
 
 def _splits(graph: Graph) -> Iterator[Expectation]:
-    cik = by_ticker(ODD).cik
+    cik = by_ticker(NEVER_PRICED).cik
 
     def split(day: date, before: object, after: object, linked: date | None = None) -> str:
-        return f"neo4j:Split:{add_split(graph, ODD, cik, day, (before, after), linked or day)}"
+        return f"neo4j:Split:{add_split(graph, NEVER_PRICED, cik, day, (before, after), linked or day)}"
+
+    add_split(graph, ODD, by_ticker(ODD).cik, date(2023, 2, 1), (1000, 1047), date(2023, 2, 1))
+    shut = split(date(2024, 3, 9), 1.0, 2.0)
+    yield row(
+        25,
+        "a split of a Saturday is public at its end",
+        "splits",
+        {"ticker": NEVER_PRICED, "execution_date": date(2024, 3, 9)},
+        {"split_to": 2.0},
+        "2024-03-10T05:00:00Z",
+        shut,
+    )
 
     reverse = split(date(2024, 3, 4), 1500, 1)
     yield row(
         1,
         "a ratio with a separator",
         "splits",
-        {"ticker": ODD, "execution_date": date(2024, 3, 4)},
+        {"ticker": NEVER_PRICED, "execution_date": date(2024, 3, 4)},
         {"split_from": 1500.0, "split_to": 1.0},
         "2024-03-04T21:00:00Z",
         reverse,
@@ -169,7 +181,7 @@ def _splits(graph: Graph) -> Iterator[Expectation]:
         "execution date differs from its date node",
         None,
     )
-    ahead = add_split(graph, ODD, cik, date(2025, 6, 27), (1.0, 2.0), None)
+    ahead = add_split(graph, NEVER_PRICED, cik, date(2025, 6, 27), (1.0, 2.0), None)
     yield gap(
         25,
         "an execution that was ahead of the load has no date node",

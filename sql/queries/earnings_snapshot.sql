@@ -1,6 +1,6 @@
 -- summary: What an analyst had of one company at the as of: figures, surprises, consensus, prices, news, filings, call, macro.
 -- agent: helper
--- reads: xbrl_facts, av_earnings, av_estimates, prices, news, benzinga_news, reports, sec_filings, transcripts, call_transcripts, macro_observations
+-- reads: xbrl_facts, av_earnings, av_estimates, prices, splits, polygon_splits, news, benzinga_news, reports, sec_filings, transcripts, call_transcripts, macro_observations
 -- param ticker ticker required | Ticker of the company.
 -- param concepts texts = ["us-gaap:Revenues","us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax","us-gaap:NetIncomeLoss","us-gaap:EarningsPerShareDiluted","us-gaap:GrossProfit","us-gaap:OperatingIncomeLoss"] | Qualified names of the reported values to take.
 -- param quarters int = 8 | How many newest periods of each value and length, and how many surprises.
@@ -60,25 +60,33 @@ WITH
         WHERE value IS NOT NULL
     ),
     bars AS MATERIALIZED (
-        SELECT *, row_number() OVER (ORDER BY date DESC) AS back
-        FROM bars_of($ticker)
+        SELECT
+            * REPLACE (
+                greatest(available_at, split_at) AS available_at,
+                CASE WHEN whole THEN close / split_factor END AS close
+            ),
+            close AS traded,
+            list_concat([evidence], split_evidence) AS evidence_ids,
+            row_number() OVER (ORDER BY date DESC) AS back
+        FROM adjusted_bars($ticker)
         QUALIFY back <= $bars
     ),
     closes AS (
         SELECT
-            available_at, available_at_source, 'prices' AS section, date::VARCHAR AS name,
-            close AS value, NULL AS text, 'USD' AS unit, [evidence] AS evidence_ids
+            available_at, available_at_source, 'prices' AS section, date::VARCHAR AS name, close AS value,
+            CASE WHEN split_factor <> 1 THEN 'as traded ' || traded END AS text, 'USD' AS unit, evidence_ids
         FROM bars
+        WHERE close IS NOT NULL
     ),
     returns AS (
         SELECT
             greatest(last.available_at, first.available_at) AS available_at, last.available_at_source,
             'returns' AS section, 'last ' || (first.back - 1) || ' bars' AS name,
             100 * (last.close / first.close - 1) AS value, NULL AS text, 'percent' AS unit,
-            [first.evidence, last.evidence] AS evidence_ids
+            list_concat(first.evidence_ids, last.evidence_ids) AS evidence_ids
         FROM bars AS last
         JOIN bars AS first USING (entity_kind, entity_id)
-        WHERE last.back = 1 AND first.back IN (2, 6, 21, 60) AND first.close > 0
+        WHERE last.back = 1 AND first.back IN (2, 6, 21, 60) AND first.close > 0 AND last.close IS NOT NULL
     ),
     articles AS (
         SELECT 'news' AS source, * FROM first_articles('lake.news', [$ticker])

@@ -1,6 +1,6 @@
 -- summary: For each ticker and instant one row: price, reported values and news count that were public at that instant.
 -- agent: helper
--- reads: prices, xbrl_facts, news
+-- reads: prices, xbrl_facts, news, splits, polygon_splits
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.
 -- param concepts texts = [] | Qualified names of reported values, such as us-gaap:Revenues.
 -- param months int = 3 | Length in months of the periods of durations; instants are always taken.
@@ -8,7 +8,8 @@
 -- column ticker | Ticker of the pair.
 -- column at | Instant of the pair.
 -- column price_date | Trading day of the newest bar.
--- column close | Its last price.
+-- column split_index | Shares that one share of before the first split on record had become by that day, as was public at the instant; closes compare between instants as close × split_index. Null where a split is uncertain.
+-- column close | Its last price, as traded.
 -- column facts | JSON object: qualified name to value, of the newest period; unknown concepts are absent.
 -- column news_count | Articles about the ticker that became public in those days.
 WITH
@@ -71,6 +72,15 @@ WITH
         ASOF LEFT JOIN bars AS bar ON bar.symbol = events.ticker AND events.at >= bar.available_at
         LEFT JOIN facts ON facts.position = events.position
         LEFT JOIN counts ON counts.position = events.position
+    ),
+    moved AS (
+        SELECT parts.position, CASE WHEN bool_and(split.ratio IS NOT NULL) THEN product(split.ratio) END AS shares
+        FROM parts
+        JOIN splits_of((SELECT list(DISTINCT ticker) FROM events)) AS split
+            ON split.ticker = parts.ticker
+            AND split.execution_date <= parts.price_date
+            AND split.available_at <= parts.at
+        GROUP BY parts.position
     )
 SELECT
     coalesce(newest, parts.at) AS available_at,
@@ -82,8 +92,10 @@ SELECT
     ticker,
     parts.at,
     price_date,
+    CASE WHEN moved.position IS NOT NULL THEN shares WHEN price_date IS NOT NULL THEN 1 END AS split_index,
     close,
     facts,
     news_count
 FROM parts
-ORDER BY position
+LEFT JOIN moved ON moved.position = parts.position
+ORDER BY parts.position

@@ -3,7 +3,7 @@
 CREATE VIEW earnings_outcomes AS
 SELECT
     available_at, available_at_source, accession_no, ticker, event_at, sessions, base_date, end_date, base_close,
-    end_close, change, market_change, excess, evidence_ids, evidence
+    end_close, split_factor, change, market_change, excess, evidence_ids, evidence
 FROM earnings_outcomes_revisions
 QUALIFY row_number() OVER (
     PARTITION BY accession_no, sessions

@@ -7,6 +7,7 @@ before the acceptance: what that second changes must be what became public in it
 import random
 import sys
 from datetime import timedelta
+from math import prod
 
 from assets.derived.earnings_bundles import ANCHORS, QUERY, as_of, events
 from pitlake import catalogue
@@ -39,7 +40,8 @@ def slow(session, ticker):
         found[section, name] = (value, text, tuple(row["evidence"] for row in rows), known)
 
     facts(read("xbrl_facts", "ticker"), ticker, add)
-    prices(read("prices", "symbol"), ticker, add)
+    splits = [*read("splits", "ticker"), *read("polygon_splits", "ticker")]
+    prices(read("prices", "symbol"), splits, ticker, add)
     estimates(read, ticker, session.as_of, add)
     documents(read, ticker, session.as_of, add)
     newest = {}
@@ -69,14 +71,20 @@ def facts(rows, ticker, add):
                 add("facts", name, row["value_number"], row["value"], [row])
 
 
-def prices(rows, ticker, add):
+def prices(rows, splits, ticker, add):
     bars = sorted((row for row in rows if row["symbol"] == ticker), key=lambda row: row["date"], reverse=True)[:60]
+    adjusted = []
     for bar in bars:
-        add("prices", str(bar["date"]), bar["close"], None, [bar])
+        after = [one for one in splits if one["execution_date"] > bar["date"]]
+        factor = prod(one["split_to"] / one["split_from"] for one in after)
+        adjusted.append((bar["close"] / factor, [bar, *after]))
+        add(
+            "prices", str(bar["date"]), adjusted[-1][0], f"as traded {bar['close']}" if after else None, adjusted[-1][1]
+        )
     for back in (1, 5, 20, 59):
         if len(bars) > back:
-            change = 100 * (bars[0]["close"] / bars[back]["close"] - 1)
-            add("returns", f"last {back} bars", change, None, [bars[back], bars[0]])
+            (last, why), (first, before) = adjusted[0], adjusted[back]
+            add("returns", f"last {back} bars", 100 * (last / first - 1), None, [*before, *why])
 
 
 def estimates(read, ticker, at, add):

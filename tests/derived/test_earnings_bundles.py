@@ -242,14 +242,15 @@ def test_a_bar_corrected_later_moves_no_window_and_changes_no_outcome(lake):
 
 def bar(day, close, available_at=None):
     at = available_at or datetime(day.year, day.month, day.day, 21, tzinfo=timezone.utc)
-    return {"date": day, "close": close, "available_at": at, "evidence": f"bar:{day}"}
+    return {"date": day, "open": close, "close": close, "available_at": at, "evidence": f"bar:{day}"}
 
 
-def outcomes(event_at, bars):
+def outcomes(event_at, bars, splits=()):
     event = Event(clock.instant(event_at), "NOG", "0000000002-24-000001")
-    by_day = {one["date"]: one for one in bars}
-    rows = [earnings_outcomes.outcome(event, one, by_day, {}) for one in earnings_outcomes.windows(event.event_at)]
-    return [row for row in rows if row is not None]
+    series = earnings_outcomes.Series({one["date"]: one for one in bars}, list(splits))
+    market = earnings_outcomes.Series({}, [])
+    found = [earnings_outcomes.outcome(event, one, series, market) for one in earnings_outcomes.windows(event.event_at)]
+    return [one for one in found if isinstance(one, dict)]
 
 
 @pytest.mark.parametrize(
@@ -281,7 +282,7 @@ def test_a_window_whose_bars_are_missing_is_not_made_of_others():
 
 def test_an_outcome_is_not_public_before_its_window_ends():
     early = datetime(2024, 5, 15, 14, tzinfo=timezone.utc)
-    rows = outcomes("2024-05-14T20:30:00Z", [bar(date(2024, 5, 14), 1.0), bar(date(2024, 5, 15), 2.0, early)])
+    rows = outcomes("2024-05-14T20:30:00Z", [bar(date(2024, 5, 14), 1.0), bar(date(2024, 5, 15), 1.5, early)])
     assert [row["available_at"] for row in rows] == [datetime(2024, 5, 15, 20, tzinfo=timezone.utc)]
 
 

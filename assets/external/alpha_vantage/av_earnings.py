@@ -18,6 +18,7 @@ from assets.external.feed import Feed, Fetch, Unit
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.sessions import session
 from assets.extraction import Place, Record, Releases, RunFacts, dated, parsed
+from assets.splits import a_share
 from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_earnings as contract
@@ -30,6 +31,7 @@ QUARTER, YEAR = "quarter", "year"
 SHORTEST_YEAR = timedelta(days=300)
 AFTER_CLOSE = "post-market"
 FILING, FILING_NEXT_DAY, END_OF_DAY = "8-K", "8-K_next_day", "end_of_day"
+SPLIT_SINCE = "split_since"
 
 PARSERS = {
     "reported_eps": required_number,
@@ -98,7 +100,7 @@ def _running(years: Sequence[Record]) -> str | None:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The 8-K's acceptance, or the end of the reported day; evidence says which."""
+    """The 8-K's acceptance, or the end of the reported day, or the fetch after a split; evidence says which."""
     evidence = named(run, record, record["kind"], record.get("fiscalDateEnding"))
     if TWICE in record:
         return Place(evidence, reason=figures.TOLD_TWICE.reason)
@@ -120,7 +122,8 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, day=day, reason=contract.BEFORE_PERIOD_END.reason)
     if is_absent(record.get("reportedEPS")):
         return Place(evidence, day=day, reason=contract.NOT_REPORTED.reason)
-    return dated(f"{evidence}&dated_by={rule}", instant)
+    counted = a_share(record["ticker"], instant, run)
+    return dated(f"{evidence}&dated_by={rule if counted == instant else SPLIT_SINCE}", counted)
 
 
 def public_at(ticker: str, day: date, time_of_day: str, releases: Releases | None) -> tuple[datetime, str]:

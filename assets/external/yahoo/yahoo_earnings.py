@@ -10,6 +10,7 @@ from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.naming import Naming, Values
 from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
+from assets.splits import a_share
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import yahoo_earnings as contract
 from pitlake.datasets.yahoo_earnings import DATASET
@@ -101,7 +102,7 @@ def _events(table: Any, capture: Capture) -> Iterator[Record]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The end of the event's day."""
+    """The end of the event's day, or the fetch after a split."""
     evidence = named(run, record, record["startdatetime"])
     try:
         found = _dates.of_text(record["startdatetime"])
@@ -111,7 +112,7 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, day=found.day, reason=figures.OTHER_TICKER.reason)
     if TWICE in record:
         return Place(evidence, day=found.day, reason=figures.TOLD_TWICE.reason)
-    place = dated(evidence, found.available_at)
+    place = dated(evidence, a_share(record["asked"], found.available_at, run))
     if _answers.is_absent(record["epsactual"]) and found.available_at <= run.observed_at:
         return Place(evidence, place.available_at, place.day, contract.NOT_REPORTED.reason)
     return place

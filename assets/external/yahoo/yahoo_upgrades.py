@@ -9,6 +9,7 @@ from assets.external.feed import Feed, Fetch, Unit
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
+from assets.splits import a_share
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import yahoo_upgrades as contract
 from pitlake.datasets.yahoo_upgrades import DATASET
@@ -57,7 +58,7 @@ def _ratings(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The end of the rating's day."""
+    """The end of the rating's day; with a price target, the fetch after a split."""
     evidence = named(run, record, record.get("firm"), record.get("epochGradeDate"))
     try:
         found = _dates.of_instant(_dates.instant_of_epoch(record.get("epochGradeDate")))
@@ -65,7 +66,8 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, reason=contract.NO_DATE.reason)
     if TWICE in record:
         return Place(evidence, day=found.day, reason=figures.TOLD_TWICE.reason)
-    return dated(evidence, found.available_at)
+    targeted = any(record.get(name) for name in SPELLED.values())
+    return dated(evidence, a_share(record["ticker"], found.available_at, run) if targeted else found.available_at)
 
 
 def values(record: Record) -> dict[str, Any]:

@@ -52,9 +52,9 @@ class Answers:
 
         return fetch
 
-    def outcomes(self, *bodies, observed_at=OBSERVED, releases=None, **how) -> list[Row | Gap]:
+    def outcomes(self, *bodies, observed_at=OBSERVED, releases=None, splits=None, **how) -> list[Row | Gap]:
         fetch = self.captures(*bodies, **how)
-        run = RunFacts(observed_at=observed_at, releases=releases)
+        run = RunFacts(observed_at=observed_at, releases=releases, splits=splits)
         found = []
         for unit in self.feed.units(self.scope):
             captures, refusal = collected(self.feed, unit, fetch)

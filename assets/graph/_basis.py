@@ -1,0 +1,112 @@
+"""On which split basis a stored bar stands, proven, so that it can be brought back to what was traded.
+
+The graph keeps bars as adjusted by the splits that had executed when it loaded them, and not when that was. A bar no
+split has followed is as traded. For the others there are as many readings as splits; one of them is proven by a figure
+known to be as traded, or by how the bar goes on into a neighbour whose reading is proven. Pure.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date, timedelta
+from itertools import accumulate, pairwise
+from math import inf, log
+from operator import mul
+from typing import NamedTuple
+
+from assets.splits import LEAST_SPLIT, TOLD_APART, Split, between
+
+# A reading is proven where the move it leaves is at most this, and every other reading leaves one twice as large.
+MOST_MOVE = 0.4
+SHARE_OF_DISTANCE = 1 / 3
+MOST_APART = timedelta(days=31)
+# Two sources' closes of one day, logarithmic, and from where on they tell readings apart.
+SAME_CLOSE, LEAST_APART = 0.02, 0.03
+
+
+class Bar(NamedTuple):
+    """One stored bar."""
+
+    day: date
+    open: float
+    close: float
+
+
+def factors(bars: Sequence[Bar], splits: Sequence[Split], traded: Mapping[date, float]) -> dict[date, float | None]:
+    """What to multiply each stored price with to have it as traded, by day; None where that is not proven.
+
+    bars: of one entity, in order of days. splits: executed by the look at them. traded: closes known to be as traded.
+    """
+    readings = {bar.day: _readings(bar.day, splits) for bar in bars}
+    found: dict[date, float | None] = {}
+    for bar in bars:
+        choices = readings[bar.day]
+        if bar.day in traded:
+            found[bar.day] = _nearest(choices or [1.0], log(traded[bar.day] / bar.close), SAME_CLOSE, LEAST_APART)
+        else:
+            found[bar.day] = 1.0 if choices == [1.0] else None
+    for order, forward in ((bars[::-1], False), (bars, True)):
+        _spread(order, forward, readings, splits, traded.keys(), found)
+    return found
+
+
+def _readings(day: date, splits: Sequence[Split]) -> list[float]:
+    """By what the bar may have been divided: by none, one or more of the splits after it, in their order.
+
+    Empty where a split that is not certain makes every reading doubtful.
+    """
+    after = [split for split in splits if split.last > day]
+    if any(split.ratio is None or split.first <= day for split in after):
+        return []
+    return sorted(set(accumulate((split.ratio or 1.0 for split in after), mul, initial=1.0)))
+
+
+def _spread(
+    order: Sequence[Bar],
+    forward: bool,
+    readings: Mapping[date, list[float]],
+    splits: Sequence[Split],
+    traded: Collection[date],
+    found: dict[date, float | None],
+) -> None:
+    """Prove bars by their neighbours: each by the one before it in `order`."""
+    sure = True
+    for known, bar in pairwise(order):
+        earlier, later = (known, bar) if forward else (bar, known)
+        factor, settled = found[known.day], found[bar.day]
+        shares = between(splits, earlier.day, later.day)
+        if settled is not None:
+            parted = factor is not None and _parted(earlier, later, found, shares, splits)
+            sure = bar.day in traded or (sure and not parted)
+        elif sure and factor is not None and shares is not None and later.day - earlier.day <= MOST_APART:
+            # The earlier close as traded is the later opening as traded, times the shares it has become.
+            jump = log(later.open * shares / earlier.close)
+            wanted = log(factor) - jump if forward else log(factor) + jump
+            found[bar.day] = _nearest(readings[bar.day], wanted, MOST_MOVE, LEAST_SPLIT)
+
+
+def _nearest(choices: Sequence[float], wanted: float, most: float, least: float) -> float | None:
+    """The one choice whose logarithm is near what is wanted, within `most`, while no other is nearer to it than
+    `least`; None without one.
+    """
+    ranked = sorted(choices, key=lambda factor: abs(log(factor) - wanted))
+    apart = min((abs(log(ranked[0]) - log(other)) for other in ranked[1:]), default=inf)
+    if not ranked or apart < least or abs(log(ranked[0]) - wanted) > min(most, apart * SHARE_OF_DISTANCE):
+        return None
+    return ranked[0]
+
+
+def _parted(
+    earlier: Bar, later: Bar, found: Mapping[date, float | None], shares: float | None, splits: Sequence[Split]
+) -> bool:
+    """Whether two settled neighbours part as if a split that is on record near them lay on another day than it says:
+    then nothing is proven through them.
+    """
+    if shares is None:
+        return True
+    first, second = (found[bar.day] or 1.0 for bar in (earlier, later))
+    move = abs(log(later.open * second * shares / (earlier.close * first)))
+    near = [
+        abs(log(split.ratio))
+        for split in splits
+        if split.ratio and split.first - TOLD_APART <= later.day and earlier.day <= split.last + TOLD_APART
+    ]
+    return any(size >= LEAST_SPLIT and abs(move - size) <= min(MOST_MOVE, size / 4) for size in near)

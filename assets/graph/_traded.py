@@ -1,0 +1,141 @@
+"""What brings bars of the graph back to what was traded: looked up in the graph and in the lake, once a run.
+
+Only entities that were split are looked at, and those from the first day on that is asked for. What proves a bar is
+decided by `assets.graph._basis`.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any, NamedTuple
+
+from assets.external.statements import LakeStatements
+from assets.extraction import GraphReader, Record, RunFacts
+from assets.graph import _basis, texts
+from assets.reading import as_dicts
+from assets.splits import LakeSplits, Split, Stated, merged
+from pitlake.clock import OBSERVED_AT, new_york_day
+from pitlake.datasets import av_daily_bars, prices
+from pitlake.lake.lake import Lake
+
+SPLITS = """
+MATCH (v:Split)
+RETURN v.ticker AS ticker, v.execution_date AS day, v.split_from AS before, v.split_to AS after,
+       [(v)<-[:DECLARED_SPLIT]-(c:Company) | c.id] AS companies
+"""
+ENTITIES = """
+MATCH (e) WHERE (e:Company OR e:Industry OR e:Sector OR e:MarketIndex)
+    AND (coalesce(e.ticker, e.etf) IN $symbols OR (e:Company AND e.id IN $ids))
+RETURN labels(e)[0] AS label, e.id AS entity_id, coalesce(e.ticker, e.etf) AS symbol
+"""
+SERIES = """
+MATCH (d:Date)-[p:HAS_PRICE]->(e) WHERE e.id IN $ids AND d.date >= $lo
+RETURN labels(e)[0] AS label, e.id AS entity_id, d.date AS date, p.open AS open, p.close AS close
+"""
+KINDS = {"Company": "company", "Industry": "industry", "Sector": "sector", "MarketIndex": "index"}
+BATCH = 5000
+
+Entity = tuple[str, str]  # label and id
+
+
+class Proven(NamedTuple):
+    """What to multiply the prices of an entity's bars with to have them as traded, by day; None: not proven.
+
+    Bars of other days are as traded since `since`, and nothing proves those before.
+    """
+
+    since: date
+    factors: Mapping[date, float | None]
+
+    def __call__(self, day: date) -> float | None:
+        """The factor of one bar."""
+        return self.factors.get(day, 1.0 if day >= self.since else None)
+
+
+Factors = Mapping[Entity, Proven]
+
+
+class Known(NamedTuple):
+    """An entity's symbol and its splits."""
+
+    symbol: str
+    splits: tuple[Split, ...]
+
+
+def factors(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date]) -> Factors:
+    """The factors of every bar of these days that a split has followed. Raises GraphError, LakeError."""
+    if not days:
+        return {}
+    entities = _split_since(graph, lake, min(days), new_york_day(run.observed_at))
+    if not entities:
+        return {}
+    closes, series = _closes(lake, entities), _series(graph, entities, min(days) - _basis.MOST_APART)
+    return {
+        entity: Proven(splits[-1].last, _basis.factors(series.get(entity, []), splits, closes[entity]))
+        for entity, (_, splits) in entities.items()
+    }
+
+
+def _split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dict[Entity, Known]:
+    """Every entity whose shares were split after `since` and by `until`, with all its splits by then."""
+    by_symbol = {symbol: list(stated) for symbol, stated in LakeSplits(lake, ("polygon_splits",)).statements.items()}
+    by_company: dict[str, list[Stated]] = {}
+    for node in _rows(graph, SPLITS, {}):
+        day = texts.leading_day(node["day"])
+        if day is not None:
+            stated = day, _ratio(node["before"], node["after"])
+            for company in node["companies"]:
+                by_company.setdefault(str(company), []).append(stated)
+            if not node["companies"]:
+                by_symbol.setdefault(str(node["ticker"]), []).append(stated)
+    found: dict[Entity, Known] = {}
+    if not any(since < day for stated in (*by_company.values(), *by_symbol.values()) for day, _ in stated):
+        return found
+    for node in _rows(graph, ENTITIES, {"symbols": sorted(by_symbol), "ids": sorted(by_company)}):
+        label, entity_id, symbol = str(node["label"]), str(node["entity_id"]), str(node["symbol"])
+        own = by_company.get(entity_id, []) if label == "Company" else []
+        executed = [one for one in (*by_symbol.get(symbol, ()), *own) if one[0] <= until]
+        if any(day > since for day, _ in executed):
+            found[label, entity_id] = Known(symbol, merged(executed))
+    return found
+
+
+def _ratio(before: object, after: object) -> float | None:
+    sides = [texts.readable(texts.number, side) for side in (before, after)]
+    return sides[1] / sides[0] if all(side is not None and side > 0 for side in sides) else None
+
+
+def _series(graph: GraphReader, entities: Collection[Entity], since: date) -> dict[Entity, list[_basis.Bar]]:
+    """The bars of entities from a day on, in order of days."""
+    found: dict[Entity, list[_basis.Bar]] = {}
+    asked = {"ids": sorted({entity_id for _, entity_id in entities}), "lo": since.isoformat()}
+    for node in _rows(graph, SERIES, asked):
+        entity, day = (str(node["label"]), str(node["entity_id"])), texts.leading_day(node["date"])
+        found_prices = [texts.readable(texts.number, node[name]) for name in ("open", "close")]
+        if entity in entities and day is not None and all(price is not None and price > 0 for price in found_prices):
+            found.setdefault(entity, []).append(_basis.Bar(day, *found_prices))
+    return {entity: sorted(bars) for entity, bars in found.items()}
+
+
+def _closes(lake: Lake, entities: Mapping[Entity, Known]) -> dict[Entity, dict[date, float]]:
+    """Closes known to be as traded, by day: those that a source gives so, and those that the lake saw before any split
+    that could have changed them.
+    """
+    told, symbols = LakeStatements(lake), {known.symbol for known in entities.values()}
+    raw: dict[str, dict[date, float]] = {}
+    for bar in told(av_daily_bars.DATASET, "ticker", symbols):
+        if bar["close"] > 0:
+            raw.setdefault(bar["ticker"], {}).setdefault(bar["date"], bar["close"])
+    found = {entity: dict(raw.get(known.symbol, {})) for entity, known in entities.items()}
+    labels = {kind: label for label, kind in KINDS.items()}
+    for bar in told(prices.DATASET, "symbol", symbols):
+        entity, seen = (labels[bar["entity_kind"]], bar["entity_id"]), new_york_day(bar[OBSERVED_AT])
+        if entity in found and bar["close"]:
+            splits = entities[entity].splits
+            if not any(bar["date"] < split.last and split.first <= seen for split in splits):
+                found[entity][bar["date"]] = bar["close"]
+    return found
+
+
+def _rows(graph: GraphReader, cypher: str, params: Mapping[str, Any]) -> Iterator[Record]:
+    for batch in graph.stream(cypher, params, fetch_size=BATCH):
+        yield from as_dicts(batch)

@@ -1,0 +1,132 @@
+"""Share splits on record and what they do to prices: one reading of them for everything that crosses a split.
+
+Sources state a split once, twice within a week, or with two ratios: `merged` says what is certain of that. What the
+lake was told is read lazily by `LakeSplits`; nothing is written here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from functools import cached_property
+from math import isclose, log
+from typing import NamedTuple
+
+from assets.extraction import RunFacts
+from pitlake.clock import new_york_day
+from pitlake.errors import LakeNotFound
+from pitlake.lake.lake import Lake
+from pitlake.lake.query import calculator, reading
+
+DATASETS = ("splits", "polygon_splits")
+# One split may be told under two days so far apart; two splits of one ratio never lie so close.
+TOLD_APART = timedelta(days=7)
+SAME_RATIO = 1e-3
+# Overnight a price halves or doubles so seldom that a split which is on no record is the likelier reason.
+ODD_JUMP = log(2)
+# A smaller split explains no more of a night's move than the market does.
+LEAST_SPLIT = log(1.2)
+
+STATED = """
+SELECT ticker, execution_date, split_to / split_from AS ratio FROM {rows} e
+WHERE split_from > 0 AND split_to > 0
+QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY e.available_at DESC, content_hash DESC) = 1
+"""
+
+
+Stated = tuple[date, float | None]
+
+
+class Split(NamedTuple):
+    """One split: the first and the last day it is said to execute on, and its shares after for one before.
+
+    ratio None: sources disagree upon it, or none says it.
+    """
+
+    first: date
+    last: date
+    ratio: float | None
+
+
+def merged(statements: Iterable[Stated]) -> tuple[Split, ...]:
+    """Statements on one ticker, each a day and a ratio, as the splits they tell of, in order of days."""
+    stated = set(statements)
+    settled = {day for day, ratio in stated if ratio is not None}
+    splits: list[Split] = []
+    for day, ratio in sorted((one for one in stated if one[1] or one[0] not in settled), key=_order):
+        for place, known in enumerate(splits):
+            if known.first == known.last == day and not _same(known.ratio, ratio):
+                splits[place] = Split(day, day, None)
+                break
+            if day - known.last <= TOLD_APART and _same(known.ratio, ratio):
+                splits[place] = Split(known.first, day, ratio)
+                break
+        else:
+            splits.append(Split(day, day, ratio))
+    return tuple(splits)
+
+
+def between(splits: Sequence[Split], after: date, until: date) -> float | None:
+    """What one share of `after` is on `until`, in shares; None where a split in between is not certain."""
+    shares = 1.0
+    for split in splits:
+        if split.last <= after or split.first > until:
+            continue
+        if split.ratio is None or not after < split.first <= split.last <= until:
+            return None
+        shares *= split.ratio
+    return shares
+
+
+def plausible(close: float, opening: float, shares: float) -> bool:
+    """Whether one close and the next bar's opening go together, with so many shares for one executed in between."""
+    move = abs(log(opening * shares / close))
+    split = abs(log(shares))
+    return move < ODD_JUMP and (split < LEAST_SPLIT or move < split / 2)
+
+
+def a_share(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
+    """When a provider's figure a share counts that was public at an instant: when it was fetched if a split lies in
+    between, for providers restate their history by every split.
+    """
+    if run.splits is None or run.fetched_at is None or run.fetched_at <= public_at:
+        return public_at
+    shares = run.splits(ticker, new_york_day(public_at), new_york_day(run.fetched_at))
+    return public_at if shares == 1.0 else run.fetched_at
+
+
+def _order(one: Stated) -> tuple[date, float]:
+    return one[0], one[1] or 0.0
+
+
+def _same(one: float | None, other: float | None) -> bool:
+    return one is other or (one is not None and other is not None and isclose(one, other, rel_tol=SAME_RATIO))
+
+
+class LakeSplits:
+    """The splits of one lake version: the newest one when the first question is asked."""
+
+    def __init__(self, lake: Lake, datasets: Sequence[str] = DATASETS) -> None:
+        self._lake, self._datasets = lake, datasets
+
+    @cached_property
+    def statements(self) -> Mapping[str, list[Stated]]:
+        """Day and ratio of everything stated, by ticker."""
+        from pitlake.datasets import get
+
+        found: dict[str, list[Stated]] = {}
+        try:
+            snapshot = self._lake.snapshot()
+        except LakeNotFound:
+            return found
+        for name in self._datasets:
+            files = snapshot.files(name)
+            if files:
+                snapshot.fetch(files)
+                sql = STATED.format(rows=reading(files), key=", ".join(get(name).key))
+                with calculator() as connection:
+                    for ticker, day, ratio in connection.sql(sql).fetchall():
+                        found.setdefault(ticker, []).append((day, ratio))
+        return found
+
+    def __call__(self, ticker: str, after: date, until: date) -> float | None:
+        """What one share of `after` is on `until`, in shares; None where a split in between is not certain."""
+        return between(merged(self.statements.get(ticker, ())), after, until)

@@ -1,0 +1,41 @@
+"""Figures a share that a split has followed count when fetched: providers restate their history by every split."""
+
+from datetime import date
+
+import pytest
+
+from assets.splits import between, merged
+from tests.assets.external.figures.conftest import FETCHED
+
+LONG_AGO, SINCE = date(1995, 1, 3), date(2024, 7, 8)
+
+
+def on(day, ratio):
+    """What a lake knows that has one split on record."""
+    return lambda _ticker, after, until: between(merged([(day, ratio)]), after, until)
+
+
+@pytest.mark.parametrize("name", ["av_earnings", "yahoo_earnings"])
+@pytest.mark.parametrize(("day", "ratio", "since"), [(LONG_AGO, 10.0, False), (SINCE, 10.0, True), (SINCE, None, True)])
+def test_earnings_a_share_count_when_fetched_after_a_split(answers, name, day, ratio, since):
+    source = answers(name, tickers=("AAPL",))
+    plain, rows = source.rows(), source.rows(splits=on(day, ratio))
+    assert any(row.available_at < FETCHED for row in plain)
+    expected = [max(FETCHED, row.available_at) if since else row.available_at for row in plain]
+    assert [row.available_at for row in rows] == expected
+
+
+def test_what_was_reported_after_a_split_keeps_its_date(answers):
+    source = answers("av_earnings", tickers=("AAPL",))
+    plain, rows = source.rows(), source.rows(splits=on(date(2024, 4, 1), 10.0))
+    kept = [row.available_at for row in rows if row.available_at < FETCHED]
+    assert kept == [row.available_at for row in plain if row.values["reported_date"] >= date(2024, 4, 1)]
+    assert 0 < len(kept) < len(rows)
+    assert {row.evidence.rpartition("=")[2] for row in rows} == {"end_of_day", "split_since"}
+
+
+def test_a_rating_counts_when_fetched_after_a_split_where_it_bears_a_price_target(answers):
+    rows = answers("yahoo_upgrades", tickers=("AAPL",)).rows(splits=on(SINCE, 10.0))
+    targets = [any(row.values[name] for name in ("current_price_target", "prior_price_target")) for row in rows]
+    assert [row.available_at == FETCHED for row in rows] == targets
+    assert any(targets)

@@ -1,0 +1,118 @@
+"""Bars brought back to what was traded: every subset of three splits, every load, against the path that is known."""
+
+from datetime import date, timedelta
+from itertools import combinations
+from math import prod
+
+import pytest
+
+from assets.graph._basis import Bar, factors
+from assets.splits import Split, between, merged, plausible
+
+DAYS = [
+    date(2024, 6, 3) + timedelta(days=day)
+    for day in range(16)
+    if (date(2024, 6, 3) + timedelta(days=day)).weekday() < 5
+]
+MOVES = (0.01, -0.02, 0.03, -0.01, 0.0, 0.02, -0.03, 0.015, 0.01, -0.005, 0.02, -0.01)
+RATIOS = (3.0, 2.0, 0.25)
+
+
+def path(splits):
+    """Opening and close as traded, by day: what the oracle knows and a reader of the graph does not."""
+    found, price = {}, 300.0
+    for day, move in zip(DAYS, MOVES, strict=True):
+        opening = price / prod(split.ratio for split in splits if split.first == day) * (1 + move / 2)
+        price = opening * (1 + move)
+        found[day] = opening, price
+    return found
+
+
+def stored(splits, loaded):
+    """The bars as a loader keeps them: divided by every split executed after the bar and by its load."""
+    bars = []
+    for day, (opening, close) in path(splits).items():
+        divided = prod(split.ratio for split in splits if day < split.first <= loaded[day])
+        bars.append((Bar(day, opening / divided, close / divided), divided))
+    return [bar for bar, _ in bars], {bar.day: divided for bar, divided in bars}
+
+
+def subsets():
+    for count in range(4):
+        for places in combinations(range(1, len(DAYS)), count):
+            yield [Split(DAYS[place], DAYS[place], ratio) for place, ratio in zip(places, RATIOS, strict=False)]
+
+
+def judged(splits, loaded):
+    """The share of bars that are proven; none may be proven wrong."""
+    bars, true = stored(splits, loaded)
+    found = factors(bars, splits, {})
+    wrong = {day: factor for day, factor in found.items() if factor is not None and factor != pytest.approx(true[day])}
+    assert not wrong, (splits, loaded, wrong)
+    return sum(factor is not None for factor in found.values()) / len(found)
+
+
+def test_every_load_of_the_whole_series_is_read_right():
+    shares = [judged(splits, {day: max(day, load) for day in DAYS}) for splits in subsets() for load in DAYS]
+    assert len(shares) == 232 * 12
+    assert min(shares) == 1.0
+
+
+def test_every_stretch_that_was_loaded_late_is_read_right():
+    shares = []
+    for number, splits in enumerate(subsets()):
+        for first, last in list(combinations(range(len(DAYS)), 2))[number % 5 :: 5]:
+            late = dict.fromkeys(DAYS[first:last], DAYS[-1])
+            shares.append(judged(splits, {day: late.get(day, day) for day in DAYS}))
+    assert len(shares) > 3000
+    assert min(shares) == 1.0
+
+
+@pytest.mark.parametrize("moves", [0.1, -0.15, 0.3, -0.4])
+def test_a_night_that_moves_much_makes_doubt_and_no_mistake(moves, monkeypatch):
+    for night in range(1, len(DAYS)):
+        changed = (*MOVES[:night], 2 * moves / (2 - moves), *MOVES[night + 1 :])
+        monkeypatch.setattr(f"{__name__}.MOVES", changed)
+        for splits in ([Split(DAYS[6], DAYS[6], ratio)] for ratio in (2.0, 10.0, 0.05)):
+            judged(splits, {day: max(day, DAYS[7]) for day in DAYS[:4]} | {day: day for day in DAYS[4:]})
+
+
+def test_what_is_told_twice_within_a_week_is_one_split_and_two_ratios_of_a_day_are_none():
+    monday, friday, later = DAYS[0], DAYS[4], DAYS[0] + timedelta(days=20)
+    assert merged([(monday, 2.0), (friday, 2.0005), (later, 2.0)]) == (
+        Split(monday, friday, 2.0005),
+        Split(later, later, 2.0),
+    )
+    assert merged([(monday, 3.0), (friday, 2.0)]) == (Split(monday, monday, 3.0), Split(friday, friday, 2.0))
+    assert merged([(monday, 3.0), (monday, 2.0)]) == (Split(monday, monday, None),)
+    assert merged([(monday, None), (monday, 2.0)]) == (Split(monday, monday, 2.0),)
+
+
+def test_what_a_share_becomes_counts_the_days_after_it():
+    splits = merged([(DAYS[2], 3.0), (DAYS[5], 2.0)])
+    found = [between(splits, DAYS[first], DAYS[last]) for first, last in ((0, 1), (1, 2), (2, 4), (0, 9), (5, 9))]
+    assert found == [1.0, 3.0, 1.0, 6.0, 1.0]
+    assert between([Split(DAYS[2], DAYS[4], 3.0)], DAYS[2], DAYS[5]) is None
+    assert between([Split(DAYS[2], DAYS[2], None)], DAYS[0], DAYS[5]) is None
+
+
+@pytest.mark.parametrize(
+    ("close", "opening", "shares", "expected"),
+    [(100.0, 99.0, 1.0, True), (100.0, 33.0, 3.0, True), (100.0, 33.0, 1.0, False), (100.0, 99.0, 3.0, False),
+     (100.0, 67.0, 1.5, True), (100.0, 99.0, 1.5, False), (100.0, 96.0, 1.047, True), (100.0, 2000.0, 0.05, True)],
+)  # fmt: skip
+def test_a_split_on_record_must_be_seen_in_the_price(close, opening, shares, expected):
+    assert plausible(close, opening, shares) is expected
+
+
+def test_a_split_recorded_on_another_day_proves_nothing_before_it():
+    bars, _ = stored([Split(DAYS[6], DAYS[6], 10.0)], {day: day for day in DAYS})
+    found = factors(bars, [Split(DAYS[5], DAYS[5], 10.0)], {})
+    assert [found[day] for day in DAYS[:5]] == [None] * 5
+
+
+def test_a_split_of_unknown_ratio_leaves_what_was_seen_before_it():
+    bars, _ = stored([], {day: day for day in DAYS})
+    closes = {bar.day: bar.close for bar in bars[:2]}
+    found = factors(bars, [Split(DAYS[6], DAYS[6], None)], closes)
+    assert [found[day] for day in DAYS] == [1.0, 1.0, None, None, None, None, *[1.0] * 6]
