@@ -116,9 +116,12 @@ DOMAINS = (
     Domain(
         name="sec",
         about="filings located by SEC search",
-        datasets=("sec_fulltext_hits", "sec_filings"),
+        datasets=("sec_fulltext_hits", "sec_filings", "universe_events"),
         fetch=("--source perplexity --op search --search-mode sec --query 'AAPL 8-K earnings release'",),
-        notes=("A hit locates a filing and never dates it: its accession number's acceptance does, in sec_filings.",),
+        notes=(
+            "A hit locates a filing and never dates it: its accession number's acceptance does, in sec_filings.",
+            "Screen over `pitlake run universe`, never over a list of today: it holds who later died.",
+        ),
     ),
     Domain(
         name="perplexity",

@@ -90,7 +90,7 @@ def dividends(company: Company) -> Iterator[Dividend]:
 
 def _habit(company: Company) -> tuple[tuple[float, float, float], tuple[int, ...]]:
     """Companies of our own making: every third pays one percent a quarter, the others nothing."""
-    pays = company.index >= 26 and company.index % 3 == 0
+    pays = company.index >= 26 and company.index % 3 == 0 and company.died == date.max
     amount = round(company.first_price * 0.01, 4) if pays else 0.0
     return (amount, amount, amount), _QUARTERLY
 

@@ -5,7 +5,8 @@ should be said to have. Called by every generator that makes something of a comp
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from itertools import pairwise
 
 from sample.shapes import Graph, rng
@@ -66,7 +67,7 @@ class Company:
     """One company. Prices are split-adjusted USD, revenue is USD million a quarter, shares and market value absolute.
 
     `year_end` is (month, rule): "month" for the month's last day, "saturday" or "sunday" for the month's last such
-    day, "nearest" for the Saturday nearest the month's end.
+    day, "nearest" for the Saturday nearest the month's end. `died` is the last day it traded and told of itself.
     """
 
     ticker: str
@@ -87,6 +88,7 @@ class Company:
     segments: tuple[str, str] = ("ProductMember", "ServiceMember")
     known_revenue: tuple[int, ...] = ()
     index: int = 0
+    died: date = date.max
 
     @property
     def sector(self) -> str:
@@ -177,11 +179,26 @@ REAL = (
             41_300_000, None, 310, 0.01, 0.06, segments=("QuillsMember", "InkMember")),
 )  # fmt: skip
 
+# Fictional, and gone before the world ends: acquired, struck off by its exchange, and gone dark by a Form 15.
+ACQUIRED, STRUCK, DARK = "QWRN", "QTTH", "QCRB"
+DEAD = (
+    Company(ACQUIRED, "0009900701", "Wrenfield Instruments, Inc.", "NYS", "Semiconductors", 48.0, 66.0, 82_000_000,
+            2_900, 410, 0.02, 0.17, segments=("GaugesMember", "SensorsMember"), died=date(2024, 4, 30)),
+    Company(STRUCK, "0009900702", "Tallow & Thatch Stores, Inc.", "NAS", "Department Stores", 21.0, 0.4, 61_000_000,
+            7_400, 530, -0.03, -0.06, segments=("StoresMember", "OnlineMember"), died=date(2024, 8, 20)),
+    Company(DARK, "0009900703", "Corbel Water Works, Inc.", "NAS", "Utilities - Regulated Electric", 9.5, 7.0,
+            9_400_000, 310, 38, 0.003, 0.08, reports_after_close=False, segments=("WaterMember", "SewerMember"),
+            died=date(2024, 11, 15)),
+)  # fmt: skip
+_FIRST_DEAD = 7_000  # beyond the places of any scale
+
 
 def companies(scale: int = 1) -> Iterator[Company]:
-    """The real companies, then `(scale - 1)` times as many of our own making."""
+    """The real companies and those that die, then `(scale - 1)` times as many as the real ones of our own making."""
     for index, company in enumerate(REAL):
-        yield _with_index(company, index)
+        yield replace(company, index=index)
+    for index, company in enumerate(DEAD, start=_FIRST_DEAD):
+        yield replace(company, index=index)
     for index in range(len(REAL), len(REAL) * scale):
         yield _made_up(index)
 
@@ -189,10 +206,6 @@ def companies(scale: int = 1) -> Iterator[Company]:
 def by_ticker(ticker: str) -> Company:
     """One of the companies every scale has."""
     return next(company for company in companies() if company.ticker == ticker)
-
-
-def _with_index(company: Company, index: int) -> Company:
-    return Company(**{**company.__dict__, "index": index})
 
 
 def _made_up(index: int) -> Company:

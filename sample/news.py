@@ -65,7 +65,9 @@ def articles(company: Company) -> Iterator[Article]:
     for _ in range(ARTICLES):
         headline, channels, tags = random.choice(_KINDS)
         title = headline.format(name=company.name, price=random.randrange(20, 400))
-        yield _article(company, number, _moment(random), (title, channels, tags), random)
+        article = _article(company, number, _moment(random), (title, channels, tags), random)
+        if article.created.date() <= company.died:
+            yield article
         number += 1
 
 

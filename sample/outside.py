@@ -4,7 +4,7 @@ What is asked of each feed, as its asset's run config, and two questions that tw
 the demo and its tests.
 """
 
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from typing import Any
 
 from assets.external import feed
@@ -20,6 +20,7 @@ SCOPES = {
     "macro_observations": Scope(series=("GDP",)),
     "sec_facts": Scope(ciks=(NORTHERN,)),
     "sec_filings": Scope(ciks=(NORTHERN,)),
+    "universe_events": Scope(date_from=date(2023, 1, 1), date_to=date(2025, 6, 30), options={"index": "quarter"}),
 }
 
 RESTATED = Demonstration(
@@ -68,4 +69,4 @@ def run_config() -> dict[str, Any]:
 
 
 def _given(facts: dict[str, Any]) -> dict[str, Any]:
-    return {name: list(value) for name, value in facts.items() if isinstance(value, tuple) and value}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items() if value}

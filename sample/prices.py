@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from sample.actions import split_factor
 from sample.calendar import FIRST_DAY, LAST_DAY, before, priced_days, sessions
-from sample.companies import INDEX, INDUSTRIES, NEVER_PRICED, SECTOR_ETFS, Company, companies, squashed
+from sample.companies import INDEX, INDUSTRIES, NEVER_PRICED, REAL, SECTOR_ETFS, Company, squashed
 from sample.shapes import Graph, Properties, blank_new_york, new_york, rng
 
 # Loaded after the split of 2024-06-10, so already on its basis while the days around it are not.
@@ -65,11 +65,13 @@ def bars(symbol: str, first: float, last: float, turnover: float) -> Mapping[dat
     return path
 
 
+@lru_cache(maxsize=256)
 def company_bars(company: Company) -> Mapping[date, Bar]:
-    """The company's path; empty for the one that never had prices."""
+    """The company's path until it died; empty for the one that never had prices."""
     if company.ticker == NEVER_PRICED:
         return {}
-    return bars(company.ticker, company.first_price, company.last_price, company.shares * 0.006)
+    path = bars(company.ticker, company.first_price, company.last_price, company.shares * 0.006)
+    return {day: bar for day, bar in path.items() if day <= company.died}
 
 
 def etf_bars(symbol: str) -> Mapping[date, Bar]:
@@ -105,7 +107,11 @@ def add_benchmark_prices(graph: Graph) -> None:
 def _add(graph: Graph, label: str, node_id: str, symbol: str, path: Mapping[date, Bar]) -> None:
     random = rng("stored bars", symbol)
     for day in priced_days():
-        if not path or day in DROPPED.get(symbol, ()) or (day == HALF_LOADED_DAY and not _loaded_half_way(symbol)):
+        if (
+            day not in path
+            or day in DROPPED.get(symbol, ())
+            or (day == HALF_LOADED_DAY and not _loaded_half_way(symbol))
+        ):
             continue
         bar = stored(symbol, day, path, fractional=random.random() < 0.05)
         graph.edge(("Date", "HAS_PRICE", label), day.isoformat(), node_id, **bar)
@@ -137,7 +143,7 @@ def _factor_at_load(symbol: str, day: date) -> float:
 @lru_cache(maxsize=1)
 def _first_half() -> frozenset[str]:
     etfs = {etf for _, etf in INDUSTRIES.values()} | set(SECTOR_ETFS.values()) | {INDEX}
-    symbols = sorted(etfs | {company.ticker for company in companies()})
+    symbols = sorted(etfs | {company.ticker for company in REAL})
     return frozenset(symbols[: len(symbols) // 2])
 
 

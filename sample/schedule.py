@@ -98,9 +98,10 @@ class Filing:
 
 @lru_cache(maxsize=512)
 def filings(company: Company) -> tuple[Filing, ...]:
-    """What the company filed in the world's span, oldest first, numbered in that order."""
+    """What the company filed in the world's span while it lived, oldest first, numbered in that order."""
     drafts = [*_periodic(company), *_occasional(company)]
-    drafts = [f for f in drafts if FIRST_DAY <= f.accepted.date() <= LAST_DAY and _key(f) not in LOST]
+    last = min(LAST_DAY, company.died)
+    drafts = [f for f in drafts if FIRST_DAY <= f.accepted.date() <= last and _key(f) not in LOST]
     drafts.sort(key=lambda filing: (filing.accepted, filing.form))
     random, numbers, numbered = rng("accessions", company.ticker), dict[int, int](), []
     for filing in drafts:

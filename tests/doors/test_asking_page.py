@@ -7,20 +7,33 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
+from assets.external import feed
+from assets.external.factory import FeedConfig
 from pitlake import cli
 from pitlake.mcp import desk
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "asking.md").read_text()
-BLOCKS = dict(re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL))
+FENCED = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
+BLOCKS = dict(FENCED)
 
 
 def test_the_python_runs(lake, monkeypatch):
     monkeypatch.setenv("PITLAKE_LAKE", str(lake))
     made = {}
-    exec(BLOCKS["python"], made)
+    for language, text in FENCED:
+        if language == "python":
+            exec(text, made)
     assert len(made["latest"]) == 10
     assert made["bars"].height > 20
+    assert {"cik", "status"} <= set(made["alive"].columns)
+    assert made["screen"].columns == ["cik", "accession_no", "filing_date", "exchange"]
+
+
+def test_the_run_s_config_is_one_of_its_asset():
+    [(name, run)] = yaml.safe_load(BLOCKS["yaml"])["ops"].items()
+    assert len(feed(name).units(FeedConfig(**run["config"]).scope())) == 4
 
 
 @pytest.mark.parametrize("line", BLOCKS["sh"].splitlines(), ids=lambda line: line.split()[1])

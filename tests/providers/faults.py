@@ -16,7 +16,7 @@ from tests.providers.server import Ask, Fault, Reply
 HTML = b"<!DOCTYPE html><html><head><title>Just a moment</title></head><body>Try again.</body></html>"
 JSON = {"content-type": "application/json"}
 ASKED_TO_WAIT = 7
-PLAIN_TEXT = {"macro_panels", "web_pages", "call_slides", "av_earnings_calendar"}
+PLAIN_TEXT = {"universe_events", "macro_panels", "web_pages", "call_slides", "av_earnings_calendar"}
 CAN_BE_HTML = {"web_pages"}
 PAGED = {"benzinga_news", "polygon_dividends", "sec_filings"}
 CALLS_EMPTY_FALSE = {

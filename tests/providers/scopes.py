@@ -28,6 +28,7 @@ SCOPES = {
     "sec_facts": Scope(ciks=("1104485",)),
     "sec_filings": Scope(ciks=("1104485",)),
     "sec_fulltext_hits": Scope(queries=("hedging",)),
+    "universe_events": Scope(date_from=date(2024, 4, 1), date_to=date(2024, 4, 30), options={"index": "quarter"}),
     "web_pages": Scope(queries=("https://www.prnewswire.com/releases/one",)),
     "web_results": Scope(queries=("phones results",)),
     "web_syntheses": Scope(queries=("what did phones earn?",), options={"op": "ask"}),

@@ -11,7 +11,7 @@ import pytest
 from sample import world
 from sample.actions import WALMART_YEARS
 from sample.calendar import FIRST_DAY, HOLE, LAST_DAY, days, sessions
-from sample.companies import REAL, companies
+from sample.companies import DEAD, REAL, companies
 from sample.shapes import Graph
 
 PASSED_THROUGH = {"Report": {"isAmendment", "is_xml"}, "News": {"embedding"}, "QAExchange": {"embedding"}}
@@ -122,13 +122,14 @@ def test_small_vectors_are_on_a_few_nodes(nodes):
 def test_a_larger_world_holds_the_smaller_one():
     small, large = list(companies()), list(companies(3))
     assert large[: len(small)] == small
-    assert len({company.cik for company in large}) == len({company.ticker for company in large}) == 3 * len(REAL)
+    assert len({company.cik for company in large}) == len({company.ticker for company in large}) == len(large)
+    assert len(large) == 3 * len(REAL) + len(DEAD)
 
 
 def test_a_made_up_company_s_part_depends_on_its_place_alone():
     def built(scale):
         known = set()
-        company = list(companies(scale))[-1 if scale == 2 else 2 * len(REAL) - 1]
+        company = list(companies(scale))[2 * len(REAL) + len(DEAD) - 1]
         return list(world._company(Graph(known), company).records())
 
     assert built(2) == built(4)

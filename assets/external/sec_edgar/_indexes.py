@@ -6,7 +6,7 @@ sec_filings for discovery.
 
 import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from typing import NamedTuple
 
 from assets.external import dating
@@ -36,12 +36,32 @@ class Entry(NamedTuple):
 
 def request(day: date) -> Request:
     """The form index of a day. Days without filings, and days to come, answer 403."""
-    quarter = (day.month - 1) // MONTHS_A_QUARTER + 1
     return Request(
-        f"/Archives/edgar/daily-index/{day.year}/QTR{quarter}/form.{day:%Y%m%d}.idx",
+        f"/Archives/edgar/daily-index/{day.year}/QTR{_quarter_number(day)}/form.{day:%Y%m%d}.idx",
         host=WWW,
         settled_at=dating.end_of_day(day),
     )
+
+
+def quarter_request(day: date) -> Request:
+    """The form index of a day's quarter. The running quarter's grows by the day."""
+    first, last = quarter(day)
+    return Request(
+        f"/Archives/edgar/full-index/{first.year}/QTR{_quarter_number(first)}/form.idx",
+        host=WWW,
+        settled_at=dating.end_of_day(last),
+    )
+
+
+def quarter(day: date) -> tuple[date, date]:
+    """The first and the last day of a day's quarter."""
+    first = date(day.year, (_quarter_number(day) - 1) * MONTHS_A_QUARTER + 1, 1)
+    beyond = first + timedelta(days=31 * MONTHS_A_QUARTER)
+    return first, beyond.replace(day=1) - timedelta(days=1)
+
+
+def _quarter_number(day: date) -> int:
+    return (day.month - 1) // MONTHS_A_QUARTER + 1
 
 
 def entries(text: str) -> Iterator[Entry]:

@@ -1,0 +1,79 @@
+"""Form 25 as exchanges file it: which class of securities they remove, from which exchange, by which rule. Pure.
+
+An issuer's own Form 25 is prose and names its class nowhere that can be relied on: it then says nothing here.
+"""
+
+import html
+import re
+from typing import NamedTuple
+
+from resources.http.capture import Capture, Request
+from resources.http.providers.sec_edgar import WWW
+
+DOCUMENT = "/primary_doc.xml"
+_FOLDER = re.compile(r"/(\d{10})(\d{2})(\d{6})/primary_doc\.xml$", re.ASCII)
+_EQUITY = re.compile(
+    r"\b(?:common|ordinary|capital stock|american depositary|beneficial interest|limited partner|class [a-z] shares?)",
+    re.IGNORECASE,
+)
+_OTHER = re.compile(
+    r"\b(?:warrants?|rights?|notes?|bonds?|debentures?|preferred|preference|etns?|certificates?)\b", re.IGNORECASE
+)
+_PARTS = re.compile(r"\b(?:units?|depositary)\b", re.IGNORECASE)
+# What a right is to, what a note turns into, what a unit holds.
+_BEHIND = re.compile(
+    r"\b(?:to (?:purchase|acquire|receive|subscribe)|exercisable|exchangeable|convertible|representing|consisting"
+    r"|entitling)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_CLASSES = re.compile(
+    r"[;\n()]|,(?=\s*(?:and\s+)?[A-Z])|\band\s+(?=[A-Z])|\b(?:and|with)\s+(?=(?:the )?(?:associated|related|attached))"
+)
+
+
+class Removal(NamedTuple):
+    """What a Form 25 says; None where it doesn't."""
+
+    exchange: str | None
+    security_class: str | None
+    rule_provision: str | None
+
+
+def request(of_cik: str, accession_no: str) -> Request:
+    """The document of an exchange's Form 25."""
+    return Request(f"/Archives/edgar/data/{int(of_cik)}/{accession_no.replace('-', '')}{DOCUMENT}", host=WWW)
+
+
+def accession_of(capture: Capture) -> str | None:
+    """The filing whose document a capture is; None when it is none."""
+    found = _FOLDER.search(capture.url)
+    return "-".join(found.groups()) if found else None
+
+
+def parsed(text: str) -> Removal:
+    """A document; what it lacks, or has twice, is None."""
+    exchange = _element(text, "exchange", raw=True)
+    return Removal(
+        exchange=_element(exchange, "entityName") if exchange else None,
+        security_class=_element(text, "descriptionClassSecurity"),
+        rule_provision=_element(text, "ruleProvision"),
+    )
+
+
+def _element(text: str, name: str, *, raw: bool = False) -> str | None:
+    found = re.findall(rf"<{name}>(.*?)</{name}>", text, re.DOTALL)
+    if len(found) != 1:
+        return None
+    return found[0] if raw else " ".join(html.unescape(found[0]).split()) or None
+
+
+def is_common_equity(security_class: str | None) -> bool | None:
+    """Whether the words for a class, or for several at once, name common equity itself and not a claim to it.
+
+    None when there are none, or none that tell.
+    """
+    words = security_class or ""
+    named = (_BEHIND.sub("", one) for one in _CLASSES.split(words))
+    if any(_EQUITY.search(one) and not _OTHER.search(one) for one in named):
+        return True
+    return False if _OTHER.search(words) or _PARTS.search(words) else None

@@ -1,0 +1,266 @@
+"""Dataset `universe_events`: the filings that register, list, rename, delist and deregister companies.
+
+A scope of days reads EDGAR's form indexes, in which the dead are listed as the living; a scope of CIKs reads their
+submissions and former names. Pure but for `collect`. options: index = day | quarter says which index, headers = none |
+all fetches the SGML headers that date an index's filings exactly, documents = all | none the exchanges' Forms 25.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from itertools import pairwise
+from typing import Any
+
+from assets.external import dating, fields
+from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.items import TWICE, named, told_once
+from assets.external.sec_edgar import _headers, _indexes, _names, _removals, sec_filings
+from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
+from pitlake.datasets import universe_events as contract
+from pitlake.datasets.sec_filings import TOLD_OTHERWISE
+from pitlake.datasets.universe_events import DATASET
+from pitlake.errors import AnswerRefused, BadInput, Unparsable, Unreadable
+from resources.http.capture import Capture, Request
+from resources.http.providers.sec_edgar import PROVIDER
+
+INDEXES, HEADERS, DOCUMENTS = ("day", "quarter"), ("none", "all"), ("all", "none")
+EXCHANGES_REMOVAL, CERTIFICATE = "25-NSE", "CERT"
+
+# Takedowns from a shelf (424B2, 424B5, 424B7) are left out: who makes them is registered, and banks make thousands.
+FORMS = {
+    **dict.fromkeys(("S-1", "F-1", "S-11", "SB-2"), contract.OFFERED),
+    **dict.fromkeys(("10-12B", "10-12G", "8-A12G", "424B1", "424B3", "424B4"), contract.REGISTERED),
+    "8-A12B": contract.LISTED,
+    **dict.fromkeys(("10-K", "10-K405", "10-KSB", "10-KT", "20-F", "40-F"), contract.REPORTED),
+    **dict.fromkeys(("25", EXCHANGES_REMOVAL), contract.DELISTED),
+    **dict.fromkeys(("15-12B", "15-12G", "15-15D", "15F-12B", "15F-12G", "15F-15D", "REVOKED"), contract.DEREGISTERED),
+}
+# 17 CFR 240.12d2-2(d)(1), 240.12g-4(a), 240.12h-6(a); a duty under section 15(d) is suspended at once.
+DAYS_TO_EFFECT = {
+    **dict.fromkeys(("25", EXCHANGES_REMOVAL), 10),
+    **dict.fromkeys(("15-12B", "15-12G", "15F-12B", "15F-12G", "15F-15D"), 90),
+    **dict.fromkeys(("15-15D", "REVOKED"), 0),
+}
+# A removal and a certificate bear the CIK of the exchange that files them as the head of their number.
+EXCHANGES = {
+    "0000876661": "NEW YORK STOCK EXCHANGE LLC",
+    "0001354457": "The Nasdaq Stock Market LLC",
+    "0001417835": "Cboe BZX Exchange, Inc.",
+}
+CERTIFICATES = {"CERTNYS": "NEW YORK STOCK EXCHANGE LLC", "CERTNAS": "The Nasdaq Stock Market LLC"}
+PARSERS: dict[str, Parser] = {"filing_date": _names.required_day}
+
+
+def event_of(form: object) -> str | None:
+    """What a filing of a form does to its company; None where it does nothing. Amendments tell of nothing new."""
+    if not isinstance(form, str):
+        return None
+    if form.startswith(CERTIFICATE) and not form.endswith("/A"):
+        return contract.LISTED
+    return FORMS.get(form.strip())
+
+
+def units(scope: Scope) -> list[Unit]:
+    """One unit a registrant, or one a day or quarter where only days are given. Raises BadInput when neither is."""
+    for name, choices in (("index", INDEXES), ("headers", HEADERS), ("documents", DOCUMENTS)):
+        _names.option(scope.options, name, choices)
+    if scope.ciks:
+        return _names.one_a_cik(scope)
+    if scope.date_from is None or scope.date_to is None:
+        raise BadInput("ciks", "neither companies nor days are named", "give CIKs, or date_from and date_to")
+    days = [scope.date_from + timedelta(days=ahead) for ahead in range((scope.date_to - scope.date_from).days + 1)]
+    if scope.options.get("index") == "quarter":
+        days = sorted({_indexes.quarter(day)[0] for day in days})
+    return [Unit(f"index {day}", replace(scope, date_from=day)) for day in days]
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """A registrant's submissions, or one index; then the headers and the documents that are wanted."""
+    options = unit.scope.options
+    captures = []
+    for capture in _lists(unit, fetch):
+        captures.append(capture)
+        yield capture
+    found = [(record["cik"], record["accession_no"], record["form_type"]) for record, _ in _filings(unit, captures)]
+    if options.get("headers") == "all":
+        yield from _headers.fetched(dict.fromkeys((cik, number) for cik, number, _ in found), fetch)
+    if options.get("documents") != "none":
+        removals = ((cik, number) for cik, number, form in found if form == EXCHANGES_REMOVAL)
+        yield from _there(dict.fromkeys(removals), fetch)
+
+
+def _lists(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    if unit.scope.ciks:
+        yield from sec_filings.collect(Unit(unit.name, replace(unit.scope, options={"headers": "none"})), fetch)
+    else:
+        yield fetch(_index_request(unit.scope))
+
+
+def _index_request(scope: Scope) -> Request:
+    day = _first_day(scope)
+    return _indexes.quarter_request(day) if scope.options.get("index") == "quarter" else _indexes.request(day)
+
+
+def _first_day(scope: Scope) -> date:
+    if scope.date_from is None:
+        raise BadInput("date_from", "no day is named", "give date_from and date_to")
+    return scope.date_from
+
+
+def _there(removals: Mapping[tuple[str, str], None], fetch: Fetch) -> Iterator[Capture]:
+    """The documents of removals. One that is not there is left out: its class is then unknown."""
+    for cik, accession_no in removals:
+        try:
+            yield fetch(_removals.request(cik, accession_no))
+        except AnswerRefused as refusal:
+            if refusal.gap_type != "no_data":
+                raise
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record a filing, registrant and event."""
+    said = {
+        _removals.accession_of(one): _removals.parsed(one.text()) for one in captures if _removals.accession_of(one)
+    }
+    headers = _headers.acceptances(captures)
+    for record, capture in _filings(unit, captures):
+        number = str(record["accession_no"])
+        yield {**record, "removal": said.get(number), "header": headers.get(number)}, capture
+    yield from _renames(unit, captures)
+
+
+def _filings(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """The filings of submissions or of an index that do something to their company."""
+    for record, capture in sec_filings.records(unit, [one for one in captures if not _is_index(one)]):
+        event = event_of(record["form_type"])
+        if event:
+            yield {**record, "event": event, "told_by": contract.SUBMISSIONS}, capture
+    for capture in filter(_is_index, captures):
+        listed = ((record, capture) for record in _listed(unit.scope, capture))
+        yield from told_once(listed, lambda one: (one["cik"], one["accession_no"]))
+
+
+def _is_index(capture: Capture) -> bool:
+    return capture.url.endswith(_indexes.SUFFIX)
+
+
+def _listed(scope: Scope, index: Capture) -> Iterator[dict[str, Any]]:
+    """The entries of an index that are events, those of the exchanges that file them left out."""
+    day = _first_day(scope)
+    first, last = _indexes.quarter(day) if scope.options.get("index") == "quarter" else (day, day)
+    try:
+        entries = [entry for entry in _indexes.entries(index.text()) if event_of(entry.form_type)]
+    except Unreadable as problem:
+        raise Unparsable(index.evidence, str(problem)) from None
+    filers = {entry.cik: entry.company for entry in entries if _is_filer(entry)}
+    exchanges = EXCHANGES | filers
+    for entry in entries:
+        if entry.cik not in exchanges:
+            yield {
+                "cik": entry.cik,
+                "accession_no": entry.accession_no,
+                "event": event_of(entry.form_type),
+                "told_by": contract.INDEX,
+                "form_type": entry.form_type,
+                "company_name": entry.company,
+                "exchange": exchanges.get(_filer(entry.accession_no)),
+                "filing_date": entry.filed.isoformat(),
+                "released_by": entry.filed if entry.filed >= first else last,
+            }
+
+
+def _filer(accession_no: str) -> str:
+    return accession_no.partition("-")[0]
+
+
+def _is_filer(entry: _indexes.Entry) -> bool:
+    """Whether an entry lists the exchange that files, and not the company that the filing is about."""
+    by_exchange = entry.form_type == EXCHANGES_REMOVAL or entry.form_type.startswith(CERTIFICATE)
+    return by_exchange and entry.cik == _filer(entry.accession_no)
+
+
+def _renames(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """One record a former name: the first filing that EDGAR lists after its last day, which bears the next one."""
+    mains = [one for one in captures if one.url.endswith(".json") and "-submissions-" not in one.url]
+    for main in mains if unit.scope.ciks else ():
+        found = [one for one, _ in sec_filings.records(unit, captures) if TWICE not in one]
+        filings = sorted(found, key=lambda one: (str(one["filing_date"]), str(one["accession_no"])))
+        answer = main.json()
+        former = answer.get("formerNames") or []
+        if not isinstance(former, list):
+            raise Unparsable(main.evidence, "its former names have another shape")
+        names = [{"name": answer.get("name")}, *former]
+        for newer, older in pairwise(names):
+            told = _names_told(newer, older, main)
+            first = next((one for one in filings if _follows(one, *told["between"])), None)
+            yield {**(first or {"accession_no": None}), **told, "cik": unit.name}, main
+
+
+def _names_told(newer: Any, older: Any, main: Capture) -> dict[str, Any]:
+    try:
+        since = newer.get("from")
+        between = dating.day(older["to"][:10]), dating.day(since[:10]) if since else None
+        new, old = fields.required_word(newer["name"]), fields.required_word(older["name"])
+    except (AttributeError, KeyError, TypeError, Unreadable):
+        raise Unparsable(main.evidence, "its former names have another shape") from None
+    told = {"event": contract.RENAMED, "told_by": contract.SUBMISSIONS, "company_name": new, "former_name": old}
+    return told | {"between": between}
+
+
+def _follows(filing: Record, until: date, since: date | None) -> bool:
+    """Whether a filing is the new name's: after the old one's last day, and not before the new one's first."""
+    if since is not None and since <= until:
+        return False
+    filed = str(filing["filing_date"])
+    return filed > until.isoformat() and (since is None or filed >= since.isoformat())
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """The filing's own availability; without a header, what an index lists counts at the end of its day."""
+    if record["accession_no"] is None:
+        return Place(named(run, record, "renamed", record["former_name"]), reason=contract.UNDATED_NAME.reason)
+    if record["told_by"] == contract.SUBMISSIONS or record["header"]:
+        return sec_filings.locate(record, run)
+    place = dated(named(run, record, record["accession_no"]), dating.end_of_day(record["released_by"]))
+    return replace(place, reason=TOLD_OTHERWISE.reason) if TWICE in record else place
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of an event."""
+    plain = parsed(record, PARSERS)
+    form, renamed = record["form_type"], record["event"] == contract.RENAMED
+    removal = record.get("removal") or _removals.Removal(None, None, None)
+    days = None if renamed else DAYS_TO_EFFECT.get(form)
+    return plain | {
+        "cik": record["cik"],
+        "accession_no": record["accession_no"].strip(),
+        "event": record["event"],
+        "told_by": record["told_by"],
+        "form_type": form,
+        "company_name": record.get("company_name"),
+        "former_name": record.get("former_name"),
+        "exchange": None if renamed else removal.exchange or _exchange(record),
+        "security_class": None if renamed else removal.security_class,
+        "common_equity": None if renamed else _removals.is_common_equity(removal.security_class),
+        "rule_provision": None if renamed else removal.rule_provision,
+        "effective_on": None if days is None else plain["filing_date"] + timedelta(days=days),
+    }
+
+
+def _exchange(record: Record) -> str | None:
+    form = record["form_type"]
+    if form != EXCHANGES_REMOVAL and not form.startswith(CERTIFICATE):
+        return None
+    told: str | None = record.get("exchange")
+    return told or EXCHANGES.get(_filer(record["accession_no"])) or CERTIFICATES.get(form)
+
+
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=units,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

@@ -1,0 +1,88 @@
+-- summary: Which companies were registered and listed at the as of, the later dead among them, and what had ended by then.
+-- agent: helper
+-- reads: universe_events
+-- param statuses texts = ["listed","registered","uncertain"] | Statuses to show; offered, delisted and deregistered besides.
+-- param ciks texts optional | Central Index Keys to show, 10 digits; all without.
+-- column cik | Central Index Key of the company.
+-- column company_name | Newest name on a filing or in an index; null where only submissions tell.
+-- column status | listed, registered (and no word of a listing), uncertain (a class was removed that no filing names), offered (a first registration alone), delisted or deregistered.
+-- column exchange | Exchange that last certified or removed a class, where a filing says so.
+-- column since | When the first of its filings here became public.
+-- column listed_at | When its newest listing became public.
+-- column delisting_filed_at | When the newest removal of its common equity, or of a class unknown, became public.
+-- column delisting_effective_on | Day that removal takes effect; listed until then.
+-- column security_class | Class that is removed.
+-- column rule_provision | Rule of that removal.
+-- column deregistration_filed_at | When the newest end of its registration became public.
+-- column deregistration_effective_on | Day that end takes effect.
+-- column renamed_at | When its newest name became public.
+-- column former_name | Name before that one.
+-- column evidence_ids | Evidence of every row the answer was made from.
+WITH
+    filed AS (
+        SELECT
+            cik, accession_no, event, min(available_at) AS available_at, max(available_at_source) AS available_at_source,
+            max(form_type) AS form_type, max(company_name) AS company_name, max(former_name) AS former_name,
+            max(exchange) AS exchange, max(security_class) AS security_class, bool_or(common_equity) AS common_equity,
+            max(rule_provision) AS rule_provision,
+            min(effective_on) AS effective_on, list(evidence ORDER BY evidence) AS evidence_ids
+        FROM universe_events
+        WHERE $ciks IS NULL OR list_contains($ciks::VARCHAR[], cik)
+        GROUP BY cik, accession_no, event
+    ),
+    ordered AS (
+        SELECT
+            *, struct_pack(available_at, accession_no) AS place,
+            event = 'delisted' AND common_equity IS DISTINCT FROM false AS removes,
+            event IN ('registered', 'listed', 'reported') AS lives
+        FROM filed
+    ),
+    companies AS (
+        SELECT
+            cik, max(available_at) AS available_at, max(available_at_source) AS available_at_source,
+            arg_max(company_name, place) AS company_name,
+            arg_max(exchange, place) FILTER (event IN ('listed', 'delisted')) AS exchange,
+            min(available_at) AS since,
+            max(available_at) FILTER (lives) AS lives_at,
+            max(available_at) FILTER (event = 'listed') AS listed_at,
+            arg_max(ordered, place) FILTER (removes) AS removal,
+            arg_max(ordered, place) FILTER (event = 'deregistered') AS ending,
+            arg_max(ordered, place) FILTER (event = 'renamed') AS renaming,
+            flatten(list(evidence_ids ORDER BY place)) AS evidence_ids
+        FROM ordered
+        GROUP BY cik
+    ),
+    judged AS (
+        SELECT
+            *,
+            (as_of() AT TIME ZONE 'America/New_York')::DATE AS today,
+            -- A class that was listed elsewhere in the month before has moved and not ended.
+            coalesce(removal.available_at > listed_at + INTERVAL 30 DAY, removal IS NOT NULL) AS removed,
+            removed AND removal.effective_on <= today AS gone,
+            CASE
+                WHEN NOT gone THEN removal IS NOT NULL OR listed_at IS NOT NULL
+                WHEN removal.common_equity THEN false
+            END AS listed,
+            -- A Form 15 under section 15(d) alone ends nothing for a company whose class an exchange lists.
+            ending IS NOT NULL AND ending.available_at >= coalesce(lives_at, since) AND ending.effective_on <= today
+            AND NOT (ending.form_type LIKE '%15D' AND coalesce(listed, false)) AS ended
+        FROM companies
+    )
+SELECT
+    available_at, available_at_source, cik, company_name,
+    CASE
+        WHEN ended THEN 'deregistered'
+        WHEN gone AND listed IS NULL THEN 'uncertain'
+        WHEN gone THEN 'delisted'
+        WHEN listed THEN 'listed'
+        WHEN lives_at IS NOT NULL THEN 'registered'
+        ELSE 'offered'
+    END AS status,
+    exchange, since, listed_at,
+    removal.available_at AS delisting_filed_at, removal.effective_on AS delisting_effective_on,
+    removal.security_class AS security_class, removal.rule_provision AS rule_provision,
+    ending.available_at AS deregistration_filed_at, ending.effective_on AS deregistration_effective_on,
+    renaming.available_at AS renamed_at, renaming.former_name AS former_name, evidence_ids
+FROM judged
+WHERE list_contains($statuses::VARCHAR[], status)
+ORDER BY cik

@@ -1,0 +1,149 @@
+"""The universe of the sample world as of old instants: who later died is in it, and no screen through it is biased."""
+
+from datetime import date, datetime, time, timedelta
+from functools import cache
+from statistics import fmean
+
+import pytest
+
+from assets.external import feed
+from assets.external.feed import Scope
+from assets.external.runs import run_feed
+from pitlake.clock import NEW_YORK
+from pitlake.lake.lake import Lake
+from pitlake.session import connect
+from resources.http.capture import CaptureStore
+from resources.http.client import HttpClient
+from sample import outside
+from sample.bundled import capture_all
+from sample.calendar import sessions
+from sample.companies import ACQUIRED, DARK, DEAD, STRUCK, by_ticker, companies
+from sample.prices import company_bars
+from sample.schedule import filings
+from tests.answers import FOLDER
+
+EVERY = ["listed", "registered", "uncertain", "offered", "delisted", "deregistered"]
+WHOLE = outside.SCOPES["universe_events"]
+KNOWN_FROM = date(2024, 3, 28)  # by then every company has filed an annual report since the indexes begin
+TRADING = [day for day in sorted(sessions()) if KNOWN_FROM <= day <= date(2025, 3, 31)]
+SCREENS = TRADING[::60]
+HELD = timedelta(days=90)
+
+
+def lake_of(folder, scope):
+    """A lake with what the bundled indexes tell within a scope."""
+    lake, one = Lake(folder), feed("universe_events")
+    capture_all(one, scope, CaptureStore.of(lake.location), outside.FETCHED_AT)
+    with HttpClient(one.provider, CaptureStore.of(lake.root), "replay") as client:
+        run_feed(one, scope, client, lake, run_id="universe")
+    return lake
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    return lake_of(tmp_path_factory.mktemp("universe") / "lake", WHOLE)
+
+
+@pytest.fixture(scope="module")
+def universe(lake):
+    """The answer as of an instant, by CIK."""
+
+    @cache
+    def ask(moment):
+        with connect(moment, lake=lake.location, isolation="in_process") as session:
+            found = session.run("universe", statuses=EVERY).arrow().to_pylist()
+        return {row["cik"]: row for row in found}
+
+    return ask
+
+
+def living(found):
+    """Those of an answer that the query gives when no statuses are asked for."""
+    return {cik: row for cik, row in found.items() if row["status"] in ("listed", "registered", "uncertain")}
+
+
+def close_of(day):
+    return datetime.combine(day, time(16), NEW_YORK)
+
+
+def traded(day):
+    """The truth: who had a bar on that day, by CIK."""
+    return {company.cik: company for company in companies() if day in company_bars(company)}
+
+
+def gain(company, day):
+    """What a share made from a day on, held to its last bar if it died before the end."""
+    bars = company_bars(company)
+    last = max(one for one in bars if one <= day + HELD)
+    return bars[last].close / bars[day].close - 1
+
+
+def test_the_bundled_indexes_list_every_annual_report_of_the_world():
+    listed = {
+        line.split("/")[-1].removesuffix(".txt")
+        for path in (FOLDER / "sec_edgar").glob("form.*Q?.idx")
+        for line in path.read_text().splitlines()
+        if line.startswith("10-K ")
+    }
+    assert listed == {one.accession for company in companies() for one in filings(company) if one.form == "10-K"}
+
+
+@pytest.mark.parametrize("day", SCREENS, ids=str)
+def test_whoever_traded_on_an_old_day_is_in_the_universe_of_that_day(universe, day):
+    found = living(universe(close_of(day)))
+    assert traded(day).keys() - found.keys() == set()
+
+
+def test_no_screen_through_the_universe_has_survivors_bias(universe):
+    survivors = [company for company in companies() if company not in _dead()]
+    biased = 0
+    for day in SCREENS:
+        truth, found = traded(day), living(universe(close_of(day)))
+        screened = [truth[cik] for cik in found if cik in truth]
+        every = fmean(gain(company, day) for company in truth.values())
+        assert fmean(gain(company, day) for company in screened) - every == pytest.approx(0, abs=1e-12)
+        of_today = [company for company in survivors if company.cik in truth]
+        biased += abs(fmean(gain(company, day) for company in of_today) - every) > 1e-3
+    assert biased  # what a list of today's companies would have made of it
+
+
+def _dead():
+    return {by_ticker(company.ticker) for company in DEAD}
+
+
+LIVES = [
+    (ACQUIRED, "2024-04-30T23:59:59", "listed", None),
+    (ACQUIRED, "2024-05-01T00:00:00", "listed", date(2024, 5, 10)),
+    (ACQUIRED, "2024-05-10T00:00:00", "delisted", date(2024, 5, 10)),
+    (ACQUIRED, "2024-08-08T00:00:00", "deregistered", date(2024, 5, 10)),
+    (STRUCK, "2023-01-31T12:00:00", "offered", None),
+    (STRUCK, "2023-02-08T12:00:00", "listed", None),
+    (STRUCK, "2024-08-08T00:00:00", "listed", None),
+    (STRUCK, "2024-09-09T00:00:00", "delisted", date(2024, 9, 9)),
+    (STRUCK, "2025-06-30T16:00:00", "deregistered", date(2024, 9, 9)),
+    (DARK, "2024-11-15T16:00:00", "registered", None),
+    (DARK, "2025-02-13T00:00:00", "deregistered", None),
+    ("XOM", "2025-06-30T16:00:00", "registered", None),  # its notes were removed, not itself
+]
+
+
+@pytest.mark.parametrize(("ticker", "moment", "status", "effective"), LIVES)
+def test_a_company_lives_and_dies_when_its_filings_say_so(universe, ticker, moment, status, effective):
+    row = universe(datetime.fromisoformat(moment).replace(tzinfo=NEW_YORK))[by_ticker(ticker).cik]
+    assert (row["status"], row["delisting_effective_on"]) == (status, effective)
+
+
+def test_the_dead_say_how_they_died(universe):
+    last = universe(close_of(date(2025, 6, 30)))
+    told = {ticker: last[by_ticker(ticker).cik]["rule_provision"] for ticker in (ACQUIRED, STRUCK)}
+    assert told == {ACQUIRED: "17 CFR 240.12d2-2(a)(3)", STRUCK: "17 CFR 240.12d2-2(b)"}
+
+
+def test_a_lake_that_ends_at_an_instant_gives_the_same_universe_there(universe, tmp_path):
+    end = date(2024, 6, 30)
+    moment = datetime.combine(end, time(23, 59), NEW_YORK)
+    cut = lake_of(tmp_path / "lake", Scope(date_from=WHOLE.date_from, date_to=end, options=WHOLE.options))
+    with connect(moment, lake=cut.location, isolation="in_process") as session:
+        shorter = session.run("universe", statuses=EVERY).arrow().to_pylist()
+    assert len(shorter) > 20
+    assert shorter == list(universe(moment).values())
