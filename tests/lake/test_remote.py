@@ -19,7 +19,7 @@ from assets.external import all_feeds
 from assets.external.feed import Scope
 from assets.external.runs import run_feed
 from pitlake import receipts
-from pitlake.errors import BadInput, LakeError, LakeNotFound, VersionVacuumed
+from pitlake.errors import BadInput, ClockWentBack, LakeError, LakeNotFound, VersionVacuumed
 from pitlake.lake import Lake
 from pitlake.lake.remote import RemoteStore
 from pitlake.session import connect
@@ -217,3 +217,19 @@ def test_a_damaged_copy_of_a_capture_is_brought_again(url, tmp_path, monkeypatch
     store.put(kept)
     another_machine(monkeypatch, tmp_path)
     assert [*CaptureStore.of(url).newest_first("polygon", kept.request_key)] == [kept]
+
+
+def test_an_instant_names_a_version_of_a_lake_in_an_object_store(url, monkeypatch):
+    lake, at = Lake(url), utc("2026-03-01T09:00:00Z")
+    times = []
+    for number in range(5):
+        monkeypatch.setattr("pitlake.clock.now", lambda at=at, number=number: at + number * timedelta(hours=1))
+        publish(lake, [Toy("a", f"text {number}", NOON)], SEEN + timedelta(days=number))
+        times.append(lake.entry().committed_at)
+    fresh = Lake(url)
+    assert [fresh.version_at(moment) for moment in times] == [1, 2, 3, 4, 5]
+    assert [fresh.version_at(moment - timedelta(microseconds=1)) for moment in times[1:]] == [1, 2, 3, 4]
+    assert len(rows(fresh, fresh.version_at(times[2]))) == 3
+    monkeypatch.setattr("pitlake.clock.now", lambda: at)
+    with pytest.raises(ClockWentBack):
+        publish(fresh, [Toy("a", "later", NOON)], SEEN + timedelta(days=9))
