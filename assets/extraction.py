@@ -64,16 +64,17 @@ class Statements(Protocol):
 class RunFacts:
     """What a run knows beside the record: its clock and its settings.
 
-    publication_lag: added to a call's start to get the availability of its text. fetched_at and evidence: of the
-    capture the record came in; None and "" for the graph. releases: what the lake knows of filings, for outside feeds.
-    statements: what it was told of their records before. splits: what it knows of splits. earlier: the usable captures
-    of the same request that were taken before one.
+    publication_lag: added to a call's start to get the availability of its text. fetched_at, evidence and location: of
+    the capture the record came in, and its address without what is but this question's; None and "" for the graph.
+    releases: what the lake knows of filings, for outside feeds. statements: what it was told of their records before.
+    splits: what it knows of splits. earlier: the usable captures of the same request that were taken before one.
     """
 
     observed_at: datetime
     publication_lag: timedelta = DEFAULT_LAG
     fetched_at: datetime | None = None
     evidence: str = ""
+    location: str = ""
     releases: Releases | None = None
     statements: Statements | None = None
     splits: Splits | None = None

@@ -3,6 +3,8 @@
 Pure. Called by the modules of assets/external; what an answer is lives in resources/http.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 from urllib.parse import quote
@@ -12,14 +14,32 @@ from pitlake.errors import Unreadable
 from resources.http.capture import Capture
 
 TWICE = "_told_twice"
+UNNAMED = "unnamed"
 
 Came = tuple[Record, Capture]
 
 
-def named(run: RunFacts, record: Record, *parts: Any) -> str:
-    """The evidence of one record: its answer's, and what names the record in it."""
-    again = (f"again-{record[TWICE]}",) if TWICE in record else ()
-    return f"{run.evidence}&item={quote('/'.join(map(str, (*parts, *again))), safe='/:')}"
+# What our feeds add to a record: its place in the answer, and what they know of it from elsewhere.
+OURS = frozenset(
+    (
+        TWICE, "asked", "between", "clipped", "dating", "fetched_at", "header", "lag", "line", "listed", "locator", "modified",
+        "number", "place", "problem", "release_id", "released_by", "released_on", "repeat", "running", "seen_at", "tickers", "undated",
+    )
+)  # fmt: skip
+
+
+def named(run: RunFacts, record: Record, *parts: Any, told: Any = None) -> str:
+    """The evidence of one record: where its kind is asked for, the hash of what it tells, and its name.
+
+    It is the same whatever else the answer held and whenever it was asked for. parts: the name, complete in its
+    dataset. told: what it tells, where that is not all of the record but OURS.
+    """
+    name = "/".join("" if part is None else str(part) for part in (*parts, *(("again",) if TWICE in record else ())))
+    if told is None:
+        told = sorted(((str(key), value) for key, value in record.items() if key not in OURS), key=lambda pair: pair[0])
+    spelled = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    digest = hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{run.location}#sha256={digest}&item={quote(name, safe='/:', errors='replace')}"
 
 
 def read_or_spelled(parser: Callable[[Any], Hashable], value: Any) -> Hashable:

@@ -53,10 +53,11 @@ def run_feed(
     with lake.stage(feed.dataset, run_id) as stage:
 
         def fill() -> None:
-            buckets, until = Buckets(feed, stage), read_clock()
+            buckets, until, cited = Buckets(feed, stage), read_clock(), list[str]()
             for unit in units:
                 captures, refusal = collected(feed, unit, client.fetch)
                 until = max(until, read_clock(), *(capture.fetched_at for capture in captures))
+                cited += [capture.evidence for capture in captures]
                 if refusal is not None and client.mode != "replay":
                     seen.at(read_clock())
                 seen.at(*(capture.fetched_at for capture in captures))
@@ -70,7 +71,7 @@ def run_feed(
                         buckets.add(day, outcome)
                         buckets.spill()
             buckets.close_all()
-            facts = {"scope": scope.as_json(), "mode": client.mode, "until": clock.iso(until)}
+            facts = {"scope": scope.as_json(), "mode": client.mode, "until": clock.iso(until), "captures": cited}
             client.store.keep_run(run_id, feed.dataset.name, facts)
             client.store.flush()
 
@@ -167,7 +168,12 @@ def _outcomes(
         for record, capture in feed.records(unit, captures):
             known = facts.get(id(capture))
             if known is None:
-                known = facts[id(capture)] = replace(run, fetched_at=capture.fetched_at, evidence=capture.evidence)
+                known = facts[id(capture)] = replace(
+                    run,
+                    fetched_at=capture.fetched_at,
+                    evidence=capture.evidence,
+                    location=feed.provider.location(capture),
+                )
             for one in feed.split(record):
                 count += 1
                 place = feed.locate(one, known)

@@ -12,7 +12,7 @@ from typing import Literal
 import requests
 
 from pitlake.errors import BadInput, Unparsable
-from resources.http.capture import Capture, Request
+from resources.http.capture import Capture, Request, located
 from resources.http.secrets import Secrets, setting
 
 TOO_MANY, TIMED_OUT, NOT_FOUND = 429, 408, 404
@@ -80,8 +80,9 @@ class Provider:
     variables that hold the User-Agent with a contact address, for providers that demand one. timeout: seconds to
     connect and to read. attempts: how often a request is made at most. follow: whether redirects are followed; never
     together with secrets. handshake: fetches what the first question needs, cookies into the session and secrets as its
-    result. keep: response headers worth keeping. $PITLAKE_<NAME>_URL moves base URL and hosts, which is
-    how a loopback server plays the provider.
+    result. keep: response headers worth keeping. names: parameters that name what is asked about; the others are of one
+    question alone, such as its window or page. $PITLAKE_<NAME>_URL moves base URL and hosts, which is how a loopback
+    server plays the provider.
     """
 
     name: str
@@ -99,10 +100,15 @@ class Provider:
     follow: bool = False
     handshake: "Handshake | None" = None
     keep: tuple[str, ...] = ("content-type", "date", "last-modified", "retry-after", "etag")
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.follow and self.secrets:
             raise ValueError(f"provider {self.name}: a redirect would carry its secrets elsewhere")
+
+    def location(self, capture: Capture) -> str:
+        """Where what an answer is about is asked for, whatever else its question held."""
+        return located(capture.url, tuple((name, value) for name, value in capture.params if name in self.names))
 
     def url(self, request: Request) -> str:
         """Where a request goes, without its query. Raises BadInput for a moved URL that is none."""

@@ -157,7 +157,7 @@ def locate(record: Record, run: RunFacts) -> Place:
     """The vintage's day, at the release's clock time if its calendar names that day, else at its END."""
     if "problem" in record:
         return Place(run.evidence, reason=record["problem"])
-    evidence = named(run, record, record["date"], record["realtime_start"])
+    evidence = named(run, record, record["series_id"], record["date"], record["realtime_start"])
     vintage = _day(record["realtime_start"])
     if vintage is None or vintage.year == date.max.year:
         return Place(evidence, reason=contract.NO_VINTAGE.reason)

@@ -31,7 +31,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """The close of the bar's day, if the answer was made after it."""
-    evidence = named(run, record, record["stamp"])
+    evidence = named(run, record, record["ticker"], record["stamp"])
     try:
         day = dating.day(record["stamp"])
         dating.end_of_day(day)  # the calendar's last day has none to be filed by

@@ -101,7 +101,7 @@ def _running(years: Sequence[Record]) -> str | None:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """The 8-K's acceptance, or the end of the reported day, or the fetch after a split; evidence says which."""
-    evidence = named(run, record, record["kind"], record.get("fiscalDateEnding"))
+    evidence = named(run, record, record["ticker"], record["kind"], record.get("fiscalDateEnding"))
     if TWICE in record:
         return Place(evidence, reason=figures.TOLD_TWICE.reason)
     try:

@@ -43,7 +43,7 @@ def _estimates(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """When the answer was fetched."""
-    evidence = named(run, record, record.get("horizon"), record.get("date"))
+    evidence = named(run, record, record["ticker"], record.get("horizon"), record.get("date"))
     if TWICE in record:
         return Place(evidence, run.fetched_at, reason=figures.TOLD_TWICE.reason)
     if run.fetched_at is None:

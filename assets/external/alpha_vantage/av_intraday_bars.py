@@ -81,7 +81,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """The bar's time plus its length, if the answer was made after it."""
-    evidence = named(run, record, record["interval"], record["stamp"])
+    evidence = named(run, record, record["ticker"], record["interval"], record["stamp"])
     try:
         start = start_of(record["stamp"])
     except Unreadable:

@@ -12,7 +12,7 @@ from typing import Any
 
 from assets.external import dating, fields
 from assets.external.feed import Feed, Fetch, Scope, Unit
-from assets.external.items import named
+from assets.external.items import UNNAMED, named
 from assets.extraction import Contest, Place, Record, RunFacts, dated, parsed
 from pitlake.clock import EPOCH
 from pitlake.datasets import benzinga_news as contract
@@ -91,7 +91,7 @@ def locate(record: Record, run: RunFacts) -> Place:
     item = record["item"]
     number = _number(item)
     if number is None:
-        return Place(named(run, record, record["place"]), reason=contract.NOT_AN_ITEM.reason)
+        return Place(named(run, record, UNNAMED), reason=contract.NOT_AN_ITEM.reason)
     evidence = named(run, record, number)
     created = _instant(item.get("created"))
     if created is None:

@@ -7,7 +7,7 @@ from typing import Any
 from assets.external import fields
 from assets.external.earningscall import _calls as calls
 from assets.external.feed import Feed, Fetch, Scope, Unit
-from assets.external.items import named
+from assets.external.items import UNNAMED, named
 from assets.extraction import Place, Record, RunFacts, parsed
 from pitlake.datasets import _answers as answers
 from pitlake.datasets.call_calendar import DATASET
@@ -42,21 +42,21 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
         if not isinstance(listed, list):
             raise Unparsable(capture.evidence, "the answer is no list of calls")
         had: set[str] = set()
-        for place, call in enumerate(listed):
+        for call in listed:
             if not isinstance(call, dict):
-                yield {"problem": answers.OTHER_SHAPE.reason, "place": place}, capture
+                yield {"problem": answers.OTHER_SHAPE.reason, "told": call}, capture
                 continue
             known = str([call.get(name) for name in KEY])
             problem = answers.REPEATED.reason if known in had else ""
-            yield {**call, "place": place, "listed_on": unit.name, "problem": problem}, capture
+            yield {**call, "listed_on": unit.name, "problem": problem}, capture
             had.add(known)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
     """When the page was fetched."""
     if record["problem"]:
-        return Place(named(run, record, record["place"]), reason=record["problem"])
-    return calls.when_fetched(record, run, *(record.get(name) for name in KEY))
+        return Place(named(run, record, UNNAMED, told=record.get("told")), reason=record["problem"])
+    return calls.when_fetched(record, run, *(record.get(name) for name in KEY), record["listed_on"])
 
 
 def values(record: Record) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 from assets.external import fields
 from assets.external.earningscall import _calls as calls
 from assets.external.feed import Feed, Fetch, Unit
-from assets.external.items import named
+from assets.external.items import UNNAMED, named
 from assets.extraction import Place, Record, RunFacts, parsed
 from pitlake.datasets import _answers as answers
 from pitlake.datasets.call_events import DATASET
@@ -25,12 +25,12 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
     for capture in captures:
         company, listed = calls.events(capture)
         had: set[Any] = set()
-        for place, event in enumerate(listed):
+        for event in listed:
             if not isinstance(event, dict):
-                yield {"problem": answers.OTHER_SHAPE.reason, "place": place}, capture
+                yield {"problem": answers.OTHER_SHAPE.reason, "told": event}, capture
                 continue
             known = str((event.get("year"), event.get("quarter")))
-            asked = {"exchange": exchange, "symbol": ticker, "company_name": company, "place": place}
+            asked = {"exchange": exchange, "symbol": ticker, "company_name": company}
             yield {**event, **asked, "problem": answers.REPEATED.reason if known in had else ""}, capture
             had.add(known)
 
@@ -38,8 +38,8 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 def locate(record: Record, run: RunFacts) -> Place:
     """When the list was fetched."""
     if record["problem"]:
-        return Place(named(run, record, record["place"]), reason=record["problem"])
-    return calls.when_fetched(record, run, record.get("year"), record.get("quarter"))
+        return Place(named(run, record, UNNAMED, told=record.get("told")), reason=record["problem"])
+    return calls.when_fetched(record, run, *(record.get(name) for name in ("exchange", "symbol", "year", "quarter")))
 
 
 def values(record: Record) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def _month(
     """
     if len(line) != len(header) or month is None:
         reason = "observation_date is unreadable" if month is None else answers.OTHER_SHAPE.reason
-        yield {"problem": reason, "month": line[0]}
+        yield {**facts, "problem": reason, "month": line[0], "cells": line}
         return
     for name, cell in zip(header[1:], line[1:], strict=True):
         if cell.strip():
@@ -111,7 +111,7 @@ def _vintage(url: str) -> str | None:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """When the provider last wrote the file, if not before the vintage's month; else when it was fetched."""
-    evidence = named(run, record, record["month"], record.get("series", ""))
+    evidence = named(run, record, record.get("vintage"), record["month"], record.get("series", ""))
     if "problem" in record:
         return Place(evidence, reason=record["problem"])
     if record["vintage"] is None:

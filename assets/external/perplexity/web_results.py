@@ -9,7 +9,7 @@ from typing import Any
 
 from assets.external import claimed, dating, fields
 from assets.external.feed import Feed, Unit
-from assets.external.items import named
+from assets.external.items import UNNAMED, named
 from assets.external.perplexity import _asking as asking
 from assets.external.web._sources import WESTMOST
 from assets.extraction import Place, Record, RunFacts, dated, parsed
@@ -90,15 +90,15 @@ def _url(result: Any) -> str | None:
 def locate(record: Record, run: RunFacts) -> Place:
     """The later of the two claims. What counts is when the text was captured first, if that is later still."""
     result = record["result"]
-    evidence = named(run, record, record["place"])
+    evidence = named(run, record, record["operation"], record["query"], UNNAMED)
     if not isinstance(result, dict):
         return Place(evidence, reason=answers.OTHER_SHAPE.reason)
     url = _url(result)
     if url is None:
         return Place(evidence, reason=contract.NO_URL.reason)
-    evidence = named(run, record, url)
+    evidence = named(run, record, record["operation"], record["query"], url)
     if record["repeat"]:
-        return Place(named(run, record, url, "again", record["place"]), reason=answers.REPEATED.reason)
+        return Place(evidence, reason=answers.REPEATED.reason)
     if record["locator"]:
         return Place(evidence, reason=contract.LOCATOR.reason)
     try:

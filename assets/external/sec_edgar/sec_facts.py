@@ -8,7 +8,7 @@ from typing import Any
 
 from assets.external import fields
 from assets.external.feed import Feed, Fetch, Unit
-from assets.external.items import TWICE, told_once
+from assets.external.items import TWICE, named, told_once
 from assets.external.sec_edgar import _names
 from assets.extraction import Place, Record, RunFacts, dated
 from pitlake.datasets import sec_facts as contract
@@ -78,7 +78,8 @@ def _repeated(facts: Sequence[Record]) -> bool:
 def locate(record: Record, run: RunFacts) -> Place:
     """The acceptance of the filing that reported the fact."""
     accession_no = str(record.get("accn"))
-    evidence = f"{run.evidence}&item={accession_no}"
+    names = (record["cik"], record["concept"], record["unit"], record.get("start"), record.get("end"), accession_no)
+    evidence = named(run, record, *names)
     accepted = run.releases.acceptance(accession_no, record["cik"]) if run.releases is not None else None
     if accepted is None:
         return Place(evidence, reason=contract.UNKNOWN_FILING.reason)

@@ -221,7 +221,7 @@ def _accepted(record: Record) -> dating.Dated | None:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """The filing's acceptance."""
-    evidence = named(run, record, record["accession_no"])
+    evidence = named(run, record, record["cik"], record["accession_no"])
     if record.get("header"):
         evidence += f"&header={record['header'][1].sha256}"
     found = _accepted(record)

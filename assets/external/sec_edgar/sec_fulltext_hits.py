@@ -133,8 +133,8 @@ def _hit(found: dict[str, Any]) -> dict[str, Any]:
 def locate(record: Record, run: RunFacts) -> Place:
     """The acceptance of the hit's filing; what the search says of dates counts for nothing."""
     if MORE in record:
-        return Place(f"{run.evidence}&item=more", reason=contract.MORE_HITS.reason)
-    evidence = named(run, record, record["accession_no"], record["document"])
+        return Place(run.evidence, reason=contract.MORE_HITS.reason)
+    evidence = named(run, record, record["query"], record["accession_no"], record["document"])
     if dating.released_later(record["form_type"]):
         return Place(evidence, reason=RELEASED_LATER.reason)
     accepted = _accepted(record, run)

@@ -218,10 +218,12 @@ def _follows(filing: Record, until: date, since: date | None) -> bool:
 def locate(record: Record, run: RunFacts) -> Place:
     """The filing's own availability; without a header, what an index lists counts at the end of its day."""
     if record["accession_no"] is None:
-        return Place(named(run, record, "renamed", record["former_name"]), reason=contract.UNDATED_NAME.reason)
+        return Place(
+            named(run, record, record["cik"], "renamed", record["former_name"]), reason=contract.UNDATED_NAME.reason
+        )
     if record["told_by"] == contract.SUBMISSIONS or record["header"]:
         return sec_filings.locate(record, run)
-    place = dated(named(run, record, record["accession_no"]), dating.end_of_day(record["released_by"]))
+    place = dated(named(run, record, record["cik"], record["accession_no"]), dating.end_of_day(record["released_by"]))
     return replace(place, reason=TOLD_OTHERWISE.reason) if TWICE in record else place
 
 

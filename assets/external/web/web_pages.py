@@ -51,7 +51,8 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 def locate(record: Record, run: RunFacts) -> Place:
     """When the latest proven claim says; a page that was only seen to be there, when it was fetched."""
     candidate: claims.Candidate = record["candidate"]
-    evidence = named(run, record, candidate.url)
+    claimed = [(one.kind, one.stated) for one in candidate.claims if one.kind != "served"]
+    evidence = named(run, record, candidate.url, told=[candidate.title, candidate.text, claimed])
     if record["repeat"]:
         return Place(evidence, reason=answers.REPEATED.reason)
     if record["source"] is None:

@@ -103,7 +103,7 @@ def _events(table: Any, capture: Capture) -> Iterator[Record]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """The end of the event's day, or the fetch after a split."""
-    evidence = named(run, record, record["startdatetime"])
+    evidence = named(run, record, record["asked"], record["startdatetime"])
     try:
         found = _dates.of_text(record["startdatetime"])
     except Unreadable:

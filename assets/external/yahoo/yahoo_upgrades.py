@@ -59,7 +59,7 @@ def _ratings(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """The end of the rating's day; with a price target, the fetch after a split."""
-    evidence = named(run, record, record.get("firm"), record.get("epochGradeDate"))
+    evidence = named(run, record, record["ticker"], record.get("firm"), record.get("epochGradeDate"))
     try:
         found = _dates.of_instant(_dates.instant_of_epoch(record.get("epochGradeDate")))
     except Unreadable:

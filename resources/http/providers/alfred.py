@@ -32,6 +32,7 @@ PROVIDER = Provider(
     base_url="https://api.stlouisfed.org/fred",
     rate=(100, 60.0),
     secrets={"api_key": ("FRED_API_KEY", "ALFRED_API_KEY")},
+    names=("series_id",),
     judge=judge,
     timeout=(10.0, 60.0),
 )

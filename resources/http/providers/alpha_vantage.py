@@ -96,5 +96,6 @@ PROVIDER = Provider(
     rate=(1, 1.2),
     secrets={"apikey": ("ALPHAVANTAGE_API_KEY", "ALPHA_VANTAGE_API_KEY")},
     public=("demo",),
+    names=("function", "symbol", "interval"),
     judge=judge,
 )

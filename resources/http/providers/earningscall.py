@@ -29,6 +29,7 @@ PROVIDER = Provider(
     base_url="https://v2.api.earningscall.biz",
     rate=(10, 1.0),
     secrets={"apikey": ("EARNINGSCALL_API_KEY",)},
+    names=("exchange", "symbol", "year", "month", "day", "quarter"),
     judge=judge,
     timeout=(10.0, 60.0),
 )

@@ -1,0 +1,108 @@
+"""What outside rows and gaps cite: the item itself, whatever else its answer held and whenever it was asked for."""
+
+import json
+from collections import defaultdict
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+
+from assets.external import all_feeds
+from assets.external.runs import run_feed
+from assets.extraction import Gap, Row
+from pitlake.lake.lake import Lake
+from resources.http.capture import CaptureStore
+from resources.http.client import HttpClient
+from tests.answers import Played, captured, gaps, happened, rows
+from tests.providers.scopes import SCOPES
+
+ITEMS = sorted(set(SCOPES) - {"web_syntheses", "call_slides"})  # there the answer is the item
+WHOLE = ("the answer is", "more ", "fewer ")
+
+
+def cited(found):
+    """What each record of an item cites, by what it is."""
+    told = [(one.evidence, "row") for one in rows(found)]
+    told += [(one.locator, one.reason) for one in found if isinstance(one, Gap) and "&item=" in one.locator]
+    return sorted(told)
+
+
+def name_of(evidence: str) -> str:
+    return evidence.partition("&item=")[2].partition("&")[0]
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_what_is_cited_does_not_change_with_the_answer_around_the_item(name):
+    feed, scope = all_feeds()[name], SCOPES[name]
+    played = Played(feed.provider)
+
+    def later(request):
+        body = played.fetch(request).body
+        spaced = body + b"\n" if not body.startswith(b"<") else body + b"<!-- later -->"
+        params = (*played.capture(request).params, ("limit", "7"), ("until", "2031-01-01"))
+        return replace(played.capture(request), body=spaced, sha256=sha256(spaced).hexdigest(), params=params)
+
+    now = happened(feed, scope, played.fetch)
+    assert rows(now) or name in ("sec_facts", "sec_fulltext_hits")
+    assert cited(now) == cited(happened(feed, scope, later))
+    answers = {played.capture(request).sha256 for request in played.asked}
+    assert not any(one in evidence for evidence, _ in cited(now) for one in answers - {""} if "header=" not in evidence)
+
+
+@pytest.mark.parametrize("name", sorted(set(ITEMS) - {"web_pages"}))
+def test_a_name_is_complete_in_its_dataset(name):
+    feed = all_feeds()[name]
+    if feed.naming is not None:
+        pytest.skip("its source gives names that do not last, so the lake gives its own")
+    keys = defaultdict(set)
+    for row in rows(happened(feed, SCOPES[name], Played(feed.provider).fetch)):
+        assert f"&item={name_of(row.evidence)}" in row.evidence
+        keys[name_of(row.evidence)].add(tuple(str(row.values[column]) for column in feed.dataset.key))
+    assert all(len(found) == 1 for found in keys.values())
+
+
+def article(number, **more):
+    told = {"id": number, "created": "Thu, 01 Feb 2024 10:00:00 -0400", "title": f"Title {number}", "stocks": []}
+    return told | more
+
+
+def test_a_neighbour_or_a_longer_answer_changes_no_citation_and_a_correction_does():
+    feed = all_feeds()["benzinga_news"]
+
+    def told(*items):
+        body = json.dumps(items).encode()
+        found = happened(
+            feed,
+            SCOPES["benzinga_news"],
+            lambda ask: captured(feed.provider, ask, body, sha256=sha256(body).hexdigest()),
+        )
+        return {row.values["id"]: row.evidence for row in rows(found)}
+
+    alone = told(article(7))
+    assert told(article(5), article(7), article(9))["7"] == alone["7"]
+    corrected = told(article(7, title="Another"))["7"]
+    assert corrected != alone["7"]
+    assert name_of(corrected) == name_of(alone["7"]) == "7"
+
+
+def test_a_gap_and_the_row_it_becomes_name_one_item():
+    feed = all_feeds()["benzinga_news"]
+    undated, dated = (
+        happened(
+            feed, SCOPES["benzinga_news"], lambda ask, at=at: captured(feed.provider, ask, json.dumps([at]).encode())
+        )
+        for at in (article(7, created="soon"), article(7))
+    )
+    assert gaps(undated)
+    assert name_of(undated[0].locator) == name_of(dated[0].evidence)
+
+
+def test_a_run_keeps_the_addresses_of_its_answers_for_operators(tmp_path):
+    feed, lake = all_feeds()["benzinga_news"], Lake(tmp_path / "lake")
+    played, store = Played(feed.provider), CaptureStore.of(lake.root)
+    found = happened(feed, SCOPES["benzinga_news"], played.fetch)
+    played.keep(store)
+    with HttpClient(feed.provider, store, "replay") as client:
+        run_feed(feed, SCOPES["benzinga_news"], client, lake, run_id="run-1")
+    assert store.run("run-1", "benzinga_news")["captures"] == [played.capture(one).evidence for one in played.asked]
+    assert any(isinstance(one, Row) for one in found)
