@@ -23,7 +23,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
 class NotAsked(Exception):
     """The question can't be put. `reason` says why, `kind` is the type of the gap it becomes."""
 
-    def __init__(self, reason: str, kind: str = "upstream_error") -> None:
+    def __init__(self, reason: str, *, kind: str = "upstream_error") -> None:
         super().__init__(reason)
         self.kind, self.reason = kind, reason
 
@@ -102,7 +102,7 @@ def _pit(text: Any) -> datetime | None:
     try:
         return clock.instant(str(text), "--pit")
     except BadInstant as fault:
-        raise NotAsked(f"the cut-off is {fault.fault}; nothing is answered", "pit_excluded") from None
+        raise NotAsked(f"the cut-off is {fault.fault}; nothing is answered", kind="pit_excluded") from None
 
 
 def _known_by(flags: dict[str, Any]) -> datetime | None:

@@ -38,7 +38,7 @@ def from_file(question: Question, op: Operation, source: Feed) -> tuple[list[dic
         capture = _capture(source, request, body)
         verdict = source.provider.judge(capture)
         if verdict.outcome != "ok":
-            raise NotAsked(verdict.reason, verdict.gap_type)
+            raise NotAsked(verdict.reason, kind=verdict.gap_type)
         return capture
 
     found: list[Row | Gap] = []
