@@ -22,8 +22,10 @@ Came = tuple[Record, Capture]
 # What our feeds add to a record: its place in the answer, and what they know of it from elsewhere.
 OURS = frozenset(
     (
-        TWICE, "asked", "between", "clipped", "dating", "fetched_at", "header", "lag", "line", "listed", "locator", "modified",
-        "number", "place", "problem", "release_id", "released_by", "released_on", "repeat", "running", "seen_at", "tickers", "undated",
+        TWICE,
+        "asked", "between", "clipped", "dating", "fetched_at", "header", "lag", "line", "listed", "locator",
+        "modified", "number", "place", "problem", "release_id", "released_by", "released_on", "repeat",
+        "running", "seen_at", "tickers", "undated",
     )
 )  # fmt: skip
 
