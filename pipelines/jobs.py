@@ -33,7 +33,7 @@ macro_watch = dg.define_asset_job(
 
 earnings_releases = dg.define_asset_job(
     "earnings_releases",
-    selection=dg.AssetSelection.assets("earnings_events"),
+    selection=dg.AssetSelection.assets("names", "earnings_events"),
     description="Which releases there were, from every dataset that tells of them.",
 )
 

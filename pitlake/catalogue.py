@@ -18,6 +18,12 @@ from pitlake.errors import BadInput
 from pitlake.parameters import TYPES, spell
 
 SYSTEM_COLUMNS = ("available_at", "available_at_source")
+COMPANIES = "company_ciks"
+"""What a query writes for the CIKs of its `ticker`: the parent resolves them, outside of the session."""
+
+TODAY = (
+    "a snapshot of the day the lake observed it, whatever the as of: available_at says when; nothing of it is proven"
+)
 
 _PARAM = re.compile(
     r"(?P<name>\w+) (?P<type>\w+) (?:(?P<need>required|optional)|= (?P<default>\S+)) \| (?P<meaning>.+)"
@@ -49,7 +55,11 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:
-    """One named query. `columns` are all columns of the answer in order; of `one_of` a caller gives exactly one."""
+    """One named query. `columns` are all columns of the answer in order; of `one_of` a caller gives exactly one.
+
+    hindsight: columns of the answer that nobody could know at the as of, or `*`: it can't be answered without any.
+    today: the answer is a snapshot of the day the lake was filled, whatever the as of, and is proven for no instant.
+    """
 
     name: str
     summary: str
@@ -58,10 +68,15 @@ class Query:
     parameters: tuple[Parameter, ...]
     columns: tuple[Field, ...]
     one_of: tuple[str, ...]
+    hindsight: tuple[str, ...]
+    today: bool
     sql: str
 
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The values to bind, every parameter present and spelled as SQL takes it. Raises BadInput naming the field."""
+        """The values to bind, every parameter present and spelled as SQL takes it. Raises BadInput naming the field.
+
+        COMPANIES is None in them, for the session to resolve.
+        """
         known = [parameter.name for parameter in self.parameters]
         for name in values:
             if name not in known:
@@ -71,9 +86,10 @@ class Query:
             raise BadInput(
                 " or ".join(self.one_of), f"{self.name} takes exactly one of them", "give one, leave the rest"
             )
-        return {
+        bound = {
             parameter.name: _bound(parameter, values.get(parameter.name), self.name) for parameter in self.parameters
         }
+        return bound | ({COMPANIES: None} if COMPANIES in placeholders(self.sql) else {})
 
 
 def all_queries() -> dict[str, Query]:
@@ -87,6 +103,11 @@ def get(name: str) -> Query:
         return _all_queries()[name]
     except KeyError:
         raise BadInput("query", f"there is no query {name!r}", f"choose one of {', '.join(_all_queries())}") from None
+
+
+def by_text(sql: str) -> Query | None:
+    """The query whose SQL this is, word for word."""
+    return next((query for query in _all_queries().values() if query.sql == sql), None)
 
 
 def facts(query: Query) -> dict[str, Any]:
@@ -107,6 +128,8 @@ def facts(query: Query) -> dict[str, Any]:
             for one in query.parameters
         ],
         "exactly_one_of": list(query.one_of),
+        "hindsight": list(query.hindsight),
+        "mode": "today" if query.today else "as of",
         "columns": [{"name": one.name, "meaning": one.meaning} for one in query.columns],
     }
 
@@ -139,7 +162,7 @@ def parse(name: str, text: str) -> Query:
             columns.append(Field(**_match(_COLUMN, rest, name).groupdict()))
         else:
             key, colon, value = line.partition(": ")
-            if not colon or key not in ("summary", "agent", "reads", "one of"):
+            if not colon or key not in ("summary", "agent", "reads", "one of", "hindsight", "mode"):
                 raise ValueError(f"sql/queries/{name}.sql: what is {line!r}?")
             facts[key] = value
     if missing := {"summary", "agent", "reads"} - facts.keys():
@@ -152,6 +175,8 @@ def parse(name: str, text: str) -> Query:
         parameters=tuple(parameters),
         columns=tuple(columns),
         one_of=tuple(facts["one of"].split(", ")) if "one of" in facts else (),
+        hindsight=tuple(facts["hindsight"].split(", ")) if "hindsight" in facts else (),
+        today=facts.get("mode") == "today",
         sql=sql,
     )
     _check(query)
@@ -209,13 +234,21 @@ def _check(query: Query) -> None:
 
     where = f"sql/queries/{query.name}.sql"
     names = [parameter.name for parameter in query.parameters]
-    used = placeholders(query.sql)
+    used = placeholders(query.sql) - {COMPANIES}
     if used != set(names) or len(names) != len(set(names)):
         raise ValueError(f"{where}: the SQL uses {sorted(used)}, the header declares {sorted(names)}")
     if unknown := {parameter.type for parameter in query.parameters} - TYPES.keys():
         raise ValueError(f"{where}: unknown parameter type {', '.join(sorted(unknown))}")
     if unknown := set(query.reads) - all_datasets().keys():
         raise ValueError(f"{where}: reads unknown dataset {', '.join(sorted(unknown))}")
+    known = {"*", *(column.name for column in query.columns)}
+    if not known.issuperset(query.hindsight):
+        raise ValueError(f"{where}: 'hindsight' names what is no column")
+    named = {column for read in query.reads for column in all_datasets()[read].hindsight}
+    echoed = {"ticker"} if "pairs" in names else set()
+    missing = {one.name for one in query.columns} & named - echoed - {*query.hindsight}
+    if missing and "*" not in query.hindsight:
+        raise ValueError(f"{where}: 'hindsight' lacks {', '.join(sorted(missing))}")
     if not set(query.one_of) <= set(names):
         raise ValueError(f"{where}: 'one of' names what is no parameter")
 

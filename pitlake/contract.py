@@ -5,7 +5,8 @@ Called by everything that needs to know what a dataset is.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
 
@@ -49,6 +50,14 @@ GAP_SCHEMA = pa.schema(
     ]
 )
 
+KNOWN = {
+    "record": "Whoever read the record at `available_at`: its source states it there.",
+    "lake": "Whoever applied the lake's rule then: it is made of what was public at `available_at`, of nothing later.",
+    "asked": "Nobody had to: it repeats what the lake's own user asked for.",
+    "hindsight": "Nobody, or nobody can prove it: the source writes today's word on records of the past.",
+}
+"""Who could know a column's value at `available_at`: the answers there are."""
+
 # SQL takes two names that differ in case alone for one.
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -56,7 +65,6 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 @dataclass(frozen=True, kw_only=True)
 class Column:
     """One business column. `type` is a key of TYPES; `json` is a string that holds canonical JSON.
-
     values: the texts there are. minimum, maximum: bounds of a number, inclusive. pattern: what a whole text matches,
     in the common ground of Python's and RE2's regular expressions. Null breaks none of them. strict: rows that break
     them are refused, because the lake itself makes them so; else the source does, and a break is a warning.
@@ -113,6 +121,7 @@ class Dataset:
     other_tags: source tags that rows may bear beside source_tag, where a dataset is put together from several sources.
     newer_by: columns of the identity that say which of a key's statements is the newer one, whenever each was revised;
     without them the one that became available last is.
+    known: who could know a column at available_at, a key of KNOWN; "record" where it names none.
     frozen: the columns, of the identity, that name what is built at once and must come out the same again. What does
     not, and what is added to it later, is a revision, available when observed, and a warning says so.
     """
@@ -138,6 +147,7 @@ class Dataset:
     partitioned: bool = True
     first_day: date = date(2023, 1, 1)
     freshness: timedelta | None = None
+    known: Mapping[str, str] = field(default_factory=dict, hash=False)
     frozen: tuple[str, ...] = ()
     owner: str = "data"
 
@@ -155,7 +165,7 @@ class Dataset:
         self._refuse(not self.key, "there is no natural key")
         self._refuse(any(is_forbidden_key(name) for name in names), "a column has a forbidden name")
         self._refuse(bool(known & {system.name for system in SYSTEM_FIELDS}), "a column has a system name")
-        referred = {*self.key, *self.identity, *self.tiebreak, *self.newer_by, self.entity}
+        referred = {*self.known, *self.key, *self.identity, *self.tiebreak, *self.newer_by, self.entity}
         self._refuse(not referred <= known, "an unknown column is referred to")
         self._refuse(not {*self.frozen} <= {*self.identity}, "frozen names a column that is not of the identity")
         dates = {column.name for column in self.columns if column.type == "instant"} | {"", "available_at"}
@@ -163,6 +173,7 @@ class Dataset:
         instants = {"", "available_at", *(column.name for column in self.columns if column.type == "instant")}
         self._refuse(self.revised_at not in instants, "revised_at names no instant")
         self._refuse(not {self.source_tag, *self.other_tags} <= set(SOURCES), "the source tag is not one of the gate's")
+        self._refuse(not {*self.known.values()} <= {*KNOWN}, "known gives an answer that is none")
         self._refuse(not all(column.meaning for column in self.columns), "a column has no meaning")
 
     def _refuse(self, wrong: bool, problem: str) -> None:
@@ -183,6 +194,15 @@ class Dataset:
     def agent_columns(self) -> tuple[str, ...]:
         """The columns of the agent-facing view, in order."""
         return ("available_at", "available_at_source", *self.content_columns, "evidence")
+
+    @cached_property
+    def hindsight(self) -> frozenset[str]:
+        """The columns of the view that nobody could know at available_at; a session may leave them out.
+
+        Evidence is one of them where the record itself is named by such a column.
+        """
+        found = {name for name, answer in self.known.items() if answer == "hindsight"}
+        return frozenset(found | ({"evidence"} if found.intersection((*self.identity, *self.key)) else set()))
 
     @cached_property
     def session_columns(self) -> tuple[str, ...]:

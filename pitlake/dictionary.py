@@ -6,7 +6,13 @@ here reads the lake. Called by `pitlake describe` and by the script that writes 
 
 from collections.abc import Iterable, Sequence
 
-from pitlake.contract import Column, Dataset
+from pitlake.contract import KNOWN, Column, Dataset
+
+KNOWN_TEXT = "Of every column of every contract it was asked: who could know this at `available_at`? The answers:"
+KNOWN_REST = """\
+What is not listed below is known as `record`. A column of `hindsight` is shown as it stands: its row is there when it
+should be, but the value may be one that nobody bore or made then, as a ticker is the one of the day the source was
+asked. Count and join by CIK, and take names from `names`."""
 
 CLOCKS = """Business dates are valid time: what a row is about. `available_at` is knowledge time, and what `as_of`
 bounds. `observed_at`, which no view shows, is transaction time: when this lake saw the row, and what `known_by` bounds.
@@ -16,19 +22,39 @@ bounds. `observed_at`, which no view shows, is transaction time: when this lake 
 
 def page(dataset: Dataset) -> str:
     """The dictionary page of one dataset, in Markdown."""
-    columns = [(column.name, column.type, column.unit, column.meaning) for column in agent_columns(dataset)]
+    columns = [
+        (column.name, column.type, column.unit, column.meaning, answer(dataset, column.name))
+        for column in agent_columns(dataset)
+    ]
     parts = [
         f"# {dataset.name}: {dataset.title}",
         dataset.summary,
         _clocks_and_keys(dataset),
         "## Columns",
-        table(("column", "type", "unit", "meaning"), columns),
+        table(("column", "type", "unit", "meaning", "[known](known.md)"), columns),
     ]
     if dataset.gap_rules:
         rules = [(rule.type, rule.reason, rule.when) for rule in dataset.gap_rules]
         parts += ["## Gaps", "A source record becomes a gap instead of a row when:"]
         parts += [table(("gap type", "reason", "when"), rules)]
     return "\n\n".join(parts) + "\n"
+
+
+def known_page(datasets: Iterable[Dataset]) -> str:
+    """Who could know what at `available_at`: the answers, and every column whose answer is not the usual one."""
+    answers, rows = [name for name in KNOWN if name != "record"], []
+    for dataset in datasets:
+        by = {name: [one for one in dataset.agent_columns if answer(dataset, one) == name] for name in answers}
+        rows += [(f"[{dataset.name}]({dataset.name}.md)", name, ", ".join(by[name])) for name in answers if by[name]]
+    parts = ("# Who could know it", KNOWN_TEXT, table(("known", "who"), list(KNOWN.items())), KNOWN_REST)
+    return "\n\n".join((*parts, table(("dataset", "known", "columns"), rows))) + "\n"
+
+
+def answer(dataset: Dataset, column: str) -> str:
+    """Who could know a column of the view at available_at: a key of KNOWN."""
+    if column in dataset.hindsight:
+        return "hindsight"
+    return dataset.known.get(column, "lake" if column == "available_at" else "record")
 
 
 def index(datasets: Iterable[Dataset]) -> str:
@@ -51,8 +77,15 @@ def facts(dataset: Dataset) -> dict[str, object]:
         "key": list(dataset.key),
         "entity": dataset.entity,
         "open_only": dataset.open_only,
+        "hindsight": [name for name in dataset.agent_columns if name in dataset.hindsight],
         "columns": [
-            {"name": column.name, "type": column.type, "unit": column.unit, "meaning": column.meaning}
+            {
+                "name": column.name,
+                "type": column.type,
+                "unit": column.unit,
+                "meaning": column.meaning,
+                "known": answer(dataset, column.name),
+            }
             for column in agent_columns(dataset)
         ],
     }

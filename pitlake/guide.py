@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from pitlake import catalogue
 from pitlake.catalogue import Parameter, Query
+from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.dictionary import shown, table
 
@@ -45,6 +46,8 @@ question brings it back. Give T as an instant with its offset (`2024-02-15T16:00
   something became public.
 - Select from `<dataset>_of(ticker)` instead of the view when you want one company of news, report_sections, exhibits,
   qa_exchanges, xbrl_facts or prices: it is many times faster and gives the same rows.
+- Columns "known with hindsight alone" hold the source's word of today on records of the past, tickers above all: never
+  count or select by whether they are there. `names` has what a company was called then.
 - An empty answer is a fact about T, not a failure: look at `gaps` before you conclude that something does not exist.
 - More rows than fit come in pages: ask again with `next_cursor` while `truncated` is true. End SQL with ORDER BY over
   a key.
@@ -78,7 +81,7 @@ def skill() -> str:
         columns = ", ".join(f"{one.name} {one.type}" for one in dataset.columns)
         parts.append(
             f"### {dataset.name}\n\n{dataset.summary} Key: {', '.join(dataset.key)}. Shown {shown(dataset)}.\n"
-            f"Public at: {dataset.availability}\n\n`{columns}`"
+            f"Public at: {dataset.availability}{_hindsight(dataset)}\n\n`{columns}`"
         )
     parts.append("## Named queries")
     for query in catalogue.all_queries().values():
@@ -87,6 +90,11 @@ def skill() -> str:
         gives = ", ".join(one.name for one in query.columns[len(catalogue.SYSTEM_COLUMNS) :])
         parts.append(f"- **{query.name}**({taken}): {query.summary}{one_of} Gives {gives}.")
     return "\n\n".join(parts).replace(".\n\n- **", ".\n- **") + "\n"
+
+
+def _hindsight(dataset: Dataset) -> str:
+    marked = [name for name in dataset.agent_columns if name in dataset.hindsight]
+    return f"\nKnown with hindsight alone: {', '.join(marked)}." if marked else ""
 
 
 def _query_section(query: Query) -> Iterable[str]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from pitlake.clock import instant
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, ReceiptDamaged, ReplayDiffers, ReplayImpossible
@@ -122,6 +122,7 @@ def _reopen(question: Question, lake: "str | Path | Lake | None", isolation: Any
             isolation=isolation,
             datasets=question.datasets,
             open_mode=question.as_of is None,
+            hindsight=cast("Any", question.hindsight),
             limits=Limits(
                 rows=question.most_rows,
                 bytes=question.most_bytes,

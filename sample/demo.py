@@ -87,7 +87,7 @@ def fill(home: Path) -> None:
 def chosen() -> list[str]:
     """The datasets of the demo: the graph's, the outside ones that have captures, and what follows from them."""
     graph = [name for name, dataset in all_datasets().items() if dataset.group == "graph"]
-    return [*graph, *outside.SCOPES, "earnings_events"]
+    return [*graph, *outside.SCOPES, "names", "earnings_events"]
 
 
 def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.DagsterInstance"]:

@@ -24,6 +24,7 @@ def pages() -> dict[Path, str]:
     datasets = all_datasets()
     written = {Path(f"docs/datasets/{name}.md"): dictionary.page(dataset) for name, dataset in datasets.items()}
     written[Path("docs/datasets/README.md")] = dictionary.index(datasets.values())
+    written[Path("docs/datasets/known.md")] = dictionary.known_page(datasets.values())
     written[Path("docs/queries.md")] = guide.queries_page()
     written[Path(".claude/skills/lake-schema/SKILL.md")] = guide.skill()
     written |= {Path(".claude/skills") / path: text for path, text in skills.pages().items()}

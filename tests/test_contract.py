@@ -1,5 +1,6 @@
 """The dataset contract refuses what would contradict itself, and what follows from it is in the promised order."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -46,6 +47,8 @@ def with_column(**changes):
         ({"tiebreak": ("available_at",)}, "unknown column"),
         ({"revised_at": "song"}, "revised_at is no instant"),
         ({"source_tag": "observed"}, "source tag"),
+        ({"known": {"song": "rumour"}}, "answer that is none"),
+        ({"known": {"singer": "hindsight"}}, "unknown column"),
         ({"gap_rules": (GapRule(type="lost", reason="r", when="w"),)}, "gap rule"),
     ],
 )
@@ -85,3 +88,20 @@ def test_what_follows_from_a_contract_is_in_order():
 def test_agents_never_get_the_lakes_own_clock_or_hash():
     for dataset in all_datasets().values():
         assert not {"observed_at", "content_hash"} & set(dataset.agent_columns)
+
+
+def test_what_is_named_by_hindsight_is_hindsight_and_so_is_its_evidence():
+    named = replace(PLAYS, known={"song": "hindsight", "credits": "lake"})
+    assert named.hindsight == {"song", "evidence"}
+    assert replace(PLAYS, known={"credits": "hindsight"}).hindsight == {"credits"}
+    assert PLAYS.hindsight == frozenset()
+
+
+DATED_BY_A_LOOK = {"companies", "av_estimates", "av_earnings_calendar", "call_events", "call_calendar"}
+NAMES = re.compile("tickers?|symbols?|company_name|entities|exchange|transcript_id")
+
+
+def test_every_name_in_every_contract_is_borne_then_or_said_to_be_hindsight():
+    for dataset in all_datasets().values():
+        names = {column.name for column in dataset.columns if NAMES.fullmatch(column.name)}
+        assert names <= dataset.hindsight or dataset.name in DATED_BY_A_LOOK, dataset.name

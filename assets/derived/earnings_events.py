@@ -23,7 +23,7 @@ from pitlake.lake.manifest import Snapshot
 from pitlake.lake.stage import Gap, staged_schema
 
 Releases = dict[tuple[str, date], list[Told]]
-READS = tuple(source.dataset for source in (*RELEASES, *STATEMENTS))
+READS = ("names", *(source.dataset for source in (*RELEASES, *STATEMENTS)))
 
 
 def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> RunReport:

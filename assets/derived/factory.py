@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets.derived import drift, earnings_events
+from assets.derived import drift, earnings_events, names
 from assets.external import all_feeds
 from assets.factory import column_schema, description, shown
 from checks.audit import check_specs
@@ -30,7 +30,20 @@ class DriftConfig(dg.Config):
 
 def derived_assets() -> list[dg.AssetsDefinition]:
     """Every derived dataset's asset."""
-    return [earnings_events_asset(), drift_asset()]
+    return [names_asset(), earnings_events_asset(), drift_asset()]
+
+
+def names_asset() -> dg.AssetsDefinition:
+    """Names, downstream of every dataset that tells of them or captures what does."""
+
+    @_asset(get("names"), names.READS)
+    def named(
+        context: dg.AssetExecutionContext, lake: LakeResource
+    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+        report = names.derive(lake.open(), run_id=context.run.run_id, audits=[expected])
+        yield from shown(context, get("names"), report)
+
+    return named
 
 
 def earnings_events_asset() -> dg.AssetsDefinition:

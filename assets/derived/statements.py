@@ -12,6 +12,7 @@ from typing import Any
 from pitlake.clock import from_micros, new_york_day
 from pitlake.lake.manifest import Snapshot
 from pitlake.lake.query import calculator, reading
+from pitlake.tickers import Tickers
 
 Fields = Mapping[str, Any]
 
@@ -43,6 +44,7 @@ class Told:
 class Source:
     """How one dataset is read. `where` and `select` are SQL over its revisions; `tell` makes a row a Told's facts.
 
+    by_cik: rows name no ticker; `names` and the graph's companies tell what the company was called by then.
     before, after: the event's day lies in [day - before, day + after].
     """
 
@@ -51,6 +53,7 @@ class Source:
     tell: Callable[[Mapping[str, Any]], tuple[str, date, Fields]]
     where: str = "true"
     tickers: str = "[ticker]"
+    by_cik: bool = False
     before: int = 0
     after: int = 0
 
@@ -61,12 +64,16 @@ class Source:
             return
         snapshot.fetch(files)
         question = f"""
-            SELECT {self.select}, {self.tickers} AS _tickers, epoch_us(available_at) AS _at,
+            SELECT {self.select}, {"NULL" if self.by_cik else self.tickers} AS _tickers, epoch_us(available_at) AS _at,
                 available_at_source AS _tag, evidence AS _evidence
             FROM {reading(files)} WHERE {self.where} ORDER BY available_at, evidence"""
         with calculator() as connection:
             rows = connection.sql(question).to_arrow_table().to_pylist()
+        borne = Tickers(snapshot) if self.by_cik else None
         for row in rows:
+            if borne is not None:
+                row["_tickers"] = borne.of(row["cik"], row["event_at"])
+                row["ticker"] = next(iter(row["_tickers"]), None)
             statement, day, fields = self.tell(row)
             yield Told(
                 source=self.dataset,
@@ -114,8 +121,9 @@ RELEASES = (
     ),
     Source(
         dataset="sec_filings",
-        select="accession_no, cik, ticker, accepted_at AS event_at",
+        select="accession_no, cik, accepted_at AS event_at",
         where="form_type = '8-K' AND list_contains(items, '2.02')",
+        by_cik=True,
         tell=_release,
     ),
 )

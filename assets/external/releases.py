@@ -12,15 +12,17 @@ from pitlake.errors import LakeNotFound
 from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import Snapshot
 from pitlake.lake.query import calculator, reading
+from pitlake.tickers import Tickers
 
 COMPANIES_REMEMBERED = 64
 ACCEPTED = {"reports": "available_at", "sec_filings": "accepted_at"}
 EARNINGS = {"reports": "x LIKE 'Item 2.02%'", "sec_filings": "x = '2.02'"}
+COMPANY = {"reports": "ticker = $asked", "sec_filings": "list_contains($ciks::VARCHAR[], cik)"}
 
 OF_CIK = "SELECT accession_no, min(epoch_us({at})) FROM {rows} WHERE cik = $asked GROUP BY ALL"
 OF_TICKER = """
 SELECT accession_no, min(epoch_us({at})) FROM {rows}
-WHERE ticker = $asked AND form_type = '8-K' AND len(list_filter(items, lambda x: {earnings})) > 0
+WHERE {company} AND form_type = '8-K' AND len(list_filter(items, lambda x: {earnings})) > 0
 GROUP BY ALL
 """
 
@@ -57,13 +59,16 @@ class LakeReleases:
             except LakeNotFound:
                 self._snapshot = Snapshot(0)
         earliest: dict[str, int] = {}
+        ciks = Tickers(self._snapshot).resolve(asked, None).ciks if question is OF_TICKER else ()
         for dataset, column in ACCEPTED.items():
             files = self._snapshot.files(dataset)
             if not files:
                 continue
             self._snapshot.fetch(files)
-            sql = question.format(at=column, rows=reading(files), earnings=EARNINGS[dataset])
+            of_company = COMPANY[dataset]
+            sql = question.format(at=column, rows=reading(files), earnings=EARNINGS[dataset], company=of_company)
+            given = {name: value for name, value in (("asked", asked), ("ciks", list(ciks))) if f"${name}" in sql}
             with calculator() as connection:
-                for accession_no, at in connection.sql(sql, params={"asked": asked}).fetchall():
+                for accession_no, at in connection.sql(sql, params=given).fetchall():
                     earliest[accession_no] = min(at, earliest.get(accession_no, at))
         return {accession_no: from_micros(at) for accession_no, at in earliest.items()}

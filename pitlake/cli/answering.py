@@ -14,6 +14,7 @@ from pitlake.cli.sessions import working
 from pitlake.clock import iso
 
 if TYPE_CHECKING:
+    from pitlake.catalogue import Query
     from pitlake.session import Session
 
 FORMS = ("table", "json", "csv", "parquet", "envelope")
@@ -32,25 +33,30 @@ def deliver_answer(
     session: "Session",
     sql: str,
     params: dict[str, Any] | None,
-    reads: tuple[str, ...] | None,
+    query: "Query | None",
     form: str,
     output: Path | None,
     *,
     lake: str | None,
     receipt: bool,
 ) -> None:
-    """Ask, write the rows, say as of what, and keep the receipt where that was asked for. reads: a named query's."""
+    """Ask, write the rows, say as of what, and keep the receipt where that was asked for. query: the named one."""
     from pitlake.answers import text
     from pitlake.provenance import Provenance
 
-    provenance = Provenance.of(session, sql, reads) if form == "envelope" else None
+    provenance = Provenance.of(session, sql, query.reads if query else None) if form == "envelope" else None
     with working("asking"):
-        result = session.sql(sql, params)
+        result = session.sql(sql, params) if query is None else session.answer(query, params or {})
     if provenance is None:
         render.write(result.arrow(), form, output)
     else:
-        render.deliver(text(result.arrow(), provenance, session.as_of), output)
+        as_of = session.as_of if result.receipt.as_of else None
+        render.deliver(text(result.arrow(), provenance, as_of), output)
     render.say(f"{door(session)}, {len(result)} rows")
+    for note in result.notes:
+        render.say(note)
+    for dataset, columns in result.hindsight.items():
+        render.say(f"known with hindsight alone: {', '.join(columns)} of {dataset}")
     if receipt:
         render.say(f"receipt {result.keep(lake)}")
 

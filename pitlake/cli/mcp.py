@@ -7,6 +7,7 @@ import click
 from pitlake.cli.options import (
     as_of_option,
     door,
+    hindsight_option,
     isolation_option,
     known,
     known_by_option,
@@ -18,6 +19,7 @@ from pitlake.cli.options import (
 
 @click.command("mcp")
 @isolation_option
+@hindsight_option
 @lake_option
 @version_option
 @known_by_option

@@ -31,6 +31,13 @@ isolation_option = click.option(
     show_default=True,
     help="in_process gives up the seal; for your own SQL where this system cannot seal a process.",
 )
+hindsight_option = click.option(
+    "--hindsight",
+    type=click.Choice(("show", "omit")),
+    default="show",
+    show_default=True,
+    help="omit leaves out columns that nobody could know then, such as today's tickers.",
+)
 output_option = click.option(
     "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file instead of stdout."
 )

@@ -45,4 +45,4 @@ def command(query: str, within: str, ticker: str | None, by: str, limit: int | N
     receipt: bool = asked.pop("receipt")
     render.check_target(form, output)
     with opened(**asked, datasets=named.reads) as session:
-        deliver_answer(session, named.sql, bound, named.reads, form, output, lake=asked["lake"], receipt=receipt)
+        deliver_answer(session, named.sql, bound, named, form, output, lake=asked["lake"], receipt=receipt)

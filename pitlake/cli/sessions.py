@@ -12,6 +12,7 @@ from pitlake.cli.options import (
     Decorated,
     as_of_option,
     door,
+    hindsight_option,
     isolation_option,
     known,
     known_by_option,
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 def session_options(command: Decorated) -> Decorated:
     """The options every command that opens a session has."""
-    for option in (isolation_option, lake_option, version_option, known_by_option, open_option, as_of_option):
+    options = (isolation_option, hindsight_option, lake_option, version_option, known_by_option)
+    for option in (*options, open_option, as_of_option):
         command = option(command)
     return command
 
@@ -40,6 +42,7 @@ def opened(
     known_by: str | None,
     lake: str | None,
     isolation: Any,
+    hindsight: Any,
     datasets: Any = None,
 ) -> Iterator["Session"]:
     """A session at the door the options name, closed afterwards; a person at a terminal sees that it is opening."""
@@ -55,6 +58,7 @@ def opened(
             isolation=isolation,
             datasets=datasets or None,
             open_mode=open_mode,
+            hindsight=hindsight,
         )
     with session:
         yield session

@@ -31,6 +31,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "date"),
     entity="ticker",
+    known={"ticker": "hindsight"},
     source_tag="time_series_timestamp",
     gap_rules=(
         shared.FUTURE,

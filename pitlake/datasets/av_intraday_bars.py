@@ -47,6 +47,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "interval", "bar_start"),
     entity="ticker",
+    known={"ticker": "hindsight", **dict.fromkeys(("bar_start", "market_session"), "lake")},
     source_tag="time_series_timestamp",
     gap_rules=(
         shared.FUTURE,

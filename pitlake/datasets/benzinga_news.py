@@ -55,6 +55,7 @@ DATASET = Dataset(
     key=("id",),
     identity=("id", "updated"),
     entity="ticker",
+    known=dict.fromkeys(("ticker", "tickers"), "hindsight"),
     source_tag="provider_metadata",
     gap_rules=(
         NO_CREATED,

@@ -45,6 +45,7 @@ DATASET = Dataset(
     identity=("date", "closed_through"),
     newer_by=("closed_through",),
     entity="date",
+    known={"is_early_close": "lake"},
     source_tag="time_series_timestamp",
     gap_rules=(
         BAD_DATE,

@@ -28,6 +28,10 @@ DATASET = Dataset(
     ),
     key=earnings.KEY,
     entity="ticker",
+    known={
+        **dict.fromkeys(("exchange", "ticker"), "hindsight"),
+        **dict.fromkeys(("listed_start", "turn_count"), "lake"),
+    },
     source_tag="provider_metadata",
     gap_rules=(NO_TEXT, *earnings.RULES, *shared.unreadable("turns")),
     group="external",

@@ -37,6 +37,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "declaration_date", "dividend_type", "ex_dividend_date", "cash_amount"),
     entity="ticker",
+    known=dict.fromkeys(("ticker", "dividend_id"), "hindsight"),
     source_tag="time_series_timestamp",
     gap_rules=(
         shared.NO_TICKER,

@@ -49,6 +49,10 @@ DATASET = Dataset(
     tiebreak=("source", "statement"),
     revised_at="available_at",
     entity="ticker",
+    known={
+        **dict.fromkeys(("ticker", "statement"), "hindsight"),
+        **dict.fromkeys(("event_day", "session", "source"), "lake"),
+    },
     source_tag="edgar_accepted",
     other_tags=("neo4j_created", "provider_metadata"),
     gap_rules=(NO_EVENT, shared.FUTURE),

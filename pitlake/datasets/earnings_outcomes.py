@@ -66,6 +66,23 @@ DATASET = Dataset(
     ),
     key=("accession_no", "sessions"),
     entity="ticker",
+    known={
+        "ticker": "hindsight",
+        **dict.fromkeys(
+            (
+                "sessions",
+                "base_date",
+                "end_date",
+                "base_close",
+                "end_close",
+                "change",
+                "market_change",
+                "excess",
+                "evidence_ids",
+            ),
+            "lake",
+        ),
+    },
     source_tag="time_series_timestamp",
     gap_rules=(NO_BARS, NO_BASIS, shared.FUTURE),
     group="derived",

@@ -43,6 +43,13 @@ DATASET = Dataset(
     ),
     key=("accession_no", "anchor", "section", "name"),
     entity="ticker",
+    known={
+        "ticker": "hindsight",
+        **dict.fromkeys(
+            ("anchor", "as_of", "section", "name", "value", "text", "unit", "known_at", "withdrawn", "evidence_ids"),
+            "lake",
+        ),
+    },
     source_tag="edgar_accepted",
     gap_rules=(NOTHING_KNOWN, shared.FUTURE),
     group="derived",

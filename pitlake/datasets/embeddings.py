@@ -33,6 +33,7 @@ DATASET = Dataset(
     ),
     key=("kind", "id"),
     entity="ticker",
+    known=dict.fromkeys(("id", "ticker", "vector"), "hindsight"),
     source_tag="neo4j_created",
     gap_rules=(
         news.NO_CREATED,

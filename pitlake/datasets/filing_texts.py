@@ -14,6 +14,7 @@ DATASET = Dataset(
     ),
     key=("accession_no",),
     entity="ticker",
+    known={"ticker": "hindsight"},
     source_tag="edgar_accepted",
     gap_rules=(shared.UNDATED_FILING, shared.NO_FILING, shared.FUTURE),
 )

@@ -67,6 +67,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "ex_dividend_date", "dividend_type", "ordinal"),
     entity="ticker",
+    known={"ticker": "hindsight", "ordinal": "lake"},
     source_tag="provider_metadata",
     gap_rules=(
         shared.FUTURE,

@@ -48,6 +48,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "execution_date", "ordinal"),
     entity="ticker",
+    known={"ticker": "hindsight", "ordinal": "lake"},
     source_tag="provider_metadata",
     gap_rules=(
         shared.FUTURE,

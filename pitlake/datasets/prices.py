@@ -63,6 +63,7 @@ DATASET = Dataset(
     ),
     key=("entity_kind", "entity_id", "date"),
     entity="symbol",
+    known={"symbol": "hindsight"},
     source_tag="time_series_timestamp",
     gap_rules=(
         shared.NO_CLOSE,

@@ -53,6 +53,7 @@ DATASET = Dataset(
     tiebreak=("accession_no",),
     newer_by=("filing_date",),
     entity="cik",
+    known=dict.fromkeys(("period_type", "value_number"), "lake"),
     source_tag="edgar_accepted",
     gap_rules=(
         UNKNOWN_FILING,

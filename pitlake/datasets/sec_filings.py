@@ -23,7 +23,10 @@ TOLD_OTHERWISE = GapRule(
 DATASET = Dataset(
     name="sec_filings",
     title="EDGAR filings",
-    summary="Every filing EDGAR lists for a company, person or fund, from its submissions; one row per registrant.",
+    summary=(
+        "Every filing EDGAR lists for a company, person or fund, from its submissions; one row per registrant. Names "
+        "and tickers are no part of it, for EDGAR lists today's: `names` has those that were borne, by CIK."
+    ),
     availability=(
         "EDGAR acceptance. The JSON's `Z` is UTC for some filers and the New York clock for others: what the hours of "
         "EDGAR leave open takes the later reading, at most five hours late; a fetched SGML header decides exactly."
@@ -32,8 +35,6 @@ DATASET = Dataset(
         shared.ACCESSION,
         shared.FORM_TYPE,
         shared.CIK,
-        Column(name="ticker", type="string", meaning="First ticker of the registrant, as EDGAR names it when fetched."),
-        Column(name="tickers", type="strings", meaning="Every ticker of the registrant, as EDGAR names them."),
         Column(name="accepted_at", type="instant", required=True, meaning="The acceptance as decided."),
         Column(
             name="acceptance_rule",
@@ -59,6 +60,7 @@ DATASET = Dataset(
     ),
     key=("cik", "accession_no"),
     entity="cik",
+    known=dict.fromkeys(("accepted_at", "acceptance_rule", "url"), "lake"),
     source_tag="edgar_accepted",
     gap_rules=(
         NO_ACCEPTANCE,

@@ -45,6 +45,7 @@ DATASET = Dataset(
     ),
     key=("query", "accession_no", "document"),
     entity="cik",
+    known={"query": "asked"},
     source_tag="edgar_accepted",
     gap_rules=(
         UNKNOWN_FILING,

@@ -22,6 +22,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "execution_date", "split_from", "split_to"),
     entity="ticker",
+    known={"ticker": "hindsight"},
     source_tag="time_series_timestamp",
     gap_rules=(
         shared.NO_TICKER,

@@ -54,6 +54,7 @@ DATASET = Dataset(
     ),
     key=("transcript_id",),
     entity="ticker",
+    known=dict.fromkeys(("transcript_id", "ticker", "company_name"), "hindsight"),
     source_tag="neo4j_created",
     gap_rules=(
         NO_START,

@@ -48,6 +48,7 @@ DATASET = Dataset(
     key=("url",),
     identity=("url", "dated_at"),
     entity="host",
+    known=dict.fromkeys(("host", "dated_at", "claim_method", "claims", "text"), "lake"),
     source_tag="provider_metadata",
     gap_rules=(
         NOT_ALLOWED,

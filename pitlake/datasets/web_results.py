@@ -46,6 +46,7 @@ DATASET = Dataset(
     identity=("url", "published_on", "updated_on", "operation", "query"),
     tiebreak=("operation", "query"),
     entity="host",
+    known={**dict.fromkeys(("query", "operation"), "asked"), "host": "lake"},
     source_tag="provider_metadata",
     gap_rules=(
         UNDATED,

@@ -105,6 +105,7 @@ DATASET = Dataset(
     identity=("accession_no", *FACT),
     tiebreak=("accession_no",),
     entity="ticker",
+    known={"ticker": "hindsight", **dict.fromkeys(("member_count", "value_number"), "lake")},
     source_tag="edgar_accepted",
     gap_rules=(
         shared.UNDATED_FILING,

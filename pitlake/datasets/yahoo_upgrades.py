@@ -44,6 +44,7 @@ DATASET = Dataset(
     ),
     key=("ticker", "firm", "graded_at"),
     entity="ticker",
+    known={"ticker": "hindsight"},
     source_tag="provider_metadata",
     gap_rules=(
         shared.FUTURE,

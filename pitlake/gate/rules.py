@@ -29,7 +29,6 @@ CODES = (
     "PIT_VIOLATION_GT_CUTOFF",
     "PIT_FORBIDDEN_FIELD",
 )
-
 SOURCES = ("neo4j_created", "edgar_accepted", "time_series_timestamp", "provider_metadata")
 GAP_TYPES = ("no_data", "pit_excluded", "unverifiable", "upstream_error")
 FORBIDDEN_KEYS = frozenset(
@@ -37,7 +36,6 @@ FORBIDDEN_KEYS = frozenset(
     for window in ("hourly", "session", "daily")
     for benchmark in ("stock", "macro", "industry", "sector")
 ) | {"daily_return"}
-
 FAULTS = ("empty", "date_only", "naive", "impossible", "out_of_range", "too_precise", "not_iso")
 MAX_DEPTH = 200
 _SHAPE = re.compile(
@@ -78,6 +76,8 @@ _RECEIPT = {
     "rows": re.compile(r"[0-9]{1,18}"),
     "sql_sha256": _HASH,
     "result_sha256": _HASH,
+    "note": re.compile(r"[A-Z0-9.-]{,12}: (no company is known|read as CIK [0-9, ]+, with hindsight(; not [0-9, ]+)?)"),
+    "hindsight": re.compile(r"(?:[a-z][a-z0-9_]{0,39}\.[a-z][a-z0-9_]{0,39}(?:, |$))+"),
 }
 _SHOWN_STEPS = 8
 _TEXTS = (str, bytes, bytearray)

@@ -21,6 +21,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pitlake.answers import Page, gaps_page, page
+from pitlake.catalogue import Query
 from pitlake.clock import instant, iso
 from pitlake.errors import BadInput
 from pitlake.mcp.lanes import Lanes
@@ -47,15 +48,21 @@ ORDER BY available_at DESC, dataset, gap_type, reason, locator
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """SQL and what it is bound to. reads: the datasets of a named query; datasets: which the session needs, None for
-    all. about_gaps: asks the gaps.
+    """SQL and what it is bound to. query: the named one it is; datasets: which the session needs, None for all.
+    about_gaps: asks the gaps.
     """
 
     sql: str
     params: dict[str, Any] | None = None
-    reads: tuple[str, ...] | None = None
+    query: Query | None = None
     datasets: Collection[str] | None = None
     about_gaps: bool = False
+
+    def ask(self, session: "Session") -> "Result":
+        """The session's answer."""
+        if self.query is None:
+            return session.sql(self.sql, self.params)
+        return session.answer(self.query, self.params or {})
 
     def digest(self, *instants: datetime | None) -> str:
         """What a cursor recognises the question by, asked as of and known by these instants."""
@@ -115,6 +122,7 @@ class Desk:
     version: int | None = None
     known_by: datetime | None = None
     isolation: Any = "process"
+    hindsight: Any = "show"
     keep_receipts: bool = False
     cursor_key: bytes = field(default_factory=cursor_key, repr=False)
     _versions: Versions = field(default_factory=Versions, repr=False)
@@ -143,6 +151,10 @@ class Desk:
     ) -> Answer:
         """Ask, and answer with the page the cursor points at. Raises BadInput and whatever a session raises."""
         as_of, known = self.at(pit), self.known(known_by)
+        if pit is not None and question.query is not None and question.query.today:
+            raise BadInput(
+                "pit", f"{question.query.name} is of no instant", "leave pit out; the answer says when it is of"
+            )
         rows = _row_cap(max_rows)
         asked = question.digest(as_of, known)
         place = None if cursor is None else _place(cursor, asked, self.cursor_key)
@@ -156,15 +168,17 @@ class Desk:
             isolation=self.isolation,
             datasets=question.datasets,
             open_mode=as_of is None,
+            hindsight=self.hindsight if as_of else "show",
             limits=LIMITS,
         )
 
         def answered(session: "Session") -> tuple[Provenance, "Result"]:
             session.known_by = known
-            provenance = Provenance.of(session, question.sql, question.reads)
-            return provenance, session.sql(question.sql, question.params)
+            provenance = Provenance.of(session, question.sql, question.query.reads if question.query else None)
+            return provenance, question.ask(session)
 
         provenance, result = self._lanes.ask(opened, answered)
+        as_of = as_of if result.receipt.as_of else None
         found = result.receipt.result_sha256
         if place and place.result != found:
             raise BadInput("cursor", "the answer is another one this time", "add ORDER BY over a key and start again")

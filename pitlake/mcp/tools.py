@@ -5,7 +5,7 @@ An argument no tool knows is refused too: a misspelt `pit` must not be an answer
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from mcp.server.mcpserver.tools import Tool
@@ -48,6 +48,10 @@ class ReceiptModel(BaseModel):
     sql_sha256: str
     result_sha256: str = Field(description="Also finds a receipt that is kept: `pitlake replay SHA256`.")
     rows: int = Field(description="Rows of the whole answer, over all pages.")
+    note: str | None = Field(description="What was settled outside of the session: a ticker read as a CIK, and how.")
+    hindsight: str | None = Field(
+        description="dataset.column, of datasets the question names, that nobody could know then: today's tickers."
+    )
 
 
 class AnswerModel(BaseModel):
@@ -186,7 +190,7 @@ def _tool(made: Callable[..., CallToolResult]) -> Tool:
 
 
 def _named(query: catalogue.Query, values: dict[str, Any]) -> Question:
-    return Question(sql=query.sql, params=query.bind(values), reads=query.reads, datasets=query.reads)
+    return Question(sql=query.sql, params=query.bind(values), query=query, datasets=query.reads)
 
 
 def _description(desk: Desk, name: str | None) -> dict[str, Any]:
@@ -225,8 +229,14 @@ def _told(answer: Answer) -> dict[str, Any]:
             "sql_sha256": receipt.sql_sha256,
             "result_sha256": receipt.result_sha256,
             "rows": receipt.rows,
+            "note": "; ".join(answer.result.notes) or None,
+            "hindsight": _columns(answer.result.hindsight) or None,
         },
     }
+
+
+def _columns(hindsight: Mapping[str, tuple[str, ...]]) -> str:
+    return ", ".join(f"{name}.{column}" for name, columns in hindsight.items() for column in columns)
 
 
 def _guarded(make: Callable[[], dict[str, Any]]) -> CallToolResult:

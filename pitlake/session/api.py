@@ -5,9 +5,10 @@ callers give is checked in given.py, which files are bound is binding.py's, how 
 pitlake.connect, the command line and the MCP server.
 """
 
+import re
 import threading
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
 from importlib.metadata import version as version_of
@@ -27,13 +28,15 @@ from pitlake.session.boundary import Boundary
 from pitlake.session.limits import Limits
 from pitlake.session.process import Failed, Reply, SealedProcess
 from pitlake.session.protocol import Caps
-from pitlake.session.result import Question, Result, Step, canonical
+from pitlake.session.result import OMIT, SHOW, Question, Result, Step, canonical
+from pitlake.tickers import Tickers
 
 if TYPE_CHECKING:
     from pitlake.lake.lake import Lake
     from pitlake.session.given import Params, Rows
 
 Isolation = Literal["process", "in_process"]
+Hindsight = Literal["show", "omit"]
 
 
 class Backend(Protocol):
@@ -85,13 +88,25 @@ class Session:
     `<dataset>_revisions`, `gaps`, `lake_info`; `as_of()` and `now()` answer T.
     """
 
-    def __init__(self, binding: Binding, backend: Backend, catalogue: Catalogue, limits: Limits) -> None:
+    def __init__(
+        self,
+        binding: Binding,
+        backend: Backend,
+        catalogue: Catalogue,
+        limits: Limits,
+        beside: "Callable[[], Session] | None" = None,
+    ) -> None:
         self.as_of, self.version = binding.as_of, binding.snapshot.version
         self.datasets = tuple(dataset.name for dataset in binding.datasets)
         self.limits = limits
         self.known_by: datetime | None = None
         self.lake: Lake | None = None
         self._backend, self._catalogue = backend, catalogue
+        self._snapshot = binding.snapshot
+        self._bound = {dataset.name: dataset for dataset in binding.datasets}
+        self._tickers: Tickers | None = None
+        self._omits, self._beside = beside is not None, beside or (lambda: self)
+        self._other: Session | None = None
         self._prelude: list[Step] = []
         self._lock, self._closed = threading.Lock(), ""
 
@@ -105,10 +120,14 @@ class Session:
     ) -> Result:
         """Run SQL; the result of its last statement.
 
-        params: values for `?` (list) or `$name` (dict). max_rows, max_bytes: cut the result there and say so in
-        `Result.truncated`; without them a result over the session's limits is refused. Raises QueryFailed,
-        LimitExceeded, QueryInterrupted, SessionLost, BadInput; KeyboardInterrupt stops the query, not the session.
+        params: values for `?` (list) or `$name` (dict); `company_ciks` of None becomes the CIKs of `ticker`. max_rows,
+        max_bytes: cut the result there and say so in `Result.truncated`; without them a result over the session's
+        limits is refused. Raises QueryFailed, LimitExceeded, QueryInterrupted, SessionLost, BadInput;
+        KeyboardInterrupt stops the query, not the session.
         """
+        if self._omits and (named := queries.by_text(query)):
+            return self._asked_beside(named, params, max_rows, max_bytes)
+        params, notes = self._resolved(params)
         packed = given.packed(query, params)
         if spelling := hints.reads_real_clock(query) if self.as_of else "":
             raise QueryFailed("Clock", f"{spelling} asks for the machine's clock", "now() and as_of() answer T")
@@ -130,8 +149,16 @@ class Session:
             most_bytes=int(self.limits.bytes),
             seconds=float(self.limits.seconds),
             memory=int(self.limits.memory),
+            hindsight=OMIT if self._omits else SHOW,
         )
-        return Result(reply.table, question, truncated=reply.truncated, lake=self.lake)
+        return Result(
+            reply.table,
+            question,
+            truncated=reply.truncated,
+            lake=self.lake,
+            notes=notes,
+            hindsight=self._hindsight(query),
+        )
 
     def run(self, name: str, /, **values: Any) -> Result:
         """Run a query of the catalogue by name, such as run("news_latest", ticker="NOG"). See pitlake.catalogue.
@@ -139,11 +166,18 @@ class Session:
         Raises BadInput for an unknown query, values it does not take or unbound datasets, and what `sql` raises.
         """
         query = queries.get(name)
+        return self.answer(query, query.bind(values))
+
+    def answer(self, query: queries.Query, bound: dict[str, Any]) -> Result:
+        """`run` with a query and what its `bind` gave."""
+        name = query.name
+        if query.today and self.as_of is not None:
+            return self._of_today(query, bound)
         if missing := sorted(set(query.reads).difference(self.datasets)):
             raise BadInput(
                 "datasets", f"{name} reads {', '.join(missing)}, which is not bound", "open with it, or with all"
             )
-        return self.sql(query.sql, query.bind(values))
+        return self.sql(query.sql, bound)
 
     def load(self, name: str, rows: "Rows") -> None:
         """Your own rows as a temporary table, to join with. rows: Arrow, pandas, polars or a list of dicts.
@@ -168,6 +202,8 @@ class Session:
     def close(self) -> None:
         """End the session: no process and no file of it stays."""
         self._closed = self._closed or "the session was closed; open a new one"
+        if self._other is not None:
+            self._other.close()
         self._backend.close()
 
     def __enter__(self) -> Self:
@@ -199,6 +235,56 @@ class Session:
             self._remember(step, stateless=reply.stateless)
             return reply, prelude
 
+    def _resolved(self, params: "Params") -> tuple["Params", tuple[str, ...]]:
+        """The values with the CIKs of their ticker, found out here where later names may be read, and what to say."""
+        if not isinstance(params, dict) or params.get(queries.COMPANIES, ()) is not None:
+            return params, ()
+        ticker = params.get("ticker")
+        if not isinstance(ticker, str):
+            return params, ()
+        if self._tickers is None:
+            self._tickers = Tickers(self._snapshot)
+        found = self._tickers.resolve(ticker, self.as_of)
+        return {**params, queries.COMPANIES: list(found.ciks)}, (found.note,) if found.note else ()
+
+    def _asked_beside(
+        self, query: queries.Query, params: "Params", max_rows: int | None, max_bytes: int | None
+    ) -> Result:
+        """A named query's answer by a session that shows hindsight, which nobody's SQL reaches; without its columns."""
+        if "*" in query.hindsight or query.today:
+            raise BadInput("hindsight", f"{query.name} rests on it", 'open a session with hindsight="show"')
+        self._other = self._other or self._beside()
+        answer = self._other.sql(query.sql, params, max_rows=max_rows, max_bytes=max_bytes)
+        question = replace(answer.receipt.question, hindsight=OMIT, datasets=self.datasets)
+        kept = [name for name in answer.columns if name not in query.hindsight]
+        table = answer.arrow().select(kept)
+        return Result(table, question, truncated=answer.truncated, lake=self.lake, notes=answer.notes)
+
+    def _of_today(self, query: queries.Query, bound: dict[str, Any]) -> Result:
+        """A snapshot of no instant: asked in open mode, by a session of its own, and said to be so."""
+        if self._omits:
+            raise BadInput("hindsight", f"{query.name} is nothing else", 'open a session with hindsight="show"')
+        with open_session(self._snapshot, open_mode=True, datasets=query.reads, limits=self.limits) as session:
+            answer = session.sql(query.sql, bound)
+        shown = {read: tuple(field.name for field in query.columns) for read in query.reads}
+        return Result(
+            answer.arrow(),
+            answer.receipt.question,
+            truncated=answer.truncated,
+            lake=self.lake,
+            notes=(queries.TODAY,),
+            hindsight=shown,
+        )
+
+    def _hindsight(self, query: str) -> dict[str, tuple[str, ...]]:
+        """Of the datasets whose names are in the text, macros of theirs included, the columns that are hindsight."""
+        words = {re.sub(r"_(revisions|of)$", "", word) for word in re.findall(r"\w+", query.lower())}
+        if "bars_of" in query:
+            words.add("prices")
+        shown = {} if self._omits else self._bound
+        named = [dataset for name, dataset in shown.items() if name in words and dataset.hindsight]
+        return {one.name: tuple(name for name in one.agent_columns if name in one.hindsight) for one in named}
+
     def _remember(self, step: Step, *, stateless: bool) -> None:
         # Once something may have changed the session, reads may too (a SELECT can insert into a table it has made).
         if self._prelude or not stateless:
@@ -223,11 +309,17 @@ class Session:
         contracts = self._catalogue.contracts
         open_only = [name for name, dataset in contracts.items() if dataset.open_only]
         return QueryFailed(
-            failure.kind, failure.message, hints.hint(failure, self.datasets, list(contracts), open_only)
+            failure.kind,
+            failure.message,
+            hints.hint(failure, self.datasets, list(contracts), open_only, self._left_out),
         )
 
+    @property
+    def _left_out(self) -> set[str]:
+        return {name for one in self._bound.values() for name in one.hindsight} if self._omits else set()
 
-def connect(
+
+def connect(  # noqa: PLR0913 - all that a session is asked for
     as_of: str | datetime | None = None,
     *,
     version: int | None = None,
@@ -236,6 +328,7 @@ def connect(
     isolation: Isolation = "process",
     datasets: Collection[str] | None = None,
     open_mode: bool = False,
+    hindsight: Hindsight = "show",
     limits: Limits | None = None,
 ) -> Session:
     """Open a session on a lake as of an instant.
@@ -243,7 +336,8 @@ def connect(
     as_of: ISO-8601 with an offset, or an aware datetime. version: a lake version (default: the newest). known_by: the
     version that was the newest at this instant, so that nothing is there which this lake took in later. lake: its root
     (default: $PITLAKE_LAKE, else ./.pitlake/lake). isolation: "process" is sealed; "in_process" is for trusted code.
-    datasets: which to bind (default: all). open_mode: ask without an instant, outcomes included.
+    datasets: which to bind (default: all). open_mode: ask without an instant, outcomes included. hindsight: "omit"
+    leaves out the columns that nobody could know at available_at, such as today's tickers.
     Raises BadInput, BadInstant, LakeNotFound, SessionRefused, IsolationUnavailable.
     """
     asked = given.moment(as_of, open_mode=open_mode)
@@ -257,19 +351,21 @@ def connect(
         datasets=datasets,
         isolation=isolation,
         open_mode=open_mode,
+        hindsight=hindsight,
         limits=limits,
     )
     session.lake, session.known_by = opened, known
     return session
 
 
-def open_session(
+def open_session(  # noqa: PLR0913 - all that a session is made of
     snapshot: Snapshot,
     as_of: str | datetime | None = None,
     *,
     datasets: Collection[str] | None = None,
     isolation: Isolation = "process",
     open_mode: bool = False,
+    hindsight: Hindsight = "show",
     limits: Limits | None = None,
     catalogue: Catalogue | None = None,
     boundary: Boundary | None = None,
@@ -279,7 +375,8 @@ def open_session(
     if isolation not in ("process", "in_process"):
         raise BadInput("isolation", f"{isolation!r} is none", 'choose "process" or "in_process"')
     limits, catalogue = given.bounds(limits), catalogue or Catalogue(_installed_contracts())
-    binding = Binding(snapshot, asked, catalogue.choose(given.names(datasets), open_mode=open_mode))
+    omit = given.omits(hindsight, open_mode=open_mode)
+    binding = Binding(snapshot, asked, catalogue.choose(given.names(datasets), open_mode=open_mode), omit)
     opening = partial(statements.opening, binding, catalogue.views_of(list(binding.datasets)))
     backend: Backend
     if isolation == "process":
@@ -288,7 +385,11 @@ def open_session(
         from pitlake.session.in_process import InProcess
 
         backend = InProcess(binding, boundary or Boundary(), limits, opening)
-    return Session(binding, backend, catalogue, limits)
+    beside = partial(
+        open_session, snapshot, asked, datasets=datasets, isolation=isolation, limits=limits, catalogue=catalogue,
+        boundary=boundary,
+    )  # fmt: skip
+    return Session(binding, backend, catalogue, limits, beside if omit else None)
 
 
 def _installed_contracts() -> Mapping[str, Dataset]:

@@ -6,7 +6,7 @@ descriptor. Called by api.py; the two receivers are process.py and in_process.py
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -71,12 +71,14 @@ class Relation:
 class Binding:
     """Everything one session is bound to. `relations` are the datasets' in order, then tombstones, then the gaps.
 
-    superseded: the tombstones by dataset, of those the lake version has them for.
+    superseded: the tombstones by dataset, of those the lake version has them for. omit: whether columns that are
+    hindsight are left out of the files.
     """
 
     snapshot: Snapshot
     as_of: datetime | None
     datasets: Sequence[Dataset]
+    omit: bool = False
     relations: list[Relation] = field(default_factory=list)
     superseded: dict[str, Relation] = field(default_factory=dict)
 
@@ -109,16 +111,19 @@ class Binding:
 
     def _rows(self, dataset: Dataset) -> Relation:
         choice = choose(self.snapshot.files(dataset.name), self.as_of)
+        left_out = dataset.hindsight if self.omit else frozenset()
+        order = dict.fromkeys((dataset.entity, *dataset.revision_order, *dataset.identity))
         years = Cut(
             table=dataset.name,
             periods=choice.years,
             stored=dataset.arrow_schema,
-            schema=_without(dataset.arrow_schema, OBSERVED_AT),
-            order=tuple(dict.fromkeys((dataset.entity, *dataset.revision_order, *dataset.identity))),
+            schema=_without(dataset.arrow_schema, {OBSERVED_AT, *left_out}),
+            order=tuple(name for name in order if name not in left_out),
             until=None,
             bound=self._bound,
         )
-        return self._relation(dataset.name, dataset.session_columns, years, choice)
+        columns = tuple(name for name in dataset.session_columns if name not in left_out)
+        return self._relation(dataset.name, columns, years, choice)
 
     def _dated(self, dataset: Dataset) -> bool:
         # Without a row there is nothing to supersede: the same must hold where later rows brought the table about.
@@ -209,5 +214,5 @@ def _close_result(promised: Future[list[int]]) -> None:
             os.close(descriptor)
 
 
-def _without(schema: pa.Schema, name: str) -> pa.Schema:
-    return schema.remove(schema.get_field_index(name))
+def _without(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    return pa.schema([field for field in schema if field.name not in names])

@@ -14,6 +14,7 @@ from pitlake.errors import BadInput
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Limits
 from pitlake.session.protocol import Caps, pack_parameters
+from pitlake.session.result import OMIT, SHOW
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +47,15 @@ def known_by(value: Any, version: Any) -> datetime | None:
     if value is not None and version is not None:
         raise BadInput("known_by", "given together with version", "give one of them")
     return None if value is None else instant(value, "known_by")
+
+
+def omits(hindsight: Any, *, open_mode: bool) -> bool:
+    """Whether columns that are hindsight are left out."""
+    if hindsight not in (SHOW, OMIT):
+        raise BadInput("hindsight", f"{hindsight!r} is none", f'choose "{SHOW}" or "{OMIT}"')
+    if hindsight == OMIT and open_mode:
+        raise BadInput("hindsight", "given together with open_mode", "open mode shows everything; ask as of an instant")
+    return bool(hindsight == OMIT)
 
 
 def bounds(limits: Any) -> Limits:

@@ -14,7 +14,16 @@ _REAL_CLOCK = re.compile(
     r"(now|today|age|uuidv7|(?:get_)?current_\w+|transaction_timestamp|local\w*time\w*)\b",
     re.IGNORECASE,
 )
+_MISSING_COLUMN = re.compile(
+    r'[Cc]olumn (?:named )?"(\w+)" (?:not found|was not found)|does not have a column named "(?=\w)'
+)
+_MISSING_MACRO = re.compile(r"Table Function with name \w+_of does not exist")
 _MISSING_TABLE = re.compile(r"Table with name (\w+) does not exist")
+
+LEFT_OUT = (
+    "it is known with hindsight alone, which this session leaves out: join by CIK, take names from `names`, or run a "
+    "named query"
+)
 
 
 def reads_real_clock(sql: str) -> str:
@@ -23,10 +32,19 @@ def reads_real_clock(sql: str) -> str:
     return found.group(0) if found else ""
 
 
-def hint(failure: Failure, bound: Collection[str], known: Collection[str], open_only: Collection[str]) -> str:
-    """The next step after a failure; empty when DuckDB's own words say it all."""
+def hint(
+    failure: Failure,
+    bound: Collection[str],
+    known: Collection[str],
+    open_only: Collection[str],
+    left_out: Collection[str] = (),
+) -> str:
+    """The next step after a failure; empty when DuckDB's own words say it all. left_out: columns that are hindsight."""
     if failure.kind == "PermissionException":
         return "a session reads its own views and nothing else: SELECT * FROM lake_info lists what it has"
+    column = _MISSING_COLUMN.search(failure.message)
+    if (column and column.group(1).lower() in left_out) or (left_out and _MISSING_MACRO.search(failure.message)):
+        return LEFT_OUT
     missing = _MISSING_TABLE.search(failure.message)
     name = missing.group(1).removesuffix("_revisions") if missing else ""
     if name in open_only and name not in bound:

@@ -5,9 +5,10 @@ Made by the session; holds an Arrow table that was validated when it came in. No
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pitlake.lake.lake import Lake
+
+SHOW, OMIT = "show", "omit"
+"""What a session does with columns that nobody could know at available_at."""
 
 _LIMITS = Limits()
 
@@ -42,7 +46,7 @@ class Question:
     """All that an answer depends on. as_of: ISO-8601 in UTC, None in open mode. known_by: the instant that named the
     version, if one did. parameters: JSON. max_rows, max_bytes: where truncation was asked for. prelude: what the
     session did before. engine, threads: with more than one thread, answers may differ in order and last digits.
-    most_rows, most_bytes, seconds, memory: the session's other limits.
+    hindsight: whether its columns were shown. most_rows, most_bytes, seconds, memory: the session's other limits.
     """
 
     as_of: str | None
@@ -60,6 +64,7 @@ class Question:
     seconds: float = _LIMITS.seconds
     memory: int = _LIMITS.memory
     known_by: str | None = None
+    hindsight: str = SHOW
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,12 +102,26 @@ class Receipt:
 
 
 class Result:
-    """The rows of one query. `truncated`: a cap the caller asked for cut it short; never set otherwise."""
+    """The rows of one query. `truncated`: a cap the caller asked for cut it short; never set otherwise.
 
-    def __init__(self, table: pa.Table, question: Question, *, truncated: bool, lake: "Lake | None" = None) -> None:
+    notes: what was settled outside of the session, such as a ticker that only later names tell. hindsight: for each
+    dataset that the question names, its columns that nobody could know at available_at.
+    """
+
+    def __init__(
+        self,
+        table: pa.Table,
+        question: Question,
+        *,
+        truncated: bool,
+        lake: "Lake | None" = None,
+        notes: tuple[str, ...] = (),
+        hindsight: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    ) -> None:
         self._table = table
         self._question, self._lake = question, lake
         self.truncated = truncated
+        self.notes, self.hindsight = notes, hindsight
 
     @property
     def columns(self) -> list[str]:

@@ -74,15 +74,41 @@ _MACRO = re.compile(r"CREATE MACRO (\w+)\(.*?\)\s+AS\b(\s+TABLE\b)?", re.DOTALL)
 
 @dataclass(frozen=True)
 class Ready:
-    """A dataset whose views a blank DuckDB already has; `view` is the text of the agent-facing one."""
+    """A dataset whose views a blank DuckDB already has; `view` is the text of the agent-facing one.
+
+    omit: whether the columns that are hindsight are left out. A view over a key of which one is can't be made by a
+    window, and needs the tombstones.
+    """
 
     dataset: Dataset
     view: str
+    omit: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of its views."""
+        return without_hindsight(self.dataset, self.dataset.agent_columns) if self.omit else self.dataset.agent_columns
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """The columns of its stored rows."""
+        every = self.dataset.session_columns
+        return without_hindsight(self.dataset, every) if self.omit else every
+
+    @property
+    def by_tombstones(self) -> bool:
+        """Whether its newest revisions are what is not superseded."""
+        return self.is_plain or (self.omit and bool(self.dataset.hindsight.intersection(self.dataset.key)))
 
     @property
     def is_plain(self) -> bool:
         """Whether the view shows the newest revision of every key and nothing else, so that tombstones can."""
         return _words(self.view) == _words(_newest_by_window(self.dataset))
+
+
+def without_hindsight(dataset: Dataset, columns: Sequence[str]) -> tuple[str, ...]:
+    """Those of the columns that somebody could know at available_at."""
+    return tuple(name for name in columns if name not in dataset.hindsight)
 
 
 def identifier(name: str) -> str:
@@ -111,8 +137,8 @@ def prepared(ready: Mapping[str, Ready]) -> list[str]:
         *(f"CREATE MACRO {identifier(name)}() AS {value}" for name, value in _CLOCK.items()),
         _AGE,
         *session_macros(()),
-        *_blank(each.dataset for each in ready.values()),
-        *(newest(each.dataset) if each.is_plain else each.view for each in ready.values()),
+        *_blank(ready.values()),
+        *(newest(each) if each.is_plain else each.view for each in ready.values()),
         *_library(ready),
     ]
 
@@ -136,12 +162,18 @@ def parquet(paths: Iterable[str], *, by_name: bool) -> str:
     return f"read_parquet([{listed}], hive_partitioning=false{', union_by_name=true' if by_name else ''})"
 
 
-def revisions(dataset: Dataset) -> str:
-    """`<dataset>_revisions`: every revision up to T, numbered per record. Unasked numbers are not computed."""
-    columns = ", ".join(identifier(column) for column in dataset.agent_columns)
+def revisions(each: Ready) -> str:
+    """`<dataset>_revisions`: every revision up to T, numbered per record. Unasked numbers are not computed.
+
+    Where hindsight names the records and is left out, there are no numbers.
+    """
+    dataset, columns = each.dataset, ", ".join(map(identifier, each.columns))
     record = dict.fromkeys((*dataset.identity, *dataset.key))  # the key too, so that a filter on it reaches the files
+    name = identifier(dataset.name + "_revisions")
+    if each.omit and dataset.hindsight.intersection(record):
+        return f"CREATE VIEW {name} AS SELECT {columns} FROM {STORED}.{identifier(dataset.name)}"
     return (
-        f"CREATE VIEW {identifier(dataset.name + '_revisions')} AS SELECT {columns}, "
+        f"CREATE VIEW {name} AS SELECT {columns}, "
         "row_number() OVER earlier AS revision, lag(available_at) OVER earlier AS prev_available_at "
         f"FROM {STORED}.{identifier(dataset.name)} WINDOW earlier AS ("
         f"PARTITION BY {', '.join(map(identifier, record))} "
@@ -149,15 +181,15 @@ def revisions(dataset: Dataset) -> str:
     )
 
 
-def newest(dataset: Dataset) -> str:
+def newest(each: Ready) -> str:
     """`<dataset>` by tombstones: what its view in sql/views gives by a sort of all revisions, without the sort.
 
     No window stands between a caller's filter and the files, so that a filter on any column reaches them.
     """
-    name, columns = identifier(dataset.name), ", ".join(map(identifier, dataset.agent_columns))
+    name, columns = identifier(each.dataset.name), ", ".join(map(identifier, each.columns))
     return (
         f"CREATE VIEW {name} AS SELECT {columns} FROM {STORED}.{name} AS stored "
-        f"ANTI JOIN {STORED}.{_superseded(dataset.name)} AS dead "
+        f"ANTI JOIN {STORED}.{_superseded(each.dataset.name)} AS dead "
         "ON stored.available_at = dead.dead_at AND stored.content_hash = dead.dead_hash"
     )
 
@@ -219,18 +251,19 @@ def opening(
     """The statements of a delivered session in a DuckDB prepared with `ready`, in their order."""
     rows, gap_rows = binding.relations[: len(binding.datasets)], binding.relations[-1]
     tombstones = binding.superseded
-    bound = {dataset.name: Ready(dataset, views[dataset.name]) for dataset in binding.datasets}
+    omits = {dataset.name for dataset in binding.datasets if binding.omit and dataset.hindsight}
+    bound = {one.name: Ready(one, views[one.name], one.name in omits) for one in binding.datasets}
     kept = {name: each for name, each in bound.items() if ready.get(name) == each}
     made = [each for name, each in bound.items() if name not in kept]
     return [
         *clock(binding.as_of),
         *_without(ready, kept),
-        *_blank([each.dataset for each in made]),
+        *_blank(made),
         # A version from before there were tombstones shows its newest revisions as it did then.
         *(f"DROP VIEW {identifier(name)}" for name, each in kept.items() if each.is_plain and name not in tombstones),
         *(each.view for name, each in kept.items() if each.is_plain and name not in tombstones),
-        *(newest(each.dataset) if each.is_plain and each.dataset.name in tombstones else each.view for each in made),
-        *(text for text in _library(bound) if text not in _library(kept)),
+        *(newest(each) if each.by_tombstones and each.dataset.name in tombstones else _view(each) for each in made),
+        *(text for text in _library(bound.keys() - omits) if text not in _library(kept)),
         *(
             stored_rows(relation.name, relation.columns, source(relation))
             for relation in (*rows, *(dead for dead in tombstones.values() if dead.rows))
@@ -243,14 +276,38 @@ def opening(
     ]
 
 
-def _blank(datasets: Iterable[Dataset]) -> list[str]:
+def _view(each: Ready) -> str:
+    """The text of sql/views, over rows of which hindsight is left out; what stands in its columns' place is dropped."""
+    if not each.omit:
+        return each.view
+    dataset, name = each.dataset, each.dataset.name
+    if each.by_tombstones and dataset.hindsight.intersection(dataset.key):
+        raise BadInput("hindsight", f"this lake version has no tombstones of {name}", "ask a newer version, or show it")
+    left_out = [one for one in dataset.agent_columns if one in dataset.hindsight]
+    blanks = ", ".join(
+        f"{'hex(content_hash)' if one in ('evidence', 'statement') else _null(dataset, one)} AS {identifier(one)}"
+        for one in left_out
+    )
+    rows = f"(SELECT *, {blanks} FROM {STORED}.{identifier(name)})"
+    chosen = re.sub(r"--.*", "", each.view).partition(" AS")[2].strip().rstrip(";")
+    return (
+        f"CREATE VIEW {identifier(name)} AS SELECT * EXCLUDE ({', '.join(map(identifier, left_out))}) "
+        f"FROM ({chosen.replace(f'{name}_revisions', rows)})"
+    )
+
+
+def _null(dataset: Dataset, column: str) -> str:
+    return f"NULL::{_KINDS[dataset.arrow_schema.field(column).type]}"
+
+
+def _blank(ready: Iterable[Ready]) -> list[str]:
     # Without files: a view over views is checked down to them, and every check of many files takes its time.
     return [
         text
-        for each in datasets
+        for each in ready
         for text in (
-            stored_rows(each.name, each.session_columns, _no_rows(each)),
-            no_tombstones(each.name),
+            stored_rows(each.dataset.name, each.stored, _no_rows(each)),
+            no_tombstones(each.dataset.name),
             revisions(each),
         )
     ]
@@ -291,7 +348,6 @@ def _superseded(name: str) -> str:
     return identifier(f"superseded_{name}")
 
 
-def _no_rows(dataset: Dataset) -> str:
-    fields = (dataset.arrow_schema.field(name) for name in dataset.session_columns)
-    typed = ", ".join(f"NULL::{_KINDS[field.type]} AS {identifier(field.name)}" for field in fields)
+def _no_rows(each: Ready) -> str:
+    typed = ", ".join(f"{_null(each.dataset, name)} AS {identifier(name)}" for name in each.stored)
     return f"(SELECT {typed} WHERE false)"

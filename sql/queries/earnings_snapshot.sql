@@ -1,6 +1,7 @@
 -- summary: What an analyst had of one company at the as of: figures, surprises, consensus, prices, news, filings, call, macro.
 -- agent: helper
 -- reads: xbrl_facts, av_earnings, av_estimates, prices, splits, polygon_splits, news, benzinga_news, reports, sec_filings, transcripts, call_transcripts, macro_observations
+-- hindsight: evidence_ids
 -- param ticker ticker required | Ticker of the company.
 -- param concepts texts = ["us-gaap:Revenues","us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax","us-gaap:NetIncomeLoss","us-gaap:EarningsPerShareDiluted","us-gaap:GrossProfit","us-gaap:OperatingIncomeLoss"] | Qualified names of the reported values to take.
 -- param quarters int = 8 | How many newest periods of each value and length, and how many surprises.
@@ -109,7 +110,7 @@ WITH
         UNION ALL
         FROM sec_filings
         SELECT available_at, available_at_source, accession_no, form_type, items, evidence
-        WHERE ticker = $ticker AND accession_no NOT IN (SELECT accession_no FROM reports WHERE ticker = $ticker)
+        WHERE list_contains($company_ciks::VARCHAR[], cik) AND accession_no NOT IN (SELECT accession_no FROM reports WHERE ticker = $ticker)
     ),
     filings AS (
         SELECT

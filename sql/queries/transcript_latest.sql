@@ -1,6 +1,7 @@
 -- summary: The newest earnings call of a company.
 -- agent: transcript
 -- reads: transcripts
+-- hindsight: company_name
 -- param ticker ticker required | Ticker of the company.
 -- column company_name | Company name as the provider spells it.
 -- column conference_datetime | Start of the call.

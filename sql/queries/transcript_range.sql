@@ -1,6 +1,7 @@
 -- summary: Earnings calls of a company that started from a start on, newest first.
 -- agent: transcript
 -- reads: transcripts
+-- hindsight: company_name
 -- param ticker ticker required | Ticker of the company.
 -- param start_date moment required | First instant, or first New York day.
 -- column company_name | Company name as the provider spells it.

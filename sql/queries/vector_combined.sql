@@ -1,6 +1,7 @@
 -- summary: The articles and the exchanges of calls nearest in meaning to an embedding or to another text.
 -- agent: vector
 -- reads: news, qa_exchanges, embeddings
+-- hindsight: *
 -- param embedding vector optional | The query's embedding, of the model the stored vectors come from.
 -- param seed_id text optional | Id of a stored text to look for the like of; it is not in the answer itself.
 -- param ticker ticker optional | Ticker of the company; without it, every company.

@@ -1,6 +1,7 @@
 -- summary: The articles nearest in meaning to an embedding or to another article.
 -- agent: vector
 -- reads: news, embeddings
+-- hindsight: *
 -- param embedding vector optional | The query's embedding, of the model the stored vectors come from.
 -- param seed_id text optional | Id of a stored text to look for the like of; it is not in the answer itself.
 -- param ticker ticker optional | Ticker of the company; without it, every company.

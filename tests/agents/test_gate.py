@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pitlake.gate import rules
+from pitlake.tickers import Resolved
 from tests.agents import messages, mutate
 from tests.agents.messages import EARLIER, LATER, MARK, PIT
 from tests.agents.mutate import HOOKS, pit_gate
@@ -85,6 +86,8 @@ BAD_RESPONSES = {
     "a string in strings": json.dumps(json.dumps(json.dumps(json.dumps(SOUND)))),
     "a duplicate key": json.dumps(SOUND)[:-1] + ', "data": []}',
     "an extra key": SOUND | {"note": MARK},
+    "a note of another's": SOUND | {"receipt": RECEIPT | {"note": f"NOG: read as CIK {MARK}"}},
+    "a column that is none": SOUND | {"receipt": RECEIPT | {"hindsight": f"news.{MARK} {MARK}"}},
     "a cursor that is none": SOUND | {"next_cursor": f"{MARK} {MARK}"},
     "a cursor that holds more": SOUND
     | {"next_cursor": b64encode(json.dumps([2, "0" * 32, "f" * 64, MARK]).encode()).decode()},
@@ -114,6 +117,19 @@ def test_the_marks_of_a_page_pass(env):
         receipt = RECEIPT | {"known_by": known_by}
         page = SOUND | {"truncated": True, "next_cursor": messages.CURSOR, "receipt": receipt}
         assert ask(call(parts(page), pit=PIT), env) == {}
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        Resolved("META", ("0001326801",), hindsight=True, others=("0000000001", "0000000002")),
+        Resolved("brk-b", ("0000000001", "0000000002"), hindsight=True),
+        Resolved("a b; DROP", (), hindsight=False),
+    ],
+)
+def test_what_a_receipt_says_of_hindsight_passes(env, found):
+    receipt = RECEIPT | {"note": found.note, "hindsight": "news.ticker, news.tickers"}
+    assert ask(call(parts(SOUND | {"receipt": receipt}), pit=PIT), env) == {}
 
 
 PLACES = [

@@ -8,7 +8,7 @@ import pytest
 from assets.graph import all_extractors, texts
 from assets.graph.xbrl_facts import PARSERS as FACT_PARSERS
 from pitlake.datasets import all_datasets
-from pitlake.session.statements import STORED, revisions
+from pitlake.session.statements import STORED, Ready, revisions
 from pitlake.tombstones import newest_first
 
 NEVER_REFUSES = {texts.text, texts.word}
@@ -26,7 +26,7 @@ def test_a_view_has_the_contract_s_columns(name):
     with duckdb.connect() as connection:
         connection.register("stored", stored)
         connection.execute(f"CREATE SCHEMA {STORED}; CREATE TABLE {STORED}.{name} AS FROM stored")
-        connection.execute(revisions(dataset))
+        connection.execute(revisions(Ready(dataset, "")))
         connection.execute((files("sql") / "views" / f"{name}.sql").read_text())
         described = connection.sql(f"FROM {name}").columns
     assert tuple(described) == dataset.agent_columns

@@ -27,7 +27,7 @@ class World:
         self.connection.execute(f"CREATE MACRO as_of() AS TIMESTAMPTZ '{as_of}'")
         for dataset in datasets.values():
             self.load(dataset, [row for row in rows.get(dataset.name, ()) if row["available_at"] <= as_of])
-            self.connection.execute(statements.revisions(dataset))
+            self.connection.execute(statements.revisions(statements.Ready(dataset, "")))
         for text in (*statements.agent_views(datasets.values()).values(), *catalogue.session_macros(datasets)):
             self.connection.execute(text)
 

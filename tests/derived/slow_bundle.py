@@ -112,7 +112,9 @@ def documents(read, ticker, at, add):
         if late:
             late.sort(key=lambda row: row["evidence"])
             add("news", f"{source} in 30 days", float(len(late)), None, late)
-    filed = {row["accession_no"]: row for view in ("sec_filings", "reports") for row in read(view, "ticker")}
+    borne = {row["cik"] for row in read("names") if row["kind"] == "ticker" and ticker in row["all_names"]}
+    listed = [row | {"ticker": ticker} for row in read("sec_filings") if row["cik"] in borne]
+    filed = {row["accession_no"]: row for rows in (listed, read("reports", "ticker")) for row in rows}
     for row in filed.values():
         if row["ticker"] == ticker and row["available_at"] > at - timedelta(days=120):
             text = ": ".join(filter(None, (row["form_type"], ", ".join(row["items"] or []))))
@@ -152,7 +154,7 @@ def same(ours, theirs):
 
 def both(lake, event, moment):
     """The snapshot of one instant from the named query, and the slow way."""
-    with connect(moment, lake=lake, datasets=catalogue.get(QUERY).reads) as session:
+    with connect(moment, lake=lake, datasets=[*catalogue.get(QUERY).reads, "names"]) as session:
         return quick(session, event.ticker), slow(session, event.ticker)
 
 

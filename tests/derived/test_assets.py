@@ -18,7 +18,7 @@ def test_earnings_events_stand_downstream_of_every_dataset_that_tells_of_them():
     )
 
 
-@pytest.mark.parametrize("name", ["earnings_events", "drift"])
+@pytest.mark.parametrize("name", ["names", "earnings_events", "drift"])
 def test_a_derived_asset_runs_with_all_of_its_checks(lake, put, monkeypatch, name):
     met = (CheckResult(name="expectations", passed=True), CheckResult(name="expectation_warnings", passed=True))
     monkeypatch.setattr("assets.derived.factory.expected", lambda _staged, _observed_at: met)  # slow to import

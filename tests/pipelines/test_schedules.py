@@ -81,4 +81,4 @@ def test_the_evenings_work_follows_from_what_the_graph_told(tmp_path):
     begins = [tuple(map(int, one.cron_schedule.split()[1::-1])) for one in order]
     assert begins == sorted(begins)
     job = build_definitions().resolve_job_def("earnings_releases")
-    assert {key.path[0] for key in job.asset_layer.executable_asset_keys} == {"earnings_events"}
+    assert {key.path[0] for key in job.asset_layer.executable_asset_keys} == {"names", "earnings_events"}

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from pitlake import catalogue
-from tests.wall.worlds import CONCEPTS, IDS, TICKERS, VECTOR, WORDS
+from tests.wall.worlds import CIKS, CONCEPTS, IDS, TICKERS, VECTOR, WORDS
 
 _TEXTS = ("{0}", "{0} {1}", '"{0} {1}"', "{0} AND {1}", "{0} OR {1}")
 
@@ -30,4 +30,5 @@ def named(seed: int, as_of: datetime) -> tuple[str, dict[str, Any]]:
         "k": rng.choice((1, 10)),
     }
     pool |= {"seed_id": rng.choice(IDS)} if rng.random() < 0.5 else {"embedding": [rng.random() for _ in range(VECTOR)]}
-    return query.sql, query.bind({one.name: pool[one.name] for one in query.parameters if one.name in pool})
+    bound = query.bind({one.name: pool[one.name] for one in query.parameters if one.name in pool})
+    return query.sql, bound | {name: [rng.choice(CIKS)] for name in bound if name == catalogue.COMPANIES}

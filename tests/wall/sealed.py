@@ -17,8 +17,8 @@ FEW_ROWS = 12  # so that the small worlds' months are cut both ways: whole, and 
 class Sealed:
     """A sealed session over a world. A lost session is opened again, so that one attack cannot shield the next."""
 
-    def __init__(self, world: World, as_of=T, isolation: str = "process") -> None:
-        self.world, self.as_of, self.isolation = world, as_of, isolation
+    def __init__(self, world: World, as_of=T, isolation: str = "process", hindsight: str = "show") -> None:
+        self.world, self.as_of, self.isolation, self.hindsight = world, as_of, isolation, hindsight
         self.session = self._open()
 
     def _open(self) -> Session:
@@ -27,6 +27,7 @@ class Sealed:
             self.as_of,
             datasets=[*DATASETS, *SEARCHED],  # the world has rows of no other
             isolation=self.isolation,
+            hindsight=self.hindsight,
             limits=LIMITS,
             boundary=Boundary(few=FEW_ROWS),
         )

@@ -1,4 +1,5 @@
 import hashlib
+from contextlib import closing
 from itertools import islice
 
 import pyarrow as pa
@@ -6,14 +7,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from pitlake import catalogue
+from pitlake.tickers import Tickers
 from tests.wall import attacks, fuzz, statements, truth
 from tests.wall.distinguish import distinguish
 from tests.wall.sealed import Sealed
 from tests.wall.weaker import DESIGNS, InProcessFileList
-from tests.wall.worlds import CANARY, DATASETS, T, build
+from tests.wall.worlds import CANARY, CIKS, DATASETS, TICKERS, T, build
 
 # These change the session they run in, so each gets its own.
 ALTERING = ("clocks", "shadowing", "settings", "writes", "dynamic")
+RENAMED = ("names", "companies", "sec_filings", "news", "prices", "reports")
 READING = tuple(kind for kind in attacks.CLASSES if kind not in ALTERING)
 
 
@@ -79,6 +83,27 @@ def test_the_suite_catches_weaker_designs(tmp_path, design):
     altering = distinguish(tmp_path / "lake", open_runner, aimed(("writes",)), a_session=3)
     assert altering.of("write")
     assert design is InProcessFileList or (reading.of("value") and reading.of("oracle"))
+
+
+@pytest.mark.parametrize("hindsight", ["show", "omit"])
+def test_a_company_renamed_after_t_changes_no_answer(tmp_path, hindsight):
+    asked = [f"SELECT * FROM {name}{kind} ORDER BY ALL" for name in RENAMED for kind in ("", "_revisions")]
+    asked += [catalogue.get(name).sql for name in ("filings_of_company", "names_of_company")]
+    values = {"ticker": "NOG", "start_date": None, catalogue.COMPANIES: [CIKS[2]]}
+    answers, later = [], []
+    for future in (1, 2):
+        world = build(tmp_path / str(future), future)
+        with closing(Sealed(world, hindsight=hindsight)) as session:
+            answers.append([session.run(sql, _given(sql, values)) for sql in asked])
+        later.append({cik for ticker in TICKERS for cik in Tickers(world.snapshot).resolve(ticker, None).ciks})
+    assert answers[0] == answers[1]
+    assert not any(CANARY in answer or answer.startswith("error") for answer in answers[0])
+    assert Tickers(world.snapshot).resolve("NOG", T).ciks == (CIKS[2],)
+    assert set(CIKS) != later[0] or later[0] != later[1]
+
+
+def _given(sql, values):
+    return {name: values[name] for name in catalogue.placeholders(sql)} or None
 
 
 def test_worlds_are_equal_up_to_t_and_differ_after_it(tmp_path):

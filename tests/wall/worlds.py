@@ -30,10 +30,11 @@ from pitlake.tombstones import superseded_table_name
 T = datetime(2024, 5, 16, 17, 30, 0, 123456, tzinfo=timezone.utc)
 CANARY = "CANARYZZ"
 DATASETS = ("news", "xbrl_facts", "prices", "qa_exchanges", "reports", "dividends")
-SEARCHED = ("embeddings", "transcripts", "report_sections", "exhibits")  # what named queries read besides
+SEARCHED = ("embeddings", "transcripts", "report_sections", "exhibits", "names", "companies", "sec_filings")  # besides
 OPEN_ONLY = "event_returns"
 _MICROSECOND = timedelta(microseconds=1)
 _LOCATORS = ("evidence", "locator")
+CIKS = tuple(f"{number:010d}" for number in range(1, 6))  # of TICKERS, in their order, until they are renamed
 TICKERS = ("AAPL", "MSFT", "NOG", "NVDA", "WMT")
 WORDS = ("guidance", "revenue", "margin", "buyback", "dividend", "growth", "risk", "supply", "cloud", "oil")
 CONCEPTS = ("us-gaap:Revenues", "us-gaap:NetIncomeLoss", "us-gaap:EarningsPerShareDiluted")
@@ -167,6 +168,8 @@ def _row(dataset: Dataset, rng: random.Random, at: datetime, canary: str) -> dic
         column.name: _value(column.type, column.name, dataset.key, rng, at, canary) for column in dataset.columns
     }
     tag = canary or "past"
+    if dataset.name in ("names", "companies", "sec_filings"):
+        row |= _named(rng, row, canary)
     return row | {
         "available_at": at,
         "available_at_source": dataset.source_tag,
@@ -174,6 +177,14 @@ def _row(dataset: Dataset, rng: random.Random, at: datetime, canary: str) -> dic
         "observed_at": datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=rng.randrange(10**6)),
         "content_hash": rng.randbytes(16),
     }
+
+
+def _named(rng: random.Random, row: dict[str, object], canary: str) -> dict[str, object]:
+    """A company under its name; what comes later is a new one, or another company's that took the old one over."""
+    number = rng.randrange(len(CIKS))
+    borne = TICKERS[number] if not canary else rng.choice((canary, *TICKERS))
+    told = {"cik": CIKS[number], "kind": "ticker", "ticker": borne, "name": borne, "all_names": [borne]}
+    return {name: value for name, value in told.items() if name in row}
 
 
 def _value(kind: str, name: str, key: tuple[str, ...], rng: random.Random, at: datetime, canary: str) -> object:

@@ -165,5 +165,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
-    after=("reports", "sec_filings"),
+    after=("reports", "sec_filings", "names"),
 )

@@ -52,6 +52,34 @@ def parsed(text: str) -> Header:
     )
 
 
+def conformed_names(text: str) -> list[tuple[str, str]]:
+    """Who a header is about: each CIK with the name it bears in it, once."""
+    found: dict[str, str] = {}
+    name = ""
+    for label, value in _LINE.findall(text):
+        if label == "COMPANY CONFORMED NAME":
+            name = value
+        elif label == "CENTRAL INDEX KEY" and name:
+            found.setdefault(_names.cik(value), name)
+            name = ""
+    return list(found.items())
+
+
+def former_names(text: str) -> list[tuple[str, str, date]]:
+    """The former names a header lists: CIK, name and the day it was first borne on, which is what EDGAR dates."""
+    found: list[tuple[str, str, date]] = []
+    cik = name = ""
+    for label, value in _LINE.findall(text):
+        if label == "CENTRAL INDEX KEY":
+            cik = _names.cik(value)
+        elif label == "FORMER CONFORMED NAME":
+            name = value
+        elif label == "DATE OF NAME CHANGE" and cik and name:
+            found.append((cik, name, dating.day(value)))
+            name = ""
+    return found
+
+
 def _first(lines: dict[str, list[str]], name: str) -> str | None:
     return next(iter(lines.get(name, ())), None) or None
 

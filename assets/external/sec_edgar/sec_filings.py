@@ -147,14 +147,12 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
     headers = _headers.acceptances(captures)
     first: dict[tuple[str, str], Record] = {}
     again = 0
-    tickers: dict[str, list[str]] = {}
     for page in captures:
         cik = _PAGE.search(page.url)
         if not cik:
             continue
-        tickers.setdefault(cik[1], _tickers(page))
         for row in _rows(page):
-            record = {**row, "cik": cik[1], "tickers": tickers[cik[1]], "header": headers.get(str(row["accession_no"]))}
+            record = {**row, "cik": cik[1], "header": headers.get(str(row["accession_no"]))}
             if record != first.setdefault((cik[1], str(row["accession_no"])), record):
                 again += 1
                 record[TWICE] = again
@@ -181,14 +179,6 @@ def _filings(page: Capture) -> Mapping[str, Any]:
     found = answer.get("filings", {"recent": answer, "files": []})
     if not isinstance(found, dict) or not isinstance(found.get("recent"), dict):
         raise Unparsable(page.evidence, "filings has another shape")
-    return found
-
-
-def _tickers(page: Capture) -> list[str]:
-    """The registrant's tickers; an older page names none. Raises Unparsable."""
-    found = page.json().get("tickers") or []
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise Unparsable(page.evidence, "tickers is no list of texts")
     return found
 
 
@@ -243,12 +233,9 @@ def values(record: Record) -> dict[str, Any]:
     if found is None:
         raise RecordRefused(contract.NO_ACCEPTANCE.reason)
     plain = parsed(record, PARSERS)
-    tickers = record["tickers"]
     return plain | {
         "accession_no": record["accession_no"].strip(),
         "cik": record["cik"],
-        "ticker": tickers[0] if tickers else None,
-        "tickers": tickers,
         "accepted_at": found.instant,
         "acceptance_rule": found.rule,
         "acceptance_raw": record["header"][0] if record["header"] else record["acceptance"],

@@ -1,0 +1,193 @@
+"""Derives `names`: who was called what, from EDGAR's captured answers, cover page facts and the graph's companies.
+
+Pure over one lake version and its captures. A statement says what it proves and no more: that a name is borne no longer
+is told by the next one, so that nothing in a row knows of a later name. Called by `assets.derived.factory` and tests.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime
+from http import HTTPStatus
+from typing import Any
+
+import pyarrow as pa
+
+from assets.external import dating
+from assets.external.sec_edgar import _headers, _names
+from assets.runs import RunReport, concluded
+from pitlake import clock
+from pitlake.clock import from_micros
+from pitlake.datasets._external import UNPARSABLE
+from pitlake.datasets.names import DATASET, DEI, EDGAR_NAME, EDGAR_TICKERS, GRAPH, HEADER
+from pitlake.errors import LakeNotFound, Unparsable, Unreadable
+from pitlake.lake.audit import Audit
+from pitlake.lake.lake import Lake
+from pitlake.lake.manifest import Snapshot
+from pitlake.lake.query import calculator, reading
+from pitlake.lake.stage import Gap, staged_schema
+from resources.http.capture import Capture, CaptureStore
+from resources.http.providers.sec_edgar import PROVIDER
+
+READS = ("sec_filings", "xbrl_facts", "companies")
+Said = dict[str, Any]
+
+_SUBMISSIONS = re.compile(r"/submissions/CIK\d{10}\.json$", re.ASCII)
+_NO_TICKER = frozenset({"", "-", "N/A", "NA", "NONE", "NOT APPLICABLE", "NULL"})
+_BETWEEN = re.compile(r"[,;]|\bAND\b", re.IGNORECASE)
+
+COVER_PAGES = """
+    SELECT cik, accession_no, concept, list(DISTINCT value ORDER BY value) AS found,
+        epoch_us(min(available_at)) AS at, min(evidence) AS evidence
+    FROM {rows}
+    WHERE cik IS NOT NULL AND value IS NOT NULL
+        AND (concept = 'dei:TradingSymbol' OR (concept = 'dei:EntityRegistrantName' AND member_count = 0))
+    GROUP BY ALL ORDER BY ALL"""
+SNAPSHOTS = "SELECT cik, ticker, name, epoch_us(available_at) AS at, evidence FROM {rows} ORDER BY ALL"
+
+
+def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> RunReport:
+    """Derive the dataset from the lake's newest version and its captures, and publish it as one commit, or nothing.
+
+    Raises LakeError, CaptureDamaged. audits: what judges the stage beside the lake's own audit.
+    """
+    try:
+        snapshot = lake.snapshot()
+    except LakeNotFound:
+        snapshot = Snapshot(0)
+    moment = observed_at or clock.now()
+    rows, gaps = statements(snapshot, CaptureStore.of(lake.location).every(PROVIDER.name), moment)
+    with lake.stage(DATASET, run_id) as stage:
+
+        def fill() -> None:
+            table = pa.Table.from_pylist(rows, staged_schema(DATASET))
+            stage.add(None, table, gaps, extracted=len(rows) + len(gaps))
+
+        return concluded(stage, lake, fill, lambda: moment, audits)
+
+
+def statements(snapshot: Snapshot, captures: Iterable[Capture], until: datetime) -> tuple[list[Said], list[Gap]]:
+    """Every statement that was public by `until`, each once and dated by the first that proves it.
+
+    An answer about names that can't be read is a gap.
+    """
+    told, gaps = [*_cover_pages(snapshot), *_snapshots(snapshot)], []
+    for capture in captures:
+        try:
+            told += answered(capture)
+        except (Unparsable, Unreadable, LookupError, TypeError, AttributeError):
+            gaps.append(Gap(UNPARSABLE.type, UNPARSABLE.reason, capture.evidence))
+    first: dict[tuple[Any, ...], Said] = {}
+    for one in sorted(told, key=lambda one: (one["available_at"], one["evidence"])):
+        if one["available_at"] <= until:
+            first.setdefault(tuple(one[name] for name in DATASET.identity), one)
+    return list(first.values()), gaps
+
+
+def answered(capture: Capture) -> list[Said]:
+    """What one of EDGAR's answers says of names; nothing where it is about something else, or none."""
+    if capture.status == HTTPStatus.OK and _SUBMISSIONS.search(capture.url):
+        return _of_submissions(capture)
+    return list(_of_header(capture)) if capture.status == HTTPStatus.OK and _headers.is_header(capture) else []
+
+
+def _of_submissions(capture: Capture) -> list[Said]:
+    answer = capture.json()
+    cik, tickers = _names.cik(answer["cik"]), [str(one) for one in answer.get("tickers") or ()]
+    former = [(str(one["name"]), _day(one["from"]), _day(one["to"])) for one in answer.get("formerNames") or ()]
+    found = [_borne(capture, cik, name, max(since, dating.day("1993-01-01"))) for name, since, _ in former]
+    filed = [dating.day(one) for one in answer["filings"]["recent"]["filingDate"]]
+    filed += [dating.day(page["filingFrom"]) for page in answer["filings"].get("files") or ()]
+    ended = max((to for _, _, to in former), default=date.min)
+    since = min((day for day in filed if day > ended), default=None)
+    if since is not None:
+        found.append(_borne(capture, cik, str(answer["name"]), since))
+    fetched = capture.fetched_at
+    found.append(
+        _said(cik, "ticker", tickers, EDGAR_TICKERS, clock.iso(fetched), fetched, f"{capture.location}&item=tickers")
+    )
+    return found
+
+
+def _of_header(capture: Capture) -> Iterator[Said]:
+    text = capture.text()
+    header = _headers.parsed(text)
+    accepted = clock.new_york_day(dating.edgar_header(header.acceptance).instant)
+    filed = max(header.filing_date or accepted, accepted)
+    for cik, name in _headers.conformed_names(text):
+        evidence = f"{capture.location}&item={cik}"
+        at = dating.end_of_day(filed)
+        yield _said(cik, "company_name", [name], HEADER, header.accession_no, at, evidence, header.accession_no)
+    for cik, name, since in _headers.former_names(text):
+        if since <= filed:
+            yield _borne(capture, cik, name, since)
+
+
+def _borne(capture: Capture, cik: str, name: str, since: date) -> Said:
+    """A name that EDGAR says was borne from a day on, proven public at that day's end or, if that is later, now."""
+    at, evidence = min(dating.end_of_day(since), capture.fetched_at), f"{capture.location}&item={name}"
+    said = _said(cik, "company_name", [name], EDGAR_NAME, f"{name}/{since}", at, evidence)
+    return said | {"since": since, "available_at_source": DATASET.source_tag}
+
+
+def _cover_pages(snapshot: Snapshot) -> Iterator[Said]:
+    for row in _rows(snapshot, "xbrl_facts", COVER_PAGES):
+        ticker = row["concept"] == "dei:TradingSymbol"
+        found = _symbols(row["found"]) if ticker else row["found"]
+        kind, accession_no = "ticker" if ticker else "company_name", row["accession_no"]
+        if found:
+            said = _said(row["cik"], kind, found, DEI, accession_no, row["at"], row["evidence"], accession_no)
+            yield said
+
+
+def _snapshots(snapshot: Snapshot) -> Iterator[Said]:
+    for row in _rows(snapshot, "companies", SNAPSHOTS):
+        for kind, name in (("ticker", row["ticker"]), ("company_name", row["name"])):
+            if name:
+                yield _said(row["cik"], kind, [name], GRAPH, clock.iso(row["at"]), row["at"], row["evidence"])
+
+
+def _rows(snapshot: Snapshot, dataset: str, question: str) -> list[Said]:
+    files = snapshot.files(dataset)
+    if not files:
+        return []
+    snapshot.fetch(files)
+    with calculator() as connection:
+        rows: list[Said] = connection.sql(question.format(rows=reading(files))).to_arrow_table().to_pylist()
+    return [row | {"at": from_micros(row["at"])} for row in rows]
+
+
+def _symbols(found: Iterable[str]) -> list[str]:
+    """Tickers as cover pages spell them: several in one text, an exchange before them, or a word for none."""
+    parts = (part.rpartition(":")[2].strip().upper() for text in found for part in _BETWEEN.split(text))
+    return sorted({part for part in parts if part not in _NO_TICKER})
+
+
+def _day(text: object) -> date:
+    """The day that an instant of EDGAR's former names begins with. Raises Unreadable."""
+    return dating.day(str(text)[:10])
+
+
+def _said(
+    cik: str,
+    kind: str,
+    names: list[str],
+    source: str,
+    statement: str,
+    available_at: datetime,
+    evidence: str,
+    accession_no: str | None = None,
+) -> Said:
+    proven = accession_no is not None
+    return {
+        "cik": cik,
+        "kind": kind,
+        "name": names[0] if names else None,
+        "all_names": names,
+        "since": None,
+        "accession_no": accession_no,
+        "source": source,
+        "statement": statement,
+        "available_at": available_at,
+        "available_at_source": DATASET.source_tag if proven else DATASET.other_tags[0],
+        "evidence": evidence,
+    }

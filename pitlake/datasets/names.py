@@ -1,0 +1,64 @@
+"""Contract of dataset `names`."""
+
+from pitlake.contract import Column, Dataset
+from pitlake.datasets import _external as external
+from pitlake.datasets import _shared as shared
+
+KINDS = ("company_name", "ticker")
+EDGAR_NAME, EDGAR_TICKERS, HEADER, DEI, GRAPH = "edgar_name", "edgar_tickers", "sgml_header", "dei", "companies"
+
+DATASET = Dataset(
+    name="names",
+    title="Names and tickers of companies",
+    summary=(
+        "What companies were called, and when that could be known: one row a statement, the view shows the newest of "
+        "each company and kind. No other dataset says what a company was called at an instant."
+    ),
+    availability=(
+        "A name of EDGAR's: the END, in New York, of the filing day it was first borne on. A filing's SGML header: the "
+        "END of its filing day. dei facts: as their filing. Tickers that EDGAR or the graph list without a date: when "
+        "they were fetched or observed. A name that is borne no longer is told by the next statement, never ahead."
+    ),
+    columns=(
+        Column(
+            name="cik",
+            type="string",
+            required=True,
+            pattern="[0-9]{10}",
+            strict=True,
+            meaning="Central Index Key of who bears the name, 10 digits, zero-padded.",
+        ),
+        Column(name="kind", type="string", required=True, values=KINDS, strict=True, meaning="company_name or ticker."),
+        Column(name="name", type="string", meaning="The first of `all_names`; null where the statement names none."),
+        Column(
+            name="all_names",
+            type="strings",
+            required=True,
+            meaning="Every name of that kind the statement gives, such as the tickers of several share classes.",
+        ),
+        Column(name="since", type="date", meaning="Day the name was first borne on, where the statement says so."),
+        Column(name="accession_no", type="string", meaning="Filing that states it, where it was one."),
+        Column(
+            name="source",
+            type="string",
+            required=True,
+            values=(EDGAR_NAME, EDGAR_TICKERS, HEADER, DEI, GRAPH),
+            strict=True,
+            meaning=(
+                "edgar_name (present and former names), edgar_tickers, sgml_header, dei (cover page facts), companies."
+            ),
+        ),
+        Column(name="statement", type="string", required=True, meaning="What names the statement in its source."),
+    ),
+    key=("cik", "kind"),
+    identity=("cik", "kind", "source", "statement"),
+    tiebreak=("source", "statement"),
+    revised_at="available_at",
+    entity="cik",
+    known=dict.fromkeys(("name", "all_names", "since", "source", "statement"), "lake"),
+    source_tag="edgar_accepted",
+    other_tags=("provider_metadata",),
+    gap_rules=(external.UNPARSABLE, shared.FUTURE),
+    group="derived",
+    partitioned=False,
+)

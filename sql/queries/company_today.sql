@@ -1,0 +1,39 @@
+-- summary: Reference data of a company as of today, whatever the as of: its available_at says when it was observed.
+-- agent: entity
+-- reads: companies
+-- mode: today
+-- param ticker ticker required | Ticker of the company.
+-- column cik | Central Index Key, 10 digits, zero-padded.
+-- column ticker | Ticker.
+-- column name | Company name.
+-- column exchange | Listing exchange.
+-- column sector | Sector as the graph names it.
+-- column industry | Industry as the graph names it.
+-- column industry_normalized | Industry id in the graph's classification.
+-- column sector_etf | ETF that stands for the sector.
+-- column industry_etf | ETF that stands for the industry.
+-- column mkt_cap | Market capitalisation at the upstream's load.
+-- column shares_out | Shares outstanding at the upstream's load.
+-- column employees | Employees at the upstream's load.
+-- column fiscal_year_end_month | Month the fiscal year ends in.
+-- column fiscal_year_end_day | Day of that month.
+SELECT
+    available_at,
+    available_at_source,
+    cik,
+    ticker,
+    name,
+    exchange,
+    sector,
+    industry,
+    industry_normalized,
+    sector_etf,
+    industry_etf,
+    mkt_cap,
+    shares_out,
+    employees,
+    fiscal_year_end_month,
+    fiscal_year_end_day
+FROM companies
+WHERE ticker = $ticker
+ORDER BY cik

@@ -1,0 +1,19 @@
+-- summary: Every filing EDGAR lists of a company, newest first, under whatever name it bore.
+-- agent: sec
+-- reads: sec_filings
+-- param ticker ticker required | Ticker of the company, of then or of today; it is read as a CIK before it is asked.
+-- param start_date day optional | First filing day.
+-- column accession_no | Accession number.
+-- column cik | Central Index Key, 10 digits, zero-padded.
+-- column form_type | EDGAR form type.
+-- column accepted_at | When EDGAR accepted it.
+-- column filing_date | EDGAR's filing date.
+-- column items | Items of an 8-K.
+-- column url | Address of the primary document, or of the filing's folder.
+SELECT available_at, available_at_source, accession_no, cik, form_type, accepted_at, filing_date, items, url
+FROM sec_filings
+WHERE
+    $ticker IS NOT NULL
+    AND list_contains($company_ciks::VARCHAR[], cik)
+    AND ($start_date::DATE IS NULL OR filing_date >= $start_date::DATE)
+ORDER BY available_at DESC, accession_no

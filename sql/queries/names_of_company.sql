@@ -1,0 +1,15 @@
+-- summary: What a company was called by every statement that was public, newest first.
+-- agent: entity
+-- reads: names
+-- param ticker ticker required | Ticker of the company, of then or of today; it is read as a CIK before it is asked.
+-- column cik | Central Index Key, 10 digits, zero-padded.
+-- column kind | company_name or ticker.
+-- column name | The first of the names.
+-- column all_names | Every name of that kind the statement gives.
+-- column since | Day the name was first borne on, where the statement says so.
+-- column source | Where it is stated.
+-- column accession_no | Filing that states it, where it was one.
+SELECT available_at, available_at_source, cik, kind, name, all_names, since, source, accession_no
+FROM names_revisions
+WHERE $ticker IS NOT NULL AND list_contains($company_ciks::VARCHAR[], cik)
+ORDER BY available_at DESC, kind, source, statement

@@ -1,0 +1,237 @@
+"""Names: no row shows what a company was called later, and a caller's ticker is read as the company that bore it."""
+
+import json
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+
+from assets.derived import earnings_events, names
+from assets.external.feed import Scope
+from assets.external.runs import run_feed
+from assets.external.sec_edgar.sec_filings import FEED as FILINGS
+from pitlake.lake.lake import Lake
+from pitlake.session import connect
+from pitlake.tickers import Tickers
+from resources.http.capture import CaptureStore, Request
+from resources.http.client import HttpClient
+from resources.http.providers.sec_edgar import PROVIDER
+from tests.answers import captured
+from tests.derived.conftest import put_rows, utc
+
+CIK, OTHER = "0000000777", "0000000888"
+LATER = utc("2025-06-02T12:00:00+00:00")
+RENAMED_AT = date(2021, 10, 28)
+BEFORE = utc("2021-06-01T16:00:00-04:00")
+COLUMNS = (
+    "accessionNumber", "acceptanceDateTime", "form", "filingDate", "reportDate", "items", "act", "fileNumber",
+    "filmNumber", "size", "isXBRL", "isInlineXBRL", "primaryDocument", "primaryDocDescription",
+)  # fmt: skip
+
+
+def submissions(name="Later Name, Inc.", tickers=("LATE",), former=(("EARLY NAME INC", "2005-02-17", "2021-10-27"),)):
+    days = ["2005-02-17", "2012-05-18", "2021-10-27", "2021-10-29", "2024-02-01"]
+    days = [day for day in days if former or day < "2021-10-28"]
+    told = [
+        {
+            "accessionNumber": f"0000000777-{day[2:4]}-{number:06d}", "acceptanceDateTime": f"{day}T15:00:00.000Z",
+            "form": "8-K", "filingDate": day, "reportDate": "", "items": "2.02", "act": "34", "fileNumber": "1-1",
+            "filmNumber": "1", "size": 1, "isXBRL": 0, "isInlineXBRL": 0, "primaryDocument": "a.htm",
+            "primaryDocDescription": "",
+        }
+        for number, day in enumerate(days)
+    ]  # fmt: skip
+    return {
+        "cik": CIK, "name": name, "tickers": list(tickers), "exchanges": ["NYSE"] * len(tickers),
+        "formerNames": [
+            {"name": one, "from": f"{since}T05:00:00.000Z", "to": f"{to}T04:00:00.000Z"} for one, since, to in former
+        ],
+        "filings": {"recent": {column: [one[column] for one in reversed(told)] for column in COLUMNS}, "files": []},
+    }  # fmt: skip
+
+
+def header(number, name, former=(), cik=CIK, accepted="20211029160000"):
+    lines = "".join(
+        f"\n\tFORMER COMPANY:\t\n\t\tFORMER CONFORMED NAME:\t{one}\n\t\tDATE OF NAME CHANGE:\t{since}\n"
+        for one, since in former
+    )
+    return (
+        f"<SEC-HEADER>{number}.hdr.sgml : 20211029\n<ACCEPTANCE-DATETIME>{accepted}\nACCESSION NUMBER:\t\t{number}\n"
+        f"CONFORMED SUBMISSION TYPE:\t8-K\nFILED AS OF DATE:\t\t{accepted[:8]}\n\nFILER:\n\n\tCOMPANY DATA:\t\n"
+        f"\t\tCOMPANY CONFORMED NAME:\t\t\t{name}\n\t\tCENTRAL INDEX KEY:\t\t\t{cik}\n{lines}</SEC-HEADER>\n"
+    )
+
+
+def keep(lake, answer, at=LATER, path=f"/submissions/CIK{CIK}.json"):
+    body = answer if isinstance(answer, str) else json.dumps(answer)
+    host = "www" if path.endswith(".sgml") else ""
+    store = CaptureStore.of(lake.location)
+    store.put(captured(PROVIDER, Request(path, host=host), body.encode(), fetched_at=at))
+    store.flush()
+
+
+def edgar(lake, answer=None, at=LATER):
+    keep(lake, answer or submissions(), at)
+    with HttpClient(PROVIDER, CaptureStore.of(lake.location), "replay", until=at) as client:
+        run_feed(FILINGS, Scope(ciks=(CIK,), options={"headers": "none"}), client, lake, run_id="edgar", observed_at=at)
+    names.derive(lake, run_id="names", observed_at=at)
+
+
+def asked(lake, as_of, sql, **params):
+    with connect(as_of, lake=lake, isolation="in_process") as session:
+        return session.sql(sql, params or None).rows()
+
+
+def called(lake, as_of, kind="company_name", cik=CIK):
+    rows = asked(lake, as_of, "SELECT all_names FROM names WHERE cik = $cik AND kind = $kind", cik=cik, kind=kind)
+    return rows[0][0] if rows else None
+
+
+def ticker(cik, tickers, at, source="edgar_tickers"):
+    return {
+        "cik": cik, "kind": "ticker", "name": tickers[0] if tickers else None, "all_names": list(tickers),
+        "source": source, "statement": at.isoformat(), "available_at": at,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("as_of", ["2006-01-01T00:00:00Z", "2021-06-01T00:00:00Z", "2024-06-01T00:00:00Z"])
+def test_no_answer_shows_a_name_that_was_not_borne_then(lake, as_of):
+    edgar(lake)
+    with connect(as_of, lake=lake, isolation="in_process") as session:
+        shown = repr([session.sql(f"SELECT * EXCLUDE (evidence) FROM {view}").rows() for view in session.datasets])
+    assert "0000000777-05-000000" in shown
+    assert "LATE" not in shown
+    assert ("Later Name" in shown) == (as_of > "2021-10-30")
+
+
+def test_names_begin_when_edgar_says_and_end_with_the_next_one(lake):
+    edgar(lake)
+    assert called(lake, "2005-02-17T23:00:00-05:00") is None
+    assert called(lake, "2005-02-18T00:00:00-05:00") == ["EARLY NAME INC"]
+    assert called(lake, "2021-10-29T23:00:00-04:00") == ["EARLY NAME INC"]
+    assert called(lake, "2021-10-30T00:00:00-04:00") == ["Later Name, Inc."]
+    assert called(lake, LATER - timedelta(seconds=1), "ticker") is None
+    assert called(lake, LATER, "ticker") == ["LATE"]
+
+
+def test_a_rename_after_the_instant_changes_no_answer(tmp_path):
+    before, after = Lake(tmp_path / "before"), Lake(tmp_path / "after")
+    edgar(before, submissions("EARLY NAME INC", ("OLD",), ()), at=utc("2021-10-27T20:00:00-04:00"))
+    edgar(after, submissions("Later Name, Inc.", ("LATE", "LATE-B")), at=LATER)
+    for lake in (before, after):
+        earnings_events.derive(lake, run_id="events", observed_at=LATER)
+    for view in ("sec_filings", "names", "names_revisions"):
+        sql = f"SELECT * EXCLUDE (evidence) FROM {view} ORDER BY ALL"
+        assert asked(before, BEFORE, sql) == asked(after, BEFORE, sql)
+        assert asked(before, BEFORE, sql)
+
+
+def test_headers_and_cover_pages_say_what_a_company_was_called(lake, put):
+    number = "0000000777-21-000009"
+    keep(
+        lake,
+        header(number, "Later Name, Inc.", [("EARLY NAME INC", "20050217")]),
+        path=f"/Archives/edgar/data/777/{number.replace('-', '')}/{number}.hdr.sgml",
+    )
+    filed = utc("2019-02-01T16:30:00-05:00")
+    fact = {
+        "accession_no": "0000000777-19-000001", "form_type": "10-K", "cik": CIK, "period_type": "duration",
+        "dimensions": "", "members": "", "member_count": 0, "available_at": filed,
+    }  # fmt: skip
+    classes = {"dimensions": "us-gaap:StatementClassOfStockAxis", "member_count": 1}
+    put(
+        "xbrl_facts",
+        fact | {"concept": "dei:EntityRegistrantName", "value": "Early Name Inc"},
+        fact | classes | {"concept": "dei:TradingSymbol", "value": "old", "members": "a"},
+        fact | classes | {"concept": "dei:TradingSymbol", "value": "OLDB", "members": "b"},
+        fact | classes | {"concept": "dei:TradingSymbol", "value": "N/A", "members": "c"},
+    )
+    names.derive(lake, run_id="names", observed_at=LATER)
+    assert called(lake, "2010-01-01T00:00:00Z") == ["EARLY NAME INC"]
+    assert called(lake, filed) == ["Early Name Inc"]
+    assert called(lake, filed, "ticker") == ["OLD", "OLDB"]
+    assert called(lake, "2021-10-29T23:59:00-04:00") == ["Early Name Inc"]
+    assert called(lake, "2021-10-30T00:00:00-04:00") == ["Later Name, Inc."]
+
+
+def test_what_an_answer_does_not_say_as_promised_names_nobody(lake):
+    for broken in ([], {"cik": "x"}, submissions() | {"formerNames": [{"name": "A"}]}, submissions() | {"filings": {}}):
+        keep(lake, broken, at=LATER - timedelta(days=1))
+        report = names.derive(lake, run_id="names", observed_at=LATER)
+        assert report.outcome.total.published == 0
+        assert ("upstream_error", "the answer is unreadable") in report.gaps
+
+
+def test_a_later_look_adds_statements_and_moves_none(lake):
+    edgar(lake, submissions("EARLY NAME INC", ("OLD",), ()), at=utc("2021-10-27T20:00:00-04:00"))
+    sql = "SELECT * FROM names_revisions ORDER BY ALL"
+    first = asked(lake, BEFORE, sql)
+    edgar(lake)
+    assert asked(lake, BEFORE, sql) == first
+    assert called(lake, LATER, "ticker") == ["LATE"]
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "as_of", "cik", "hindsight"),
+    [
+        ("OLD", BEFORE, CIK, False),  # borne then
+        ("old", BEFORE, CIK, False),
+        ("LATE", BEFORE, CIK, True),  # today's ticker of a company that bore another
+        ("LATE", LATER, CIK, False),
+        ("OLD", LATER, OTHER, False),  # given to another company since
+        ("OLD", None, OTHER, False),
+        ("OLDB", BEFORE, CIK, False),  # one CIK, several share classes
+        ("OLD", utc("2004-01-01T00:00:00Z"), OTHER, True),  # nobody bore it by then: who bears it today
+        ("NOBODY", BEFORE, None, False),
+    ],
+)
+def test_a_ticker_is_the_company_that_bore_it_and_hindsight_is_said(lake, put, asked_for, as_of, cik, hindsight):
+    put(
+        "names",
+        ticker(CIK, ["OLD", "OLDB"], utc("2012-05-18T00:00:00Z"), "dei"),
+        ticker(CIK, ["LATE"], utc("2022-06-09T00:00:00Z")),
+        ticker(OTHER, ["OLD"], utc("2024-01-01T00:00:00Z")),
+    )
+    found = Tickers(lake.snapshot()).resolve(asked_for, as_of)
+    assert (found.ciks, found.hindsight) == ((cik,) if cik else (), hindsight)
+    assert ("hindsight" in found.note) == hindsight
+    assert ("; not " in found.note) == (asked_for == "OLD" and hindsight)
+
+
+def test_filings_are_asked_by_the_ticker_of_today_and_the_answer_says_how_it_was_read(lake):
+    edgar(lake)
+    with connect(BEFORE, lake=lake, isolation="in_process") as session:
+        result = session.run("filings_of_company", ticker="LATE")
+        assert len(result) == 2
+        assert "LATE" not in repr(result.rows())
+        assert result.notes == (f"LATE: read as CIK {CIK}, with hindsight",)
+        assert len(session.run("names_of_company", ticker="LATE")) == 1
+        assert session.run("filings_of_company", ticker="NONE").notes == ("NONE: no company is known",)
+    with connect(LATER, lake=lake, isolation="in_process") as session:
+        assert session.run("filings_of_company", ticker="LATE").notes == ()
+
+
+def test_releases_that_edgar_alone_tells_of_bear_the_ticker_of_then(lake, put):
+    edgar(lake)
+    put("names", ticker(CIK, ["OLD"], utc("2012-05-18T00:00:00Z"), "dei"))
+    earnings_events.derive(lake, run_id="events", observed_at=LATER)
+    sql = "SELECT event_day, ticker FROM earnings_events ORDER BY event_day"
+    shown = {day.year: borne for day, borne in asked(lake, LATER, sql)}
+    assert (shown[2012], shown[2024]) == ("OLD", "OLD")
+
+
+def test_a_lake_without_names_reads_tickers_by_the_graphs_companies(lake):
+    put_rows(lake, "companies", {"cik": CIK, "ticker": "LATE", "name": "Later", "available_at": LATER})
+    tickers = Tickers(lake.snapshot())
+    assert tickers.resolve("LATE", BEFORE).ciks == (CIK,)
+    assert tickers.resolve("LATE", BEFORE).hindsight
+    assert tickers.of(CIK, datetime(2020, 1, 1, tzinfo=timezone.utc)) == ("LATE",)
+
+
+def test_an_answer_says_which_of_its_datasets_columns_are_hindsight(lake, put):
+    edgar(lake)
+    put("news", {"id": "bzNews_1", "ticker": "LATE", "tickers": ["LATE"], "created": BEFORE, "available_at": BEFORE})
+    with connect(BEFORE, lake=lake, isolation="in_process") as session:
+        assert session.sql("SELECT count(*) FROM news_revisions").hindsight == {"news": ("ticker", "tickers")}
+        assert session.run("news_latest", ticker="LATE").hindsight == {"news": ("ticker", "tickers")}
+        assert session.run("entity_latest_price", ticker="LATE").hindsight == {"prices": ("symbol",)}
+        assert session.sql("SELECT * FROM sec_filings JOIN names USING (cik)").hindsight == {}

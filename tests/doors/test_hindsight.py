@@ -1,0 +1,132 @@
+"""Leaving hindsight out: no view, macro or answer of a session has it, and named queries answer all the same."""
+
+import json
+from datetime import datetime, timezone
+
+import pytest
+
+from pitlake import catalogue, receipts
+from pitlake.cli import invoke
+from pitlake.datasets import all_datasets
+from pitlake.errors import BadInput, QueryFailed
+from pitlake.session import connect
+from tests.doors.conftest import AS_OF as T
+from tests.doors.conftest import START, build, publish
+
+SHOWN = [name for name, dataset in all_datasets().items() if not dataset.open_only]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    lake = build(tmp_path_factory.mktemp("hindsight") / "lake")
+    seen = datetime(2025, 1, 1, tzinfo=timezone.utc)
+    company = {"cik": "0000000001", "ticker": "NOG", "name": "Later Name", "sector": "Energy", "available_at": seen}
+    publish(lake, "companies", [company | {"evidence": "neo4j:Company:1"}], "companies")
+    events = ({"source": "reports"}, {"source": "yahoo_earnings", "yahoo_date": START.date()})
+    event = {"accession_no": "0000000001-24-000000", "cik": "0000000001", "ticker": "NOG", "event_at": START}
+    more = {"event_day": START.date(), "session": "during", "available_at": START}
+    rows = [event | more | one | {"statement": f"NOG/{number}", "evidence": "x"} for number, one in enumerate(events)]
+    publish(lake, "earnings_events", rows, "events")
+    return lake
+
+
+@pytest.fixture(scope="module", params=["process", "in_process"])
+def session(request, lake):
+    with connect(T, lake=lake, hindsight="omit", isolation=request.param) as opened:
+        yield opened
+
+
+def columns(session, relation):
+    return set(session.sql(f"SELECT * FROM {relation} LIMIT 0").columns)
+
+
+def test_no_view_of_any_dataset_has_a_column_of_hindsight(session):
+    for name in SHOWN:
+        contract = all_datasets()[name]
+        for relation in (name, f"{name}_revisions", f"lake.{name}"):
+            assert not columns(session, relation) & contract.hindsight, relation
+        assert columns(session, name) == set(contract.agent_columns) - contract.hindsight
+
+
+def test_the_rows_are_those_of_a_session_that_shows_it(session, lake):
+    with connect(T, lake=lake) as shown:
+        for name in SHOWN:
+            kept = ", ".join(sorted(columns(session, name)))
+            sql = f"SELECT {kept} FROM {name} ORDER BY ALL"
+            assert session.sql(sql).rows() == shown.sql(sql).rows(), name
+
+
+@pytest.mark.parametrize("sql", ["SELECT ticker FROM news", "SELECT symbol FROM prices", "FROM news_of('NOG')"])
+def test_asking_for_it_is_an_error_that_says_what_to_do(session, sql):
+    with pytest.raises(QueryFailed, match="known with hindsight alone, which this session leaves out"):
+        session.sql(sql)
+
+
+def test_named_queries_answer_all_the_same_without_its_columns(session, lake):
+    with connect(T, lake=lake) as shown:
+        for name, values in {
+            "news_latest": {"ticker": "NOG"},
+            "entity_price_series": {"ticker": "NOG"},
+            "report_latest": {"ticker": "NOG"},
+            "transcript_latest": {"ticker": "NOG"},
+            "earnings_snapshot": {"ticker": "NOG"},
+        }.items():
+            left = set(catalogue.get(name).hindsight)
+            told = shown.run(name, **values).arrow()
+            kept = [column for column in told.column_names if column not in left]
+            assert session.run(name, **values).arrow().equals(told.select(kept)), name
+            assert session.run(name, **values).hindsight == {}
+
+
+def test_what_rests_on_nothing_else_is_refused(session):
+    with pytest.raises(BadInput, match="hindsight: vector_news rests on it"):
+        session.run("vector_news", embedding=[1.0], ticker="NOG")
+    with pytest.raises(BadInput, match="hindsight: company_today is nothing else"):
+        session.run("company_today", ticker="NOG")
+
+
+def test_a_receipt_says_what_was_left_out_and_replays(lake):
+    with connect(T, lake=lake, hindsight="omit") as session:
+        kept = [session.sql("SELECT * FROM news ORDER BY id"), session.run("news_latest", ticker="NOG")]
+    for result in kept:
+        assert result.receipt.question.hindsight == "omit"
+        assert len(result)
+        found = receipts.find(result.keep(lake), lake.location)
+        assert receipts.replay(found, lake).arrow().equals(result.arrow())
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [({"hindsight": "hide"}, "'hide' is none"), ({"hindsight": "omit", "open_mode": True}, "together with open_mode")],
+)
+def test_what_is_no_choice_is_refused(lake, asked, problem):
+    as_of = None if asked.get("open_mode") else T
+    with pytest.raises(BadInput, match=f"hindsight: .*{problem}"):
+        connect(as_of, lake=lake, **asked)
+
+
+def test_company_metadata_is_a_snapshot_that_says_so(lake):
+    with connect(T, lake=lake) as session:
+        assert len(session.sql("FROM companies")) == 0
+        found = session.run("company_today", ticker="NOG")
+    with connect(lake=lake, open_mode=True) as opened:
+        [row] = opened.sql("SELECT sector, name, available_at FROM companies WHERE ticker = 'NOG'").rows()
+    [told] = found.arrow().to_pylist()
+    assert (told["sector"], told["name"], told["available_at"]) == row
+    assert told["available_at"] > session.as_of
+    assert "sector" in found.hindsight["companies"]
+    assert found.notes == (catalogue.TODAY,)
+    assert found.receipt.as_of is None
+
+
+def test_the_command_line_leaves_it_out_too(lake, capfdbinary):
+    asked = ["--as-of", T, "--lake", str(lake.location), "--hindsight", "omit"]
+    assert invoke(["query", "SELECT ticker FROM news", *asked]) == 2
+    assert b"known with hindsight alone" in capfdbinary.readouterr().err
+    assert invoke(["run", "news_latest", "--ticker", "NOG", "--format", "json", *asked]) == 0
+    assert json.loads(capfdbinary.readouterr().out)
+    assert invoke(["run", "company_today", "--ticker", "NOG", "--format", "json", *asked[:4]]) == 0
+    told = capfdbinary.readouterr()
+    assert json.loads(told.out)[0]["cik"]
+    assert catalogue.TODAY.encode() in told.err
+    assert invoke(["run", "company_today", "--ticker", "NOG", *asked]) == 2
