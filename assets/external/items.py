@@ -17,7 +17,9 @@ Came = tuple[Record, Capture]
 
 
 def named(run: RunFacts, record: Record, *parts: Any) -> str:
-    """The evidence of one record: its answer's, and what names the record in it."""
+    """The evidence of one record: its answer's, and what names the record in it, and would in any other answer of the
+    same dataset: by that a gap and the row that comes in its place are told to be the same.
+    """
     again = (f"again-{record[TWICE]}",) if TWICE in record else ()
     return f"{run.evidence}&item={quote('/'.join(map(str, (*parts, *again))), safe='/:')}"
 

@@ -54,6 +54,7 @@ DATASET = Dataset(
     ),
     key=("id",),
     identity=("id", "updated"),
+    thing=("id",),
     entity="ticker",
     source_tag="provider_metadata",
     gap_rules=(

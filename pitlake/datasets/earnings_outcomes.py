@@ -65,6 +65,7 @@ DATASET = Dataset(
         ),
     ),
     key=("accession_no", "sessions"),
+    gap_names=("earnings:{accession_no}/outcomes/{sessions}",),
     entity="ticker",
     source_tag="time_series_timestamp",
     gap_rules=(NO_BARS, NO_BASIS, shared.FUTURE),

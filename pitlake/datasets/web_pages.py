@@ -47,6 +47,7 @@ DATASET = Dataset(
     ),
     key=("url",),
     identity=("url", "dated_at"),
+    thing=("url",),
     entity="host",
     source_tag="provider_metadata",
     gap_rules=(

@@ -12,7 +12,7 @@ from typing import Any
 
 from assets.external import fields
 from assets.external.alfred._calendar import public_at, rule
-from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
 from assets.external.items import named
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _answers as answers
@@ -157,7 +157,7 @@ def locate(record: Record, run: RunFacts) -> Place:
     """The vintage's day, at the release's clock time if its calendar names that day, else at its END."""
     if "problem" in record:
         return Place(run.evidence, reason=record["problem"])
-    evidence = named(run, record, record["date"], record["realtime_start"])
+    evidence = named(run, record, record["series_id"], record["date"], record["realtime_start"])
     vintage = _day(record["realtime_start"])
     if vintage is None or vintage.year == date.max.year:
         return Place(evidence, reason=contract.NO_VINTAGE.reason)
@@ -242,6 +242,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     units=units,
+    entity_of=one_entity,
     collect=collect,
     records=records,
     locate=locate,

@@ -6,7 +6,7 @@ from typing import Any
 from assets.external import dating
 from assets.external.alpha_vantage import _bars
 from assets.external.alpha_vantage._spelling import PATH
-from assets.external.feed import Feed, Fetch, Unit
+from assets.external.feed import Feed, Fetch, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.sessions import session
 from assets.extraction import Place, Record, RunFacts, dated, parsed
@@ -31,7 +31,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """The close of the bar's day, if the answer was made after it."""
-    evidence = named(run, record, record["stamp"])
+    evidence = named(run, record, record["ticker"], record["stamp"])
     try:
         day = dating.day(record["stamp"])
         dating.end_of_day(day)  # the calendar's last day has none to be filed by
@@ -58,6 +58,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     units=_bars.listed_in_new_york,
+    entity_of=one_entity,
     collect=collect,
     records=records,
     locate=locate,

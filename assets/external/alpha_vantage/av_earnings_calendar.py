@@ -67,7 +67,7 @@ def _lines(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """When the answer was fetched."""
-    evidence = named(run, record, f"line-{record['line']}", record["symbol"])
+    evidence = f"{named(run, record, record['symbol'], record['fiscalDateEnding'])}&line={record['line']}"
     if run.fetched_at is None:
         raise ValueError("a calendar without the instant it was fetched at")
     reason = figures.TOLD_TWICE.reason if TWICE in record else ""

@@ -5,7 +5,7 @@ from typing import Any
 
 from assets.external import dating
 from assets.external.alpha_vantage._spelling import PATH, answer_about, number, one_a_ticker, word
-from assets.external.feed import Feed, Fetch, Unit
+from assets.external.feed import Feed, Fetch, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _figures as figures
@@ -43,7 +43,7 @@ def _estimates(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """When the answer was fetched."""
-    evidence = named(run, record, record.get("horizon"), record.get("date"))
+    evidence = named(run, record, record["ticker"], record.get("horizon"), record.get("date"))
     if TWICE in record:
         return Place(evidence, run.fetched_at, reason=figures.TOLD_TWICE.reason)
     if run.fetched_at is None:
@@ -72,6 +72,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     units=one_a_ticker,
+    entity_of=one_entity,
     collect=collect,
     records=records,
     locate=locate,

@@ -12,7 +12,7 @@ from typing import Any
 from assets.external import dating
 from assets.external.alpha_vantage import _bars
 from assets.external.alpha_vantage._spelling import PATH
-from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.sessions import session_by
 from assets.extraction import Place, Record, RunFacts, dated, parsed
@@ -81,7 +81,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """The bar's time plus its length, if the answer was made after it."""
-    evidence = named(run, record, record["interval"], record["stamp"])
+    evidence = named(run, record, record["ticker"], record["interval"], record["stamp"])
     try:
         start = start_of(record["stamp"])
     except Unreadable:
@@ -132,6 +132,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     units=units,
+    entity_of=one_entity,
     collect=collect,
     records=records,
     locate=locate,

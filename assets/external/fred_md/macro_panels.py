@@ -111,7 +111,7 @@ def _vintage(url: str) -> str | None:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """When the provider last wrote the file, if not before the vintage's month; else when it was fetched."""
-    evidence = named(run, record, record["month"], record.get("series", ""))
+    evidence = named(run, record, record.get("vintage"), record["month"], record.get("series", ""))
     if "problem" in record:
         return Place(evidence, reason=record["problem"])
     if record["vintage"] is None:

@@ -81,7 +81,7 @@ def place(record: Record, run: RunFacts, *, named_by: str, dated_by: str, undate
     """
     if MORE in record:
         return Place(run.evidence, reason=figures.MORE_PAGES.reason)
-    evidence = named(run, record, record.get("ticker"), record.get(named_by), record["number"])
+    evidence = f"{named(run, record, record.get('ticker'), record.get(named_by))}&place={record['number']}"
     if TWICE in record:
         return Place(evidence, reason=figures.TOLD_TWICE.reason)
     if record["asked"] not in (EVERY, record.get("ticker")):

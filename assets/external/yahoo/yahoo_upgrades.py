@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assets.external import fields
-from assets.external.feed import Feed, Fetch, Unit
+from assets.external.feed import Feed, Fetch, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
@@ -59,7 +59,7 @@ def _ratings(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """The end of the rating's day; with a price target, the fetch after a split."""
-    evidence = named(run, record, record.get("firm"), record.get("epochGradeDate"))
+    evidence = named(run, record, record["ticker"], record.get("firm"), record.get("epochGradeDate"))
     try:
         found = _dates.of_instant(_dates.instant_of_epoch(record.get("epochGradeDate")))
     except Unreadable:
@@ -95,6 +95,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     units=_answers.one_a_ticker,
+    entity_of=one_entity,
     collect=collect,
     records=records,
     locate=locate,

@@ -34,7 +34,7 @@ def by_period(rows):
 def test_quarters_are_public_at_the_end_of_their_day_and_years_with_their_quarter(answers):
     rows = by_period(answers("av_earnings", tickers=("AAPL",)).rows())
     assert rows["quarter", "2024-03-31"].available_at == datetime(2024, 4, 26, 4, tzinfo=UTC)
-    assert rows["quarter", "2024-03-31"].evidence.endswith("&item=quarter/2024-03-31&dated_by=end_of_day")
+    assert rows["quarter", "2024-03-31"].evidence.endswith("&item=AAPL/quarter/2024-03-31&dated_by=end_of_day")
     assert rows["year", "2023-09-30"].available_at == rows["quarter", "2023-09-30"].available_at
     assert (rows["year", "2023-09-30"].values["reported_eps"], len(rows)) == (6.12, 5)
 
@@ -49,10 +49,10 @@ def test_the_filing_of_the_day_dates_its_report(answers):
 def test_what_is_not_reported_or_not_dated_is_a_gap(answers):
     gaps = [one for one in answers("av_earnings", tickers=("AAPL",)).outcomes() if hasattr(one, "reason")]
     assert [(gap.locator.rsplit("item=")[1], gap.type, gap.reason) for gap in gaps] == [
-        ("quarter/2024-06-30", "no_data", "no reported figure"),
-        ("quarter/2023-03-31", "unverifiable", "no reported date"),
-        ("year/2024-03-31", "no_data", "fiscal year is not over"),
-        ("year/2022-09-30", "unverifiable", "no quarter ends with the year"),
+        ("AAPL/quarter/2024-06-30", "no_data", "no reported figure"),
+        ("AAPL/quarter/2023-03-31", "unverifiable", "no reported date"),
+        ("AAPL/year/2024-03-31", "no_data", "fiscal year is not over"),
+        ("AAPL/year/2022-09-30", "unverifiable", "no quarter ends with the year"),
     ]
 
 
