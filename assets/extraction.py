@@ -197,6 +197,7 @@ class Extractor(Normaliser):
     readable date, no parent), so that nothing is lost silently.
     prepared: the extractor with what it must know of the whole graph and of the lake before it can judge a record;
     called once a run, with the days that are asked for.
+    after: datasets of the lake that it must know of.
     margin: days by which windows are widened on each side, because a text's day depends on its offset; 0 where the
     text is a New York day itself. trail: days that a record's own day may follow its text's day, offsets aside.
     """
@@ -204,6 +205,7 @@ class Extractor(Normaliser):
     windows: tuple[str, ...]
     sweeps: tuple[str, ...] = ()
     prepared: "Callable[[GraphReader, Lake, RunFacts, Sequence[date]], Extractor] | None" = None
+    after: tuple[str, ...] = ()
     margin: int = 1
     trail: int = 0
 

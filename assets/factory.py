@@ -59,7 +59,7 @@ def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg
         partitions_def=partitions if dataset.partitioned else None,
         backfill_policy=dg.BackfillPolicy.single_run() if dataset.partitioned else None,
         check_specs=check_specs(dataset),
-        deps=[SOURCE.key],
+        deps=[SOURCE.key, *extractor.after],
         pool=POOL,
         retry_policy=RETRY,
     )

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
+from string import Formatter
 
 import pyarrow as pa
 
@@ -116,8 +117,13 @@ class Dataset:
     which a record seen again is recognised (default: key). entity: the column files are sorted by, before
     available_at. revised_at: the column by which the source dates a changed content; "" means that a change is
     available when observed, "available_at" that the source keeps its history: every instant of an identity is a
-    statement of its own. tiebreak: columns that order revisions of one key that became available at the same
-    instant. freshness: how old the newest available_at may be on a trading day before a warning.
+    statement of its own. thing: the columns of the identity that name what a record tells of, without those that date
+    it (default: the identity): what a look has seen of it can't be told otherwise earlier. gap_names: how gaps name
+    what a row tells of, columns in braces, where its evidence does not. follows: (column, dataset, name) for each
+    dataset whose rows, named by that text with columns in braces, are what the column names: a row is available no
+    earlier than the newest of them. tiebreak: columns that order revisions of one
+    key that became available at the same instant. freshness: how old the newest available_at may be on a trading day
+    before a warning.
     other_tags: source tags that rows may bear beside source_tag, where a dataset is put together from several sources.
     newer_by: columns of the identity that say which of a key's statements is the newer one, whenever each was revised;
     without them the one that became available last is.
@@ -137,6 +143,9 @@ class Dataset:
     other_tags: tuple[str, ...] = ()
     gap_rules: tuple[GapRule, ...] = ()
     identity: tuple[str, ...] = ()
+    thing: tuple[str, ...] = ()
+    gap_names: tuple[str, ...] = ()
+    follows: tuple[tuple[str, str, str], ...] = ()
     tiebreak: tuple[str, ...] = ()
     newer_by: tuple[str, ...] = ()
     revised_at: str = ""
@@ -156,6 +165,8 @@ class Dataset:
         known = frozenset(names)
         if not self.identity:
             object.__setattr__(self, "identity", self.key)
+        if not self.thing:
+            object.__setattr__(self, "thing", self.identity)
         self._refuse(len(names) != len(known), "a column is named twice")
         self._refuse(not all(map(_NAME.fullmatch, (self.name, *names))), "a name is no lower-case SQL name")
         self._refuse(any(column.type not in TYPES for column in self.columns), "a column has an unknown type")
@@ -168,6 +179,9 @@ class Dataset:
         referred = {*self.known, *self.key, *self.identity, *self.tiebreak, *self.newer_by, self.entity}
         self._refuse(not referred <= known, "an unknown column is referred to")
         self._refuse(not {*self.frozen} <= {*self.identity}, "frozen names a column that is not of the identity")
+        self._refuse(not {*self.thing} <= {*self.identity}, "thing names a column that is not of the identity")
+        self._refuse(not {column for column, _, _ in self.follows} <= known, "it follows by an unknown column")
+        self._refuse(not {*self.columns_of_gap_names} <= known, "a gap's name has an unknown column")
         dates = {column.name for column in self.columns if column.type == "instant"} | {"", "available_at"}
         self._refuse(self.revised_at not in dates, "revised_at is no instant")
         instants = {"", "available_at", *(column.name for column in self.columns if column.type == "instant")}
@@ -213,6 +227,16 @@ class Dataset:
     def json_columns(self) -> tuple[str, ...]:
         """The columns whose strings hold JSON."""
         return tuple(column.name for column in self.columns if column.type == "json")
+
+    @cached_property
+    def columns_of_gap_names(self) -> tuple[str, ...]:
+        """The columns that `gap_names` are made of."""
+        return tuple(name for text in self.gap_names for _, name, _, _ in Formatter().parse(text) if name)
+
+    @property
+    def evidence_names(self) -> bool:
+        """Whether evidence names one record: a node of the graph. That of other datasets may be shared by many."""
+        return self.group == "graph"
 
     @cached_property
     def revision_order(self) -> tuple[str, ...]:

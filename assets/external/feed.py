@@ -66,6 +66,11 @@ class Unit(NamedTuple):
     scope: Scope
 
 
+def one_entity(unit: Unit) -> str:
+    """The entity of a unit that is named by it."""
+    return unit.name
+
+
 @dataclass(frozen=True, kw_only=True)
 class Feed(Normaliser):
     """One dataset's way from a provider.
@@ -74,9 +79,9 @@ class Feed(Normaliser):
     a unit, by ordinary loops over pages; AnswerRefused ends the unit, with what came before kept. records: all of a
     unit's captures as source records, each with the capture it came from; Unparsable ends the unit. Each record becomes
     one row or one gap by `locate` and `values`, as everywhere. after: datasets of the lake that date these records.
+    entity_of: the entity that a unit is all there is of; None where a unit is anything else, such as a day.
     naming: how records are named whose source names them by nothing that lasts; `values` leaves that column out.
     as_fetched: whether a content counts no earlier than its first capture, since only that proves what a claim says.
-    never_back: whether a new text that claims an older date than its key bore before is available when fetched.
     """
 
     provider: Provider
@@ -84,6 +89,6 @@ class Feed(Normaliser):
     collect: Callable[[Unit, Fetch], Iterator[Capture]]
     records: Callable[[Unit, Sequence[Capture]], Iterable[tuple[Record, Capture]]]
     after: tuple[str, ...] = ()
+    entity_of: Callable[[Unit], str | None] = lambda _: None
     naming: Naming | None = None
     as_fetched: bool = False
-    never_back: bool = False

@@ -36,7 +36,8 @@ def named(run: RunFacts, record: Record, *parts: Any, told: Any = None) -> str:
     It is the same whatever else the answer held and whenever it was asked for. parts: the name, complete in its
     dataset. told: what it tells, where that is not all of the record but OURS.
     """
-    name = "/".join("" if part is None else str(part) for part in (*parts, *(("again",) if TWICE in record else ())))
+    again = (f"again-{record[TWICE]}",) if TWICE in record else ()
+    name = "/".join("" if part is None else str(part) for part in (*parts, *again))
     if told is None:
         told = sorted(((str(key), value) for key, value in record.items() if key not in OURS), key=lambda pair: pair[0])
     spelled = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)

@@ -7,13 +7,13 @@ No Dagster here; called by `assets.external.factory`, commands, bench and tests.
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 
 from assets.buckets import Buckets
 from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.external.naming import Outcome, named
 from assets.external.releases import LakeReleases
-from assets.external.statements import LakeStatements, never_back
+from assets.external.statements import LakeStatements
 from assets.extraction import Gap, Releases, Row, RunFacts, day_of
 from assets.reading import collector_paused
 from assets.runs import RunReport, concluded
@@ -50,12 +50,16 @@ def run_feed(
     known, told, splits = releases or LakeReleases(lake), LakeStatements(lake), LakeSplits(lake)
     units, seen = feed.units(scope), _Seen(read_clock)
     before = earlier_captures(feed.provider, client.store)
+    entities = [feed.entity_of(unit) for unit in units]
     with lake.stage(feed.dataset, run_id) as stage:
+        stage.look(_days(scope), () if all(entities) else None)
 
         def fill() -> None:
             buckets, until, cited = Buckets(feed, stage), read_clock(), list[str]()
-            for unit in units:
+            for unit, entity in zip(units, entities, strict=True):
                 captures, refusal = collected(feed, unit, client.fetch)
+                if refusal is None and all(entities):
+                    stage.look(entities=[str(entity)])
                 until = max(until, read_clock(), *(capture.fetched_at for capture in captures))
                 cited += [capture.evidence for capture in captures]
                 if refusal is not None and client.mode != "replay":
@@ -77,6 +81,14 @@ def run_feed(
 
         last_seen = seen.last if observed_at is None else read_clock
         return concluded(stage, lake, fill, last_seen, audits)
+
+
+def _days(scope: Scope) -> tuple[date, date] | None:
+    """The New York days that a scope is limited to."""
+    if scope.date_from is None and scope.updated_since is None:
+        return None
+    first = scope.date_from or day_of(scope.updated_since or clock.now())
+    return first, scope.date_to or (first if scope.date_from else date.max)
 
 
 class _Seen:
@@ -119,8 +131,6 @@ def outcomes(
         return named(feed.naming, feed.dataset, found, run)
     if feed.as_fetched and captures:
         return _first_held(feed, unit, found, captures, run)
-    if feed.never_back and captures:
-        return never_back(feed.dataset, found, run, max(capture.fetched_at for capture in captures))
     return found
 
 

@@ -1,11 +1,19 @@
 """Dataset `embeddings`: the vectors on News and QAExchange nodes, dated as the texts they embed."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from functools import partial
+from hashlib import sha256
 from typing import Any
 
-from assets.extraction import Contest, Extractor, Place, Record, RunFacts
+from assets.extraction import Contest, Extractor, GraphReader, Place, Record, RunFacts
 from assets.graph import _calls, news, qa_exchanges, texts
+from pitlake.datasets import embeddings as contract
 from pitlake.datasets.embeddings import DATASET
-from pitlake.errors import RecordRefused, Unreadable
+from pitlake.errors import LakeNotFound, RecordRefused, Unreadable
+from pitlake.lake.lake import Lake
+from pitlake.lake.query import calculator, reading
 
 NEWS_FIELDS = f"RETURN 'news' AS kind, n.embedding AS vector, {news.FIELDS}"
 
@@ -25,7 +33,7 @@ WHERE n.embedding IS NOT NULL
 EXCHANGES = f"""
 MATCH (t)-[:HAS_QA_EXCHANGE]->(p:QAExchange)
 WHERE p.embedding IS NOT NULL
-RETURN 'qa_exchange' AS kind, p.embedding AS vector, p.id AS node, p.sequence AS sequence,
+RETURN 'qa_exchange' AS kind, p.embedding AS vector, p.id AS node, p.sequence AS sequence, p.exchanges AS exchanges,
 {_calls.CALL_FIELDS}"""
 
 ORPHANS = """
@@ -37,12 +45,57 @@ RETURN 'qa_exchange' AS kind, p.id AS node
 
 LARGEST_FLOAT32 = 3.4e38
 
+# What is embedded, by kind: the dataset that has it, how its rows are named there, and the columns of its text.
+TEXTS = {
+    "news": ("news", "id", ("title", "teaser", "body")),
+    "qa_exchange": ("qa_exchanges", "transcript_id || '_qa__' || sequence", ("exchanges",)),
+}
+NEWEST = """
+SELECT {name}, arg_max(sha256(concat_ws(chr(31), {text})), (available_at, content_hash)) FROM {rows}
+WHERE available_at <= $observed GROUP BY 1
+"""
+Digests = Mapping[tuple[str, str], str]
 
-def locate(record: Record, run: RunFacts) -> Place:
-    """Where the embedded text belongs."""
+
+def prepared(_graph: GraphReader, lake: Lake, run: RunFacts, _days: Sequence[date]) -> Extractor:
+    """The extractor that knows the lake's newest texts, by kind and id: what is embedded must be one of them."""
+    try:
+        snapshot = lake.snapshot()
+    except LakeNotFound:
+        return replace(EXTRACTOR, prepared=None)
+    digests: dict[tuple[str, str], str] = {}
+    for kind, (dataset, name, parts) in TEXTS.items():
+        files = snapshot.files(dataset)
+        if files:
+            snapshot.fetch(files)
+            text = ", ".join(f"coalesce({part}, '')" for part in parts)
+            with calculator() as sql:
+                asked = NEWEST.format(name=name, text=text, rows=reading(files))
+                found = sql.sql(asked, params={"observed": run.observed_at}).fetchall()
+            digests |= {(kind, one): digest for one, digest in found}
+    return replace(EXTRACTOR, locate=partial(locate, digests=digests), prepared=None)
+
+
+def _is_another(record: Record, digests: Digests) -> bool:
+    """Whether the lake knows the embedded text, and as another one."""
+    try:
+        known = digests.get((record["kind"], record["id"] if record["kind"] == "news" else exchange(record)["id"]))
+    except RecordRefused:
+        return False
+    parser = texts.text if record["kind"] == "news" else texts.json_array
+    parts = (texts.readable(parser, record[part]) or "" for part in TEXTS[record["kind"]][2])
+    return known is not None and known != sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+def locate(record: Record, run: RunFacts, digests: Digests) -> Place:
+    """Where the embedded text belongs, if it is the one that the lake has."""
     if record["kind"] == "news":
-        return news.locate(record, run)
-    return _calls.place_call(record, run, f"neo4j:QAExchange:{record['node']}")
+        place = news.locate(record, run)
+    else:
+        place = _calls.place_call(record, run, f"neo4j:QAExchange:{record['node']}")
+    if not place.reason and _is_another(record, digests):
+        return Place(place.evidence, day=place.day, reason=contract.OTHER_TEXT.reason)
+    return place
 
 
 def values(record: Record) -> dict[str, Any]:
@@ -84,8 +137,10 @@ EXTRACTOR = Extractor(
     dataset=DATASET,
     windows=(NEWS_WINDOW, _calls.CALL_WINDOW + EXCHANGES),
     sweeps=(NEWS_UNDATED, _calls.UNDATED_CALL + EXCHANGES, ORPHANS),
-    locate=locate,
+    locate=partial(locate, digests={}),
     values=values,
+    prepared=prepared,
+    after=("news", "qa_exchanges"),
     contest=Contest(
         group=DATASET.key,
         contender=lambda record: str(record.get("call_node") or record.get("id")),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from assets.extraction import Extractor, Place, Record, RunFacts, dated, parsed
+from assets.extraction import Contest, Extractor, Place, Record, RunFacts, dated, parsed
 from assets.graph import _actions, texts
 from pitlake.clock import end_of_new_york_day
 from pitlake.datasets import _shared as shared
@@ -46,5 +46,17 @@ def values(record: Record) -> dict[str, Any]:
 
 
 EXTRACTOR = Extractor(
-    dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0, trail=1
+    dataset=DATASET,
+    windows=(WINDOW,),
+    sweeps=(UNDATED,),
+    locate=locate,
+    values=values,
+    contest=Contest(
+        group=DATASET.key,
+        contender=lambda record: str(record["node"]),
+        rank=lambda _record: (0, 0),
+        reason=contract.TWO_RATIOS.reason,
+    ),
+    margin=0,
+    trail=1,
 )

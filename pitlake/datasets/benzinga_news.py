@@ -54,6 +54,7 @@ DATASET = Dataset(
     ),
     key=("id",),
     identity=("id", "updated"),
+    thing=("id",),
     entity="ticker",
     known=dict.fromkeys(("ticker", "tickers"), "hindsight"),
     source_tag="provider_metadata",

@@ -35,7 +35,7 @@ DATASET = Dataset(
         Column(name="frequency", type="string", meaning="Quarterly, Monthly, Annual and so on."),
         Column(name="dividend_id", type="string", required=True, meaning="Id of the node; omits amount and ex date."),
     ),
-    key=("ticker", "declaration_date", "dividend_type", "ex_dividend_date", "cash_amount"),
+    key=("dividend_id",),
     entity="ticker",
     known=dict.fromkeys(("ticker", "dividend_id"), "hindsight"),
     source_tag="time_series_timestamp",

@@ -65,6 +65,7 @@ DATASET = Dataset(
         ),
     ),
     key=("accession_no", "sessions"),
+    gap_names=("earnings:{accession_no}/outcomes/{sessions}",),
     entity="ticker",
     known={
         "ticker": "hindsight",

@@ -42,6 +42,7 @@ DATASET = Dataset(
         Column(name="evidence_ids", type="strings", meaning="Evidence of every row behind the value."),
     ),
     key=("accession_no", "anchor", "section", "name"),
+    gap_names=("earnings:{accession_no}/{anchor}/{section}",),
     entity="ticker",
     known={
         "ticker": "hindsight",

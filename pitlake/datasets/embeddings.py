@@ -1,17 +1,25 @@
 """Contract of dataset `embeddings`."""
 
-from pitlake.contract import Column, Dataset
+from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import news
 from pitlake.datasets.transcripts import PART_GAPS
+
+OTHER_TEXT = GapRule(
+    type="unverifiable",
+    reason="its text is not in the lake yet",
+    when="the text that was seen with the vector is not the newest one of the lake, so nothing says since when it is",
+)
 
 DATASET = Dataset(
     name="embeddings",
     title="Embeddings of articles and of exchanges in calls",
     summary="The graph's stored vectors, for nearest-neighbour search. Compare only vectors of one length.",
     availability=(
-        "As the text it embeds, in `news` or `qa_exchanges`. The model that made it was trained later than many of the "
-        "texts, so a vector as of an early instant carries the model's own knowledge of the language since."
+        "As the text it embeds, in `news` or `qa_exchanges`, and never before the newest revision of it that the lake "
+        "has: a vector of another text is a gap until its text is there. The model that made it was trained later "
+        "than many of the texts, so a vector as of an early instant carries the model's own knowledge of the "
+        "language since."
     ),
     columns=(
         Column(
@@ -32,6 +40,7 @@ DATASET = Dataset(
         Column(name="vector", type="vector", required=True, meaning="The embedding."),
     ),
     key=("kind", "id"),
+    follows=(("id", "news", "{id}"), ("id", "qa_exchanges", "{transcript_id}_qa__{sequence}")),
     entity="ticker",
     known=dict.fromkeys(("id", "ticker", "vector"), "hindsight"),
     source_tag="neo4j_created",
@@ -40,6 +49,7 @@ DATASET = Dataset(
         news.BAD_UPDATED,
         news.NOT_NEWS,
         news.NO_TEXT,
+        OTHER_TEXT,
         *PART_GAPS,
         *shared.unreadable("sequence", "vector"),
     ),

@@ -53,6 +53,7 @@ DATASET = Dataset(
     ),
     key=("series_id", "observation_date"),
     identity=("series_id", "observation_date", "vintage_date"),
+    thing=("series_id", "observation_date"),
     tiebreak=("vintage_date",),
     newer_by=("vintage_date",),
     entity="series_id",

@@ -6,6 +6,12 @@ from pitlake.datasets import _shared as shared
 NO_RATIO = GapRule(type="unverifiable", reason="ratio is missing or unknown", when="the ratio failed to parse upstream")
 OTHER_DATE = GapRule(type="unverifiable", reason="execution date differs from its date node", when="the two disagree")
 
+TWO_RATIOS = GapRule(
+    type="unverifiable",
+    reason="two ratios for one day",
+    when="another node of the company and day tells another ratio; that of the greater id is kept",
+)
+
 DATASET = Dataset(
     name="splits",
     title="Share splits",
@@ -20,7 +26,7 @@ DATASET = Dataset(
         Column(name="split_from", type="float", required=True, unit="shares", meaning="Shares before.", minimum=0),
         Column(name="split_to", type="float", required=True, unit="shares", meaning="Shares after.", minimum=0),
     ),
-    key=("ticker", "execution_date", "split_from", "split_to"),
+    key=("ticker", "execution_date"),
     entity="ticker",
     known={"ticker": "hindsight"},
     source_tag="time_series_timestamp",
@@ -30,6 +36,7 @@ DATASET = Dataset(
         OTHER_DATE,
         shared.STRAY_CLOSE,
         NO_RATIO,
+        TWO_RATIOS,
         shared.FUTURE,
         *shared.unreadable("execution_date"),
     ),

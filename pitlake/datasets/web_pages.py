@@ -47,6 +47,7 @@ DATASET = Dataset(
     ),
     key=("url",),
     identity=("url", "dated_at"),
+    thing=("url",),
     entity="host",
     known=dict.fromkeys(("host", "dated_at", "claim_method", "claims", "text"), "lake"),
     source_tag="provider_metadata",

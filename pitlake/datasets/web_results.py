@@ -44,6 +44,7 @@ DATASET = Dataset(
     ),
     key=("url",),
     identity=("url", "published_on", "updated_on", "operation", "query"),
+    thing=("url",),
     tiebreak=("operation", "query"),
     entity="host",
     known={**dict.fromkeys(("query", "operation"), "asked"), "host": "lake"},

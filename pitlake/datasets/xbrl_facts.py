@@ -103,6 +103,7 @@ DATASET = Dataset(
     ),
     key=("cik", *FACT),
     identity=("accession_no", *FACT),
+    gap_names=("neo4j:Report:{accession_no}",),
     tiebreak=("accession_no",),
     entity="ticker",
     known={"ticker": "hindsight", **dict.fromkeys(("member_count", "value_number"), "lake")},

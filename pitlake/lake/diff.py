@@ -7,9 +7,12 @@ newest revision the lake had as of the observation: the same content is unchange
 available at the source's date of the change (the contract's revised_at) where that is later, else when observed.
 In a source-dated history (revised_at = "available_at") each instant of an identity is a statement of its own: it is
 unchanged when the lake has that very statement, and only other content under the same instant is dated by observation.
+
+And nothing of what a look has seen, as a row or as a gap, is ever dated at or before that look: whatever the source
+says, this content was not there yet. A gap about what was seen before counts when observed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,13 +23,12 @@ import pyarrow.compute as pc
 
 from pitlake import clock
 from pitlake.contract import Dataset
+from pitlake.lake.looks import NEVER
 from pitlake.lake.manifest import TableState
 from pitlake.lake.query import calculator, columns, quoted, reading
 from pitlake.lake.repeats import Positions, as_micros, as_numbers
+from pitlake.lake.sightings import HISTORY, Sightings
 from pitlake.lake.stage import Staged
-
-HISTORY = "available_at"
-NEVER = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True)
@@ -40,36 +42,81 @@ class NewRows:
     revised: npt.NDArray[np.bool_]
 
 
+@dataclass(frozen=True)
+class NewGaps:
+    """Staged gaps to publish: their positions (ascending), and when they may be shown, in microseconds."""
+
+    positions: Positions
+    available: Positions
+
+
 class Verdict:
-    """Per staged row: whether the lake knows it, when it became available (microseconds), and whether that was judged
-    here. At first nothing is known and every row is dated as staged, but for records seen twice in the stage.
+    """Per staged row: whether the lake knows it, whether it was told of it when another content was there before, what
+    the source claims of its date (NEVER: nothing), and whether and up to when it was seen with other content; instants
+    are microseconds. At first nothing is known or seen and every row claims its staged date, but for repeats.
     """
 
     def __init__(self, staged: Staged) -> None:
-        self.known = np.zeros(staged.rows.num_rows, bool)
+        count = staged.rows.num_rows
+        self.known = np.zeros(count, bool)
         self.known[staged.repeats.again] = True
-        self.available = staged.available.copy()
-        self.revised = np.zeros(staged.rows.num_rows, bool)
+        self.claimed = staged.available.copy()
+        self.told, self.floor = np.zeros(count, bool), np.full(count, NEVER)
+        self.changed, self.last_seen = np.zeros(count, bool), np.full(count, NEVER)
 
-    def new_rows(self) -> NewRows:
-        """What is left to publish."""
-        positions = np.flatnonzero(~self.known)
-        return NewRows(positions, self.available[positions], self.revised[positions])
+    def change(self, positions: Positions, claimed: Positions | int, before: Positions | int = NEVER) -> None:
+        """Other contents of identities that the lake has, the newest of them from `before`."""
+        self.changed[positions], self.claimed[positions], self.last_seen[positions] = True, claimed, before
+
+    def look(self, sightings: Sightings) -> None:
+        """Take account of when looks saw what the rows tell of."""
+        new = ~self.known & (self.claimed > NEVER)
+        last = sightings.of_rows(np.flatnonzero(new & self.changed), np.flatnonzero(new & ~self.changed))
+        self.last_seen = np.maximum(self.last_seen, last)
+
+    def new_rows(self, staged: Staged, observed_at: datetime) -> NewRows:
+        """What is left to publish: by its claim if that is proven, else by its observation; not before its floor."""
+        observed = clock.micros(observed_at)
+        seen = self.changed | (self.last_seen > NEVER)
+        proven = ~seen | ((self.claimed > self.last_seen) & (self.claimed <= observed))
+        available = np.maximum(np.where(proven, np.maximum(self.claimed, staged.available), observed), self.floor)
+        revised = self.changed | (available != staged.available)
+        positions = np.flatnonzero(~self.known & ~(self.told & ~proven))
+        return NewRows(positions, available[positions], revised[positions])
 
 
-def new_rows(staged: Staged, state: TableState, observed_at: datetime) -> NewRows:
-    """The staged rows the lake version `state` doesn't have yet."""
+def new_rows(
+    staged: Staged,
+    state: TableState,
+    sightings: Sightings,
+    observed_at: datetime,
+    followed: Mapping[str, TableState],
+) -> NewRows:
+    """The staged rows the lake version `state` doesn't have yet. followed: what it has of the datasets they follow."""
     verdict = Verdict(staged)
-    if state.files and staged.rows.num_rows:
-        judge = _against_history if staged.dataset.revised_at == HISTORY else _against_newest
-        judge(staged, state, observed_at, verdict)
-        if staged.dataset.frozen:
-            _against_frozen(staged, state, observed_at, verdict)
-    return verdict.new_rows()
+    if staged.rows.num_rows:
+        if state.files:
+            judge = _against_history if staged.dataset.revised_at == HISTORY else _against_newest
+            judge(staged, state, observed_at, verdict)
+            if staged.dataset.frozen:
+                _against_frozen(staged, state, observed_at, verdict)
+        verdict.look(sightings)
+        verdict.floor = sightings.floors(np.flatnonzero(~verdict.known), followed)
+    return verdict.new_rows(staged, observed_at)
 
 
-def new_gaps(staged: Staged, state: TableState) -> Positions:
-    """Positions of the staged gaps the lake version doesn't have: a gap is its type, reason and locator."""
+def new_gaps(staged: Staged, state: TableState, sightings: Sightings, observed_at: datetime) -> NewGaps:
+    """The staged gaps the lake version doesn't have: a gap is its type, reason and locator."""
+    positions = _unknown_gaps(staged, state)
+    observed = clock.micros(observed_at)
+    available = as_micros(staged.gaps[clock.AVAILABLE_AT], null=NEVER)[positions]
+    dated = available > NEVER
+    available[~dated] = observed
+    available[dated] = np.where(sightings.of_gaps(positions[dated]), observed, available[dated])
+    return NewGaps(positions, available)
+
+
+def _unknown_gaps(staged: Staged, state: TableState) -> Positions:
     if not staged.gaps.num_rows:
         return np.empty(0, np.int64)
     key = ("gap_type", "reason", "locator")
@@ -84,12 +131,8 @@ def _against_newest(staged: Staged, state: TableState, observed_at: datetime, ve
     position, seen, newest, same, stated = _newest(staged, state, observed_at)
     unchanged = (seen & same) | stated
     verdict.known[position[unchanged]] = True
-    at, observed = position[~unchanged], clock.micros(observed_at)
-    before = np.where(seen, newest, NEVER)[~unchanged]
-    dated = _revised_at(staged)[at]
-    proven = (dated > before) & (dated <= observed)
-    verdict.available[at] = np.where(proven, np.maximum(dated, verdict.available[at]), observed)
-    verdict.revised[at] = True
+    at = position[~unchanged]
+    verdict.change(at, _revised_at(staged)[at], np.where(seen, newest, NEVER)[~unchanged])
 
 
 def _newest(staged: Staged, state: TableState, observed_at: datetime) -> list[Positions]:
@@ -115,7 +158,7 @@ def _newest(staged: Staged, state: TableState, observed_at: datetime) -> list[Po
     return [np.concatenate([one[single], more]) for one, more in zip(found, several, strict=True)]
 
 
-def _against_history(staged: Staged, state: TableState, observed_at: datetime, verdict: Verdict) -> None:
+def _against_history(staged: Staged, state: TableState, _observed_at: datetime, verdict: Verdict) -> None:
     query = f"""
         SELECT s._position AS position,
             bool_or(e.available_at = s.available_at) AS dated,
@@ -125,12 +168,12 @@ def _against_history(staged: Staged, state: TableState, observed_at: datetime, v
         GROUP BY s._position"""
     position, dated, stated = _ask(query, staged, (*staged.dataset.identity, "available_at"))
     verdict.known[position[dated & stated]] = True
+    verdict.told[position[stated]] = True
     changed = np.sort(position[dated & ~stated])
     hashes = pc.dictionary_encode(staged.content_hash.take(pa.array(changed))).combine_chunks().indices.to_numpy()
     _, first = np.unique(hashes, return_index=True)
     verdict.known[np.delete(changed, first)] = True
-    verdict.available[changed] = clock.micros(observed_at)
-    verdict.revised[changed] = True
+    verdict.change(changed, NEVER)
 
 
 def _against_frozen(staged: Staged, state: TableState, observed_at: datetime, verdict: Verdict) -> None:
@@ -140,9 +183,7 @@ def _against_frozen(staged: Staged, state: TableState, observed_at: datetime, ve
     (position,) = _ask(
         f"SELECT s._position AS position {there} AND e.available_at <= $observed", staged, names, observed=observed_at
     )
-    added = position[~verdict.known[position] & ~verdict.revised[position]]
-    verdict.available[added] = clock.micros(observed_at)
-    verdict.revised[added] = True
+    verdict.change(position[~verdict.known[position] & ~verdict.changed[position]], NEVER)
 
 
 def _ask(

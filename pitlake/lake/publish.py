@@ -16,13 +16,16 @@ import pyarrow as pa
 from pitlake import clock
 from pitlake.contract import GAP_SCHEMA, INSTANT, gap_table_name
 from pitlake.errors import BadInput, PastChanged
+from pitlake.lake import looks
 from pitlake.lake.audit import Audit, CheckResult, audit_with, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.delta import DeltaTables, table_key
-from pitlake.lake.diff import NewRows, new_gaps, new_rows
+from pitlake.lake.diff import NewGaps, NewRows, new_gaps, new_rows
 from pitlake.lake.files import NewFile, sorted_by, take_rows, write_file
 from pitlake.lake.log import Entry, LakeLog
+from pitlake.lake.looks import Look, Looks
 from pitlake.lake.parallel import each
 from pitlake.lake.repeats import Positions, as_micros
+from pitlake.lake.sightings import Sightings
 from pitlake.lake.stage import Staged
 from pitlake.lake.store import Store
 from pitlake.lake.superseded import facts_of_revision, new_tombstones
@@ -75,13 +78,13 @@ class Plan:
 
     base: Entry
     rows: NewRows
-    gaps: Positions
+    gaps: NewGaps
     tombstones: pa.Table | None
 
     @property
     def empty(self) -> bool:
         """Whether the lake has it all."""
-        return not len(self.rows.positions) and not len(self.gaps)
+        return not len(self.rows.positions) and not len(self.gaps.positions)
 
 
 class Publisher:
@@ -100,6 +103,8 @@ class Publisher:
         observed_at = _observation(observed_at, self._log.now())
         results = audit_with(staged, observed_at, audits)
         enforce(staged.dataset, results)
+        days, entities = staged.looked_at
+        looks.keep(self._store, staged.dataset.name, Look(clock.micros(observed_at), staged.run_id, days, entities))
         turn = Turn(self._store, self._log, staged.dataset.name)
         return turn.attempts(partial(self._publish_once, staged, observed_at, results))
 
@@ -114,7 +119,7 @@ class Publisher:
         revisions = int(plan.rows.revised.sum())
         if pins:
             turn.check(plan.base)  # again: much time may have passed, and a turn counts from when it was taken
-            counts = {"published": len(plan.rows.positions), "revisions": revisions, "gaps": len(plan.gaps)}
+            counts = {"published": len(plan.rows.positions), "revisions": revisions, "gaps": len(plan.gaps.positions)}
             entry = self._log.append(
                 entry, pins, operation="publish", run_id=staged.run_id, dataset=staged.dataset.name, counts=counts
             )
@@ -129,7 +134,7 @@ class Publisher:
             per_day=_per_day(staged, plan.rows),
             revisions=revisions,
             gaps=dict(Counter(staged.gaps["gap_type"].to_pylist())),
-            new_gaps=len(plan.gaps),
+            new_gaps=len(plan.gaps.positions),
             bytes=sum(file.size for file in files),
             files=len(files),
             checks=(
@@ -145,13 +150,17 @@ class Publisher:
         names = (staged.dataset.name, gap_table_name(staged.dataset.name))
         rows, gaps = (self._tables.state(name, base.tables.get(name)) for name in names)
         self._store.fetch((*rows.files, *gaps.files))
-        fresh = new_rows(staged, rows, observed_at)
+        before = Looks(self._store, staged.dataset.name, observed_at, but=staged.run_id)
+        sightings = Sightings(staged, rows, gaps, before, observed_at)
+        texts = {name: self._tables.state(name, base.tables.get(name)) for _, name, _ in staged.dataset.follows}
+        self._store.fetch([file for state in texts.values() for file in state.files])
+        fresh = new_rows(staged, rows, sightings, observed_at, texts)
         tombstones = None
         if len(fresh.positions):
             complete = not rows.files or superseded_table_name(staged.dataset.name) in base.tables
             revisions = _revisions(staged, fresh)
             tombstones = new_tombstones(staged.dataset, revisions, rows, complete=complete)
-        return Plan(base, fresh, new_gaps(staged, gaps), tombstones)
+        return Plan(base, fresh, new_gaps(staged, gaps, sightings, observed_at), tombstones)
 
     def _commit(self, staged: Staged, plan: Plan, observed_at: datetime) -> tuple[dict[str, int], list[NewFile]]:
         dataset, superseded = staged.dataset, superseded_table_name(staged.dataset.name)
@@ -204,13 +213,12 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
     return [(month, partial(build, chosen)) for month, chosen in _by_month(rows.available)]
 
 
-def months_of_gaps(staged: Staged, positions: Positions, observed_at: datetime) -> list[Month]:
-    """The gaps to publish as one table a month, built when called; undated ones may be shown when observed."""
+def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[Month]:
+    """The gaps to publish as one table a month, built when called."""
+    positions, available, observed = new.positions, new.available, clock.micros(observed_at)
     if not len(positions):
         return []
     gaps = staged.gaps.take(pa.array(positions))
-    observed = clock.micros(observed_at)
-    available = gaps[clock.AVAILABLE_AT].cast(pa.int64()).fill_null(observed).to_numpy()
     partitions = pa.array(staged.partitions, pa.string()).take(pa.array(staged.gap_partition[positions]))
 
     def build(chosen: Positions) -> pa.Table:

@@ -21,12 +21,14 @@ from typing import Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pitlake import clock
 from pitlake.contract import INSTANT, Dataset
 from pitlake.errors import BadInput, CheckFailed, GateRefused
 from pitlake.gate.columnar import judge
 from pitlake.lake.hasher import Hasher
+from pitlake.lake.looks import Spans, spans
 from pitlake.lake.repeats import Positions, Repeats, as_micros, find_repeats
 from pitlake.lake.shelf import Shelf
 from pitlake.lake.store import Store
@@ -76,6 +78,7 @@ class Staged:
 
     `rows` and `gaps` are in partition order; `row_partition` and `gap_partition` index `partitions` (New York days as
     YYYY-MM-DD, or "undated"). `content_hash` is of `rows`; `extracted` counts the source records met per partition.
+    `looked_at` is what the run looked at, as far as it is not all of the dataset: its days, and its entities.
     """
 
     dataset: Dataset
@@ -87,6 +90,7 @@ class Staged:
     gaps: pa.Table
     gap_partition: Positions
     extracted: dict[str, int]
+    looked_at: tuple[Spans | None, frozenset[str] | None]
 
     @cached_property
     def repeats(self) -> Repeats:
@@ -118,6 +122,17 @@ class Stage:
         self._gaps = Shelf(self._folder, "gaps", GAP_STAGED_SCHEMA)
         self._hasher = Hasher(dataset.content_columns)
         self._extracted: dict[str, int] = {}
+        self._days: Spans | None = None
+        self._entities: set[str] | None = None
+
+    def look(self, days: tuple[date, date] | None = None, entities: Iterable[str] | None = None) -> None:
+        """Say what of an unpartitioned dataset the run looks at: from one New York day to another, and these entities
+        beside those of its rows; None: all there are, as for a run that says nothing. For entities in several parts.
+        """
+        if days is not None:
+            self._days = ((days[0].isoformat(), days[1].isoformat()),)
+        if entities is not None:
+            self._entities = {*(self._entities or ()), *entities}
 
     def add(self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[Gap] = (), *, extracted: int) -> None:
         """Stage what was extracted for a New York day (None: records without any date, or an unpartitioned dataset).
@@ -152,7 +167,16 @@ class Stage:
             gaps=gaps,
             gap_partition=gap_partition,
             extracted=dict(self._extracted),
+            looked_at=self._looked_at(partitions, rows),
         )
+
+    def _looked_at(self, partitions: Iterable[str], rows: pa.Table) -> tuple[Spans | None, frozenset[str] | None]:
+        if self.dataset.partitioned:
+            return spans(day for day in partitions if day != UNDATED), None
+        if self._entities is None:
+            return self._days, None
+        told = filter(None, pc.unique(rows[self.dataset.entity]).to_pylist())
+        return self._days, frozenset({*self._entities, *map(str, told)})
 
     def close(self) -> None:
         """Throw the stage away."""

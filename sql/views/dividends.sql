@@ -1,4 +1,4 @@
--- Declared cash dividends, one row per declaration, ex-date and amount.
+-- Declared cash dividends, one row per declaration and type.
 -- Of several revisions of one key the newest that was public counts; dividends_revisions holds all of them.
 CREATE VIEW dividends AS
 SELECT
@@ -6,6 +6,6 @@ SELECT
     pay_date, cash_amount, currency, frequency, dividend_id, evidence
 FROM dividends_revisions
 QUALIFY row_number() OVER (
-    PARTITION BY ticker, declaration_date, dividend_type, ex_dividend_date, cash_amount
+    PARTITION BY dividend_id
     ORDER BY available_at DESC, evidence DESC
 ) = 1;

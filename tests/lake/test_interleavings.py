@@ -81,7 +81,8 @@ def test_as_of_each_observation_the_lake_answers_what_the_source_showed(lake):
 
 
 def test_a_history_answers_its_newest_vintage_at_any_instant(lake):
-    worlds = [pair for pair in SMALL_WORLDS if pair[0][0][0] != pair[0][1][0]]  # no vintage replaced under its date
+    in_time = [life for life in LIVES if life[0][0] < life[1][0] and all(a == o for a, o in life)]
+    worlds = list(product(in_time, repeat=2))
     live_through(lake, "history", worlds, None)
     found = rows(lake)
     for place, instant in enumerate(INSTANTS):
@@ -90,6 +91,20 @@ def test_a_history_answers_its_newest_vintage_at_any_instant(lake):
             if toy.available_at <= INSTANTS[place]:
                 told[toy.key] = toy.text
         assert {key: row.text for key, row in answers(found, instant).items()} == told
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_look_has_seen_later_looks_never_tell_otherwise_as_of_it(lake, kind):
+    oracle, then = Oracle(kind), []
+    for observed, instant in enumerate(INSTANTS):
+        toys = list(shown(kind, WORLDS, observed))
+        publish(lake, toys, instant, dataset=KINDS[kind])
+        oracle.publish(toys, instant)
+        then.append(answers(rows(lake), instant))
+    found = rows(lake)
+    for place, instant in enumerate(INSTANTS):
+        now = answers(found, instant)
+        assert {key: now[key] for key in then[place]} == then[place]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -62,7 +62,8 @@ class LakeMachine(RuleBasedStateMachine):
             missing[gap.available_at.date()].append(gap)
         result = publish(self.lake, toys, self.now, missing, dataset=self.dataset)
         total = result.total
-        assert (total.published, total.unchanged) == self.oracle.publish(toys, self.now)
+        days = {key: gap.available_at.date() for key, gap in self.gaps.items()}
+        assert (total.published, total.unchanged) == self.oracle.publish(toys, self.now, days)
         assert total.extracted == len(toys) + len(self.gaps) == total.published + total.unchanged + total.gaps
         new = {gap.locator for gap in self.gaps.values()} - self.known_gaps
         self.known_gaps |= new

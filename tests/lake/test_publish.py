@@ -80,8 +80,15 @@ def test_contents_that_alternate_within_one_instant_are_kept_once_each(lake):
 
 @pytest.mark.parametrize(
     ("revised", "available"),
-    [(SEEN, SEEN), (NOON, LATER), (None, LATER), (LATER + timedelta(seconds=1), LATER), (LATER, LATER)],
-    ids=["later than the first", "not later", "unstated", "in the future", "at the observation"],
+    [
+        (SEEN + timedelta(microseconds=1),) * 2,
+        (SEEN, LATER),
+        (NOON, LATER),
+        (None, LATER),
+        (LATER + timedelta(seconds=1), LATER),
+        (LATER, LATER),
+    ],
+    ids=["later than the look", "at the look", "not later", "unstated", "in the future", "at the observation"],
 )
 def test_a_change_the_source_dates_is_available_then_if_that_is_credible(lake, revised, available):
     publish(lake, [A], SEEN, dataset=BY_COLUMN)
@@ -91,7 +98,7 @@ def test_a_change_the_source_dates_is_available_then_if_that_is_credible(lake, r
 
 def test_a_dated_change_is_never_available_before_its_record(lake):
     publish(lake, [A], SEEN, dataset=BY_COLUMN)
-    moved = Toy("a", "y", LATER - timedelta(days=1), revised=SEEN)
+    moved = Toy("a", "y", LATER - timedelta(days=1), revised=SEEN + timedelta(hours=1))
     publish(lake, [moved], LATER, dataset=BY_COLUMN)
     assert ("a", "y", moved.available_at) in told(lake)
 

@@ -5,7 +5,7 @@ The twin is the oracle: it keeps rows in a list and decides by loops what the la
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ WHEN_OBSERVED = TOY
 BY_COLUMN = replace(TOY, revised_at="revised")
 HISTORY = replace(TOY, revised_at="available_at")
 KINDS_OF_COLUMNS = tuple(column.type for column in TOY.columns)
+EVER = datetime.min.replace(tzinfo=timezone.utc)
 KINDS = {"observed": WHEN_OBSERVED, "column": BY_COLUMN, "history": HISTORY}
 
 
@@ -147,19 +148,31 @@ def answers(found: Iterable[Row], as_of: datetime) -> dict[str, Row]:
     return newest
 
 
+Told = tuple[datetime, date]
+
+
 @dataclass
 class Oracle:
-    """The lake, slowly: a list of rows per key, one record at a time."""
+    """The lake, slowly: a list of rows per key, one record at a time. It remembers every look, with its days, and when
+    a gap of a key was first told, and under which day.
+    """
 
     kind: str
     by_key: dict[str, list[Row]] = field(default_factory=dict)
+    gaps: dict[str, Told] = field(default_factory=dict)
+    looks: list[tuple[datetime, frozenset[date]]] = field(default_factory=list)
 
     @property
     def rows(self) -> list[Row]:
         return ordered(row for known in self.by_key.values() for row in known)
 
-    def publish(self, toys: Iterable[Toy], observed_at: datetime) -> tuple[int, int]:
-        """Take a run's records; returns how many were published and how many were unchanged."""
+    def publish(
+        self, toys: Iterable[Toy], observed_at: datetime, gaps: Mapping[str, date] | None = None
+    ) -> tuple[int, int]:
+        """Take a run's records, and the days of the keys it has gaps of; returns how many were published and how many
+        were unchanged.
+        """
+        toys = list(toys)
         before = {key: list(known) for key, known in self.by_key.items()}
         published = unchanged = 0
         for toy in toys:
@@ -171,6 +184,9 @@ class Oracle:
             else:
                 known.append(row)
                 published += 1
+        self.looks.append((observed_at, frozenset({toy.day for toy in toys} | set((gaps or {}).values()))))
+        for key, day in (gaps or {}).items():
+            self.gaps.setdefault(key, (observed_at, day))
         return published, unchanged
 
     def _available(self, toy: Toy, known: list[Row], observed_at: datetime) -> datetime | None:
@@ -181,24 +197,49 @@ class Oracle:
     def _in_history(self, toy: Toy, known: list[Row], observed_at: datetime) -> datetime | None:
         told = [row for row in known if row.available_at == toy.available_at]
         corrections = [row for row in known if toy.available_at < row.available_at == row.observed_at]
-        if not told:
-            return toy.available_at
-        if any(row[:3] == toy.content for row in told + corrections):
-            return None
-        return observed_at
+        again = any(row[:3] == toy.content for row in told + corrections)
+        if told:
+            return None if again else observed_at
+        seen = any(row.observed_at < observed_at for row in known) or self._gap(toy, observed_at)
+        if seen and toy.available_at <= self._last_look(observed_at, toy.day):
+            return None if again else observed_at
+        return toy.available_at
 
     def _now(self, toy: Toy, known: list[Row], observed_at: datetime) -> datetime | None:
         if not known:
-            return toy.available_at
+            gap = self._gap(toy, observed_at)
+            last = (
+                max(gap[0], self._last_look(observed_at, gap[1]), self._last_look(observed_at, toy.day))
+                if gap
+                else EVER
+            )
+            return toy.available_at if toy.available_at > last else observed_at
         seen = [row for row in known if row.available_at <= observed_at]
         at_once = [row for row in known if row.available_at == observed_at]
         newest = max(seen, key=Row.order, default=None)
         if (newest and newest[:3] == toy.content) or any(row[:3] == toy.content for row in at_once):
             return None
         dated = toy.revised if self.kind == "column" else None
-        if dated and dated <= observed_at and (newest is None or dated > newest.available_at):
-            return max(dated, toy.available_at)
-        return observed_at
+        last = max(newest.available_at if newest else EVER, self._last_seen(toy, known, observed_at))
+        return max(dated, toy.available_at) if dated and last < dated <= observed_at else observed_at
+
+    def _last_seen(self, toy: Toy, known: list[Row], observed_at: datetime) -> datetime:
+        """The last look that saw some row of the key, where it was filed or where it is filed now."""
+        seen = [row for row in known if row.observed_at <= observed_at]
+        if not seen:
+            return EVER
+        filed = max(seen, key=lambda row: (row.available_at, row.available_at == row.observed_at))
+        day = None if filed.available_at == filed.observed_at else clock.new_york_day(filed.available_at)
+        looks = (self._last_look(observed_at, one) for one in (day, toy.day))
+        return max(*looks, *(row.observed_at for row in seen))
+
+    def _gap(self, toy: Toy, observed_at: datetime) -> Told | None:
+        told = self.gaps.get(toy.key)
+        return told if told and told[0] < observed_at else None
+
+    def _last_look(self, observed_at: datetime, day: date | None) -> datetime:
+        """The last look at a day, or at any, before an observation."""
+        return max((at for at, days in self.looks if at < observed_at and (day is None or day in days)), default=EVER)
 
 
 def data_files(lake: Lake) -> set[Path]:

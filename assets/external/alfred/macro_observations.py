@@ -12,7 +12,7 @@ from typing import Any
 
 from assets.external import fields
 from assets.external.alfred._calendar import public_at, rule
-from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
 from assets.external.items import named
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _answers as answers
@@ -242,6 +242,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     units=units,
+    entity_of=one_entity,
     collect=collect,
     records=records,
     locate=locate,

@@ -14,7 +14,7 @@ from assets.external.alpha_vantage._spelling import (
     required_number,
     word,
 )
-from assets.external.feed import Feed, Fetch, Unit
+from assets.external.feed import Feed, Fetch, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.sessions import session
 from assets.extraction import Place, Record, Releases, RunFacts, dated, parsed
@@ -161,6 +161,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     units=one_a_ticker,
+    entity_of=one_entity,
     collect=collect,
     records=records,
     locate=locate,

@@ -5,7 +5,7 @@ from typing import Any
 
 from assets.external import dating
 from assets.external.alpha_vantage._spelling import PATH, answer_about, number, one_a_ticker, word
-from assets.external.feed import Feed, Fetch, Unit
+from assets.external.feed import Feed, Fetch, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _figures as figures
@@ -72,6 +72,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     units=one_a_ticker,
+    entity_of=one_entity,
     collect=collect,
     records=records,
     locate=locate,

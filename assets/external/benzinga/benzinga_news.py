@@ -179,6 +179,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
-    never_back=True,
     contest=LONGER_TEXT,
 )

@@ -40,6 +40,11 @@ def company_units(scope: Scope) -> Sequence[Unit]:
     return [Unit(f"{exchange}:{ticker}", scope) for exchange, ticker in companies(scope)]
 
 
+def company(unit: Unit) -> str:
+    """The ticker that a unit of either kind is about."""
+    return unit.name.split(":")[1]
+
+
 def quarter_units(scope: Scope) -> Sequence[Unit]:
     """One unit a company and fiscal quarter of option `quarters`, such as "2023Q1,2023Q2". Raises BadInput."""
     lag(scope)

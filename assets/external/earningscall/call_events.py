@@ -60,6 +60,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     units=calls.company_units,
+    entity_of=calls.company,
     collect=collect,
     records=records,
     locate=locate,

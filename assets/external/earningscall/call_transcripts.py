@@ -130,6 +130,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     units=calls.quarter_units,
+    entity_of=calls.company,
     collect=collect,
     records=records,
     locate=locate,

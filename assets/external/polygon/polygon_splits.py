@@ -79,6 +79,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     units=_pages.units,
+    entity_of=lambda unit: None if unit.name == _pages.EVERY else unit.name,
     collect=collect,
     records=records,
     locate=locate,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assets.external import fields
-from assets.external.feed import Feed, Fetch, Unit
+from assets.external.feed import Feed, Fetch, Unit, one_entity
 from assets.external.items import TWICE, named, told_once
 from assets.external.sec_edgar import _names
 from assets.extraction import Place, Record, RunFacts, dated
@@ -120,6 +120,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     units=_names.one_a_cik,
+    entity_of=one_entity,
     collect=collect,
     records=records,
     locate=locate,

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assets.external import fields
-from assets.external.feed import Feed, Fetch, Unit
+from assets.external.feed import Feed, Fetch, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
@@ -95,6 +95,7 @@ FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
     units=_answers.one_a_ticker,
+    entity_of=one_entity,
     collect=collect,
     records=records,
     locate=locate,

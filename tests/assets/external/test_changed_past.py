@@ -234,12 +234,47 @@ def found(snippet, **more):
     }
 
 
-def test_questions_that_find_one_page_do_not_revise_each_other(world):
+def test_questions_that_find_one_page_leave_the_past_as_the_first_of_them_saw_it(world):
     for ask in ("one", "two", "one", "two"):
         web = world("web_results", queries=(ask,))
         web.runs = len(ask) + (at := {"one": 1, "two": 2}[ask])
         report = web.hears(found(f"Passage {ask}."), at=FIRST + at * WEEK)
-        assert report.outcome.revisions == 0
     assert report.outcome.total.published == 0
     assert web.as_of("2024-02-03T00:00:00-05:00", "url") == []
     assert len(web.as_of(FIRST + 2 * WEEK, "url")) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (dividends(None), dividends(0.5)),
+        (dividends(0.5), dividends(None)),
+        (dividends(0.5), dividends(0.6)),
+        (dividends(0.5, id="a"), dividends(0.6, id="b")),
+    ],
+)
+def test_whatever_polygon_corrects_the_past_stays_as_it_was(world, before, after):
+    ko = world("polygon_dividends", tickers=("KO",))
+    ko.hears(before, at=FIRST)
+    then = ko.as_of(PAST, "cash_amount", "ex_dividend_date")
+    ko.hears(after, at=FIRST + WEEK)
+    assert ko.as_of(PAST, "cash_amount", "ex_dividend_date") == then
+    assert len(ko.as_of(FIRST + WEEK, "cash_amount")) <= 1
+
+
+def test_a_text_that_claims_an_update_before_the_last_look_is_dated_when_it_was_seen(world):
+    news = world("benzinga_news", date_from=date(2024, 2, 1))
+    news.hears(article("As it was.", ELEVEN), at=FIRST)
+    news.hears(article("As it was.", ELEVEN), at=FIRST + WEEK)
+    news.hears(article("Rewritten.", "Thu, 06 Mar 2025 12:00:00 -0500"), at=FIRST + 2 * WEEK)
+    assert news.as_of(FIRST + 1.9 * WEEK, "body") == [("As it was.",)]
+    assert news.as_of(FIRST + 2 * WEEK, "body") == [("Rewritten.",)]
+
+
+def test_an_article_of_benzinga_that_had_no_text_shows_it_from_when_it_was_seen(world):
+    news = world("benzinga_news", date_from=date(2024, 2, 1))
+    blank = {"title": "", "body": ""}
+    news.hears([article("", ELEVEN)[0] | blank], at=FIRST)
+    news.hears(article("Written.", ELEVEN), at=FIRST + WEEK)
+    assert news.as_of(FIRST + WEEK / 2, "body") == []
+    assert news.as_of(FIRST + WEEK, "body") == [("Written.",)]

@@ -1,0 +1,152 @@
+"""Sightings: which staged records the lake has seen before, as a row or as a gap, and when a look saw them last.
+
+A row is known by what it tells of (the contract's thing) and by its names: its evidence, without the answer it came in,
+and what gaps of its kind are called. What a sighting means for a record's date is decided in diff.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from string import Formatter
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pitlake.contract import Dataset
+from pitlake.lake.looks import NEVER, Looks
+from pitlake.lake.manifest import TableState
+from pitlake.lake.query import calculator, quoted, reading
+from pitlake.lake.repeats import Positions, as_numbers
+from pitlake.lake.stage import UNDATED, Staged
+
+HISTORY = "available_at"
+OPEN = ""
+# Of each staged record like some of the lake's: when the last of those was seen, and where the newest one is filed.
+SEEN = """
+SELECT _position, max(epoch_us(observed_at)), arg_max(day, newer), arg_max(entity, newer)
+FROM (SELECT *, (available_at, available_at = observed_at) AS newer FROM ({like}) WHERE observed_at {until} $observed)
+GROUP BY _position"""
+
+
+class Sightings:
+    """What one lake version had seen of the staged records as of an observation."""
+
+    def __init__(self, staged: Staged, rows: TableState, gaps: TableState, looks: Looks, observed_at: datetime) -> None:
+        self._staged, self._dataset, self._looks = staged, staged.dataset, looks
+        self._rows, self._gaps, self._observed = rows.files, gaps.files, observed_at
+
+    def of_rows(self, known: Positions, unknown: Positions) -> Positions:
+        """Per staged row the last look that saw what it tells of, in microseconds; NEVER where none did, or not asked.
+
+        known, unknown: positions of rows whose identity the lake has, and has not.
+        """
+        last = np.full(self._staged.rows.num_rows, NEVER)
+        dataset = self._dataset
+        if self._rows:
+            self._note(last, known, self._rows_like(_same(dataset)), until="<=")
+            if dataset.thing != dataset.identity or dataset.revised_at == HISTORY:
+                self._note(last, unknown, self._rows_like(_same(dataset)))
+            if dataset.evidence_names:
+                self._note(last, unknown, self._rows_like("s.evidence = e.evidence"))
+        if self._gaps:
+            self._note(last, unknown, self._gaps_like())
+        return last
+
+    def floors(self, positions: Positions, followed: Mapping[str, TableState]) -> Positions:
+        """Per staged row the newest instant of what it follows, in microseconds; NEVER where there is nothing."""
+        floors = np.full(self._staged.rows.num_rows, NEVER)
+        for column, dataset, name in self._dataset.follows:
+            files = followed[dataset].files
+            if not len(positions) or not files:
+                continue
+            named = self._staged.rows.select([column]).append_column("_position", _numbered(len(floors)))
+            texts = f"SELECT {_spelled(name)} AS name, available_at FROM {reading(files)}"
+            query = f"""
+                SELECT _position, max(epoch_us(available_at)) AS newest
+                FROM staged JOIN ({texts}) k ON {quoted(column)} = k.name
+                WHERE available_at <= $observed GROUP BY _position"""
+            with calculator(staged=named.take(pa.array(positions))) as sql:
+                found = sql.sql(query, params={"observed": self._observed}).to_arrow_table()
+            floors[as_numbers(found["_position"])] = as_numbers(found["newest"])
+        return floors
+
+    def of_gaps(self, positions: Positions) -> npt.NDArray[np.bool_]:
+        """Which of these staged gaps bear the name of what was seen, as a row or as a gap."""
+        if not len(positions) or not (self._rows or self._gaps):
+            return np.zeros(len(positions), bool)
+        gaps = self._staged.gaps.select(["locator"]).append_column("_position", _numbered(self._staged.gaps.num_rows))
+        names = [_name("evidence"), *map(_spelled, self._dataset.gap_names)]
+        told = {f"SELECT unnest([{', '.join(names)}]) AS name, observed_at FROM": self._rows}
+        told |= {f"SELECT {_name('locator')} AS name, observed_at FROM": self._gaps}
+        known = " UNION ALL ".join(f"{select} {reading(files)}" for select, files in told.items() if files)
+        with calculator(staged=gaps.take(pa.array(positions))) as sql:
+            found = sql.sql(
+                f"SELECT _position FROM staged SEMI JOIN (FROM ({known}) WHERE observed_at < $observed) k "
+                f"ON {_name('locator')} = k.name",
+                params={"observed": self._observed},
+            ).to_arrow_table()
+        return np.isin(positions, as_numbers(found["_position"]))
+
+    def _rows_like(self, condition: str) -> str:
+        entity, day = f"e.{quoted(self._dataset.entity)}::VARCHAR", f"'{OPEN}'"
+        if self._dataset.partitioned:  # what an observation dates has no day of the source's any more
+            new_york = "strftime(e.available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
+            day = f"CASE WHEN e.available_at = e.observed_at THEN '{OPEN}' ELSE {new_york} END"
+        return f"""SELECT s._position, e.observed_at, e.available_at, {day} AS day, {entity} AS entity
+            FROM staged s JOIN {reading(self._rows)} e ON {condition}"""
+
+    def _gaps_like(self) -> str:
+        names = [_name("evidence"), *map(_spelled, self._dataset.gap_names)]
+        day = f"CASE WHEN g.partition = '{UNDATED}' THEN '{OPEN}' ELSE g.partition END"
+        return f"""SELECT s._position, g.observed_at, g.observed_at AS available_at, {day} AS day, '' AS entity
+            FROM (SELECT _position, unnest([{", ".join(names)}]) AS name FROM staged) s
+            JOIN {reading(self._gaps)} g ON {_name("g.locator")} = s.name"""
+
+    def _note(self, last: Positions, positions: Positions, like: str, until: str = "<") -> None:
+        """Take down the last look that saw each of these rows' likes. What another part of a record brought at the same
+        instant is no earlier sighting, so that it makes no difference in which order a run publishes its days.
+        """
+        if not len(positions):
+            return
+        dataset, rows = self._dataset, self._staged.rows
+        needed = (*dataset.thing, *dataset.columns_of_gap_names, "evidence", dataset.entity)
+        table = rows.select(list(dict.fromkeys(needed))).append_column("_position", _numbered(rows.num_rows))
+        with calculator(staged=table.take(pa.array(positions))) as sql:
+            found = sql.sql(SEEN.format(like=like, until=until), params={"observed": self._observed}).to_arrow_table()
+        for place, observed, day, entity in zip(*(column.to_pylist() for column in found.columns), strict=True):
+            last[place] = max(last[place], self._last(place, observed, day, entity))
+
+    def _last(self, place: int, observed: int, day: str, entity: str | None) -> int:
+        """The last look at what was observed then: where it was filed, and where it is filed now."""
+        staged, dataset = self._staged, self._dataset
+        if not dataset.partitioned:
+            own = staged.rows[dataset.entity][place].as_py()
+            names = {str(own or ""), entity or str(own or "")}
+            return max(observed, *(self._looks.last(entity=name or None) for name in names))
+        at_claim = self._looks.last(day=staged.partitions[staged.row_partition[place]])
+        if dataset.revised_at == HISTORY:  # another statement does not speak against one
+            return at_claim
+        return max(observed, at_claim, self._looks.last(day=day or None))
+
+
+def _same(dataset: Dataset) -> str:
+    return " AND ".join(f"s.{quoted(name)} IS NOT DISTINCT FROM e.{quoted(name)}" for name in dataset.thing)
+
+
+def _name(locator: str) -> str:
+    """What a locator names, as SQL: of an answer's item the item, whatever answer it came in."""
+    item = f"split_part(split_part({locator}, '&item=', 2), '&', 1)"
+    return f"coalesce(nullif({item}, ''), {locator})"
+
+
+def _spelled(gap_name: str) -> str:
+    """A name of gaps, columns in braces, as SQL."""
+    parts = []
+    for text, column, _, _ in Formatter().parse(gap_name):
+        parts += [f"'{text}'"] if text else []
+        parts += [f"{quoted(column)}::VARCHAR"] if column else []
+    return " || ".join(parts)
+
+
+def _numbered(count: int) -> pa.Array:
+    return pa.array(np.arange(count))

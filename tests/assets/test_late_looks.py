@@ -1,0 +1,232 @@
+"""What is first seen late is dated by when it was seen: the graph changes between looks, and the past stays as it was.
+
+Looks on 2 May and 1 September with the real extractors, asked as of 1 June. The lake after both must answer as it did
+after the first alone, for everything the first has seen.
+"""
+
+from datetime import datetime, timezone
+
+import neo4j
+import pytest
+
+from assets.graph import all_extractors
+from assets.runs import run_partitions
+from pitlake import clock, connect
+from pitlake.datasets import get
+from tests.assets.test_embeddings import exchange as spoken
+from tests.assets.test_market import bar, day, dividend, split
+from tests.assets.test_news import article
+from tests.toys import between
+
+MAY, JUNE, SEPTEMBER, OCTOBER = (
+    datetime(2024, month, day_of_month, 13, tzinfo=timezone.utc)
+    for month, day_of_month in ((5, 2), (6, 1), (9, 1), (10, 1))
+)
+ALL_DAYS = between("2024-04-28", "2024-09-30")
+
+
+DATED_BY = ("latest", "declaration_date", "execution_date", "conference_datetime", "created", "date")
+
+
+class Source:
+    """A graph that answers one window query, by comparing texts as a graph does, and nothing to any other."""
+
+    def __init__(self, window, records):
+        self.window, self.records = window, records
+
+    def stream(self, cypher, params, *, fetch_size):
+        if cypher == self.window:
+            moments = [next(record[name] for name in DATED_BY if name in record) for record in self.records]
+            pairs = zip(moments, self.records, strict=True)
+            found = [neo4j.Record(record) for moment, record in pairs if params["lo"] <= moment < params["hi"]]
+            yield from [found] * bool(found)
+
+
+def look(lake, name, *records, at, days=ALL_DAYS[:5], window=0):
+    """A run of the real extractor over these days, as if the graph held these records."""
+    extractor = all_extractors()[name]
+    source = Source(extractor.windows[window], records)
+    return run_partitions(extractor, days, source, lake, run_id=f"run-{clock.micros(at)}", observed_at=at)
+
+
+def asked(lake, name, sql, as_of=JUNE):
+    with connect(as_of, lake=lake, datasets=[name], isolation="in_process") as session:
+        return session.sql(sql).rows()
+
+
+def all_of(lake, name, as_of):
+    """Rows of every revision and gaps, as an as-of session has them."""
+    columns = ", ".join(get(name).agent_columns)
+    with connect(as_of, lake=lake, datasets=[name], isolation="in_process") as session:
+        rows = session.sql(f"SELECT {columns} FROM {name}_revisions ORDER BY ALL").rows()
+        gaps = session.sql("SELECT gap_type, reason, locator, available_at FROM gaps ORDER BY ALL").rows()
+    return rows, gaps
+
+
+def text(**changes):
+    return article(**{"created": "2024-05-01T12:00:00-04:00", "updated": "2024-05-01T12:00:00-04:00"} | changes)
+
+
+def test_a_gap_without_text_becomes_a_row_when_its_text_was_seen(lake):
+    look(lake, "news", text(title="", body=None), at=MAY)
+    look(lake, "news", text(title="Written in August"), at=SEPTEMBER)
+    assert asked(lake, "news", "SELECT title FROM news") == []
+    assert asked(lake, "news", "SELECT title, available_at FROM news", SEPTEMBER) == [("Written in August", SEPTEMBER)]
+
+
+def test_a_text_that_claims_to_be_older_than_a_look_counts_when_it_was_seen(lake):
+    look(lake, "news", text(title="As it was"), at=MAY)
+    look(lake, "news", text(title="As it is", updated="2024-05-01T13:00:00-04:00"), at=SEPTEMBER)
+    assert asked(lake, "news", "SELECT title FROM news") == [("As it was",)]
+
+
+def test_an_unchanged_look_speaks_against_a_later_claim_too(lake):
+    look(lake, "news", text(title="As it was"), at=MAY)
+    assert not look(lake, "news", text(title="As it was"), at=SEPTEMBER).changed
+    look(lake, "news", text(title="As it is", updated="2024-08-01T13:00:00-04:00"), at=OCTOBER, days=ALL_DAYS)
+    assert asked(lake, "news", "SELECT title FROM news", SEPTEMBER) == [("As it was",)]
+    assert asked(lake, "news", "SELECT title FROM news", OCTOBER) == [("As it is",)]
+
+
+def test_an_update_after_the_last_look_keeps_its_date(lake):
+    look(lake, "news", text(title="As it was"), at=MAY)
+    look(lake, "news", text(title="As it is", updated="2024-08-01T13:00:00-04:00"), at=SEPTEMBER, days=ALL_DAYS)
+    august = datetime(2024, 8, 1, 17, tzinfo=timezone.utc)
+    assert asked(lake, "news", "SELECT title, available_at FROM news", SEPTEMBER) == [("As it is", august)]
+
+
+@pytest.mark.parametrize(
+    "change", [{"cash_amount": "0.5"}, {"ex_dividend_date": "2024-05-11"}, {"dividend_type": "Special"}]
+)
+def test_a_corrected_dividend_is_a_revision_from_when_it_was_seen(lake, change):
+    look(lake, "dividends", dividend(), at=MAY)
+    before = all_of(lake, "dividends", JUNE)
+    look(lake, "dividends", dividend(**change), at=SEPTEMBER)
+    assert all_of(lake, "dividends", JUNE) == before
+    assert len(asked(lake, "dividends", "FROM dividends", SEPTEMBER)) == 1
+
+
+@pytest.mark.parametrize("node", ["WMT_2024-05-01_1_3", "WMT_2024-05-01_1_4"])
+def test_a_corrected_ratio_is_a_revision_from_when_it_was_seen(lake, node):
+    look(lake, "splits", split(), at=MAY)
+    look(lake, "splits", split(split_to="4", node=node), at=SEPTEMBER)
+    assert asked(lake, "splits", "SELECT split_to FROM splits") == [(3.0,)]
+    assert asked(lake, "splits", "SELECT split_to FROM splits", SEPTEMBER) == [(4.0,)]
+
+
+def test_two_ratios_of_one_day_are_a_row_and_a_gap(lake):
+    published = look(lake, "splits", split(), split(split_to="4", node="WMT_2024-05-01_1_4"), at=MAY)
+    assert (published.total.published, published.gaps) == (1, {"unverifiable": 1})
+
+
+def test_a_blanked_article_is_a_gap_from_when_it_was_seen(lake):
+    look(lake, "news", text(), at=MAY)
+    before = all_of(lake, "news", JUNE)
+    look(lake, "news", text(title=None, body=None), at=SEPTEMBER)
+    assert all_of(lake, "news", JUNE) == before
+    assert all_of(lake, "news", SEPTEMBER)[1][0][-1] == SEPTEMBER
+
+
+def test_another_gap_of_what_was_a_gap_counts_when_it_was_seen(lake):
+    look(lake, "news", text(title=None, body=None), at=MAY)
+    before = all_of(lake, "news", JUNE)
+    look(lake, "news", text(tags="[broken"), at=SEPTEMBER)
+    assert all_of(lake, "news", JUNE) == before
+
+
+def test_what_was_not_public_yet_keeps_its_date_if_no_look_came_after_it(lake):
+    later = text(updated="2024-05-02T10:00:00-04:00")
+    look(lake, "news", later, at=MAY)
+    assert asked(lake, "news", "FROM news") == []
+    look(lake, "news", later, at=SEPTEMBER)
+    assert asked(lake, "news", "SELECT available_at FROM news") == [(datetime(2024, 5, 2, 14, tzinfo=timezone.utc),)]
+
+
+def test_a_look_after_that_date_that_still_saw_a_gap_dates_it_by_the_next(lake):
+    empty = {"title": "", "body": ""}
+    later = text(updated="2024-05-02T10:00:00-04:00")
+    look(lake, "news", later, at=MAY)
+    look(lake, "news", later | empty, at=SEPTEMBER)
+    look(lake, "news", later, at=OCTOBER)
+    assert asked(lake, "news", "FROM news", SEPTEMBER) == []
+
+
+def test_what_a_look_did_not_hold_at_all_keeps_its_date(lake):
+    look(lake, "news", text(), at=MAY)
+    look(lake, "news", text(), text(id="bzNews_124", title="Late"), at=SEPTEMBER)
+    assert len(asked(lake, "news", "FROM news")) == 2
+
+
+def call(start):
+    told = dict.fromkeys(("questioner", "questioner_title", "responders", "responder_title")) | {"exchanges": "[]"}
+    return spoken(conference_datetime=start, **told)
+
+
+def open_until(close):
+    return day(date="2024-05-01", market_close=close)
+
+
+REGULAR, EARLY = "2024-05-01 16:00:00-0400", "2024-05-01 13:00:00-0400"
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("prices", bar(), bar(close=200.0)),
+        ("prices", bar(close_at=None), bar()),
+        ("prices", bar(), bar(volume="many")),
+        ("calendar", open_until(REGULAR), open_until(EARLY)),
+        ("calendar", open_until(None), open_until(EARLY)),
+        ("dividends", dividend(cash_amount="0"), dividend()),
+        ("dividends", dividend(date_nodes=[]), dividend()),
+        ("dividends", dividend(), dividend(pay_date="soon")),
+        ("splits", split(split_to="UNKNOWN"), split()),
+        ("qa_exchanges", call("2024-04-30T17:00:00-04:00"), call("2024-04-29T17:00:00-04:00")),
+    ],
+)
+def test_whatever_is_corrected_june_stays_as_it_was(lake, name, before, after):
+    look(lake, name, before, at=MAY)
+    then = all_of(lake, name, JUNE)
+    look(lake, name, after, at=SEPTEMBER)
+    assert all_of(lake, name, JUNE) == then
+
+
+def embedded(**changes):
+    return text(kind="news", vector=[1.0, 0.0]) | text(**changes) | changes
+
+
+def in_one_run(lake, record, at):
+    look(lake, "news", record, at=at)
+    look(lake, "embeddings", record, at=at)
+
+
+def test_a_vector_is_no_earlier_than_its_text(lake):
+    look(lake, "news", text(title="As it was"), at=MAY)
+    in_one_run(lake, embedded(title="As it is"), SEPTEMBER)
+    assert asked(lake, "embeddings", "FROM embeddings") == []
+    assert asked(lake, "embeddings", "SELECT available_at FROM embeddings", SEPTEMBER) == [(SEPTEMBER,)]
+
+
+def test_a_vector_of_a_text_that_the_lake_has_not_is_a_gap_until_it_has(lake):
+    look(lake, "news", text(title="As it was"), at=MAY)
+    look(lake, "embeddings", embedded(title="As it is"), at=SEPTEMBER)
+    assert asked(lake, "embeddings", "FROM embeddings", SEPTEMBER) == []
+    assert [gap[1] for gap in all_of(lake, "embeddings", SEPTEMBER)[1]] == ["its text is not in the lake yet"]
+    in_one_run(lake, embedded(title="As it is"), OCTOBER)
+    assert asked(lake, "embeddings", "SELECT available_at FROM embeddings", OCTOBER) == [(OCTOBER,)]
+
+
+def test_a_vector_of_the_text_as_it_always_was_is_dated_like_it(lake):
+    in_one_run(lake, embedded(), MAY)
+    first_of_may = datetime(2024, 5, 1, 16, tzinfo=timezone.utc)
+    assert asked(lake, "embeddings", "SELECT available_at FROM embeddings") == [(first_of_may,)]
+
+
+def test_the_vector_of_a_corrected_exchange_is_no_earlier_than_it(lake):
+    before = call("2024-04-29T17:00:00-04:00")
+    look(lake, "qa_exchanges", before, at=MAY)
+    after = before | {"exchanges": '[{"said": "otherwise"}]', "vector": [1.0], "kind": "qa_exchange"}
+    look(lake, "qa_exchanges", after, at=SEPTEMBER)
+    look(lake, "embeddings", after, at=SEPTEMBER, window=1)
+    assert asked(lake, "embeddings", "FROM embeddings") == []
+    assert asked(lake, "embeddings", "SELECT available_at FROM embeddings", SEPTEMBER) == [(SEPTEMBER,)]

@@ -1,0 +1,96 @@
+"""Looks: kept by every run, also one that finds all unchanged; folded when they are many; read up to an instant."""
+
+from datetime import date, timedelta
+
+import pytest
+
+from pitlake import clock
+from pitlake.errors import LakeError
+from pitlake.lake import looks
+from pitlake.lake.looks import MOST_FILES, NEVER, Look, Looks, kept, spans
+from pitlake.lake.places import open_store
+from tests.lake.world import BY_COLUMN, Toy, publish, utc
+
+NOON = utc("2024-03-05T12:00:00-05:00")
+A = Toy("a", "x", NOON)
+
+
+@pytest.fixture
+def store(lake):
+    return open_store(lake.root)
+
+
+def at(day):
+    return NOON + timedelta(days=day)
+
+
+def look(day, run="run", **what):
+    return Look(clock.micros(at(day)), run, **what)
+
+
+def test_days_are_kept_as_spans():
+    days = ["2024-03-01", "2024-02-29", "2024-03-03", "2024-03-02", "2024-03-07"]
+    assert spans(days) == (("2024-02-29", "2024-03-03"), ("2024-03-07", "2024-03-07"))
+
+
+def test_a_run_that_finds_all_unchanged_leaves_a_look_and_no_version(lake, store):
+    publish(lake, [A], at(1))
+    before = lake.head()
+    publish(lake, [A], at(2))
+    assert lake.head() == before
+    assert [one.observed for one in kept(store, "toys")] == [clock.micros(at(2)), clock.micros(at(1))]
+    assert kept(store, "toys")[0].days == (("2024-03-05", "2024-03-05"),)
+
+
+def test_the_last_look_is_that_of_the_day_and_the_entity_up_to_the_instant(store):
+    looks.keep(store, "toys", look(1))
+    looks.keep(store, "toys", look(2, days=(("2024-03-01", "2024-03-03"),)))
+    looks.keep(store, "toys", look(3, entities=frozenset({"AAPL"})))
+    looks.keep(store, "toys", look(9))
+    found = Looks(store, "toys", at(4))
+    assert found.last() == look(3).observed
+    assert found.last(day="2024-03-03", entity="MSFT") == look(2).observed
+    assert found.last(day="2024-03-04", entity="MSFT") == look(1).observed
+    assert Looks(store, "other", at(4)).last() == NEVER
+
+
+def test_a_run_s_own_look_does_not_count(store):
+    looks.keep(store, "toys", look(1))
+    assert Looks(store, "toys", at(1), but="run").last() == NEVER
+    assert Looks(store, "toys", at(1), but="another").last() == Looks(store, "toys", at(2), but="run").last() > NEVER
+
+
+def test_many_looks_are_folded_into_one_file_and_none_is_lost(store):
+    told = [look(day, entities=frozenset({"AAPL", str(day % 2)})) for day in range(3 * MOST_FILES)]
+    for one in told:
+        looks.keep(store, "toys", one)
+        assert len(list(store.walk(f"{looks.LOOKS}/toys"))) <= MOST_FILES
+    assert kept(store, "toys") == told[::-1]
+
+
+def test_a_fold_that_was_cut_short_is_repeated_and_loses_nothing(store, monkeypatch):
+    told = [look(day) for day in range(MOST_FILES + 1)]
+    with monkeypatch.context() as patched:
+        patched.setattr(type(store), "delete", lambda _store, _key: None)
+        for one in told:
+            looks.keep(store, "toys", one)
+    looks.keep(store, "toys", told[0])
+    assert kept(store, "toys") == told[::-1]
+    assert len(list(store.walk(f"{looks.LOOKS}/toys"))) == 1
+
+
+def test_a_damaged_look_is_an_error_and_not_an_earlier_date(lake, store):
+    publish(lake, [A], at(1))
+    [file] = store.walk(f"{looks.LOOKS}/toys")
+    store.path(file.key).write_bytes(b"{}")
+    with pytest.raises(LakeError, match="look is damaged"):
+        publish(lake, [A._replace(text="y", revised=at(1.5))], at(2), dataset=BY_COLUMN)
+
+
+def test_an_unpartitioned_run_tells_its_entities_and_those_of_its_rows(lake, store):
+    with lake.stage("companies", "run") as stage:
+        stage.look((date(2024, 3, 1), date(2024, 3, 4)), ["0000320193"])
+        stage.look(entities=["0000789019"])
+        lake.publish(stage, at(1))
+    [one] = kept(store, "companies")
+    assert (one.days, one.entities) == ((("2024-03-01", "2024-03-04"),), frozenset({"0000320193", "0000789019"}))
