@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
-from assets.external.naming import Naming
-from assets.extraction import Normaliser, Record
+from assets.external.naming import Naming, Outcome
+from assets.extraction import Normaliser, Record, RunFacts
 from pitlake import clock
+from pitlake.contract import Dataset
 from resources.http.capture import Capture, Request
 from resources.http.provider import Provider
 
@@ -77,6 +78,7 @@ class Feed(Normaliser):
     naming: how records are named whose source names them by nothing that lasts; `values` leaves that column out.
     as_fetched: whether a content counts no earlier than its first capture, since only that proves what a claim says.
     never_back: whether a new text that claims an older date than its key bore before is available when fetched.
+    among: what becomes of a unit's outcomes among all that the lake was told before.
     """
 
     provider: Provider
@@ -87,3 +89,4 @@ class Feed(Normaliser):
     naming: Naming | None = None
     as_fetched: bool = False
     never_back: bool = False
+    among: Callable[[Dataset, Iterable[Outcome], RunFacts], Iterable[Outcome]] | None = None

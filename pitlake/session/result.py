@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from pitlake.lake.conventions import RELEASE
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Limits
 
@@ -42,7 +43,8 @@ class Question:
     """All that an answer depends on. as_of: ISO-8601 in UTC, None in open mode. known_by: the instant that named the
     version, if one did. parameters: JSON. max_rows, max_bytes: where truncation was asked for. prelude: what the
     session did before. engine, threads: with more than one thread, answers may differ in order and last digits.
-    most_rows, most_bytes, seconds, memory: the session's other limits.
+    most_rows, most_bytes, seconds, memory: the session's other limits. filings_count_from: the lake's rule for them,
+    release or acceptance.
     """
 
     as_of: str | None
@@ -60,6 +62,7 @@ class Question:
     seconds: float = _LIMITS.seconds
     memory: int = _LIMITS.memory
     known_by: str | None = None
+    filings_count_from: str = RELEASE
 
 
 @dataclass(frozen=True, kw_only=True)
