@@ -11,6 +11,7 @@ from datetime import date, datetime, timedelta
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
+from assets.edgar import Release
 from pitlake.clock import new_york_day
 from pitlake.contract import Dataset, GapRule
 from pitlake.datasets._earnings import DEFAULT_LAG
@@ -31,14 +32,14 @@ class GraphReader(Protocol):
 
 
 class Releases(Protocol):
-    """When filings were accepted, as the lake knows it. See assets.external.releases."""
+    """When filings were released, as the lake knows it. See assets.external.releases."""
 
-    def acceptance(self, accession_no: str, cik: str) -> datetime | None:
-        """The earliest proven acceptance of a filing of that CIK; None when the lake does not know it."""
+    def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
+        """When EDGAR released a filing of that CIK; None when the lake does not know it."""
         ...
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
-        """The acceptance of the ticker's 8-K with item 2.02 on that New York day; None when there is none."""
+        """The release of the ticker's 8-K with item 2.02 accepted on that New York day; None when there is none."""
         ...
 
 
@@ -64,14 +65,16 @@ class Statements(Protocol):
 class RunFacts:
     """What a run knows beside the record: its clock and its settings.
 
-    publication_lag: added to a call's start to get the availability of its text. fetched_at, evidence and location: of
-    the capture the record came in, and its address without what is but this question's; None and "" for the graph.
-    releases: what the lake knows of filings, for outside feeds. statements: what it was told of their records before.
-    splits: what it knows of splits. earlier: the usable captures of the same request that were taken before one.
+    publication_lag: added to a call's start to get the availability of its text. as_accepted: whether filings count
+    from their acceptance on, whenever EDGAR released them. fetched_at, evidence and location: of the capture the record
+    came in, and its address without what is but this question's; None and "" for the graph. releases: what the lake
+    knows of filings, for outside feeds. statements: what it was told of their records before. splits: what it knows of
+    splits. earlier: the usable captures of the same request that were taken before one.
     """
 
     observed_at: datetime
     publication_lag: timedelta = DEFAULT_LAG
+    as_accepted: bool = False
     fetched_at: datetime | None = None
     evidence: str = ""
     location: str = ""
@@ -86,12 +89,14 @@ class Place:
     """Where a record belongs: its evidence, its availability if provable, and the New York day it is filed under.
 
     day None files it under "undated". reason, when set, is the contract's gap reason that already decides the record.
+    told: columns that say how the availability was found.
     """
 
     evidence: str
     available_at: datetime | None = None
     day: date | None = None
     reason: str = ""
+    told: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +178,7 @@ class Normaliser:
         if not naive and place.available_at > run.observed_at:
             return self._gap(place, self.future.reason, run)
         try:
-            values = self.values(record)
+            values = {**self.values(record), **dict(place.told)}
         except RecordRefused as refusal:
             return self._gap(place, refusal.reason, run)
         if self.contest is None:
@@ -199,7 +204,8 @@ class Extractor(Normaliser):
     called once a run, with the days that are asked for.
     after: datasets of the lake that it must know of.
     margin: days by which windows are widened on each side, because a text's day depends on its offset; 0 where the
-    text is a New York day itself. trail: days that a record's own day may follow its text's day, offsets aside.
+    text is a New York day itself. trail: days that a record's own day may follow its text's day, offsets aside;
+    trail_of: the same for the records of one day, where it is less.
     """
 
     windows: tuple[str, ...]
@@ -208,11 +214,16 @@ class Extractor(Normaliser):
     after: tuple[str, ...] = ()
     margin: int = 1
     trail: int = 0
+    trail_of: Callable[[date], int] | None = None
+
+    def texts_of(self, days: Iterable[date]) -> date:
+        """The first day that the text of a record of these days can bear, offsets aside."""
+        return min(day - timedelta(days=self.trail_of(day) if self.trail_of else self.trail) for day in days)
 
 
-def dated(evidence: str, moment: datetime) -> Place:
-    """The place of a record whose availability is proven."""
-    return Place(evidence, moment, day_of(moment))
+def dated(evidence: str, moment: datetime, *told: tuple[str, Any]) -> Place:
+    """The place of a record whose availability is proven, and the columns that say how."""
+    return Place(evidence, moment, day_of(moment), told=told)
 
 
 @lru_cache(maxsize=16_384)

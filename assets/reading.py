@@ -146,7 +146,7 @@ class _Reading:
     def window(self, span: Span) -> int:
         """The records of one span of days, handed to the stage at its end. Returns how many came."""
         margin, trail = self._extractor.margin, self._extractor.trail
-        asked = span.widened(margin + trail, margin)
+        asked = Span(self._extractor.texts_of(span.days()), span.last).widened(margin, margin)
         answered = span.widened(2 * margin + trail, 2 * margin + trail)
         bounds = {"lo": asked.first.isoformat(), "hi": (asked.last + timedelta(days=1)).isoformat()}
         came = 0

@@ -18,6 +18,7 @@ from pitlake import clock
 from pitlake.datasets._earnings import DEFAULT_LAG, LEAST_LAG
 from pitlake.errors import BadInput, CheckFailed, GateRefused
 from pitlake.lake.audit import Audit, CheckResult, audit_with
+from pitlake.lake.conventions import ACCEPTANCE
 from pitlake.lake.judgements import Judgement
 from pitlake.lake.lake import Lake
 from pitlake.lake.publish import Published
@@ -95,7 +96,11 @@ def attempt_partitions(
     if not LEAST_LAG <= publication_lag <= DEFAULT_LAG:
         raise BadInput("publication_lag", "a call's text is out 3 to 24 hours after its start", "give a lag of these")
     read_clock: Callable[[], datetime] = lake.now if observed_at is None else lambda: observed_at
-    run = RunFacts(observed_at=read_clock(), publication_lag=publication_lag)
+    run = RunFacts(
+        observed_at=read_clock(),
+        publication_lag=publication_lag,
+        as_accepted=lake.filings_count_from == ACCEPTANCE,
+    )
     with lake.stage(dataset, run_id) as stage:
 
         def fill() -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 import pandas as pd
 import requests
 
+from assets.edgar import Release
 from assets.external.feed import Feed, Scope
 from assets.external.runs import collected, outcomes, run_feed
 from assets.external.sec_edgar.sec_facts import FEED as FACTS
@@ -27,6 +28,7 @@ from assets.external.sec_edgar.sec_filings import FEED as FILINGS
 from assets.extraction import RunFacts
 from assets.reading import collector_paused
 from bench.figures import Figure, figure, paired
+from pitlake.datasets._shared import BY_FILING_DATE
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient, captured
@@ -99,10 +101,11 @@ def captures(folder: Path) -> Figure:
 
 
 class Accepted(dict[str, datetime]):
-    """Acceptances by accession number, as the lake would tell them."""
+    """Releases by accession number, as the lake would tell them."""
 
-    def acceptance(self, accession_no: str, cik: str) -> datetime | None:
-        return self.get(accession_no)
+    def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
+        at = self.get(accession_no)
+        return at and Release(at, BY_FILING_DATE)
 
     def __call__(self, ticker: str, day: date) -> None:
         return None

@@ -7,12 +7,14 @@ answer of EDGAR's is in bench.external. Called by the bench runner.
 import time
 from datetime import date, datetime, timezone
 
+from assets.edgar import Release
 from assets.external import all_feeds
 from assets.external.feed import Feed, Scope
 from assets.external.runs import collected, outcomes
 from assets.extraction import RunFacts
 from assets.reading import collector_paused
 from bench.figures import Figure, figure
+from pitlake.datasets._shared import BY_FILING_DATE
 from sample.bundled import captured
 from tests.providers.scopes import SCOPES
 
@@ -21,10 +23,10 @@ SECONDS = 0.3
 
 
 class Accepted:
-    """A lake that knows when every filing was accepted, and no earnings release."""
+    """A lake that knows when every filing was released, and no earnings."""
 
-    def acceptance(self, accession_no: str, cik: str) -> datetime:
-        return FETCHED
+    def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release:
+        return Release(FETCHED, BY_FILING_DATE)
 
     def __call__(self, ticker: str, day: date) -> None:
         return None

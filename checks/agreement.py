@@ -55,7 +55,7 @@ def disagreements(rows: pa.Table) -> list[Disagreement]:
     found: set[Disagreement] = set()
     for statements in by_event.values():
         statements.sort(key=lambda row: (row["available_at"], row["source"], row["evidence"]))
-        event = next((row for row in statements if row["source"] in FILINGS), statements[0])
+        event = min(statements, key=lambda row: (row["source"] not in FILINGS, row["session"] is None))
         for row in statements:
             found.update(_against_event(row, event))
         found.update(_calls([row for row in statements if row["call_start"]]))
@@ -79,7 +79,7 @@ def _against_event(row: Said, event: Said) -> Iterable[Disagreement]:
         if row[name] is not None and row[name] != day:
             yield _between(row, "day", row[name], event, day)
     expected = EXPECTED.get(row["report_time"] or "")
-    if expected and row["reported_date"] == day and event["session"] not in expected:
+    if expected and row["reported_date"] == day and event["session"] not in {None, *expected}:
         yield _between(row, "session", row["report_time"], event, event["session"])
     start = row["call_start"]
     if start is not None and start < event["event_at"] and new_york_day(start) <= day:

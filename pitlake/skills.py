@@ -119,7 +119,7 @@ DOMAINS = (
         datasets=("sec_fulltext_hits", "sec_filings", "universe_events"),
         fetch=("--source perplexity --op search --search-mode sec --query 'AAPL 8-K earnings release'",),
         notes=(
-            "A hit locates a filing and never dates it: its accession number's acceptance does, in sec_filings.",
+            "A hit locates a filing and never dates it: its filing's release does, in sec_filings.",
             "Screen over `pitlake run universe`, never over a list of today: it holds who later died.",
         ),
     ),

@@ -3,10 +3,14 @@
 Called by the assets that publish; tests and the command line open `pitlake.Lake` themselves.
 """
 
+import os
+
 import dagster as dg
 from pydantic import Field
 
 from pitlake.lake.lake import Lake
+
+FILINGS_VARIABLE = "PITLAKE_FILINGS_COUNT_FROM"
 
 
 class LakeResource(dg.ConfigurableResource[None]):
@@ -14,6 +18,21 @@ class LakeResource(dg.ConfigurableResource[None]):
 
     root: str = Field(default="", description="Directory or file:// URL; blank: PITLAKE_LAKE, else ./.pitlake/lake.")
 
+    filings_count_from: str = Field(
+        default="",
+        description=(
+            "release: filings are public when EDGAR releases them, the evening's on the next business day. acceptance: "
+            f"literally when EDGAR accepted them; every row's release_rule says so. Blank: {FILINGS_VARIABLE}, else "
+            "what the lake began with, which is release. A lake has one rule for ever."
+        ),
+    )
+
     def open(self) -> Lake:
-        """The lake. Opening touches nothing. Raises BadInput for a root that is none."""
-        return Lake(self.root or None)
+        """The lake. Opening touches nothing but what is set here. Raises BadInput for a root that is none, and for a
+        rule by which the lake's filings do not count.
+        """
+        lake = Lake(self.root or None)
+        rule = self.filings_count_from or os.environ.get(FILINGS_VARIABLE)
+        if rule:
+            lake.count_filings_from(rule)
+        return lake

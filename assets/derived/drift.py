@@ -24,6 +24,7 @@ from pitlake import clock
 from pitlake.datasets.drift import DATASET, WHOLE_RECORD
 from pitlake.errors import BadInput, LakeNotFound, NotCaptured
 from pitlake.lake.audit import Audit
+from pitlake.lake.conventions import ACCEPTANCE
 from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import Snapshot
 from pitlake.lake.query import calculator, quoted, reading
@@ -58,7 +59,13 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Dr
         captures, refusal = collected(feed, unit, client.fetch)
         if refusal is None:
             asked |= {capture.location for capture in captures}
-        run = RunFacts(observed_at=clock.now(), releases=known, statements=said, splits=splits)
+        run = RunFacts(
+            observed_at=clock.now(),
+            as_accepted=lake.filings_count_from == ACCEPTANCE,
+            releases=known,
+            statements=said,
+            splits=splits,
+        )
         rows += [one for one, _ in outcomes(feed, unit, captures, refusal, run) if isinstance(one, Row)]
     try:
         snapshot = lake.snapshot()

@@ -27,6 +27,11 @@ from pitlake.session import Result, connect
 
 QUERY = "earnings_snapshot"
 ANCHORS = ("before_release", "at_release", "next_open")
+EVENTS = """
+SELECT e.event_at, e.ticker, e.accession_no, min(r.available_at), e.release_rule
+FROM earnings_events e JOIN earnings_events_revisions r USING (accession_no)
+WHERE e.ticker IS NOT NULL GROUP BY ALL
+"""
 MICROSECOND = timedelta(microseconds=1)
 MOST_DAYS_SHUT = 14
 _MINUTES = re.compile(r"[+-][0-9]{1,5}")
@@ -34,16 +39,25 @@ _MINUTES = re.compile(r"[+-][0-9]{1,5}")
 
 @dataclass(frozen=True, order=True)
 class Event:
-    """One release. `key` is its partition: ticker and instant."""
+    """One release. `key` is its partition: ticker and instant. released_at: when EDGAR showed it, None with the event;
+    release_rule says how that is known.
+    """
 
     event_at: datetime
     ticker: str
     accession_no: str
+    released_at: datetime | None = None
+    release_rule: str | None = None
 
     @property
     def key(self) -> str:
         """The partition key."""
         return f"{self.ticker}|{clock.iso(self.event_at)}"
+
+    @property
+    def public_at(self) -> datetime:
+        """When the release could be read."""
+        return self.released_at or self.event_at
 
 
 @dataclass(frozen=True)
@@ -58,25 +72,24 @@ class Bundle:
 
 def events(lake: Lake) -> list[Event]:
     """Every release the lake knows of a company with a ticker, oldest first. Raises LakeNotFound."""
-    question = "SELECT DISTINCT event_at, ticker, accession_no FROM earnings_events WHERE ticker IS NOT NULL"
     with connect(lake=lake, open_mode=True, datasets=["earnings_events"], isolation="in_process") as session:
-        return sorted(Event(*row) for row in session.sql(question).rows())
+        return sorted(Event(*row) for row in session.sql(EVENTS).rows())
 
 
-def as_of(event_at: datetime, anchor: str) -> datetime:
-    """The instant an anchor means. Raises BadInput for what is no anchor."""
+def as_of(released_at: datetime, anchor: str) -> datetime:
+    """The instant an anchor of a release means. Raises BadInput for what is no anchor."""
     if anchor == "before_release":
-        return event_at - MICROSECOND
+        return released_at - MICROSECOND
     if anchor == "at_release":
-        return event_at
+        return released_at
     if anchor == "next_open":
-        day = clock.new_york_day(event_at)
+        day = clock.new_york_day(released_at)
         for offset in range(MOST_DAYS_SHUT):
             found = exchange_session(day + timedelta(days=offset))
-            if found is not None and found.open > event_at:
+            if found is not None and found.open > released_at:
                 return found.open
     if _MINUTES.fullmatch(anchor):
-        return event_at + timedelta(minutes=int(anchor))
+        return released_at + timedelta(minutes=int(anchor))
     raise BadInput("anchor", f"{anchor!r} is none", f"give {', '.join(ANCHORS)}, or minutes such as -60 or +30")
 
 
@@ -94,7 +107,7 @@ def build(
     A snapshot of an instant that is yet to come is a gap, and so is a section that nothing is known of.
     """
     observed = observed_at or lake.now()
-    moments = [(event, anchor, as_of(event.event_at, anchor)) for event in wanted for anchor in anchors]
+    moments = [(event, anchor, as_of(event.public_at, anchor)) for event in wanted for anchor in anchors]
     past = [moment for moment in moments if moment[2] <= observed]
     version, known, before = lake.head(), receipts.ids(lake.location), _values(lake, wanted)
     bundles = each(partial(_ask, lake, version), past)
@@ -177,6 +190,7 @@ def _row(bundle: Bundle, receipt: str) -> dict[str, Any]:
         "accession_no": event.accession_no,
         "ticker": event.ticker,
         "event_at": event.event_at,
+        "release_rule": event.release_rule,
         "anchor": bundle.anchor,
         "as_of": bundle.as_of,
         "available_at": _available_at(bundle),
@@ -187,7 +201,7 @@ def _row(bundle: Bundle, receipt: str) -> dict[str, Any]:
 
 def _available_at(bundle: Bundle) -> datetime:
     """A row or gap names the release, which nobody knew of before it, whatever instant the snapshot is of."""
-    return max(bundle.as_of, bundle.event.event_at)
+    return max(bundle.as_of, bundle.event.public_at)
 
 
 def _gaps(bundle: Bundle, found: set[str]) -> Iterator[Gap]:

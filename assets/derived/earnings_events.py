@@ -15,6 +15,7 @@ from assets.derived.statements import RELEASES, STATEMENTS, Source, Told, days_a
 from assets.external.sessions import planned, session_by
 from assets.runs import RunReport, concluded
 from pitlake import clock
+from pitlake.datasets._shared import UNPROVEN
 from pitlake.datasets.earnings_events import DATASET, NO_EVENT
 from pitlake.errors import LakeNotFound
 from pitlake.lake.audit import Audit
@@ -102,18 +103,18 @@ def _rows(release: Told, statement: Told, moment: datetime) -> Iterator[dict[str
     row = _row(release, statement)
     yield row
     plan = planned(clock.new_york_day(row["event_at"]))
-    if plan is not None and row["available_at"] < plan.open <= moment:
+    if plan is not None and row["session"] is not None and row["available_at"] < plan.open <= moment:
         held = when(row["event_at"], plan.open)
         if held != row["session"]:
             yield row | {"session": held, "available_at": plan.open}
 
 
 def _row(release: Told, statement: Told) -> dict[str, Any]:
-    later = max(release, statement, key=lambda one: one.available_at)
+    later, event_at = max(release, statement, key=lambda one: one.available_at), release.fields["event_at"]
     return {
         **dict.fromkeys(DATASET.content_columns),
         **release.fields,
-        "session": when(release.fields["event_at"], later.available_at),
+        "session": None if release.fields["acceptance_rule"] in UNPROVEN else when(event_at, later.available_at),
         **statement.fields,
         "source": statement.source,
         "statement": statement.statement,

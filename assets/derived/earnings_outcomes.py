@@ -138,7 +138,7 @@ def outcome(event: Event, window: Window, series: Series, market: Series) -> dic
         "market_change": market_percent,
         "excess": None if market_percent is None else change.percent - market_percent,
         "evidence_ids": [evidence for one in used for evidence in one.get("evidence_ids", [one.get("evidence")])],
-        "available_at": max(window.closed_at, *(one["available_at"] for one in used)),
+        "available_at": max(event.public_at, window.closed_at, *(one["available_at"] for one in used)),
         "available_at_source": DATASET.source_tag,
         "evidence": end["evidence"],
     }

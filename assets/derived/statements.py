@@ -90,7 +90,7 @@ class Source:
 def _release(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
     at = row["event_at"]
     day = new_york_day(at)
-    filing = {name: row[name] for name in ("accession_no", "cik", "ticker")}
+    filing = {name: row[name] for name in ("accession_no", "cik", "ticker", "acceptance_rule", "release_rule")}
     return row["accession_no"], day, filing | {"event_at": at, "event_day": day}
 
 
@@ -114,14 +114,14 @@ _FISCAL = "concat_ws('/', exchange, ticker, fiscal_year, fiscal_quarter) AS name
 RELEASES = (
     Source(
         dataset="reports",
-        select="accession_no, cik, ticker, created AS event_at",
+        select="accession_no, cik, ticker, created AS event_at, 'offset' AS acceptance_rule, release_rule",
         where="form_type = '8-K' AND len(list_filter(items, lambda x: x LIKE 'Item 2.02%')) > 0",
         tickers="list_append(tickers, ticker)",
         tell=_release,
     ),
     Source(
         dataset="sec_filings",
-        select="accession_no, cik, accepted_at AS event_at",
+        select="accession_no, cik, accepted_at AS event_at, acceptance_rule, release_rule",
         where="form_type = '8-K' AND list_contains(items, '2.02')",
         by_cik=True,
         tell=_release,

@@ -32,15 +32,16 @@ LISTED = datetime(1960, 1, 1, tzinfo=timezone.utc)  # dividends and splits, whos
 NEVER = datetime(date.max.year, 1, 1, tzinfo=timezone.utc)
 EPOCH_DAYS = frozenset({date(1969, 12, 31), date(1970, 1, 1)})
 
-OFFSET, NEW_YORK_CLOCK, UTC, LATER, DATE_ONLY, SGML = (
+OFFSET, NEW_YORK_CLOCK, UTC, LATER, DATE_ONLY, SGML, TWO_READINGS = (
     "offset",
     "new_york_clock",
     "utc",
     "later_reading",
     "date_only",
     "sgml_header",
+    "two_readings",
 )
-EDGAR_RULES = (OFFSET, NEW_YORK_CLOCK, UTC, LATER, DATE_ONLY, SGML)
+EDGAR_RULES = (OFFSET, NEW_YORK_CLOCK, UTC, LATER, DATE_ONLY, SGML, TWO_READINGS)
 
 _CLOCK = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(\.\d{1,6})?(Z?)", re.ASCII)
 _SGML = re.compile(r"\d{14}", re.ASCII)
@@ -167,15 +168,22 @@ def edgar(text: object, form: str | None = None) -> Dated:
     hours. Everything else takes the later reading, late by UNDECIDED_BOUND at most. Raises Unreadable.
     """
     spelled = text.strip() if isinstance(text, str) else ""
-    found = _CLOCK.fullmatch(spelled)
-    if not found:
+    if not _CLOCK.fullmatch(spelled):
         return Dated(iso(spelled, FILED), OFFSET)
-    try:
-        naive = datetime.fromisoformat(f"{found[1]}T{found[2]}{found[3] or ''}")
-    except ValueError:
-        raise Unreadable("no time") from None
+    naive = wall_clock(spelled)
+    if naive is None:
+        raise Unreadable("no time")
     believed(naive.replace(tzinfo=timezone.utc), FILED)
     return _decided(naive, any_hour=(form or "").strip().upper() in ANY_HOUR_FORMS)
+
+
+def wall_clock(text: str) -> datetime | None:
+    """The digits of a text of EDGAR's JSON, whose clock it does not say; None for what has an offset or no time."""
+    found = _CLOCK.fullmatch(text.strip())
+    try:
+        return datetime.fromisoformat(f"{found[1]}T{found[2]}{found[3] or ''}") if found else None
+    except ValueError:
+        return None
 
 
 def _decided(naive: datetime, *, any_hour: bool) -> Dated:

@@ -91,7 +91,8 @@ def feed_asset(feed: Feed) -> dg.AssetsDefinition:
     def materialise(
         context: dg.AssetExecutionContext, config: FeedConfig, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        opened = lake.open()
+        with not_retried():
+            opened = lake.open()
         with not_retried(), HttpClient(feed.provider, CaptureStore.of(opened.location), config.mode) as client:
             report = run_feed(feed, config.scope(), client, opened, run_id=context.run.run_id, audits=(expected,))
         yield from shown(context, dataset, report)

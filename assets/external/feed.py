@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
-from assets.external.naming import Naming
-from assets.extraction import Normaliser, Record
+from assets.external.naming import Naming, Outcome
+from assets.extraction import Normaliser, Record, RunFacts
 from pitlake import clock
+from pitlake.contract import Dataset
 from resources.http.capture import Capture, Request
 from resources.http.provider import Provider
 
@@ -82,6 +83,7 @@ class Feed(Normaliser):
     entity_of: the entity that a unit is all there is of; None where a unit is anything else, such as a day.
     naming: how records are named whose source names them by nothing that lasts; `values` leaves that column out.
     as_fetched: whether a content counts no earlier than its first capture, since only that proves what a claim says.
+    among: what becomes of a unit's outcomes among all that the lake was told before.
     """
 
     provider: Provider
@@ -92,3 +94,4 @@ class Feed(Normaliser):
     entity_of: Callable[[Unit], str | None] = lambda _: None
     naming: Naming | None = None
     as_fetched: bool = False
+    among: Callable[[Dataset, Iterable[Outcome], RunFacts], Iterable[Outcome]] | None = None

@@ -19,6 +19,7 @@ from assets.splits import LakeSplits
 from pitlake import clock
 from pitlake.clock import AVAILABLE_AT
 from pitlake.errors import AnswerRefused, LakeNotFound, NotCaptured
+from pitlake.lake.conventions import ACCEPTANCE
 from pitlake.lake.hashing import content_hashes
 from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import Snapshot
@@ -56,6 +57,7 @@ def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Differe
     with HttpClient(feed.provider, store, "replay", until=until) as client:
         run = RunFacts(
             observed_at=until,
+            as_accepted=lake.filings_count_from == ACCEPTANCE,
             releases=LakeReleases(lake),
             statements=LakeStatements(lake),
             splits=LakeSplits(lake),

@@ -22,6 +22,7 @@ from pitlake import clock
 from pitlake.datasets._external import EMPTY, UNPARSABLE
 from pitlake.errors import AnswerRefused, Unparsable
 from pitlake.lake.audit import Audit
+from pitlake.lake.conventions import ACCEPTANCE
 from pitlake.lake.lake import Lake
 from resources.http.capture import Capture, CaptureStore
 from resources.http.client import HttpClient
@@ -48,6 +49,7 @@ def run_feed(
     """
     read_clock: Callable[[], datetime] = clock.now if observed_at is None else lambda: observed_at
     known, told, splits = releases or LakeReleases(lake), LakeStatements(lake), LakeSplits(lake)
+    as_accepted = lake.filings_count_from == ACCEPTANCE
     units, seen = feed.units(scope), _Seen(read_clock)
     before = earlier_captures(feed.provider, client.store)
     entities = [feed.entity_of(unit) for unit in units]
@@ -67,7 +69,12 @@ def run_feed(
                 seen.at(*(capture.fetched_at for capture in captures))
                 with collector_paused():
                     run = RunFacts(
-                        observed_at=read_clock(), releases=known, statements=told, splits=splits, earlier=before
+                        observed_at=read_clock(),
+                        as_accepted=as_accepted,
+                        releases=known,
+                        statements=told,
+                        splits=splits,
+                        earlier=before,
                     )
                     for outcome, day in outcomes(feed, unit, captures, refusal, run):
                         if outcome.available_at is not None:
@@ -124,11 +131,13 @@ def collected(feed: Feed, unit: Unit, fetch: Fetch) -> tuple[list[Capture], Answ
 
 def outcomes(
     feed: Feed, unit: Unit, captures: Sequence[Capture], refusal: AnswerRefused | None, run: RunFacts
-) -> Iterator[Outcome]:
+) -> Iterable[Outcome]:
     """One row or gap for each source record of a unit; a refused, unreadable or empty answer is a record too."""
     found = _outcomes(feed, unit, captures, refusal, run)
     if feed.naming is not None:
         return named(feed.naming, feed.dataset, found, run)
+    if feed.among is not None:
+        return feed.among(feed.dataset, found, run)
     if feed.as_fetched and captures:
         return _first_held(feed, unit, found, captures, run)
     return found

@@ -1,4 +1,4 @@
-"""What filings and their content share: the Cypher around a Report, its company, and the place its acceptance gives.
+"""What filings and their content share: the Cypher around a Report, its company, and the place its release gives.
 
 Used by reports, report_sections, exhibits, financial_statements, filing_texts and xbrl_facts; no dataset lives here.
 """
@@ -6,6 +6,7 @@ Used by reports, report_sections, exhibits, financial_statements, filing_texts a
 from functools import lru_cache
 from typing import Any
 
+from assets.edgar import MOST_DAYS_UNRELEASED, days_unreleased, released
 from assets.extraction import Extractor, Place, Record, RunFacts, dated, parsed
 from assets.graph import texts
 from pitlake.contract import Dataset
@@ -36,14 +37,15 @@ FILING_FIELDS = """
 """
 
 
-def place_filing(record: Record, evidence: str) -> Place:
-    """The place of a filing or its content: the acceptance instant, which nothing else replaces."""
+def place_filing(record: Record, run: RunFacts, evidence: str) -> Place:
+    """The place of a filing or its content: EDGAR's release, by the form and the clock of the acceptance."""
     if texts.word(record.get("accession_no")) is None:
         return Place(evidence, reason=shared.NO_FILING.reason)
     accepted = texts.readable(texts.published, record["created"])
     if accepted is None:
         return Place(evidence, day=texts.leading_day(record["created"]), reason=shared.UNDATED_FILING.reason)
-    return dated(evidence, accepted)
+    release = released(accepted, texts.word(record.get("form_type")), None, as_accepted=run.as_accepted)
+    return dated(evidence, release.at, (shared.RELEASE_RULE.name, release.rule))
 
 
 def filing_values(record: Record) -> dict[str, Any]:
@@ -100,8 +102,8 @@ def content_extractor(
     tail = f"MATCH (r)-[:{relation}]->(s:{label})\nRETURN s.id AS node, {fields},{FILING_FIELDS}"
     orphans = f"MATCH (s:{label})\nWHERE NOT EXISTS {{ (s)<-[:{relation}]-(:Report) }}\nRETURN s.id AS node"
 
-    def locate(record: Record, _run: RunFacts) -> Place:
-        return place_filing(record, f"neo4j:{label}:{record['node']}")
+    def locate(record: Record, run: RunFacts) -> Place:
+        return place_filing(record, run, f"neo4j:{label}:{record['node']}")
 
     def values(record: Record) -> dict[str, Any]:
         found = filing_values(record) | parsed(record, parsers)
@@ -114,4 +116,6 @@ def content_extractor(
         locate=locate,
         values=values,
         batch=TEXTS_A_PULL,
+        trail=MOST_DAYS_UNRELEASED,
+        trail_of=days_unreleased,
     )

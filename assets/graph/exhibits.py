@@ -1,4 +1,4 @@
-"""Dataset `exhibits`: EX-10 and EX-99 exhibits of filings, dated by their filing's acceptance."""
+"""Dataset `exhibits`: EX-10 and EX-99 exhibits of filings, dated by their filing's release."""
 
 from assets.graph import _filings, texts
 from pitlake.datasets.exhibits import DATASET

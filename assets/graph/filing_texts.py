@@ -1,4 +1,4 @@
-"""Dataset `filing_texts`: whole filings as text where sections could not be parsed, dated by acceptance."""
+"""Dataset `filing_texts`: whole filings as text where sections could not be parsed, dated by its release."""
 
 from assets.graph import _filings, texts
 from pitlake.datasets.filing_texts import DATASET

@@ -1,4 +1,4 @@
-"""Dataset `financial_statements`: statements of filings as JSON, dated by their filing's acceptance."""
+"""Dataset `financial_statements`: statements of filings as JSON, dated by their filing's release."""
 
 from assets.graph import _filings, texts
 from pitlake.datasets.financial_statements import DATASET

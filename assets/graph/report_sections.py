@@ -1,4 +1,4 @@
-"""Dataset `report_sections`: the named items of filings, dated by their filing's acceptance."""
+"""Dataset `report_sections`: the named items of filings, dated by their filing's release."""
 
 from assets.graph import _filings, texts
 from pitlake.datasets.report_sections import DATASET

@@ -1,7 +1,8 @@
-"""Dataset `reports`: one row per SEC filing, dated by its EDGAR acceptance. Pure functions and Cypher."""
+"""Dataset `reports`: one row per SEC filing, dated by EDGAR's release of it. Pure functions and Cypher."""
 
 from typing import Any
 
+from assets.edgar import MOST_DAYS_UNRELEASED, days_unreleased
 from assets.extraction import Extractor, Place, Record, RunFacts, parsed
 from assets.graph import _filings, texts
 from pitlake.datasets.reports import DATASET
@@ -27,9 +28,9 @@ PARSERS = {
 }
 
 
-def locate(record: Record, _run: RunFacts) -> Place:
-    """The filing's acceptance."""
-    return _filings.place_filing(record, f"neo4j:Report:{record['accession_no']}")
+def locate(record: Record, run: RunFacts) -> Place:
+    """The filing's release."""
+    return _filings.place_filing(record, run, f"neo4j:Report:{record['accession_no']}")
 
 
 def values(record: Record) -> dict[str, Any]:
@@ -47,4 +48,6 @@ EXTRACTOR = Extractor(
     sweeps=(_filings.UNDATED_FILING + _filings.COMPANIES + FIELDS,),
     locate=locate,
     values=values,
+    trail=MOST_DAYS_UNRELEASED,
+    trail_of=days_unreleased,
 )

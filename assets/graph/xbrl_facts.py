@@ -4,6 +4,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
 
+from assets.edgar import MOST_DAYS_UNRELEASED, days_unreleased
 from assets.extraction import Contest, Extractor, Place, Record, RunFacts, parsed
 from assets.graph import _filings, texts
 from pitlake.contract import GapRule
@@ -47,12 +48,12 @@ END_IS_EXCLUSIVE = timedelta(days=1)
 INFINITE_DECIMALS, NO_DECIMALS = 10**6, -(10**6)
 
 
-def locate(record: Record, _run: RunFacts) -> Place:
-    """The filing's acceptance; what makes a fact unusable whatever it says is decided here."""
+def locate(record: Record, run: RunFacts) -> Place:
+    """The filing's release; what makes a fact unusable whatever it says is decided here."""
     if record.get("node") is None:
-        place = _filings.place_filing(record, f"neo4j:Report:{record['accession_no']}")
+        place = _filings.place_filing(record, run, f"neo4j:Report:{record['accession_no']}")
         return _refused(place, contract.NO_FACTS if _complete(record) else contract.INCOMPLETE)
-    place = _filings.place_filing(record, f"neo4j:Fact:{record['node']}")
+    place = _filings.place_filing(record, run, f"neo4j:Fact:{record['node']}")
     if place.reason:
         return place
     if not _complete(record):
@@ -167,6 +168,8 @@ EXTRACTOR = Extractor(
     sweeps=(_filings.UNDATED_FILING + _filings.COMPANIES + FACTS, ORPHANS),
     locate=locate,
     values=values,
+    trail=MOST_DAYS_UNRELEASED,
+    trail_of=days_unreleased,
     contest=Contest(
         group=DATASET.identity,
         contender=lambda record: str(record["node"]),

@@ -19,9 +19,30 @@ CIK = Column(
 )
 TICKER = Column(name="ticker", type="string", meaning="Ticker of the company as the graph names it today.")
 
-FILING = (ACCESSION, FORM_TYPE, CIK, TICKER)
+ACCEPTANCE_RULE = Column(
+    name="acceptance_rule",
+    type="string",
+    values=("sgml_header", "offset", "new_york_clock", "utc", "two_readings", "later_reading", "date_only"),
+    strict=True,
+    meaning="Which rule decided the acceptance; later_reading and date_only leave the clock unproven.",
+)
+UNPROVEN = frozenset({"later_reading", "date_only"})
+BY_FILING_DATE, BY_CLOCK, BY_ACCEPTANCE = "filing_date", "form_and_clock", "acceptance"
+RELEASE_RULE = Column(
+    name="release_rule",
+    type="string",
+    values=(BY_FILING_DATE, BY_CLOCK, BY_ACCEPTANCE),
+    strict=True,
+    meaning="What decided when EDGAR released the filing: its filing date; its form and the clock, where no such date "
+    "is known; or its acceptance alone, where the lake is set to that.",
+)
 
-FILED = "The filing's EDGAR acceptance instant (Report.created); content inherits it from its filing."
+FILING = (ACCESSION, FORM_TYPE, CIK, TICKER, RELEASE_RULE)
+
+FILED = (
+    "EDGAR's release of the filing: its acceptance (Report.created), but 07:30 New York of the next business day where "
+    "it was accepted after 17:30, or after 22:00 for the forms that keep their day until then. Content inherits it."
+)
 
 UNDATED_FILING = GapRule(
     type="unverifiable",

@@ -38,11 +38,11 @@ DATASET = Dataset(
         "first fetch: what the source restated before that can't be told from the report."
     ),
     availability=(
-        "The acceptance of the 8-K with item 2.02 of the reported New York day, else of the day after, where the lake "
-        "has it; otherwise the END of the reported day in New York. Late by a day at most, by two with a filing of the "
-        "day after; never early while the stated day is right. A year is available with the quarter it ends with. "
-        "What a split on record has followed counts when fetched, for the source restates its history by every split. "
-        "Evidence names the rule."
+        "EDGAR's release of the 8-K with item 2.02 of the reported New York day, where the lake has it and it is "
+        "earlier than the day's end; of the 8-K of the day after, where there is that alone; otherwise the END of the "
+        "reported day. Late by a day at most, or until the release of the day after's filing; never early while the "
+        "stated day is right. A year is available with the quarter it ends with. What a split on record has followed "
+        "counts when fetched, for the source restates its history by every split. Evidence names the rule."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),

@@ -19,7 +19,7 @@ DATASET = Dataset(
         "event with the newest statement of each kind."
     ),
     availability=(
-        "The filing's EDGAR acceptance; a statement of another source from the later of that and its own availability."
+        "EDGAR's release of the filing; a statement of another source from the later of that and its own availability."
     ),
     columns=(
         shared.ACCESSION,
@@ -30,11 +30,13 @@ DATASET = Dataset(
         Column(
             name="session",
             type="string",
-            required=True,
             values=SESSIONS,
             strict=True,
-            meaning="Where the event lies in its day's session by the exchange's calendar, early closes included.",
+            meaning="Where the event lies in its day's session by the exchange's calendar, early closes included; null "
+            "where the clock of the acceptance is unproven.",
         ),
+        shared.ACCEPTANCE_RULE,
+        shared.RELEASE_RULE,
         Column(name="reported_date", type="date", meaning="Day of the report as Alpha Vantage states it."),
         Column(name="report_time", type="string", meaning="pre-market or post-market, as Alpha Vantage states it."),
         Column(name="fiscal_date_ending", type="date", meaning="Fiscal period end, as Alpha Vantage names it."),

@@ -30,7 +30,7 @@ DATASET = Dataset(
     columns=(
         shared.ACCESSION,
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
-        Column(name="event_at", type="instant", required=True, meaning="The release: its filing's acceptance."),
+        Column(name="event_at", type="instant", required=True, meaning="The event: its filing's acceptance."),
         Column(
             name="sessions",
             type="int",

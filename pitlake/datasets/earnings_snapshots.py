@@ -12,8 +12,9 @@ DATASET = Dataset(
     name="earnings_snapshots",
     title="Earnings snapshots",
     summary=(
-        "What an analyst had of a company at an instant beside an earnings release, one row a value: the answer of the "
-        "named query earnings_snapshot in a session as of that instant. Frozen: built again, it must be the same."
+        "What an analyst had of a company at an instant beside EDGAR's release of its earnings, one row a value: the "
+        "answer of the named query earnings_snapshot in a session as of that instant. Frozen: built again, it must be "
+        "the same."
     ),
     availability=(
         "The instant of the snapshot, but never before its release, which every row names. What a rebuild changes or "
@@ -22,7 +23,8 @@ DATASET = Dataset(
     columns=(
         shared.ACCESSION,
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
-        Column(name="event_at", type="instant", required=True, meaning="The release: its filing's acceptance."),
+        Column(name="event_at", type="instant", required=True, meaning="The event: its filing's acceptance."),
+        shared.RELEASE_RULE,
         Column(
             name="anchor",
             type="string",

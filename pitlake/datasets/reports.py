@@ -9,7 +9,7 @@ DATASET = Dataset(
     name="reports",
     title="SEC filings",
     summary="One row per filing of the tracked forms (8-K, 10-Q, 10-K, their amendments and a few more).",
-    availability="EDGAR acceptance (Report.created).",
+    availability=shared.FILED,
     columns=(
         *shared.FILING,
         Column(

@@ -25,13 +25,14 @@ DATASET = Dataset(
         "restated, is a later revision of the same key."
     ),
     availability=(
-        "The acceptance of the filing that reported the value, by its accession number. EDGAR's frame, fy and fp are "
+        "EDGAR's release of the filing that reported the value, by its accession number. EDGAR's frame, fy and fp are "
         "not kept: they are rewritten when later filings come, and so tell of the future."
     ),
     columns=(
         shared.ACCESSION,
         shared.FORM_TYPE,
         shared.CIK,
+        shared.RELEASE_RULE,
         Column(name="concept", type="string", required=True, meaning="Qualified name, such as us-gaap:Revenues."),
         Column(name="unit", type="string", required=True, meaning="Unit, such as USD, shares or USD/shares."),
         Column(

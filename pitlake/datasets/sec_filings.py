@@ -1,12 +1,11 @@
 """Contract of dataset `sec_filings`."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _external as external
 from pitlake.datasets import _shared as shared
-
-RULES = ("sgml_header", "offset", "new_york_clock", "utc", "later_reading", "date_only")
 
 NO_ACCEPTANCE = GapRule(
     type="unverifiable",
@@ -28,22 +27,18 @@ DATASET = Dataset(
         "and tickers are no part of it, for EDGAR lists today's: `names` has those that were borne, by CIK."
     ),
     availability=(
-        "EDGAR acceptance. The JSON's `Z` is UTC for some filers and the New York clock for others: what the hours of "
-        "EDGAR leave open takes the later reading, at most five hours late; a fetched SGML header decides exactly."
+        "EDGAR's release: 07:30 New York of the filing date where that is later than the New York day of acceptance, "
+        "else the acceptance. The JSON's `Z` is UTC for some downloads and the New York clock for others: what the "
+        "hours of EDGAR leave open takes the later reading, at most five hours late; a fetched SGML header decides "
+        "exactly, and so does the same filing served by the other clock."
     ),
     columns=(
         shared.ACCESSION,
         shared.FORM_TYPE,
         shared.CIK,
         Column(name="accepted_at", type="instant", required=True, meaning="The acceptance as decided."),
-        Column(
-            name="acceptance_rule",
-            type="string",
-            required=True,
-            values=RULES,
-            strict=True,
-            meaning="Which rule decided the acceptance.",
-        ),
+        replace(shared.ACCEPTANCE_RULE, required=True),
+        shared.RELEASE_RULE,
         Column(name="acceptance_raw", type="string", required=True, meaning="The acceptance as the answer spells it."),
         Column(name="filing_date", type="date", meaning="EDGAR's filing date: often not the day of acceptance."),
         Column(name="report_date", type="date", meaning="Period the filing covers; never its availability."),

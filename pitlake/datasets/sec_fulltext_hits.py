@@ -25,8 +25,8 @@ DATASET = Dataset(
     title="EDGAR full-text search hits",
     summary="Documents of filings that matched a full-text search of EDGAR: where to look, never a date of its own.",
     availability=(
-        "The acceptance of the filing, from the lake or from its SGML header. What the search says of today's names, "
-        "tickers and scores is not kept."
+        "EDGAR's release of the filing, by its acceptance from the lake or from its SGML header. What the search says "
+        "of today's names, tickers and scores is not kept."
     ),
     columns=(
         Column(name="query", type="string", required=True, meaning="What was searched for."),
@@ -34,6 +34,7 @@ DATASET = Dataset(
         Column(name="document", type="string", required=True, meaning="File name of the document that matched."),
         shared.FORM_TYPE,
         shared.CIK,
+        shared.RELEASE_RULE,
         Column(name="ciks", type="strings", required=True, meaning="Every CIK of the filing, sorted."),
         Column(name="root_forms", type="strings", meaning="Forms without amendment marks."),
         Column(name="file_type", type="string", meaning="Type of the document, such as EX-99.1."),

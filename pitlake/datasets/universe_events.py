@@ -53,6 +53,7 @@ DATASET = Dataset(
             meaning="Which of EDGAR's lists tells of it.",
         ),
         shared.FORM_TYPE,
+        shared.RELEASE_RULE,
         Column(
             name="company_name",
             type="string",

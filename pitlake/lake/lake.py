@@ -10,8 +10,9 @@ from pathlib import Path
 
 from pitlake import datasets
 from pitlake.contract import Dataset
+from pitlake.datasets._shared import RELEASE_RULE
 from pitlake.errors import LakeNotFound, VersionVacuumed
-from pitlake.lake import incidents, judgements
+from pitlake.lake import conventions, incidents, judgements
 from pitlake.lake.audit import Audit
 from pitlake.lake.compact import Compacted, Compactor
 from pitlake.lake.delta import DeltaTables
@@ -46,6 +47,18 @@ class Lake:
     def location(self) -> str:
         """Where the lake is, as people name it."""
         return self._store.location
+
+    @property
+    def filings_count_from(self) -> str:
+        """From when filings count here: "release", EDGAR's, or literally their "acceptance"."""
+        return conventions.filings_count_from(self._store)
+
+    def count_filings_from(self, rule: str) -> None:
+        """Agree on "release" or "acceptance", for ever. Raises BadInput where filings already count otherwise."""
+        self._log.start()
+        tables = self._log.head().tables
+        dated = (one.name for one in datasets.all_datasets().values() if RELEASE_RULE in one.columns)
+        conventions.count_filings_from(self._store, rule, has_filings=any(name in tables for name in dated))
 
     def start(self) -> None:
         """Make the lake, with no tables in it, unless it is there."""

@@ -21,6 +21,7 @@ from pitlake import catalogue as queries
 from pitlake.clock import iso
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
+from pitlake.lake.conventions import RELEASE
 from pitlake.lake.manifest import Snapshot
 from pitlake.session import given, hints, statements
 from pitlake.session.binding import Binding
@@ -84,8 +85,8 @@ class Session:
     """What was public at `as_of`, in SQL. One query at a time; `interrupt` and `close` from any thread.
 
     as_of: aware UTC datetime, None in open mode. version: the lake version, fixed; known_by: the instant it was asked
-    for by, if it was. datasets: the bound ones. lake: for its receipts. Views: `<dataset>` (newest revision per key),
-    `<dataset>_revisions`, `gaps`, `lake_info`; `as_of()` and `now()` answer T.
+    for by, if it was. datasets: the bound ones. lake, filings_count_from: for its receipts. Views: `<dataset>` (newest
+    revision per key), `<dataset>_revisions`, `gaps`, `lake_info`; `as_of()` and `now()` answer T.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class Session:
         self.limits = limits
         self.known_by: datetime | None = None
         self.lake: Lake | None = None
+        self.filings_count_from = RELEASE
         self._backend, self._catalogue = backend, catalogue
         self._snapshot = binding.snapshot
         self._bound = {dataset.name: dataset for dataset in binding.datasets}
@@ -150,6 +152,7 @@ class Session:
             seconds=float(self.limits.seconds),
             memory=int(self.limits.memory),
             hindsight=OMIT if self._omits else SHOW,
+            filings_count_from=self.filings_count_from,
         )
         return Result(
             reply.table,
@@ -354,7 +357,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
         hindsight=hindsight,
         limits=limits,
     )
-    session.lake, session.known_by = opened, known
+    session.lake, session.known_by, session.filings_count_from = opened, known, opened.filings_count_from
     return session
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from pitlake.lake.conventions import RELEASE
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Limits
 
@@ -47,6 +48,7 @@ class Question:
     version, if one did. parameters: JSON. max_rows, max_bytes: where truncation was asked for. prelude: what the
     session did before. engine, threads: with more than one thread, answers may differ in order and last digits.
     hindsight: whether its columns were shown. most_rows, most_bytes, seconds, memory: the session's other limits.
+    filings_count_from: the lake's rule for them, release or acceptance.
     """
 
     as_of: str | None
@@ -65,6 +67,7 @@ class Question:
     memory: int = _LIMITS.memory
     known_by: str | None = None
     hindsight: str = SHOW
+    filings_count_from: str = RELEASE
 
 
 @dataclass(frozen=True, kw_only=True)

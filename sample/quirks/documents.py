@@ -50,11 +50,11 @@ def _instants(graph: Graph) -> Iterator[Expectation]:
     late = find(by_ticker("MSFT"), "10-Q", date(2024, 3, 31))
     yield row(
         12,
-        "accepted in the evening, which is the next day in UTC",
+        "accepted in the evening, which is the next day in UTC, and released in the morning",
         "reports",
         {"accession_no": late.accession},
         {"form_type": "10-Q", "created": datetime(2024, 4, 26, 0, 41, 3, tzinfo=timezone.utc)},
-        "2024-04-26T00:41:03Z",
+        "2024-04-26T11:30:00Z",
         f"neo4j:Report:{late.accession}",
     )
     filed = find(by_ticker("NVDA"), "10-Q", date(2024, 4, 28))
@@ -182,7 +182,7 @@ def _sections(graph: Graph) -> Iterator[Expectation]:
         "report_sections",
         {"accession_no": yearly.accession, "section_name": curly},
         {"form_type": "10-K", "ticker": "AAPL"},
-        "2023-11-02T22:08:27Z",
+        "2023-11-03T11:30:00Z",
         f"neo4j:ExtractedSectionContent:{yearly.accession}_{curly}",
     )
     quarterly = find(by_ticker("NVDA"), "10-Q", date(2024, 4, 28))

@@ -239,7 +239,7 @@ def _natural() -> Iterator[Expectation]:
         "xbrl_facts",
         key(odd_year, "us-gaap:NetIncomeLoss") | {"period_start": date(2023, 1, 29)},
         {"period_end": date(2024, 2, 3)},
-        "2024-03-22T21:41:08Z",
+        "2024-03-25T11:30:00Z",
     )
 
 

@@ -129,7 +129,7 @@ def _restated() -> Iterator[Expectation]:
             "period_end": date(2024, 2, 3),
             "members": "",
         },
-        Revision({"accession_no": first.accession, "value_number": 105_000_000.0}, "2024-03-22T21:41:08Z"),
+        Revision({"accession_no": first.accession, "value_number": 105_000_000.0}, "2024-03-25T11:30:00Z"),
         Revision({"accession_no": second.accession, "value_number": 45_000_000.0}, "2025-03-21T20:52:40Z"),
     )
     original, amended = (find(adm, form, date(2023, 12, 31)) for form in ("10-K", "10-K/A"))

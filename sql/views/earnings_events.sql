@@ -1,13 +1,19 @@
--- Earnings releases, one row per 8-K with item 2.02, with the newest of what each source stated of it by then.
+-- Earnings releases, one row per 8-K with item 2.02, with the newest of what each source stated of it by then, at the
+-- first instant whose clock was proven.
 -- A revision holds one source's statement alone; earnings_events_revisions holds all of them.
 CREATE VIEW earnings_events AS
 SELECT
     available_at, available_at_source, accession_no,
     last_value(cik IGNORE NULLS) OVER so_far AS cik,
     last_value(ticker IGNORE NULLS) OVER so_far AS ticker,
-    first_value(event_at) OVER so_far AS event_at,
-    first_value(event_day) OVER so_far AS event_day,
-    last_value(session) OVER so_far AS session,
+    coalesce(first_value(CASE WHEN session IS NOT NULL THEN event_at END IGNORE NULLS) OVER so_far,
+        first_value(event_at) OVER so_far) AS event_at,
+    coalesce(first_value(CASE WHEN session IS NOT NULL THEN event_day END IGNORE NULLS) OVER so_far,
+        first_value(event_day) OVER so_far) AS event_day,
+    last_value(session IGNORE NULLS) OVER so_far AS session,
+    coalesce(first_value(CASE WHEN session IS NOT NULL THEN acceptance_rule END IGNORE NULLS) OVER so_far,
+        first_value(acceptance_rule) OVER so_far) AS acceptance_rule,
+    first_value(release_rule) OVER so_far AS release_rule,
     last_value(reported_date IGNORE NULLS) OVER so_far AS reported_date,
     last_value(report_time IGNORE NULLS) OVER so_far AS report_time,
     last_value(fiscal_date_ending IGNORE NULLS) OVER so_far AS fiscal_date_ending,

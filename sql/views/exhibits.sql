@@ -2,7 +2,8 @@
 -- Of several revisions of one key the newest that was public counts; exhibits_revisions holds all of them.
 CREATE VIEW exhibits AS
 SELECT
-    available_at, available_at_source, accession_no, form_type, cik, ticker, exhibit_number, content, evidence
+    available_at, available_at_source, accession_no, form_type, cik, ticker, release_rule, exhibit_number, content,
+    evidence
 FROM exhibits_revisions
 QUALIFY row_number() OVER (
     PARTITION BY accession_no, exhibit_number

@@ -2,7 +2,8 @@
 -- Of several revisions of one key the newest that was public counts; financial_statements_revisions holds all of them.
 CREATE VIEW financial_statements AS
 SELECT
-    available_at, available_at_source, accession_no, form_type, cik, ticker, statement_type, value, period_end,
+    available_at, available_at_source, accession_no, form_type, cik, ticker, release_rule, statement_type, value,
+    period_end,
     evidence
 FROM financial_statements_revisions
 QUALIFY row_number() OVER (

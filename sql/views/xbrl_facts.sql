@@ -3,7 +3,7 @@
 -- Of several revisions of one key the newest that was public counts; xbrl_facts_revisions holds all of them.
 CREATE VIEW xbrl_facts AS
 SELECT
-    available_at, available_at_source, accession_no, form_type, cik, ticker, concept, label, value,
+    available_at, available_at_source, accession_no, form_type, cik, ticker, release_rule, concept, label, value,
     value_number, decimals, unit, balance, period_type, period_start, period_end, is_numeric, is_nil,
     dimensions, members, member_count, fact_id, evidence
 FROM xbrl_facts_revisions

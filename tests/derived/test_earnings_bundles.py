@@ -215,7 +215,7 @@ def test_an_unchanged_release_keeps_no_receipt_because_another_changed(lake):
 def test_an_instant_to_come_is_a_gap_and_no_row(lake):
     event = earnings_bundles.events(lake)[1]
     early = MAY + timedelta(seconds=1)
-    soon = replace(event, event_at=clock.now() - timedelta(seconds=1))
+    soon = replace(event, released_at=clock.now() - timedelta(seconds=1))
     report = earnings_bundles.build(lake, [soon], run_id="build", anchors=["at_release", "+600"])
     assert early > MAY
     assert report.outcome.gaps["pit_excluded"] == 1
@@ -295,6 +295,26 @@ def test_missing_bars_are_a_gap_a_week_after_the_windows_end_and_not_before(tmp_
     assert (report.outcome.gaps, report.outcome.total.extracted) == ({"no_data": 1}, 1)
     report = earnings_outcomes.build(lake, [event], run_id="late", observed_at=MAY + timedelta(days=60))
     assert report.outcome.gaps == {"no_data": 5}
+
+
+def test_an_evening_release_is_snapped_and_told_when_edgar_shows_it(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    accepted, released = clock.instant("2024-10-11T18:00:00-04:00"), clock.instant("2024-10-15T07:30:00-04:00")
+    filing = {"cik": "0000000001", "accession_no": "0000000009-24-000009", "form_type": "8-K", "ticker": "NOG"}
+    told = {"tickers": ["NOG"], "items": ["Item 2.02: Results"], "created": accepted, "release_rule": "form_and_clock"}
+    publish(lake, "reports", [filing | told | {"available_at": released, "evidence": "neo4j:Report:9"}], "late")
+    earnings_events.derive(lake, run_id="events")
+    (event,) = earnings_bundles.events(lake)
+    assert (event.event_at, event.released_at, event.release_rule) == (accepted, released, "form_and_clock")
+    earnings_bundles.build(lake, [event], run_id="build", anchors=["before_release", "at_release", "-60"])
+    with connect(lake=lake, open_mode=True) as session:
+        rows = session.sql("FROM earnings_snapshots WHERE section = 'filings'").arrow().to_pylist()
+    assert [(row["anchor"], row["as_of"], row["available_at"]) for row in rows] == [("at_release", released, released)]
+    holiday = bar(date(2024, 10, 14), 11.0)  # the exchange is open, EDGAR is not
+    by_day = {one["date"]: one for one in (bar(date(2024, 10, 11), 10.0), holiday)}
+    series, market = earnings_outcomes.Series(by_day, []), earnings_outcomes.Series({}, [])
+    window = next(earnings_outcomes.windows(event.event_at))
+    assert earnings_outcomes.outcome(event, window, series, market)["available_at"] == released
 
 
 @pytest.mark.parametrize(

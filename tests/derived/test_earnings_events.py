@@ -60,6 +60,38 @@ def test_a_lake_with_reports_alone_has_events(lake, put):
     assert (event["event_at"], event["available_at"], event["session"]) == (ACCEPTED, ACCEPTED, "after_close")
 
 
+def test_an_evening_event_is_public_when_edgar_releases_it(lake, put):
+    accepted, released = utc("2024-02-01T18:05:00-05:00"), utc("2024-02-02T07:30:00-05:00")
+    put("reports", release(accepted) | {"available_at": released, "release_rule": "form_and_clock"})
+    put("av_earnings", reported())
+    derived(lake)
+    assert answer(lake, released - timedelta(microseconds=1)) == []
+    [event] = answer(lake, released)
+    assert (event["event_at"], event["available_at"], event["session"]) == (accepted, released, "after_close")
+    assert (event["acceptance_rule"], event["release_rule"]) == ("offset", "form_and_clock")
+    assert event["report_time"] == "post-market"
+
+
+def filed(accepted, rule, at) -> dict:
+    return release(accepted) | {
+        "items": ["2.02"], "accepted_at": accepted, "acceptance_rule": rule, "acceptance_raw": "x", "available_at": at,
+        "release_rule": "filing_date",
+    }  # fmt: skip
+
+
+def test_an_unproven_clock_has_no_session_until_it_is_proven(lake, put):
+    early, late = utc("2024-02-01T08:00:00-05:00"), utc("2024-02-01T13:00:00-05:00")
+    put("sec_filings", filed(late, "later_reading", late))
+    put("sec_filings", filed(early, "two_readings", early))
+    put("av_earnings", reported(at=late))
+    put("call_transcripts", call())
+    derived(lake)
+    [before], [after] = answer(lake, OBSERVED - timedelta(seconds=1)), answer(lake, OBSERVED)
+    assert (before["event_at"], before["session"], before["acceptance_rule"]) == (late, None, "later_reading")
+    assert (after["event_at"], after["session"], after["acceptance_rule"]) == (early, "before_open", "two_readings")
+    assert (after["reported_date"], after["call_start"]) == (date(2024, 2, 1), CALLED)
+
+
 def test_filings_without_item_2_02_and_amendments_are_no_events(lake, put):
     put("reports", release(items=["Item 7.01: Regulation FD"]), release(number=2, form="8-K/A"))
     assert derived(lake).extracted == 0

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from assets.edgar import Release
 from assets.external import all_feeds
 from assets.external.feed import Feed, Scope
 from assets.external.runs import collected, outcomes
 from assets.extraction import Gap, Row, RunFacts
 from pitlake import clock
+from pitlake.datasets._shared import BY_FILING_DATE
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
 from resources.http.provider import Provider
@@ -64,10 +66,10 @@ def server(loopback) -> Loopback:
 
 
 class Accepted:
-    """A lake that knows when every filing was accepted, and no earnings release."""
+    """A lake that knows when every filing was released, and no earnings."""
 
-    def acceptance(self, accession_no: str, cik: str) -> datetime:
-        return ACCEPTED
+    def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release:
+        return Release(ACCEPTED, BY_FILING_DATE)
 
     def __call__(self, ticker: str, day: date) -> None:
         return None

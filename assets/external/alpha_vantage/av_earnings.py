@@ -100,7 +100,7 @@ def _running(years: Sequence[Record]) -> str | None:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The 8-K's acceptance, or the end of the reported day, or the fetch after a split; evidence says which."""
+    """The 8-K's release, or the end of the reported day, or the fetch after a split; evidence says which."""
     evidence = named(run, record, record["ticker"], record["kind"], record.get("fiscalDateEnding"))
     if TWICE in record:
         return Place(evidence, reason=figures.TOLD_TWICE.reason)
@@ -130,15 +130,16 @@ def public_at(ticker: str, day: date, time_of_day: str, releases: Releases | Non
     """When a report of that day was public, and by which rule. Late by DATE_ONLY_BOUND at most, and by a day more where
     it was filed the day after.
 
-    A filing of the day before its close does not tell what is said to have come after it. One of the next day does
-    where the day itself has none: the stated day may be early, and then its end is.
+    What was filed that evening is released after the day's end, which then stands. A filing of the day before its close
+    does not tell what is said to have come after it. One of the next day does where the day itself has none: the stated
+    day may be early, and then its end is.
     """
     if releases is not None:
         found = releases(ticker, day)
         hours = session(day)
         late_enough = time_of_day != AFTER_CLOSE or hours is None or found is None or found >= hours.close
         if found is not None and late_enough:
-            return max(found, start_of_new_york_day(day)), FILING
+            return max(min(found, dating.end_of_day(day)), start_of_new_york_day(day)), FILING
         if found is None:
             found = releases(ticker, day + timedelta(days=1))
             if found is not None:

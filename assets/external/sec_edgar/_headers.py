@@ -11,7 +11,7 @@ from datetime import date
 from assets.external import dating
 from assets.external.feed import Fetch
 from assets.external.sec_edgar import _names
-from pitlake.errors import AnswerRefused, Unreadable
+from pitlake.errors import AnswerRefused, NotCaptured, Unreadable
 from resources.http.capture import Capture
 
 SUFFIX = ".hdr.sgml"
@@ -84,13 +84,19 @@ def _first(lines: dict[str, list[str]], name: str) -> str | None:
     return next(iter(lines.get(name, ())), None) or None
 
 
-def fetched(filings: Iterable[tuple[str, str]], fetch: Fetch) -> Iterator[Capture]:
-    """The headers of filings (CIK, accession number). One that is not there is left out: the JSON then dates it."""
+def fetched(filings: Iterable[tuple[str, str]], fetch: Fetch, *, if_captured: bool = False) -> Iterator[Capture]:
+    """The headers of filings (CIK, accession number). One that is not there is left out: the JSON then dates it.
+
+    if_captured: so is one that a replay has not. Raises AnswerRefused, and NotCaptured otherwise.
+    """
     for cik, accession_no in filings:
         try:
             yield fetch(_names.header_request(cik, accession_no))
         except AnswerRefused as refusal:
             if refusal.gap_type != "no_data":
+                raise
+        except NotCaptured:
+            if not if_captured:
                 raise
 
 

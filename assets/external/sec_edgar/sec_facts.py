@@ -1,9 +1,10 @@
-"""Dataset `sec_facts`: values of companyfacts or companyconcept, dated by their filing's acceptance. Pure functions.
+"""Dataset `sec_facts`: values of companyfacts or companyconcept, dated by their filing's release. Pure functions.
 
 options: concepts = us-gaap/Assets,dei/EntityCommonStockSharesOutstanding asks for those alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from assets.external import fields
@@ -12,6 +13,7 @@ from assets.external.items import TWICE, named, told_once
 from assets.external.sec_edgar import _names
 from assets.extraction import Place, Record, RunFacts, dated
 from pitlake.datasets import sec_facts as contract
+from pitlake.datasets._shared import RELEASE_RULE
 from pitlake.datasets.sec_facts import DATASET
 from pitlake.errors import RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
@@ -76,15 +78,19 @@ def _repeated(facts: Sequence[Record]) -> bool:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The acceptance of the filing that reported the fact."""
+    """The release of the filing that reported the fact."""
     accession_no = str(record.get("accn"))
     names = (record["cik"], record["concept"], record["unit"], record.get("start"), record.get("end"), accession_no)
     evidence = named(run, record, *names)
-    accepted = run.releases.acceptance(accession_no, record["cik"]) if run.releases is not None else None
-    if accepted is None:
+    try:
+        filed = _names.optional_day(record.get("filed"))
+    except Unreadable:
+        return Place(evidence, reason="filing_date is unreadable")
+    release = run.releases.release(accession_no, record["cik"], filed) if run.releases is not None else None
+    if release is None:
         return Place(evidence, reason=contract.UNKNOWN_FILING.reason)
-    place = dated(evidence, accepted)
-    return Place(evidence, accepted, place.day, contract.STATED_TWICE.reason) if TWICE in record else place
+    place = dated(evidence, release.at, (RELEASE_RULE.name, release.rule))
+    return replace(place, reason=contract.STATED_TWICE.reason) if TWICE in record else place
 
 
 def values(record: Record) -> dict[str, Any]:

@@ -1,29 +1,36 @@
-"""Dataset `sec_filings`: every filing of a registrant's submissions, dated by its acceptance. Pure but for `collect`.
+"""Dataset `sec_filings`: every filing of a registrant's submissions, dated by EDGAR's release. Pure but for `collect`.
 
 A scope of CIKs fetches their submissions, all pages; a scope of days alone finds the registrants in the daily indexes.
-options: headers = none | undecided | all says for which filings the SGML header is fetched, forms = 8-K,10-Q narrows.
+options: headers = earnings | none | undecided | all says for which filings the SGML header is fetched, by default for
+those with item 2.02 whose clock is undecided; forms = 8-K,10-Q narrows.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from assets.external import dating, fields
+from assets.external.acceptances import proven_by, release, with_what_was_known
 from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.external.items import TWICE, named
 from assets.external.sec_edgar import _headers, _indexes, _names
 from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import sec_filings as contract
 from pitlake.datasets._external import RELEASED_LATER
+from pitlake.datasets._shared import RELEASE_RULE, UNPROVEN
 from pitlake.datasets.sec_filings import DATASET
 from pitlake.errors import AnswerRefused, BadInput, RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
 from resources.http.providers.sec_edgar import PROVIDER
 
-HEADERS = ("none", "undecided", "all")
-INDEX = "index "
+HEADERS = ("earnings", "none", "undecided", "all")
+EARNINGS = "2.02"
+INDEX, PROVEN = "index ", "_proven"
 _PAGE = re.compile(r"/submissions/CIK(\d{10})(?:-submissions-\d+)?\.json$", re.ASCII)
 COLUMNS = {
     "accessionNumber": "accession_no",
@@ -100,7 +107,8 @@ def _submissions(cik: str, scope: Scope, fetch: Fetch) -> Iterator[Capture]:
     for name in _older_pages(main, cik, scope.date_from):
         pages.append(fetch(Request(f"/submissions/{name}")))
         yield pages[-1]
-    yield from _headers.fetched(_undated(pages, cik, scope), fetch)
+    default = "headers" not in scope.options  # captures of before it was the default replay as well
+    yield from _headers.fetched(_undecided(pages, cik, scope), fetch, if_captured=default)
 
 
 def _older_pages(main: Capture, cik: str, since: date | None) -> list[str]:
@@ -115,17 +123,26 @@ def _older_pages(main: Capture, cik: str, since: date | None) -> list[str]:
     return [name for name, last in pages if since is None or last >= since]
 
 
-def _undated(pages: Iterable[Capture], cik: str, scope: Scope) -> Iterator[tuple[str, str]]:
+def _undecided(pages: Iterable[Capture], cik: str, scope: Scope) -> Iterator[tuple[str, str]]:
     """The filings whose header is wanted."""
     wanted = _names.option(scope.options, "headers", HEADERS)
-    if wanted == HEADERS[0]:
+    if wanted == "none":
         return
     for page in pages:
         for record in _rows(page):
             found = _accepted(record)
-            undecided = found is None or found.rule in (dating.LATER, dating.DATE_ONLY)
-            if _inside(record["filing_date"], scope) and (undecided or wanted == "all"):
-                yield cik, _accession(record, page)
+            undecided = found is None or found.rule in UNPROVEN
+            asked = wanted == "all" or (undecided and (wanted == "undecided" or EARNINGS in _items(record)))
+            if asked and _inside(record["filing_date"], scope):
+                with suppress(Unreadable):  # its row is a gap
+                    yield cik, _names.accession(record["accession_no"])
+
+
+def _items(record: Record) -> list[str]:
+    try:
+        return _names.items(record["items"])
+    except Unreadable:
+        return []
 
 
 def _inside(filing_date: Any, scope: Scope) -> bool:
@@ -135,25 +152,20 @@ def _inside(filing_date: Any, scope: Scope) -> bool:
     return after and (scope.date_to is None or filed <= scope.date_to.isoformat())
 
 
-def _accession(record: Record, page: Capture) -> str:
-    try:
-        return _names.accession(record["accession_no"])
-    except Unreadable:
-        raise Unparsable(page.evidence, "a filing without accession number") from None
-
-
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """One record a filing and registrant; a filing that only the index knows is one without acceptance."""
     headers = _headers.acceptances(captures)
+    pages = [(page, owner[1]) for page in captures if (owner := _PAGE.search(page.url))]
+    proven = _proven(page for page, _ in pages)
     first: dict[tuple[str, str], Record] = {}
     again = 0
-    for page in captures:
-        cik = _PAGE.search(page.url)
-        if not cik:
-            continue
+    for page, cik in pages:
         for row in _rows(page):
-            record = {**row, "cik": cik[1], "header": headers.get(str(row["accession_no"]))}
-            if record != first.setdefault((cik[1], str(row["accession_no"])), record):
+            number = str(row["accession_no"])
+            record = {**row, "cik": cik, "header": headers.get(number)}
+            if number in proven:
+                record["acceptance"], record[PROVEN] = proven[number]
+            if record != first.setdefault((cik, number), record):
                 again += 1
                 record[TWICE] = again
             yield record, page
@@ -162,6 +174,17 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
             for entry in _wanted(capture, unit.scope):
                 if (entry.cik, entry.accession_no) not in first:
                     yield {"accession_no": entry.accession_no, "cik": entry.cik, "form_type": entry.form_type}, capture
+
+
+def _proven(pages: Iterable[Capture]) -> dict[str, tuple[str, dating.Dated]]:
+    """What two pages prove together, where they serve one acceptance by two clocks."""
+    served: defaultdict[str, set[str]] = defaultdict(set)
+    for page in pages:
+        for row in _rows(page):
+            if isinstance(row["acceptance"], str):
+                served[str(row["accession_no"])].add(row["acceptance"])
+    found = {number: proven_by(texts) for number, texts in served.items() if len(texts) > 1}
+    return {number: one for number, one in found.items() if one is not None}
 
 
 def _wanted(index: Capture, scope: Scope) -> list[_indexes.Entry]:
@@ -202,7 +225,9 @@ def _decided(acceptance: Any, form_type: Any, header: str | None) -> dating.Date
 
 
 def _accepted(record: Record) -> dating.Dated | None:
-    """The acceptance: the header's if there is one, else what the JSON's rules decide; None when undated."""
+    """The acceptance: the header's if there is one, else what the JSON's texts prove; None when undated."""
+    if PROVEN in record and not record["header"]:
+        return cast("dating.Dated", record[PROVEN])
     acceptance, form_type, header = record.get("acceptance"), record.get("form_type"), record.get("header")
     if not all(one is None or isinstance(one, str) for one in (acceptance, form_type)):
         return None
@@ -210,7 +235,7 @@ def _accepted(record: Record) -> dating.Dated | None:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The filing's acceptance."""
+    """The filing's release."""
     evidence = named(run, record, record["cik"], record["accession_no"])
     if record.get("header"):
         evidence += f"&header={record['header'][1].sha256}"
@@ -223,8 +248,13 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, reason=contract.NO_ACCEPTANCE.reason)
     if dating.released_later(record.get("form_type")):
         return Place(evidence, reason=RELEASED_LATER.reason)
-    place = dated(evidence, found.instant)
-    return Place(evidence, place.available_at, place.day, contract.TOLD_OTHERWISE.reason) if TWICE in record else place
+    try:
+        form, filing_date = fields.word(record.get("form_type")), _names.optional_day(record.get("filing_date"))
+    except Unreadable:  # `values` says which
+        return dated(evidence, run.observed_at)
+    at, rule = release(found, form, filing_date, as_accepted=run.as_accepted)
+    place = dated(evidence, at, (RELEASE_RULE.name, rule))
+    return replace(place, reason=contract.TOLD_OTHERWISE.reason) if TWICE in record else place
 
 
 def values(record: Record) -> dict[str, Any]:
@@ -251,4 +281,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    among=with_what_was_known,
 )

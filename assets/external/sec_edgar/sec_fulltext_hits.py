@@ -5,16 +5,19 @@ dates the hits of filings the lake does not know.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from dataclasses import replace
 from typing import Any
 
+from assets.edgar import Release
 from assets.external import dating, fields
+from assets.external.acceptances import release
 from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.external.items import TWICE, named
 from assets.external.sec_edgar import _headers, _names
 from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import sec_fulltext_hits as contract
 from pitlake.datasets._external import RELEASED_LATER
+from pitlake.datasets._shared import RELEASE_RULE
 from pitlake.datasets.sec_fulltext_hits import DATASET
 from pitlake.errors import BadInput, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
@@ -131,30 +134,29 @@ def _hit(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The acceptance of the hit's filing; what the search says of dates counts for nothing."""
+    """The release of the hit's filing; what the search says of dates counts for nothing."""
     if MORE in record:
         return Place(run.evidence, reason=contract.MORE_HITS.reason)
     evidence = named(run, record, record["query"], record["accession_no"], record["document"])
     if dating.released_later(record["form_type"]):
         return Place(evidence, reason=RELEASED_LATER.reason)
-    accepted = _accepted(record, run)
-    if accepted is None:
+    found = _release(record, run)
+    if found is None:
         return Place(evidence, reason=contract.UNKNOWN_FILING.reason)
-    place = dated(evidence, accepted)
-    return Place(evidence, accepted, place.day, contract.TOLD_OTHERWISE.reason) if TWICE in record else place
+    place = dated(evidence, found.at, (RELEASE_RULE.name, found.rule))
+    return replace(place, reason=contract.TOLD_OTHERWISE.reason) if TWICE in record else place
 
 
-def _accepted(record: Record, run: RunFacts) -> datetime | None:
-    if record["header"]:
-        return dating.edgar_header(record["header"]).instant
-    if run.releases is None:
-        return None
+def _release(record: Record, run: RunFacts) -> Release | None:
     try:
+        filed, form = _names.optional_day(record["filing_date"]), fields.word(record["form_type"])
+        if record["header"]:
+            return release(dating.edgar_header(record["header"]), form, filed, as_accepted=run.as_accepted)
         accession_no, ciks = _names.accession(record["accession_no"]), _names.ciks(record["ciks"])
     except Unreadable:
         return None
-    known = (run.releases.acceptance(accession_no, cik) for cik in ciks)
-    return min((at for at in known if at is not None), default=None)
+    known = [run.releases.release(accession_no, cik, filed) for cik in ciks] if run.releases is not None else []
+    return min((one for one in known if one is not None), default=None)
 
 
 def values(record: Record) -> dict[str, Any]:

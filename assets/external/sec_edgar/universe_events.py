@@ -17,6 +17,7 @@ from assets.external.items import TWICE, named, told_once
 from assets.external.sec_edgar import _headers, _indexes, _names, _removals, sec_filings
 from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import universe_events as contract
+from pitlake.datasets._shared import BY_FILING_DATE, RELEASE_RULE
 from pitlake.datasets.sec_filings import TOLD_OTHERWISE
 from pitlake.datasets.universe_events import DATASET
 from pitlake.errors import AnswerRefused, BadInput, Unparsable, Unreadable
@@ -223,7 +224,8 @@ def locate(record: Record, run: RunFacts) -> Place:
         )
     if record["told_by"] == contract.SUBMISSIONS or record["header"]:
         return sec_filings.locate(record, run)
-    place = dated(named(run, record, record["cik"], record["accession_no"]), dating.end_of_day(record["released_by"]))
+    evidence, by_day = named(run, record, record["cik"], record["accession_no"]), (RELEASE_RULE.name, BY_FILING_DATE)
+    place = dated(evidence, dating.end_of_day(record["released_by"]), by_day)
     return replace(place, reason=TOLD_OTHERWISE.reason) if TWICE in record else place
 
 

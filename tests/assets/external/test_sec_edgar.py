@@ -8,6 +8,7 @@ from datetime import date, datetime, timezone
 import pytest
 
 from assets.derived import names
+from assets.edgar import Release
 from assets.external.feed import Scope
 from assets.external.releases import LakeReleases
 from assets.external.runs import collected, outcomes, run_feed
@@ -36,14 +37,15 @@ def at(text):
 
 @dataclass
 class Known:
-    """Acceptances that a lake would know."""
+    """Releases that a lake would know."""
 
     accepted: dict[str, datetime] = field(
         default_factory=lambda: {TEN_K: at("2024-02-23T13:05:41"), AMENDED: at("2024-06-04")}
     )
 
-    def acceptance(self, accession_no, cik):
-        return self.accepted.get(accession_no)
+    def release(self, accession_no, cik, filing_date=None):
+        found = self.accepted.get(accession_no)
+        return found and Release(found, "filing_date")
 
     def __call__(self, ticker, day):
         return None
@@ -82,17 +84,20 @@ def test_every_page_is_read_and_every_filing_is_a_row_or_a_gap():
     assert len(found) == 10
     assert reasons(found) == {
         ("unverifiable", "acceptance instant missing or unreadable"): 1,
-        ("unverifiable", "told otherwise by another page"): 1,
     }
 
 
 def test_a_filing_says_which_rule_dated_it_and_what_the_answer_said():
-    first = {row.values["accession_no"]: row for row in reversed(rows(happened(FILINGS, COMPANY)))}
+    found = happened(FILINGS, replace(COMPANY, options={"headers": "none"}))
+    first = {row.values["accession_no"]: row for row in reversed(rows(found))}
     told = {name: (row.available_at, row.values["acceptance_rule"]) for name, row in first.items()}
-    assert told[EIGHT_K] == (at("2024-02-23T02:15:03"), "later_reading")
+    assert told[EIGHT_K] == (at("2024-02-22T21:15:03"), "two_readings")
+    assert told[AMENDED] == (at("2024-06-04T00:31:00"), "later_reading")
+    assert told["0001104485-24-000013"] == (at("2024-03-06T12:30:00"), "later_reading")
     assert told[TEN_K] == (at("2024-02-23T13:05:41"), "new_york_clock")
     assert told["9999999995-24-000451"] == (at("2024-04-09T04:15:11"), "later_reading")
     assert told["0000912057-02-010203"] == (at("2002-03-13T05:00:00"), "date_only")
+    assert {row.values["release_rule"] for row in first.values()} == {"filing_date"}
     values = first[EIGHT_K].values
     assert (values["acceptance_raw"], values["items"]) == ("2024-02-22T21:15:03.000Z", ["2.02", "9.01"])
     assert values["accepted_at"] == first[EIGHT_K].available_at
@@ -100,9 +105,20 @@ def test_a_filing_says_which_rule_dated_it_and_what_the_answer_said():
 
 def test_a_fetched_header_decides_exactly_and_is_cited():
     scope = replace(COMPANY, date_from=date(2024, 2, 22), date_to=date(2024, 2, 22), options={"headers": "undecided"})
-    (row, _) = [row for row in rows(happened(FILINGS, scope)) if row.values["accession_no"] == EIGHT_K] * 2
-    assert (row.available_at, row.values["acceptance_rule"]) == (at("2024-02-22T21:15:03"), "sgml_header")
-    assert "&header=" in row.evidence
+    found = [row for row in rows(happened(FILINGS, scope)) if row.values["accession_no"] == EIGHT_K]
+    assert len(found) == 2
+    for row in found:
+        assert (row.available_at, row.values["acceptance_rule"]) == (at("2024-02-22T21:15:03"), "sgml_header")
+        assert "&header=" in row.evidence
+
+
+@pytest.mark.parametrize(("options", "asked"), [({}, [EIGHT_K, EIGHT_K]), ({"headers": "none"}, [])])
+def test_the_default_asks_for_the_headers_of_undecided_earnings_alone(options, asked):
+    played = Played(PROVIDER)
+    happened(FILINGS, replace(COMPANY, options=options), played)
+    assert [one.path.rpartition("/")[2] for one in played.asked if "hdr" in one.path] == [
+        f"{number}.hdr.sgml" for number in asked
+    ]
 
 
 @pytest.mark.parametrize("form", ["CORRESP", "UPLOAD", "DRS", "DRS/A", "DRSLTR/A", "DOS", "dos/a", "DOSLTR"])
@@ -297,12 +313,12 @@ def test_a_fetched_header_promotes_a_hit():
 
 
 @pytest.mark.parametrize("broken", [b"<ACCEPTANCE-DATETIME>", b"ACCESSION NUMBER"])
-def test_a_header_that_is_none_costs_its_own_filing_nothing_but_time(broken):
+def test_a_header_that_is_none_costs_its_own_filing_nothing_but_its_proof(broken):
     headers = with_body("header_8k.sgml", lambda body: body.replace(broken, b"X"))
     scope = replace(COMPANY, date_from=date(2024, 2, 22), date_to=date(2024, 2, 22), options={"headers": "undecided"})
     found = happened(FILINGS, scope, headers)
     row = next(row for row in rows(found) if row.values["accession_no"] == EIGHT_K)
-    assert (row.available_at, row.values["acceptance_rule"]) == (at("2024-02-23T02:15:03"), "later_reading")
+    assert (row.available_at, row.values["acceptance_rule"]) == (at("2024-02-22T21:15:03"), "two_readings")
     assert not any(reason == "the answer is unreadable" for _, reason in reasons(found))
 
 
@@ -406,11 +422,11 @@ def test_a_restatement_is_seen_from_its_acceptance_on_and_not_before(lake):
 
 def test_the_lake_knows_acceptances_and_releases_of_earnings(lake):
     known = LakeReleases(lake)
-    assert known.acceptance(TEN_K, CIK) == at("2024-02-23T13:05:41")
-    assert known.acceptance(TEN_K, "0000000001") is None
-    assert known("NOG", date(2024, 2, 22)) == at("2024-02-23T02:15:03")
+    assert known.release(TEN_K, CIK) == (at("2024-02-23T13:05:41"), "filing_date")
+    assert known.release(TEN_K, "0000000001") is None
+    assert known("NOG", date(2024, 2, 22)) == at("2024-02-22T21:15:03")
     assert known("NOG", date(2024, 2, 23)) is None
 
 
 def test_a_lake_that_is_not_there_knows_nothing(tmp_path):
-    assert LakeReleases(Lake(tmp_path / "none")).acceptance(TEN_K, CIK) is None
+    assert LakeReleases(Lake(tmp_path / "none")).release(TEN_K, CIK) is None

@@ -69,6 +69,7 @@ def test_a_removal_is_the_company_s_and_names_the_exchange_the_class_and_the_rul
         "event": "delisted",
         "told_by": "index",
         "form_type": "25-NSE",
+        "release_rule": "filing_date",
         "company_name": "Wrenfield Instruments, Inc.",
         "former_name": None,
         "exchange": "NEW YORK STOCK EXCHANGE LLC",

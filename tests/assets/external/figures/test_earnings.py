@@ -20,7 +20,7 @@ class Filed:
     def __init__(self, *accepted: datetime) -> None:
         self._accepted = {new_york_day(at): at for at in accepted}
 
-    def acceptance(self, accession_no, cik):
+    def release(self, accession_no, cik, filing_date=None):
         return None
 
     def __call__(self, ticker, day):

@@ -1,0 +1,110 @@
+"""When EDGAR releases what it has accepted: the one function that says from when a filing could be read.
+
+Most of what is accepted after 17:30 New York bears the next business day as its filing date (17 CFR 232.13(a)(2)) and
+is not shown before that day's morning; some forms keep the day until 22:00 (17 CFR 232.13(a)(3) and (4)). Pure; the
+acceptance itself is read by assets.graph._filings and assets.external.dating.
+"""
+
+import re
+from datetime import date, datetime, time, timedelta, timezone
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from pandas.tseries.holiday import USFederalHolidayCalendar
+
+from pitlake.clock import NEW_YORK, new_york_day
+from pitlake.datasets._shared import BY_ACCEPTANCE, BY_CLOCK, BY_FILING_DATE
+
+# Filing agents say that the evening's filings are posted at 06:00, a vendor that they are not before 07:30.
+MORNING = time(7, 30)
+CUT_OFF, LATE_CUT_OFF = time(17, 30), time(22)
+# No release has followed its acceptance by more days than over Christmas of 2025, when EDGAR was shut on three of them.
+MOST_DAYS_UNRELEASED = 7
+
+# Federal offices, and EDGAR with them, were shut by executive order, most of these days with the exchanges open.
+SHUT_BY_ORDER = frozenset(
+    map(
+        date.fromisoformat,
+        (
+            "1994-04-27", "2001-12-24", "2003-12-26", "2004-06-11", "2007-01-02", "2007-12-24", "2008-12-26",
+            "2012-12-24", "2014-12-26", "2018-12-05", "2018-12-24", "2019-12-24", "2020-12-24", "2024-12-24",
+            "2025-01-09", "2025-12-24", "2025-12-26",
+        ),
+    )
+)  # fmt: skip
+FIRST_YEAR, LAST_YEAR, YEARS_AT_ONCE = 1990, 2199, 10
+
+# Which forms keep their day until 22:00, and since when; registration statements under Rule 462(b) always did.
+_UNTIL_TEN = (
+    (re.compile(r"[345]|3/A|4/A|5/A"), date(2003, 6, 30)),
+    (re.compile(r"SC 14N(-S)?(/A)?|SCHEDULE 14N(-S)?(/A)?"), date(2010, 11, 15)),
+    (re.compile(r"144(/A)?"), date(2023, 3, 20)),
+    (re.compile(r"(SC|SCHEDULE) 13[DG](/A)?"), date(2024, 2, 5)),
+    (re.compile(r"(S|F|N|SB)-(\d+|B)?MEF|POS 462B"), date.min),
+)
+
+
+class Release(NamedTuple):
+    """From when a filing could be read, and which rule says so: one of the values of `release_rule`."""
+
+    at: datetime
+    rule: str
+
+
+@lru_cache(maxsize=16_384)
+def released(accepted: datetime, form: str | None, filing_date: date | None, *, as_accepted: bool = False) -> Release:
+    """The release of a filing.
+    A filing date after the acceptance's day decides, an earlier one makes nothing earlier. Where none is known the form
+    and the clock do, by EDGAR's business days. as_accepted: the literal rule, by which acceptance is release.
+    """
+    if as_accepted:
+        return Release(accepted, BY_ACCEPTANCE)
+    day = new_york_day(accepted)
+    if filing_date is not None:
+        return Release(_morning(filing_date) if filing_date > day else accepted, BY_FILING_DATE)
+    clock_time = accepted.astimezone(NEW_YORK).time()
+    cut_off = LATE_CUT_OFF if kept_until_ten(form, day) else CUT_OFF
+    if is_business_day(day) and clock_time <= cut_off:
+        return Release(accepted, BY_CLOCK)
+    return Release(_morning(next_business_day(day)), BY_CLOCK)
+
+
+def kept_until_ten(form: str | None, day: date) -> bool:
+    """Whether a form that is sent before 22:00 of that day is filed on it."""
+    spelled = (form or "").strip().upper()
+    return any(pattern.fullmatch(spelled) and day >= since for pattern, since in _UNTIL_TEN)
+
+
+def is_business_day(day: date) -> bool:
+    """Whether EDGAR takes filings on a day: no weekend, no federal holiday, no order that shut the offices."""
+    return day.weekday() < 5 and day not in SHUT_BY_ORDER and day not in _holidays(day.year)
+
+
+def next_business_day(day: date) -> date:
+    """The first business day after a day."""
+    following = day + timedelta(days=1)
+    while not is_business_day(following):
+        following += timedelta(days=1)
+    return following
+
+
+def days_unreleased(day: date) -> int:
+    """How many days before a day EDGAR may have accepted what it releases on that day."""
+    before = day
+    while is_business_day(day) and not is_business_day(before := before - timedelta(days=1)):
+        pass
+    return (day - before).days
+
+
+def _morning(day: date) -> datetime:
+    return datetime.combine(day, MORNING, NEW_YORK).astimezone(timezone.utc)
+
+
+def _holidays(year: int) -> frozenset[date]:
+    return _holidays_from(year // YEARS_AT_ONCE * YEARS_AT_ONCE) if FIRST_YEAR <= year <= LAST_YEAR else frozenset()
+
+
+@cache
+def _holidays_from(first_year: int) -> frozenset[date]:
+    first, last = date(first_year, 1, 1), date(first_year + YEARS_AT_ONCE, 1, 31)  # New Year's may be kept in December
+    return frozenset(stamp.date() for stamp in USFederalHolidayCalendar().holidays(first, last))

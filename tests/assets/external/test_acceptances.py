@@ -1,0 +1,143 @@
+"""Two readings of one acceptance: whatever clock EDGAR served first, the newest view ends with the truth."""
+
+import json
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+
+from assets.external import dating
+from assets.external.acceptances import proven_by, release
+from assets.external.dating import Dated
+from assets.external.feed import Scope
+from assets.external.runs import run_feed
+from assets.external.sec_edgar.sec_filings import COLUMNS, FEED
+from pitlake.clock import NEW_YORK
+from pitlake.lake.lake import Lake
+from pitlake.session import connect
+from resources.http.capture import CaptureStore, Request
+from resources.http.client import HttpClient
+from resources.http.providers.sec_edgar import PROVIDER
+from tests.answers import captured
+
+CIK = "0001104485"
+LOOK, LATER_LOOK, LAST_LOOK = (datetime(2025, month, 3, 15, tzinfo=timezone.utc) for month in (3, 4, 5))
+UTC_TEXT, NEW_YORK_TEXT = timezone.utc, NEW_YORK
+# Every quarter of an hour of EDGAR's day, in winter and in summer.
+TRUTHS = [
+    datetime(2024, month, 17, 6, 0, 7, tzinfo=NEW_YORK) + timedelta(minutes=15 * quarter)
+    for month in (1, 7)
+    for quarter in range(64)
+] + [datetime(2024, 7, 18, 20, tzinfo=NEW_YORK), datetime(2024, 1, 18, 19, tzinfo=NEW_YORK)]
+
+
+def answer(truths, clocks, items="2.02,9.01"):
+    columns = {name: [None] * len(truths) for name in COLUMNS}
+    columns["accessionNumber"] = [f"0001104485-24-{number:06d}" for number in range(len(truths))]
+    columns["acceptanceDateTime"] = [
+        truth.astimezone(clock).strftime("%Y-%m-%dT%H:%M:%S.000Z") for truth, clock in zip(truths, clocks, strict=True)
+    ]
+    columns["form"] = ["8-K"] * len(truths)
+    columns["items"] = [items] * len(truths)
+    columns["filingDate"] = [
+        (truth + timedelta(days=1 if (truth.hour, truth.minute) >= (17, 30) else 0)).date().isoformat()
+        for truth in truths
+    ]
+    return json.dumps({"tickers": ["NOG"], "filings": {"recent": columns, "files": []}}).encode()
+
+
+class Served:
+    """EDGAR at one instant: submissions by the clocks it serves then, and no header."""
+
+    def __init__(self, truths, clocks, at):
+        self.body, self.at = answer(truths, clocks), at
+
+    def put(self, store):
+        store.put(captured(PROVIDER, Request(f"/submissions/CIK{CIK}.json"), self.body, fetched_at=self.at))
+
+
+def looked(lake, truths, clocks, at):
+    store = CaptureStore.of(lake.location)
+    Served(truths, clocks, at).put(store)
+    with HttpClient(PROVIDER, store, "replay", until=at) as client:
+        return run_feed(FEED, Scope(ciks=(CIK,)), client, lake, run_id=f"look-{at:%m}", observed_at=at)
+
+
+def newest(lake):
+    with connect(lake=lake, open_mode=True, datasets=["sec_filings"], isolation="in_process") as session:
+        return session.sql("FROM sec_filings ORDER BY accession_no").arrow().to_pylist()
+
+
+ORDERS = {
+    "UTC, then New York": (UTC_TEXT, NEW_YORK_TEXT, NEW_YORK_TEXT),
+    "New York, then UTC": (NEW_YORK_TEXT, UTC_TEXT, UTC_TEXT),
+    "UTC, New York, UTC": (UTC_TEXT, NEW_YORK_TEXT, UTC_TEXT),
+    "New York, UTC, New York": (NEW_YORK_TEXT, UTC_TEXT, NEW_YORK_TEXT),
+}
+
+
+@pytest.mark.parametrize("clocks", ORDERS.values(), ids=ORDERS)
+def test_a_flip_proves_the_clock_and_is_never_a_second_revision(tmp_path, clocks):
+    lake = Lake(tmp_path / "lake")
+    for clock, at in zip(clocks, (LOOK, LATER_LOOK, LAST_LOOK), strict=True):
+        looked(lake, TRUTHS, [clock] * len(TRUTHS), at)
+    rows = newest(lake)
+    assert [row["accepted_at"] for row in rows] == TRUTHS
+    assert not {row["acceptance_rule"] for row in rows} & {"later_reading", "date_only"}
+    with connect(lake=lake, open_mode=True, datasets=["sec_filings"], isolation="in_process") as session:
+        revisions = session.sql("FROM sec_filings_revisions ORDER BY accession_no, available_at").arrow().to_pylist()
+        told = session.sql(
+            "SELECT max(n) FROM (SELECT count(*) n FROM sec_filings_revisions GROUP BY accession_no)"
+        ).rows()
+    assert told == [(2,)]  # the first look's, and the one that proves it; the third adds nothing
+    for row in revisions:
+        truth = TRUTHS[int(row["accession_no"][-6:])]
+        assert row["available_at"] >= release(Dated(truth, "sgml_header"), "8-K", row["filing_date"]).at
+        corrected = row["acceptance_rule"] == "two_readings"
+        assert not corrected or row["available_at"] == LATER_LOOK  # an identity seen otherwise is not dated before that
+
+
+def test_what_was_proven_stays_so_without_its_header(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    truth = TRUTHS[42]
+    looked(lake, [truth], [NEW_YORK_TEXT], LOOK)
+    looked(lake, [truth], [UTC_TEXT], LATER_LOOK)
+    assert not looked(lake, [truth], [NEW_YORK_TEXT], LAST_LOOK).outcome.changed
+
+
+def test_an_acceptance_that_truly_changes_is_a_revision(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    truth = datetime(2024, 7, 17, 16, 5, tzinfo=NEW_YORK)
+    looked(lake, [truth], [NEW_YORK_TEXT], LOOK)
+    looked(lake, [truth + timedelta(hours=1)], [NEW_YORK_TEXT], LATER_LOOK)
+    (row,) = newest(lake)
+    assert (row["acceptance_rule"], row["acceptance_raw"]) == ("later_reading", "2024-07-17T17:05:00.000Z")
+
+
+@pytest.mark.parametrize(
+    ("texts", "proves"),
+    [
+        (("2024-07-17T16:05:00.000Z", "2024-07-17T20:05:00.000Z"), "2024-07-17T20:05:00+00:00"),
+        (("2024-01-17T16:05:00Z", "2024-01-17T21:05:00Z"), "2024-01-17T21:05:00+00:00"),
+        (("2024-01-17T16:05:00Z", "2024-01-17T20:05:00Z"), None),
+        (("2024-07-17T16:05:00Z", "2024-07-17T21:05:00Z"), None),
+        (("2024-07-17T16:05:00Z",) * 2, None),
+        (("2024-07-17T20:00:00Z", "2024-07-18T00:00:00Z"), "2024-07-18T00:00:00+00:00"),
+        (("2024-07-17T00:00:00Z", "2024-07-17T04:00:00Z"), None),
+        (("2024-07-17T16:05:00-04:00", "2024-07-17T20:05:00Z"), None),
+        (("2024-13-17T16:05:00Z", "", "20240717160500"), None),
+    ],
+)
+def test_only_texts_one_offset_in_force_apart_prove_anything(texts, proves):
+    found = proven_by(texts)
+    assert (found and found[1]) == (proves and Dated(datetime.fromisoformat(proves), dating.TWO_READINGS))
+
+
+def test_an_undecided_clock_is_released_no_earlier_than_either_reading_says():
+    # 03:30 undecided: 22:30 of the day before as UTC, which the day's morning shows, later than the reading itself
+    found = Dated(datetime(2024, 1, 17, 3, 30, tzinfo=NEW_YORK), dating.LATER)
+    assert release(found, "8-K", date(2024, 1, 17)).at == datetime(2024, 1, 17, 7, 30, tzinfo=NEW_YORK)
+    day = Dated(datetime(2024, 1, 18, tzinfo=NEW_YORK), dating.DATE_ONLY)
+    assert release(day, "8-K", date(2024, 1, 17)).at == datetime(2024, 1, 18, tzinfo=NEW_YORK)
+    assert release(day, "8-K", date(2024, 1, 18)).at == datetime(2024, 1, 18, 7, 30, tzinfo=NEW_YORK)
+    assert release(day, "8-K", None).at == datetime(2024, 1, 18, 7, 30, tzinfo=NEW_YORK)
+    assert release(day, "8-K", None, as_accepted=True).at == datetime(2024, 1, 18, tzinfo=NEW_YORK)

@@ -1,0 +1,168 @@
+"""When EDGAR releases a filing: every half hour of two years against an oracle that has its own clock and calendar."""
+
+from datetime import date, datetime, time, timedelta, timezone
+from itertools import product
+
+import pytest
+
+from assets import edgar
+from assets.edgar import MOST_DAYS_UNRELEASED, SHUT_BY_ORDER, days_unreleased, is_business_day, released
+
+HALF_HOUR, DAY = timedelta(minutes=30), timedelta(days=1)
+FIRST, LAST = datetime(2024, 1, 1, tzinfo=timezone.utc), datetime(2025, 12, 31, tzinfo=timezone.utc)
+SHUT = """
+2024-01-01 2024-01-15 2024-02-19 2024-05-27 2024-06-19 2024-07-04 2024-09-02 2024-10-14 2024-11-11 2024-11-28 2024-12-24
+2024-12-25 2025-01-01 2025-01-09 2025-01-20 2025-02-17 2025-05-26 2025-06-19 2025-07-04 2025-09-01 2025-10-13 2025-11-11
+2025-11-27 2025-12-24 2025-12-25 2025-12-26 2026-01-01
+"""
+SUMMERS = (("2024-03-10T07", "2024-11-03T06"), ("2025-03-09T07", "2025-11-02T06"))
+CUT_OFFS = {"8-K": "17:30", "4": "22:00", "SC 13D/A": "13D"}
+FILED = (None, -1, 0, 1, 5)
+
+
+def summer(utc):
+    return any(first <= utc.isoformat()[:13] < last for first, last in SUMMERS)
+
+
+def wall(utc):
+    return utc - timedelta(hours=4 if summer(utc) else 5)
+
+
+def morning(day):
+    for hours in (4, 5):
+        utc = datetime.combine(day, time(7, 30)) + timedelta(hours=hours)
+        if wall(utc) == datetime.combine(day, time(7, 30)):
+            return utc
+    raise AssertionError(day)
+
+
+def open_on(day):
+    return day.isoweekday() <= 5 and day.isoformat() not in SHUT
+
+
+def oracle(utc, local, form, filed):
+    if filed is not None:
+        return morning(filed) if filed > local.date() else utc
+    cut_off = CUT_OFFS[form]
+    if cut_off == "13D":
+        cut_off = "22:00" if local.date().isoformat() >= "2024-02-05" else "17:30"
+    day = local.date()
+    if open_on(day) and local.strftime("%H:%M") <= cut_off:
+        return utc
+    while True:
+        day += DAY
+        if open_on(day):
+            return morning(day)
+
+
+def test_every_half_hour_of_two_years():
+    moved = 0
+    for count in range((LAST - FIRST) // HALF_HOUR):
+        accepted = FIRST + count * HALF_HOUR
+        utc = accepted.replace(tzinfo=None)
+        local = wall(utc)
+        for form, filed in product(CUT_OFFS, FILED if accepted.hour in (3, 4, 5, 21, 22, 23) else (None,)):
+            filing_date = None if filed is None else local.date() + filed * DAY
+            at, rule = released.__wrapped__(accepted, form, filing_date)
+            assert at.replace(tzinfo=None) == oracle(utc, local, form, filing_date), (accepted, form, filing_date)
+            assert at >= accepted
+            assert rule == ("form_and_clock" if filed is None else "filing_date")
+            moved += at > accepted
+    assert moved > 10_000
+
+
+def at(text):
+    return datetime.fromisoformat(text)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "form", "filing_date", "expected"),
+    [
+        ("2024-05-22T17:30:00-04:00", "8-K", None, "2024-05-22T17:30:00-04:00"),
+        ("2024-05-22T17:30:00.000001-04:00", "8-K", None, "2024-05-23T07:30:00-04:00"),
+        ("2024-05-22T20:00:00-04:00", "8-K", "2024-05-22", "2024-05-22T20:00:00-04:00"),
+        ("2024-05-22T16:00:00-04:00", "8-K", "2024-05-23", "2024-05-23T07:30:00-04:00"),
+        ("2024-05-22T20:00:00-04:00", "8-K", "2024-05-21", "2024-05-22T20:00:00-04:00"),
+        ("2018-12-04T18:00:00-05:00", "10-Q", None, "2018-12-06T07:30:00-05:00"),
+        ("2025-01-08T18:00:00-05:00", "10-Q", None, "2025-01-10T07:30:00-05:00"),
+        ("2025-12-23T18:00:00-05:00", "8-K", None, "2025-12-29T07:30:00-05:00"),
+        ("2021-12-30T18:00:00-05:00", "8-K", None, "2022-01-03T07:30:00-05:00"),
+        ("2024-10-11T18:00:00-04:00", "8-K", None, "2024-10-15T07:30:00-04:00"),
+        ("2024-03-29T10:00:00-04:00", "8-K", None, "2024-03-29T10:00:00-04:00"),
+        ("2024-03-08T18:00:00-05:00", "8-K", None, "2024-03-11T07:30:00-04:00"),
+        ("2024-06-15T12:00:00-04:00", "4", None, "2024-06-17T07:30:00-04:00"),
+        ("2024-06-14T22:00:01-04:00", "4", None, "2024-06-17T07:30:00-04:00"),
+    ],
+)
+def test_evenings_holidays_and_the_days_that_offices_were_shut(accepted, form, filing_date, expected):
+    filed = date.fromisoformat(filing_date) if filing_date else None
+    assert released(at(accepted), form, filed).at == at(expected)
+
+
+UNTIL_TEN = [
+    "3", "3/A", "4", "4/A", "5", "5/A", "144", "144/A", "SC 13D", "SC 13D/A", "SC 13G", "SC 13G/A", "SCHEDULE 13D",
+    "SCHEDULE 13D/A", "SCHEDULE 13G", "schedule 13g/a ", "SC 14N", "SC 14N/A", "SC 14N-S", "F-1MEF", "F-3MEF", "F-4MEF",
+    "N-14MEF", "N-2MEF", "S-11MEF", "S-1MEF", "S-3MEF", "S-4MEF", "S-BMEF", "SB-2MEF", "POS 462B",
+]  # fmt: skip
+NOT_UNTIL_TEN = [
+    "8-K",
+    "10-K",
+    "6-K",
+    "425",
+    "13F-HR",
+    "SC 13E3",
+    "SC TO-I",
+    "SC 14D9",
+    "40-F",
+    "S-1",
+    "POS AM",
+    "N-3",
+    "",
+    None,
+]
+
+
+@pytest.mark.parametrize("form", UNTIL_TEN)
+def test_some_forms_keep_their_day_until_ten(form):
+    evening = at("2024-12-19T21:59:59-05:00")
+    assert released(evening, form, None).at == evening
+
+
+@pytest.mark.parametrize("form", NOT_UNTIL_TEN)
+def test_the_others_do_not(form):
+    assert released(at("2024-12-19T17:30:01-05:00"), form, None).at == at("2024-12-20T07:30:00-05:00")
+
+
+@pytest.mark.parametrize(("form", "since"), [("4", "2003-06-30"), ("144", "2023-03-20"), ("SC 13G/A", "2024-02-05")])
+def test_a_form_keeps_its_day_only_since_the_rule_says_so(form, since):
+    first = date.fromisoformat(since)
+    evening = datetime.combine(first, time(20), edgar.NEW_YORK)
+    assert released(evening, form, None).at == evening
+    assert released(evening - 3 * DAY, form, None).at > evening - 3 * DAY
+
+
+def test_the_literal_rule_takes_the_acceptance():
+    evening = at("2024-05-24T21:00:00-04:00")
+    assert released(evening, "8-K", date(2024, 5, 28), as_accepted=True) == (evening, "acceptance")
+
+
+def test_how_far_back_a_day_must_look_is_never_too_short():
+    day = date(1993, 1, 4)
+    while day < date(2035, 1, 1):
+        evening = datetime.combine(day, time(21), edgar.NEW_YORK)
+        shown = released.__wrapped__(evening, "8-K", None).at.astimezone(edgar.NEW_YORK).date()
+        assert shown - day <= days_unreleased(shown) * DAY
+        assert days_unreleased(day) <= MOST_DAYS_UNRELEASED
+        day += DAY
+
+
+def test_orders_name_weekdays_that_are_no_holidays_anyway():
+    for day in SHUT_BY_ORDER:
+        assert day.weekday() < 5
+        assert not is_business_day(day)
+        assert day not in edgar._holidays(day.year)
+
+
+def test_years_beyond_the_calendar_have_weekends_alone():
+    assert is_business_day(date(2300, 12, 25)) == (date(2300, 12, 25).weekday() < 5)
+    assert released(at("9998-12-31T21:00:00-05:00"), "8-K", None).at.year == 9999

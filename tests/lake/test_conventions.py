@@ -1,0 +1,60 @@
+"""From when a lake's filings count: agreed once, the same for every run, and told by every receipt."""
+
+from datetime import date
+
+import neo4j
+import pytest
+
+from assets.graph import all_extractors
+from assets.runs import run_partitions
+from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
+from pitlake.session import connect
+from resources.lake import FILINGS_VARIABLE, LakeResource
+from tests.assets.test_filings import report
+
+EVENING, MORNING = "2024-05-24T18:00:00-04:00", "2024-05-28T07:30:00-04:00"
+
+
+class Reports:
+    """A graph of one filing, accepted on the evening before a long weekend."""
+
+    def stream(self, _cypher, params, *, fetch_size):
+        if "lo" in params and params["lo"] <= EVENING < params["hi"]:
+            yield [neo4j.Record(report(created=EVENING, entities=None, exhibits=None))]
+
+
+def extracted(lake, *days):
+    return run_partitions(all_extractors()["reports"], [*map(date.fromisoformat, days)], Reports(), lake, run_id="r")
+
+
+def seen(lake, as_of):
+    with connect(as_of, lake=lake, datasets=["reports"], isolation="in_process") as session:
+        answer = session.sql("SELECT release_rule FROM reports")
+        return answer.rows(), answer.receipt.question.filings_count_from
+
+
+def test_a_filing_of_the_evening_is_found_on_its_day_of_release_and_is_not_there_before(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    assert extracted(lake, "2024-05-24", "2024-05-25", "2024-05-27").total.extracted == 0
+    assert extracted(lake, "2024-05-28").total.published == 1
+    assert seen(lake, "2024-05-28T07:29:59-04:00") == ([], "release")
+    assert seen(lake, MORNING) == ([("form_and_clock",)], "release")
+    with pytest.raises(BadInput, match="count from their release on"):
+        lake.count_filings_from("acceptance")
+    assert lake.filings_count_from == "release"
+
+
+def test_a_lake_set_to_the_literal_rule_takes_the_acceptance_and_its_receipts_say_so(tmp_path, monkeypatch):
+    monkeypatch.setenv(FILINGS_VARIABLE, "acceptance")
+    lake = LakeResource(root=str(tmp_path / "lake")).open()
+    assert extracted(lake, "2024-05-24").total.published == 1
+    assert seen(lake, EVENING) == ([("acceptance",)], "acceptance")
+    with pytest.raises(BadInput):
+        lake.count_filings_from("release")
+    assert LakeResource(root=str(tmp_path / "lake"), filings_count_from="acceptance").open().filings_count_from
+
+
+def test_a_rule_that_is_none_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="give release or acceptance"):
+        Lake(tmp_path / "lake").count_filings_from("filing date")
