@@ -81,6 +81,7 @@ def filed(accepted, rule, at) -> dict:
 
 def test_an_unproven_clock_has_no_session_until_it_is_proven(lake, put):
     early, late = utc("2024-02-01T08:00:00-05:00"), utc("2024-02-01T13:00:00-05:00")
+    put("companies", {"cik": "0000320193", "ticker": "AAPL", "available_at": utc("2024-01-02T12:00:00-05:00")})
     put("sec_filings", filed(late, "later_reading", late))
     put("sec_filings", filed(early, "two_readings", early))
     put("av_earnings", reported(at=late))

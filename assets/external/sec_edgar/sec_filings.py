@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any, cast
+from urllib.parse import quote
 
 from assets.external import dating, fields
 from assets.external.acceptances import proven_by, release, with_what_was_known
@@ -238,7 +239,7 @@ def locate(record: Record, run: RunFacts) -> Place:
     """The filing's release."""
     evidence = named(run, record, record["cik"], record["accession_no"])
     if record.get("header"):
-        evidence += f"&header={record['header'][1].sha256}"
+        evidence += f"&header={quote(record['header'][0])}"
     found = _accepted(record)
     try:
         _names.accession(record["accession_no"])
