@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from pitlake.contract import KNOWN, Column, Dataset
 
+OF_THE_LAKE = frozenset({"available_at", "release_rule", "acceptance_rule"})
+
 KNOWN_TEXT = "Of every column of every contract it was asked: who could know this at `available_at`? The answers:"
 KNOWN_REST = """\
 What is not listed below is known as `record`. A column of `hindsight` is shown as it stands: its row is there when it
@@ -54,7 +56,7 @@ def answer(dataset: Dataset, column: str) -> str:
     """Who could know a column of the view at available_at: a key of KNOWN."""
     if column in dataset.hindsight:
         return "hindsight"
-    return dataset.known.get(column, "lake" if column == "available_at" else "record")
+    return dataset.known.get(column, "lake" if column in OF_THE_LAKE else "record")
 
 
 def index(datasets: Iterable[Dataset]) -> str:

@@ -72,6 +72,7 @@ DATASET = Dataset(
         **dict.fromkeys(
             (
                 "sessions",
+                "split_factor",
                 "base_date",
                 "end_date",
                 "base_close",

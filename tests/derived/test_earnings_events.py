@@ -84,6 +84,10 @@ def test_an_unproven_clock_has_no_session_until_it_is_proven(lake, put):
     put("companies", {"cik": "0000320193", "ticker": "AAPL", "available_at": utc("2024-01-02T12:00:00-05:00")})
     put("sec_filings", filed(late, "later_reading", late))
     put("sec_filings", filed(early, "two_readings", early))
+    put("names", {
+        "cik": "0000320193", "kind": "ticker", "name": "AAPL", "all_names": ["AAPL"], "source": "dei",
+        "statement": "x", "available_at": early - timedelta(days=30),
+    })  # fmt: skip
     put("av_earnings", reported(at=late))
     put("call_transcripts", call())
     derived(lake)
