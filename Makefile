@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run report expectations bench soak truth attack agents hook check docs lock build up
+.PHONY: help demo test ui serve run report expectations bench soak truth late attack agents hook check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -53,6 +53,9 @@ soak: $(SET_UP) ## Run Dagster on Postgres for MINUTES=30 with faults injected, 
 
 truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at their instant.
 	@$(BIN)/python -m tests.wall.campaign truth --n $(N)
+
+late: $(SET_UP) ## Compare N=10000 answers with those given before their source was looked at again.
+	@$(BIN)/python -m tests.wall.campaign late --n $(N)
 
 attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
 	@$(BIN)/python -m tests.wall.campaign attack --n $(N)

@@ -37,8 +37,8 @@ DATASET = Dataset(
             type="int",
             required=True,
             meaning=(
-                "0, or 1 and up where several share ticker, ex-date and type: by declaration and amount when first "
-                "seen, and kept from then on."
+                "Number among the dividends of the ticker, in the order of their ex-dates when first seen, and kept "
+                "from then on, whatever is corrected."
             ),
             minimum=0,
             strict=True,
@@ -65,7 +65,7 @@ DATASET = Dataset(
         Column(name="frequency", type="int", unit="per year", meaning="How often it is paid; 0 for once.", minimum=0),
         Column(name="dividend_id", type="string", meaning="The source's id; older answers have none."),
     ),
-    key=("ticker", "ex_dividend_date", "dividend_type", "ordinal"),
+    key=("ticker", "ordinal"),
     entity="ticker",
     known={"ticker": "hindsight", "ordinal": "lake"},
     source_tag="provider_metadata",

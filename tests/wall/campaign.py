@@ -1,6 +1,7 @@
-"""The long campaigns, as commands: `python -m tests.wall.campaign truth|attack --n N`.
+"""The long campaigns, as commands: `python -m tests.wall.campaign truth|attack|late --n N`.
 
 Shares run on every core; progress goes to stderr, the tally and each failure to stdout; exit code 1 on any failure.
+`late --seed S` lives one history again, and tells it if it fails.
 """
 
 import argparse
@@ -8,11 +9,17 @@ import os
 import sys
 import tempfile
 import time
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 from tests.wall import fuzz, truth
 from tests.wall.distinguish import Report, distinguish
+from tests.wall.late import judge
+from tests.wall.late.looks import lived
 from tests.wall.sealed import Sealed
 from tests.wall.worlds import DATASETS
 
@@ -37,25 +44,60 @@ def attack_share(number: int) -> Report:
         return fuzz.sealed_attacks(root, SHARE, seed=number * SHARE)
 
 
+def late_share(seed: int) -> judge.Tally:
+    """One history of the late-look campaign. A failure is told by the least history that was found to show it."""
+    with tempfile.TemporaryDirectory(prefix="late-", dir=memory()) as scratch:
+        tally = judge.judged(lived(seed), Path(scratch) / "whole")
+        if tally.mismatches:
+            least = lived(seed, frozenset(tally.blamed))
+            again = judge.judged(least, Path(scratch) / "least")
+            tally.mismatches += ["in this history:", *(least if again.mismatches else lived(seed)).story()]
+    return tally
+
+
+def memory() -> str | None:
+    """A file system in memory for small lakes, where there is one."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run one campaign."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("campaign", choices=("truth", "attack"))
+    parser.add_argument("campaign", choices=SHARES)
     parser.add_argument("--n", type=int, default=100_000, help="pairs, or statements")
+    parser.add_argument("--seed", type=int, help="of late: this history alone")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     asked = parser.parse_args(arguments)
     started = time.monotonic()
-    share, describe = (truth_share, _describe_truth) if asked.campaign == "truth" else (attack_share, _describe_attack)
+    share, describe = SHARES[asked.campaign]
     done, failures = 0, []
     with ProcessPoolExecutor(asked.workers) as pool:
-        for result in pool.map(share, range(-(-asked.n // SHARE))):
+        for result in results(pool, share, asked.seed):
             count, failed = describe(result)
             done, failures = done + count, failures + failed
             print(f"{done:,} done, {len(failures)} failures, {time.monotonic() - started:,.0f} s", file=sys.stderr)
+            if done >= asked.n:
+                break
     print(f"{asked.campaign}: {done:,} compared in {time.monotonic() - started:,.0f} s, {len(failures)} failures")
     for failure in failures:
         print(failure)
     return 1 if failures else 0
+
+
+def results(pool: ProcessPoolExecutor, share: Callable[[int], Any], only: int | None) -> Iterator[Any]:
+    """The shares' results in order, for as long as they are wanted; or of one share."""
+    if only is not None:
+        yield share(only)
+        return
+    numbers = count()
+    running = deque(pool.submit(share, next(numbers)) for _ in range(pool._max_workers))
+    try:
+        while True:
+            yield running.popleft().result()
+            running.append(pool.submit(share, next(numbers)))
+    finally:
+        for one in running:
+            one.cancel()
 
 
 def _describe_truth(tally: truth.Tally) -> tuple[int, list[str]]:
@@ -67,6 +109,16 @@ def _describe_attack(report: Report) -> tuple[int, list[str]]:
     print(f"{report.statements:,} statements, {report.answered:,} answered{noise}")
     return report.statements, [f"{finding.kind} {finding.name}: {finding.sql}" for finding in report.findings]
 
+
+def _describe_late(tally: judge.Tally) -> tuple[int, list[str]]:
+    return tally.pairs, tally.mismatches
+
+
+SHARES = {
+    "truth": (truth_share, _describe_truth),
+    "attack": (attack_share, _describe_attack),
+    "late": (late_share, _describe_late),
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -4,8 +4,9 @@ Called by the modules of this folder.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from assets.external import dating
 from assets.external.feed import Fetch, Scope, Unit
@@ -18,6 +19,8 @@ from resources.http.capture import Capture, Request
 
 EVERY = "every ticker"
 PAGE = 1000
+# A day that was corrected lies near the one stated first; payments of one kind are a week apart at least.
+MOVED_AT_MOST = timedelta(days=6)
 MORE = "_more"
 
 
@@ -77,11 +80,11 @@ def items(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def place(record: Record, run: RunFacts, *, named_by: str, dated_by: str, undated: str) -> Place:
     """The end of the day that `dated_by` spells, else a gap: `undated` where it spells none. named_by: the day that is
-    part of the evidence.
+    part of the evidence, but of no name: it may be corrected, so what comes for a gap is known by its company alone.
     """
     if MORE in record:
         return Place(run.evidence, reason=figures.MORE_PAGES.reason)
-    evidence = named(run, record, record.get("ticker"), record.get(named_by))
+    evidence = f"{named(run, record, record.get('ticker'))}&day={quote(str(record.get(named_by)))}"
     if TWICE in record:
         return Place(evidence, reason=figures.TOLD_TWICE.reason)
     if record["asked"] not in (EVERY, record.get("ticker")):

@@ -67,17 +67,29 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def likeness(one: Values, other: Values) -> int:
-    """By declaration and amount. What alone has gone from a day is what came in its place."""
-    same = [one[name] == other[name] for name in ("cash_amount", "declaration_date", "pay_date", "record_date")]
-    return 1 + sum(weight for equal, weight in zip(same, (32, 16, 8, 4), strict=True) if equal)
+    """By day, amount, declaration and kind. What has gone from its day is what came in its place, a few days off."""
+    same = [one[name] == other[name] for name in WEIGHTS]
+    near = abs(one["ex_dividend_date"] - other["ex_dividend_date"]) <= _pages.MOVED_AT_MOST
+    alike = same[0] or one["cash_amount"] == other["cash_amount"] or one["dividend_type"] == other["dividend_type"]
+    return (
+        1 + sum(weight for equal, weight in zip(same, WEIGHTS.values(), strict=True) if equal) if near and alike else 0
+    )
 
 
+WEIGHTS = {
+    "ex_dividend_date": 64,
+    "cash_amount": 32,
+    "declaration_date": 16,
+    "pay_date": 8,
+    "record_date": 4,
+    "dividend_type": 2,
+}
 NAMING = Naming(
     column="ordinal",
-    group=("ticker", "ex_dividend_date", "dividend_type"),
+    group=("ticker",),
     likeness=likeness,
     fresh=first_free,
-    order=lambda row: (row["declaration_date"], row["cash_amount"], row["dividend_id"] or ""),
+    order=lambda row: (row["ex_dividend_date"], row["declaration_date"], row["cash_amount"], row["dividend_id"] or ""),
     id="dividend_id",
 )
 

@@ -62,16 +62,18 @@ def _side(value: Any) -> float:
 
 
 def likeness(one: Values, other: Values) -> int:
-    """By ratio. What alone has gone from a day is what came in its place."""
-    return 1 + 2 * all(one[name] == other[name] for name in ("split_from", "split_to"))
+    """By day and ratio. What has gone from its day is what came in its place, a few days off."""
+    near = abs(one["execution_date"] - other["execution_date"]) <= _pages.MOVED_AT_MOST
+    same_ratio = all(one[name] == other[name] for name in ("split_from", "split_to"))
+    return 1 + 4 * (one["execution_date"] == other["execution_date"]) + 2 * same_ratio if near else 0
 
 
 NAMING = Naming(
     column="ordinal",
-    group=("ticker", "execution_date"),
+    group=("ticker",),
     likeness=likeness,
     fresh=first_free,
-    order=lambda row: (row["split_from"], row["split_to"], row["split_id"] or ""),
+    order=lambda row: (row["execution_date"], row["split_from"], row["split_to"], row["split_id"] or ""),
     id="split_id",
 )
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 from typing import Any
+from urllib.parse import quote
 
 from assets.external import fields
 from assets.external.feed import Feed, Fetch, Unit, one_entity
@@ -103,7 +104,8 @@ def _events(table: Any, capture: Capture) -> Iterator[Record]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """The end of the event's day, or the fetch after a split."""
-    evidence = named(run, record, record["asked"], record["startdatetime"])
+    # The day may be corrected: what comes for a gap is known by its company alone.
+    evidence = f"{named(run, record, record['asked'])}&start={quote(str(record['startdatetime']), safe=':')}"
     try:
         found = _dates.of_text(record["startdatetime"])
     except Unreadable:

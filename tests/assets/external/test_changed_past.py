@@ -140,6 +140,39 @@ def test_a_split_under_a_new_id_is_no_second_split(world, ratio):
     assert nvda.as_of(FIRST + WEEK, "split_to", "split_id") == [(float(ratio), "b")]
 
 
+@pytest.mark.parametrize("more", [{}, {"id": "a"}])
+def test_a_dividend_s_corrected_ex_date_is_a_revision_and_no_second_dividend(world, more):
+    ko = world("polygon_dividends", tickers=("KO",))
+    ko.hears(dividends(0.5, **more), at=FIRST)
+    ko.hears(dividends(0.5, ex_dividend_date="2024-06-13", **more), at=FIRST + WEEK)
+    days = [[str(day) for (day,) in ko.as_of(at, "ex_dividend_date")] for at in (PAST, FIRST + WEEK)]
+    assert days == [["2024-06-14"], ["2024-06-13"]]
+
+
+def test_a_dividend_a_week_from_one_that_is_out_of_the_window_is_another(world):
+    ko = world("polygon_dividends", tickers=("KO",))
+    ko.hears(dividends(0.5), at=FIRST)
+    ko.hears(dividends(0.5, ex_dividend_date="2024-06-21", declaration_date="2024-05-09"), at=FIRST + WEEK)
+    assert [str(day) for (day,) in ko.as_of(PAST, "ex_dividend_date")] == ["2024-06-14", "2024-06-21"]
+
+
+@pytest.mark.parametrize("more", [{}, {"id": "a"}])
+def test_a_split_s_corrected_day_is_a_revision_and_no_second_split(world, more):
+    nvda = world("polygon_splits", tickers=("NVDA",))
+    nvda.hears(splits(10, **more), at=FIRST)
+    nvda.hears(splits(10, execution_date="2024-06-07", **more), at=FIRST + WEEK)
+    days = [[str(day) for (day,) in nvda.as_of(at, "execution_date")] for at in (FIRST, FIRST + WEEK)]
+    assert days == [["2024-06-10"], ["2024-06-07"]]
+
+
+def test_a_dividend_that_was_a_gap_under_another_day_is_dated_when_it_was_seen(world):
+    ko = world("polygon_dividends", tickers=("KO",))
+    ko.hears(dividends(0.5, declaration_date=None), at=FIRST)
+    ko.hears(dividends(0.5, ex_dividend_date="2024-06-13"), at=FIRST + WEEK)
+    assert ko.as_of(FIRST + WEEK / 2, "cash_amount") == []
+    assert ko.as_of(FIRST + WEEK, "cash_amount") == [(0.5,)]
+
+
 def test_a_split_that_was_to_come_is_no_fact_of_its_day(world):
     nvda = world("polygon_splits", tickers=("NVDA",))
     report = nvda.hears(splits(10), at=datetime(2024, 6, 3, 12, tzinfo=timezone.utc))

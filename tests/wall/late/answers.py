@@ -1,0 +1,122 @@
+"""What providers' answers are made of: documents of items, edits of one item, and what names a thing.
+
+A document is a company, series or site; its items are what the provider tells of it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from random import Random
+from typing import Any
+
+from assets.external.feed import Scope
+from resources.http.capture import Request
+from tests.wall.late.documents import Edit, Kind, State, weekday
+from tests.wall.late.found import Thing
+
+Answer = tuple[Any, dict[str, str]]
+Marks = Callable[[State], Iterator[tuple[Thing, tuple[str, ...]]]]
+SPRING = date(2024, 3, 4)
+DAYS = [weekday(SPRING + timedelta(days=7 * n)) for n in range(4)]
+MOST_ITEMS = 4
+
+
+@dataclass(frozen=True)
+class Told:
+    """A dataset that one kind of documents is told in: what is asked for, and what the provider answers.
+
+    name: what names a row's thing. marks: the things of a document, each with the texts that a gap's locator about it
+    holds.
+    """
+
+    dataset: str
+    kind: Kind
+    scope: Callable[[list[State]], Scope]
+    answer: Callable[[Request, list[State]], Answer]
+    name: Callable[[Mapping[str, Any]], Thing]
+    marks: Marks
+
+
+def ticker(state: State) -> str:
+    """The company of a document."""
+    return f"X{state['number']}"
+
+
+def company(state: State) -> str:
+    """Its name."""
+    return f"Company {state['number']}"
+
+
+def cik(state: State) -> str:
+    """Its CIK."""
+    return f"000000{state['number']}"
+
+
+def tickers(held: list[State]) -> Scope:
+    """Every company's ticker."""
+    return Scope(tickers=tuple(map(ticker, held)))
+
+
+def of(held: list[State], name: str, spell: Callable[[State], str] = ticker) -> State:
+    """The document a request names."""
+    return next(state for state in held if spell(state) == name)
+
+
+def items(make: Callable[[Random, int], State], count: int = 3) -> Callable[[int, Random, datetime], State]:
+    """A document of some items by number, which no edit changes."""
+
+    def born(number: int, rng: Random, at: datetime) -> State:
+        found = {n: make(rng, n) for n in range(count) if rng.random() < 0.7}
+        return {"number": number, "at": at, "items": found, "make": make, "most": count}
+
+    return born
+
+
+def on_item(change: Callable[[State, Random, datetime], Any]) -> Edit:
+    """An edit of one of the items."""
+
+    def edit(state: State, rng: Random, at: datetime) -> None:
+        if state["items"]:
+            change(state["items"][rng.choice(sorted(state["items"]))], rng, at)
+
+    return edit
+
+
+def come_or_gone(state: State, rng: Random, _at: datetime) -> None:
+    """An item comes, or goes."""
+    number = rng.randrange(state["most"])
+    if state["items"].pop(number, None) is None:
+        state["items"][number] = state["make"](rng, number)
+
+
+def day_in(rng: Random) -> date:
+    """A weekday of the spring."""
+    return weekday(SPRING + timedelta(days=rng.randrange(60)))
+
+
+def shifted(rng: Random, day: date) -> date:
+    """A day corrected."""
+    return weekday(day + timedelta(days=rng.randrange(-15, 15)))
+
+
+def kind(
+    name: str, make: Callable[[Random, int], State], edits: Mapping[str, Callable[..., Any]], count: int = 3
+) -> Kind:
+    """The kind of a feed's documents, whose edits are of their items."""
+    named = {what: on_item(change) for what, change in edits.items()}
+    return Kind(name, items(make, count), {**named, "an item comes or goes": come_or_gone})
+
+
+def marks_of(part: Callable[[State, int], Thing], *texts: Callable[[State, int], str]) -> Marks:
+    """The marks of documents of items."""
+
+    def marks(state: State) -> Iterator[tuple[Thing, tuple[str, ...]]]:
+        for number in range(MOST_ITEMS):
+            yield part(state, number), tuple(text(state, number) for text in texts)
+
+    return marks
+
+
+def by_ticker(state: State, _number: int) -> str:
+    """A mark: the company's ticker."""
+    return ticker(state)

@@ -1,0 +1,131 @@
+"""Asking a lake as of an instant, in two ways that give the same answers.
+
+`Held` evaluates views in this process over the lake's files, for thousands of instants; what a view is comes from the
+contract. `session_answers` asks pitlake's own sessions, sealed ones among them, the catalogue's queries too.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import cached_property
+from random import Random
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from pitlake import catalogue, connect
+from pitlake.clock import AVAILABLE_AT
+from pitlake.contract import gap_table_name
+from pitlake.datasets import get
+from pitlake.errors import PitlakeError
+from pitlake.lake.lake import Lake
+from pitlake.tombstones import newest_first
+from tests.wall.late.looks import History, canonical
+from tests.wall.late.sources import NAMES
+
+GAPS = "FROM gaps"
+VECTORS = "SELECT e.id, e.vector[2] AS version, n.title FROM embeddings e JOIN news n ON n.id = e.id"
+GAP_COLUMNS = ("dataset", "gap_type", "reason", "locator", "available_at")
+COUNTED = ("revision", "prev_available_at")  # of one key's revisions: what came late is counted among them
+
+Row = Mapping[str, Any]
+Shown = tuple[datetime, Row]
+Answers = dict[str, list[Row]]
+
+
+class Held:
+    """All that a lake's newest version holds of the history's datasets."""
+
+    def __init__(self, lake: Lake) -> None:
+        snapshot = lake.snapshot()
+        self.rows: dict[str, list[Row]] = {}
+        self.gaps: list[Row] = []
+        for name in sorted({table.removeprefix("gaps/") for table in snapshot.tables} & set(NAMES)):
+            self.rows[name] = [row for file in snapshot.files(name) for row in _read(file.path)]
+            gaps = (row for file in snapshot.files(gap_table_name(name)) for row in _read(file.path))
+            self.gaps += [_only(row, GAP_COLUMNS) for row in gaps]
+
+    @cached_property
+    def _keys(self) -> dict[str, list[list[Shown]]]:
+        """Per dataset the revisions of each key, the newest first: since when each is public, and what it shows."""
+        found = {}
+        for name, rows in self.rows.items():
+            groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+            for row in rows:
+                groups[canonical(row[column] for column in get(name).key)].append(row)
+            order, columns = _nulls_last(newest_first(get(name))), get(name).agent_columns
+            found[name] = [
+                [(row[AVAILABLE_AT], _only(row, columns)) for row in sorted(group, key=order, reverse=True)]
+                for group in groups.values()
+            ]
+        return found
+
+    def answers(self, as_of: datetime) -> Answers:
+        """Every view's, every `_revisions`' and the gaps' rows as of an instant, and the vectors beside their texts."""
+        given: Answers = {GAPS: [row for row in self.gaps if row[AVAILABLE_AT] <= as_of]}
+        for name, groups in self._keys.items():
+            public = [[shown for at, shown in group if at <= as_of] for group in groups]
+            given[f"FROM {name}"] = [group[0] for group in public if group]
+            given[f"FROM {name}_revisions"] = [row for group in public for row in group]
+        if {"news", "embeddings"} <= self.rows.keys():
+            titles = {row["id"]: row["title"] for row in given["FROM news"]}
+            given[VECTORS] = [
+                {"id": row["id"], "version": row["vector"][1], "title": titles[row["id"]]}
+                for row in given["FROM embeddings"]
+                if row["id"] in titles
+            ]
+        return given
+
+
+def session_answers(lake: Lake, as_of: datetime, history: History, isolation: str, **more: Any) -> Answers:
+    """The same questions put to a session, and queries of the catalogue about one company each."""
+    present = {name.removeprefix("gaps/") for name in lake.snapshot().tables} & set(NAMES)
+    found: Answers = {}
+    with connect(as_of, lake=lake, datasets=sorted(present), isolation=isolation, **more) as session:
+
+        def ask(question: str, sql: str, values: Any = None) -> None:
+            try:
+                found[question] = session.sql(sql, values).arrow().to_pylist()
+            except PitlakeError as error:
+                found[question] = [{"error": f"{type(error).__name__}: {error}"}]
+
+        ask(GAPS, GAPS)
+        for name in sorted(present):
+            ask(f"FROM {name}", f"FROM {name}")
+            ask(f"FROM {name}_revisions", f"SELECT * EXCLUDE ({', '.join(COUNTED)}) FROM {name}_revisions")
+        if {"news", "embeddings"} <= present:
+            ask(VECTORS, VECTORS)
+        for name, values in _named(history, as_of, present):
+            query = catalogue.get(name)
+            ask(f"{name} {values['ticker']}", query.sql, query.bind(values))
+    return found
+
+
+def _named(history: History, as_of: datetime, present: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    rng = Random(f"late/{history.seed}/{as_of}")
+    for name, query in sorted(catalogue.all_queries().items()):
+        needed = {one.name for one in query.parameters if one.required}
+        pool = {"ticker": f"X{rng.choice(history.documents).number}", "start_date": "2024-01-01"}
+        pool |= {"query": "margin OR risk", "concept_qname": "us-gaap:Revenues", "channel": "news"}
+        pool["seed_id"] = f"bzNews_{rng.choice(history.documents).number}"
+        takes = {one.name for one in query.parameters}
+        if set(query.reads) <= present and needed <= set(pool) and "ticker" in takes:
+            yield name, {one: value for one, value in pool.items() if one in takes}
+
+
+def key(row: Row) -> tuple[Any, ...]:
+    """A row as something that can be counted."""
+    return canonical(row.values())
+
+
+def _read(path: str) -> Iterable[Row]:
+    return pq.read_table(path, partitioning=None).to_pylist()
+
+
+def _only(row: Row, columns: Iterable[str]) -> Row:
+    return {name: row[name] for name in columns}
+
+
+def _nulls_last(columns: Iterable[str]) -> Callable[[Row], tuple[Any, ...]]:
+    names = tuple(columns)
+    return lambda row: tuple((row[name] is not None, row[name]) for name in names)

@@ -1,0 +1,138 @@
+"""Documents at a source and what becomes of them: each is a list of states in time, made by its seed alone.
+
+A kind says how a document is born and how it may be edited. What a look finds of it is the source's business
+(`graph`, `outside`); what the lake should make of it is judged in `judge`.
+"""
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, timezone
+from random import Random
+from typing import Any
+
+from pitlake.clock import NEW_YORK
+
+State = dict[str, Any]
+Edit = Callable[[State, Random, datetime], None]
+
+FIRST, LAST = datetime(2024, 3, 4, 5, tzinfo=timezone.utc), datetime(2024, 6, 24, 4, tzinfo=timezone.utc)
+LATE_SHARE, VANISHING_SHARE, EDITS = 0.25, 0.12, 8
+WEEKEND = 5
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How documents of a kind begin and change. `edits` by name; `dated` says when a new document was published."""
+
+    name: str
+    born: Callable[[int, Random, datetime], State]
+    edits: Mapping[str, Edit]
+
+
+@dataclass(frozen=True)
+class Event:
+    """From `at` on the source holds `state`; None: nothing."""
+
+    at: datetime
+    what: str
+    state: State | None
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document's life."""
+
+    kind: Kind
+    number: int
+    events: tuple[Event, ...]
+
+    def at(self, moment: datetime) -> State | None:
+        """What the source holds of it at an instant."""
+        held = None
+        for event in self.events:
+            if event.at <= moment:
+                held = event.state
+        return held
+
+    def story(self) -> list[str]:
+        """Its life in lines."""
+        return [f"{event.at:%Y-%m-%d %H:%M} {self.kind.name} {self.number} {event.what}" for event in self.events]
+
+
+def life(kind: Kind, number: int, seed: str) -> Document:
+    """A document of a kind. The same for the same number and seed."""
+    rng = Random(f"{seed}/{kind.name}/{number}")
+    published = at_work(rng, FIRST, FIRST + (LAST - FIRST) * 0.5)
+    state = kind.born(number, rng, published)
+    late = rng.random() < LATE_SHARE
+    at = published + (timedelta(days=rng.uniform(1, 70)) if late else timedelta(seconds=rng.randrange(1, 600)))
+    events = [Event(at, f"appears, published {published:%Y-%m-%d %H:%M}", state)]
+    gone = False
+    for _ in range(rng.randrange(EDITS + 1)):
+        at += timedelta(days=rng.expovariate(1 / 10), seconds=rng.randrange(1, 3600))
+        if at >= LAST:
+            break
+        if gone or rng.random() < VANISHING_SHARE:
+            gone = not gone
+            events.append(Event(at, "vanishes" if gone else "returns", None if gone else state))
+            continue
+        state = copy.deepcopy(state)
+        what = rng.choice(sorted(kind.edits))
+        kind.edits[what](state, rng, at)
+        events.append(Event(at, what, state))
+    return Document(kind, number, tuple(events))
+
+
+def at_work(rng: Random, lo: datetime, hi: datetime) -> datetime:
+    """A whole second of some day and time between two instants, weekdays only."""
+    while True:
+        found = lo + timedelta(seconds=rng.randrange(int((hi - lo).total_seconds())))
+        if found.astimezone(NEW_YORK).weekday() < WEEKEND:
+            return found
+
+
+def weekday(day: date) -> date:
+    """The day, or the Monday after it."""
+    return day if day.weekday() < WEEKEND else day + timedelta(days=7 - day.weekday())
+
+
+def new_york(day: date, *clock: int) -> datetime:
+    """A New York wall-clock instant."""
+    return datetime.combine(day, time(*clock), NEW_YORK)
+
+
+def spelled(moment: datetime, how: str) -> str:
+    """An instant as sources spell it. "wrong": New York's clock with UTC's mark, as EDGAR once did."""
+    there = moment.astimezone(NEW_YORK)
+    if how == "utc":
+        return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if how == "wrong":
+        return there.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return there.strftime("%Y-%m-%d %H:%M:%S%z") if how == "blank" else there.isoformat(timespec="seconds")
+
+
+def moved(rng: Random, moment: datetime) -> datetime:
+    """A date moved back or forward, by little or much."""
+    away = rng.choice((60, 3600, 86_400, 20 * 86_400)) * rng.uniform(-1, 1)
+    return moment + timedelta(seconds=int(away))
+
+
+def claimed(rng: Random, before: datetime, now: datetime) -> datetime:
+    """What a source may claim of a change made now, when it claimed `before` so far: a time between, or any."""
+    between = before + timedelta(seconds=int((now - before).total_seconds() * rng.random()))
+    return rng.choice((between, between, moved(rng, before)))
+
+
+def flip(state: State, rng: Random, _at: datetime) -> None:
+    """The source's clock spells its instants another way."""
+    state["clock"] = rng.choice([how for how in ("ny", "utc", "wrong") if how != state["clock"]])
+
+
+def setting(name: str, make: Callable[[Random], Any]) -> Edit:
+    """An edit that gives a field another value."""
+
+    def edit(state: State, rng: Random, _at: datetime) -> None:
+        state[name] = make(rng)
+
+    return edit

@@ -1,0 +1,127 @@
+"""EDGAR as a provider: submissions, facts and search hits of companies' filings, and how they change."""
+
+from random import Random
+
+from assets.external.feed import Scope
+from pitlake.clock import NEW_YORK
+from resources.http.capture import Request
+from tests.wall.late.answers import DAYS, Answer, Told, cik, company, day_in, kind, marks_of, of, ticker
+from tests.wall.late.documents import State, new_york, spelled
+from tests.wall.late.found import by
+
+
+def accession(state: State, number: int) -> str:
+    """A filing's number."""
+    return f"{cik(state)}-24-00000{number}"
+
+
+def _header(request: Request, held: list[State]) -> Answer:
+    """A filing's SGML header, which states its acceptance on New York's clock."""
+    number, one = next(
+        (accession(state, number), one)
+        for state in held
+        for number, one in state["items"].items()
+        if accession(state, number) in request.path
+    )
+    told = (
+        f"<SEC-HEADER>{number}.hdr.sgml : {one['at']:%Y%m%d}",
+        f"<ACCEPTANCE-DATETIME>{one['at'].astimezone(NEW_YORK):%Y%m%d%H%M%S}",
+        f"ACCESSION NUMBER:\t\t{number}",
+        "</SEC-HEADER>",
+    )
+    return "\n".join(told).encode(), {"content-type": "text/plain"}
+
+
+def _submissions(request: Request, held: list[State]) -> Answer:
+    if request.path.endswith(".sgml"):
+        return _header(request, held)
+    state = of(held, request.path[len("/submissions/CIK") : -len(".json")], cik)
+    filings = [(accession(state, number), one) for number, one in state["items"].items()]
+    columns: State = {
+        "accessionNumber": [name for name, _ in filings],
+        "acceptanceDateTime": [spelled(one["at"], one["clock"]) for _, one in filings],
+        "filingDate": [str(one["at"].date()) for _, one in filings],
+        "form": [one["form"] for _, one in filings],
+        "items": [one["items"] for _, one in filings],
+    }
+    for name in ("reportDate", "act", "fileNumber", "filmNumber", "primaryDocument", "primaryDocDescription"):
+        columns[name] = [""] * len(filings)
+    columns |= {name: [0] * len(filings) for name in ("size", "isXBRL", "isInlineXBRL")}
+    return {
+        "cik": cik(state),
+        "name": company(state),
+        "tickers": [ticker(state)],
+        "exchanges": [],
+        "filings": {"recent": columns, "files": []},
+    }, {}
+
+
+def _filing(rng: Random, _number: int) -> State:
+    return {
+        "at": new_york(day_in(rng), rng.randrange(7, 20), rng.randrange(60)),
+        "clock": "utc",
+        "form": "8-K",
+        "items": "2.02",
+        "val": 1,
+    }
+
+
+def _facts(request: Request, held: list[State]) -> Answer:
+    state = of(held, request.path.rpartition("/CIK")[2][: -len(".json")], cik)
+    told = [
+        {
+            "end": str(DAYS[number]),
+            "val": one["val"],
+            "accn": accession(state, number),
+            "form": one["form"],
+            "filed": str(one["at"].date()),
+        }
+        for number, one in state["items"].items()
+    ]
+    return {"cik": state["number"], "facts": {"us-gaap": {"Assets": {"units": {"USD": told}}}}}, {}
+
+
+def _hits(_request: Request, held: list[State]) -> Answer:
+    hits = [
+        {
+            "_id": f"{accession(state, number)}:a.htm",
+            "_source": {
+                "adsh": accession(state, number),
+                "ciks": [cik(state)],
+                "form": one["form"],
+                "root_forms": ["8-K"],
+                "file_type": one["form"],
+                "file_description": None,
+                "sequence": 1,
+                "items": [],
+                "file_date": str(one["at"].date()),
+                "period_ending": None,
+            },
+        }
+        for state in held
+        for number, one in state["items"].items()
+    ]
+    return {"hits": {"total": {"value": len(hits), "relation": "eq"}, "hits": hits}}, {}
+
+
+FILING_EDITS = {
+    "fact rewritten": lambda o, r, _: o.update(val=r.randrange(1, 10**6)),
+    "clock flipped": lambda o, r, _: o.update(clock=r.choice(("utc", "wrong"))),
+    "items corrected": lambda o, r, _: o.update(items=r.choice(("2.02", "7.01", "2.02,9.01"))),
+    "form corrected": lambda o, r, _: o.update(form=r.choice(("8-K", "8-K/A"))),
+}
+FILINGS = kind("edgar", _filing, FILING_EDITS)
+
+
+def _companies(held: list[State]) -> Scope:
+    return Scope(ciks=tuple(map(cik, held)))
+
+
+FEEDS = tuple(
+    Told(dataset, FILINGS, scope, answer, by("accession_no"), marks_of(lambda s, n: (accession(s, n),), accession))
+    for dataset, scope, answer in (
+        ("sec_filings", _companies, _submissions),
+        ("sec_facts", _companies, _facts),
+        ("sec_fulltext_hits", lambda h: Scope(queries=("margin",)), _hits),
+    )
+)

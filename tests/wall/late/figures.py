@@ -1,0 +1,369 @@
+"""Providers of figures: Polygon, Alpha Vantage, Yahoo, ALFRED and FRED-MD, as they answer, and how they correct."""
+
+import json
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from email.utils import format_datetime
+from random import Random
+
+from assets.external.alpha_vantage import av_estimates
+from assets.external.feed import Scope
+from resources.http.capture import Request
+from tests.wall.late.answers import (
+    DAYS,
+    SPRING,
+    Answer,
+    Told,
+    by_ticker,
+    day_in,
+    kind,
+    marks_of,
+    of,
+    shifted,
+    ticker,
+    tickers,
+)
+from tests.wall.late.documents import State, new_york
+from tests.wall.late.found import by
+
+
+def _results(request: Request, held: list[State], told: Callable[[State, int, State], State]) -> Answer:
+    state = of(held, dict(request.query)["ticker"])
+    return {"status": "OK", "results": [told(state, number, one) for number, one in state["items"].items()]}, {}
+
+
+def _dividend(state: State, number: int, one: State) -> State:
+    told = {
+        "ticker": ticker(state),
+        "cash_amount": one["amount"],
+        "ex_dividend_date": str(one["ex"]),
+        "dividend_type": "CD",
+        "frequency": number,
+        "declaration_date": one["declared"] and str(one["declared"]),
+        "id": one["id"],
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _split(state: State, number: int, one: State) -> State:
+    told = {
+        "ticker": ticker(state),
+        "execution_date": str(one["ex"]),
+        "split_from": number + 1,
+        "split_to": one["to"],
+        "id": one["id"],
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _new_id(one: State, rng: Random, _at: datetime) -> None:
+    one["id"] = f"id{rng.randrange(10**6)}"
+
+
+def _amount(rng: Random) -> float:
+    return rng.randrange(1, 99) / 100
+
+
+DIVIDENDS = kind(
+    "polygon_dividends",
+    lambda r, n: {
+        "amount": _amount(r),
+        "ex": SPRING + timedelta(days=40 * n + 20),
+        "declared": SPRING + timedelta(days=40 * n),
+        "id": r.choice((None, f"id{r.randrange(10**6)}")),
+    },
+    {
+        "amount corrected": lambda o, r, _: o.update(amount=_amount(r)),
+        "id replaced": _new_id,
+        "ex-date corrected": lambda o, r, _: o.update(ex=o["ex"] + timedelta(days=r.choice((-1, 1)))),
+        "declaration moved": lambda o, r, _: o.update(declared=SPRING + timedelta(days=r.randrange(90))),
+        "declaration lost or back": lambda o, r, _: o.update(declared=None if o["declared"] else day_in(r)),
+    },
+)
+SPLITS = kind(
+    "polygon_splits",
+    lambda r, n: {"ex": SPRING + timedelta(days=40 * n), "to": r.randrange(2, 20), "id": None},
+    {
+        "ratio corrected": lambda o, r, _: o.update(to=r.randrange(2, 20)),
+        "execution moved": lambda o, r, _: o.update(ex=o["ex"] + timedelta(days=r.choice((-1, 1)))),
+        "id replaced": _new_id,
+    },
+)
+
+
+def _bars(request: Request, held: list[State], series: str, meta: State) -> Answer:
+    state = of(held, dict(request.query)["symbol"])
+    bars = {
+        one["stamp"]: dict.fromkeys(("1. open", "2. high", "3. low", "4. close"), f"{one['price']}.0")
+        | {"5. volume": "9"}
+        for one in state["items"].values()
+    }
+    return {"Meta Data": {"2. Symbol": ticker(state), **meta}, series: bars}, {}
+
+
+DAILY = {"3. Last Refreshed": "2024-07-30", "5. Time Zone": "US/Eastern"}
+INTRADAY = {"3. Last Refreshed": "2024-07-30 19:55:00", "4. Interval": "5min", "6. Time Zone": "US/Eastern"}
+PRICE = {"corrected": lambda o, r, _: o.update(price=r.randrange(100, 200))}
+
+
+def _earnings(request: Request, held: list[State]) -> Answer:
+    state = of(held, dict(request.query)["symbol"])
+    quarters = [
+        {
+            "fiscalDateEnding": QUARTERS[number],
+            "reportedDate": str(one["day"]) if one["day"] else "None",
+            "reportedEPS": str(one["eps"]) if one["eps"] else "None",
+            "estimatedEPS": "1.5",
+            "surprise": "0.03",
+            "surprisePercentage": "2",
+            "reportTime": one["time"],
+        }
+        for number, one in state["items"].items()
+    ]
+    return {"symbol": ticker(state), "annualEarnings": [], "quarterlyEarnings": quarters}, {}
+
+
+QUARTERS = ("2023-12-31", "2023-09-30", "2023-06-30", "2023-03-31")
+
+
+FIGURES = tuple(av_estimates.PARSERS)
+
+
+def _estimates(request: Request, held: list[State]) -> Answer:
+    state = of(held, dict(request.query)["symbol"])
+    told = [
+        dict.fromkeys(FIGURES) | {"date": QUARTERS[number], "horizon": "fiscal quarter", FIGURES[0]: str(one["price"])}
+        for number, one in state["items"].items()
+    ]
+    return {"symbol": ticker(state), "estimates": told}, {}
+
+
+def _coming(request: Request, held: list[State]) -> Answer:
+    state = of(held, dict(request.query)["symbol"])
+    head = "symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay"
+    lines = [
+        f"{ticker(state)},NAME,{one['day']},{QUARTERS[number]},{one['price']},USD,post-market"
+        for number, one in state["items"].items()
+    ]
+    return "\r\n".join([head, *lines, ""]).encode(), {"content-type": "application/x-download"}
+
+
+def _event(rng: Random, number: int) -> State:
+    eps = rng.choice((None, 1.5, 1.5))
+    return {"day": SPRING + timedelta(days=30 * number), "eps": eps, "lost": eps is None}
+
+
+def _event_moved(one: State, rng: Random, _at: datetime) -> None:
+    """What names an event without a figure is its day alone, so such a day is not corrected."""
+    if not one["lost"]:
+        one["day"] += timedelta(days=rng.choice((-1, 1)))
+
+
+def _events(request: Request, held: list[State]) -> Answer:
+    said = json.dumps(request.json)
+    state = next(one for one in held if f'"{ticker(one)}"' in said)
+    columns = [
+        {"id": name} for name in ("startdatetime", "timeZoneShortName", "epsestimate", "epsactual", "epssurprisepct")
+    ]
+    rows = [
+        [f"{one['day']}{_minute(state)}", "EDT", float(number), one["eps"], 2.0]
+        for number, one in state["items"].items()
+    ]
+    return {"finance": {"result": [{"documents": [{"columns": columns, "rows": rows}]}], "error": None}}, {}
+
+
+def _minute(state: State, _number: int = 0) -> str:
+    """A company's events all begin at a minute of their own: it is all that a gap about one says of the company."""
+    return f"T20:{state['number'] % 60:02}:00Z"
+
+
+def _ratings(request: Request, held: list[State]) -> Answer:
+    state = of(held, request.path.rpartition("/")[2])
+    history = [
+        {
+            "epochGradeDate": int(new_york(DAYS[number], 9, 30).timestamp()),
+            "firm": f"Firm {number}",
+            "toGrade": one["to"],
+            "fromGrade": "Hold",
+            "action": "up",
+            "currentPriceTarget": one["price"],
+            "priorPriceTarget": 0,
+        }
+        for number, one in state["items"].items()
+    ]
+    return {"quoteSummary": {"result": [{"upgradeDowngradeHistory": {"history": history}}], "error": None}}, {}
+
+
+def _series(request: Request, held: list[State]) -> Answer:
+    query = dict(request.query)
+    if request.path == "release/dates":
+        state = next(one for one in held if one["number"] == int(query["release_id"]))
+        return {
+            "count": 4,
+            "release_dates": [{"release_id": state["number"], "date": day} for day in _vintages(state)],
+        }, {}
+    state = of(held, query["series_id"], series)
+    if request.path == "series/release":
+        return {"releases": [{"id": state["number"]}]}, {}
+    if request.path == "series/vintagedates":
+        return {"count": len(state["items"]), "vintage_dates": _vintages(state)}, {}
+    told = [
+        {"realtime_start": one["day"], "realtime_end": "9999-12-31", "date": "2024-01-01", "value": str(one["price"])}
+        for one in state["items"].values()
+    ]
+    return {"count": len(told), "limit": 100_000, "offset": 0, "observations": told}, {}
+
+
+def _vintages(state: State) -> list[str]:
+    return sorted(one["day"] for one in state["items"].values())
+
+
+def series(state: State) -> str:
+    """A document's series."""
+    return f"S{state['number']}"
+
+
+def _panel(_request: Request, held: list[State]) -> Answer:
+    months = {number for state in held for number in state["items"]}
+    lines = ["sasdate," + ",".join(map(series, held)), "Transform:" + ",5" * len(held)]
+    for number in sorted(months):
+        told = (str(state["items"].get(number, {}).get("price", "")) for state in held)
+        lines += [f"{number + 9}/1/2023," + ",".join(told)]
+    written = max(
+        (one["modified"] for state in held for one in state["items"].values() if one["modified"]), default=None
+    )
+    header = {"last-modified": format_datetime(written, usegmt=True)} if written else {}
+    return "\n".join(lines).encode(), {"content-type": "text/csv", **header}
+
+
+REPORTED = {
+    "figure corrected": lambda o, r, _: o.update(eps=r.randrange(1, 400) / 100),
+    "figure lost": lambda o, _r, _a: o.update(eps=None),
+    "day corrected": lambda o, r, _: o.update(day=shifted(r, o["day"]) if o["day"] else day_in(r)),
+}
+
+
+FEEDS = (
+    Told(
+        "polygon_dividends",
+        DIVIDENDS,
+        tickers,
+        lambda q, h: _results(q, h, _dividend),
+        by("ticker", "frequency"),
+        marks_of(
+            lambda s, n: (ticker(s), n),
+            by_ticker,
+            lambda s, n: str(s["items"][n]["ex"]) if n in s["items"] else "-none-",
+        ),
+    ),
+    Told(
+        "polygon_splits",
+        SPLITS,
+        tickers,
+        lambda q, h: _results(q, h, _split),
+        by("ticker", "split_from"),
+        marks_of(
+            lambda s, n: (ticker(s), float(n + 1)),
+            by_ticker,
+            lambda s, n: str(s["items"][n]["ex"]) if n in s["items"] else "-none-",
+        ),
+    ),
+    Told(
+        "av_daily_bars",
+        kind("av_daily_bars", lambda r, n: {"stamp": str(DAYS[n]), "price": r.randrange(100, 200)}, PRICE),
+        tickers,
+        lambda q, h: _bars(q, h, "Time Series (Daily)", DAILY),
+        by("ticker", "date"),
+        marks_of(lambda s, n: (ticker(s), DAYS[n]), by_ticker, lambda s, n: str(DAYS[n])),
+    ),
+    Told(
+        "av_intraday_bars",
+        kind("av_intraday_bars", lambda r, n: {"stamp": f"{DAYS[n]} 10:00:00", "price": r.randrange(100, 200)}, PRICE),
+        tickers,
+        lambda q, h: _bars(q, h, "Time Series (5min)", INTRADAY),
+        by("ticker", "bar_start"),
+        marks_of(lambda s, n: (ticker(s), new_york(DAYS[n], 10, 0)), by_ticker, lambda s, n: str(DAYS[n])),
+    ),
+    Told(
+        "av_earnings",
+        kind(
+            "av_earnings",
+            lambda r, n: {"day": r.choice((None, day_in(r))), "eps": r.choice((None, 1.5)), "time": "post-market"},
+            REPORTED,
+        ),
+        tickers,
+        _earnings,
+        by("ticker", "fiscal_date_ending"),
+        marks_of(lambda s, n: (ticker(s), date.fromisoformat(QUARTERS[n])), by_ticker, lambda s, n: QUARTERS[n]),
+    ),
+    Told(
+        "av_estimates",
+        kind("av_estimates", lambda r, n: {"price": r.randrange(1, 9)}, PRICE),
+        tickers,
+        _estimates,
+        by("ticker", "fiscal_date_ending"),
+        marks_of(lambda s, n: (ticker(s), date.fromisoformat(QUARTERS[n])), by_ticker, lambda s, n: QUARTERS[n]),
+    ),
+    Told(
+        "av_earnings_calendar",
+        kind(
+            "av_earnings_calendar",
+            lambda r, n: {"price": r.randrange(1, 9), "day": day_in(r) + timedelta(days=200)},
+            PRICE,
+        ),
+        tickers,
+        _coming,
+        by("ticker", "fiscal_date_ending"),
+        marks_of(lambda s, n: (ticker(s), date.fromisoformat(QUARTERS[n])), by_ticker, lambda s, n: QUARTERS[n]),
+    ),
+    Told(
+        "yahoo_earnings",
+        kind(
+            "yahoo_earnings",
+            _event,
+            REPORTED | {"day corrected": _event_moved, "figure lost": lambda o, _r, _a: o.update(eps=None, lost=True)},
+        ),
+        tickers,
+        _events,
+        by("ticker", "estimated_eps"),
+        marks_of(
+            lambda s, n: (ticker(s), float(n)),
+            _minute,
+            lambda s, n: str(s["items"][n]["day"]) if n in s["items"] else "-none-",
+        ),
+    ),
+    Told(
+        "yahoo_upgrades",
+        kind(
+            "yahoo_upgrades",
+            lambda r, n: {"to": "Buy", "price": r.randrange(100, 200)},
+            PRICE | {"grade corrected": lambda o, r, _: o.update(to=r.choice(("Buy", "Sell", "Hold")))},
+        ),
+        tickers,
+        _ratings,
+        by("ticker", "firm"),
+        marks_of(lambda s, n: (ticker(s), f"Firm {n}"), by_ticker, lambda s, n: f"Firm {n}"),
+    ),
+    Told(
+        "macro_observations",
+        kind("macro_observations", lambda r, n: {"day": str(DAYS[n]), "price": r.randrange(1, 99)}, PRICE),
+        lambda h: Scope(series=tuple(map(series, h))),
+        _series,
+        by("series_id", "vintage_date"),
+        marks_of(lambda s, n: (series(s), DAYS[n]), lambda s, n: series(s), lambda s, n: str(DAYS[n])),
+    ),
+    Told(
+        "macro_panels",
+        kind(
+            "macro_panels",
+            lambda r, n: {"price": r.randrange(1, 99), "modified": None},
+            PRICE | {"file written": lambda o, _r, at: o.update(modified=at.replace(microsecond=0))},
+        ),
+        lambda h: Scope(series=("2024-01",)),
+        _panel,
+        by("series", "observation_date"),
+        marks_of(
+            lambda s, n: (series(s), date(2023, n + 9, 1)), lambda s, n: series(s), lambda s, n: f"{n + 9}/1/2023"
+        ),
+    ),
+)

@@ -1,0 +1,81 @@
+"""The graph as a source: documents of every label, and a reader that answers extraction's queries at a look.
+
+Windows compare the timestamp's text, as the graph does.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+import neo4j
+
+from assets.extraction import Extractor, RunFacts
+from assets.graph import all_extractors
+from assets.graph import texts as readers
+from tests.wall.late import days, filings, texts
+from tests.wall.late.documents import Document
+from tests.wall.late.found import Found, Thing, by
+
+RETURNED = re.compile(r"\bAS (\w+)")
+LABELS = {label.kind.name: label for label in (*texts.LABELS, *filings.LABELS, *days.LABELS)}
+NAMES = {dataset: name for label in LABELS.values() for dataset, name in label.names.items()}
+# What names a row in its view, where that is not the thing: another one may supersede it there.
+SHOWN_BY = {"xbrl_facts": by("cik", "concept")}
+EXTRACTORS = {name: extractor for name, extractor in all_extractors().items() if name in NAMES}
+
+
+class Complete(dict[str, Any]):
+    """A record to be located: what preparation would add is not there."""
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class GraphAt:
+    """The graph as it stands at a look; a reader for one extraction. `located`: whose record each locator is."""
+
+    found: Mapping[str, list[Found]]
+    extractor: Extractor
+    at: datetime
+    located: dict[str, Thing] = field(default_factory=dict)
+
+    def stream(self, cypher: str, params: Mapping[str, Any], *, fetch_size: int) -> Iterator[list[Any]]:
+        """The records of one window or sweep."""
+        windows, sweeps = self.extractor.windows, self.extractor.sweeps
+        named = dict.fromkeys(RETURNED.findall(cypher))  # a property that is not there is null, as in the graph
+        run = RunFacts(observed_at=self.at)
+
+        def records() -> Iterator[neo4j.Record]:
+            for one in self._matching(cypher, windows, sweeps, params):
+                record = named | one.record
+                self.located[self.extractor.locate(Complete(record), run).evidence] = one.thing
+                yield neo4j.Record(record)
+
+        matching = records()
+        while records := list(islice(matching, fetch_size)):
+            yield records
+
+    def _matching(
+        self, cypher: str, windows: tuple[str, ...], sweeps: tuple[str, ...], params: Mapping[str, Any]
+    ) -> Iterator[Found]:
+        for one in self.found.get(self.extractor.dataset.name, ()):
+            dated = one.text is not None and readers.leading_day(one.text) is not None
+            if cypher in windows and windows.index(cypher) == one.window:
+                if not params or (dated and params["lo"] <= one.text < params["hi"]):
+                    yield one
+            elif cypher in sweeps and sweeps.index(cypher) == one.window and not dated:
+                yield one
+
+
+def looked_at(documents: Iterable[Document], moment: datetime) -> dict[str, list[Found]]:
+    """What every dataset's queries could find at an instant."""
+    held: dict[str, list[Found]] = {}
+    for document in documents:
+        state = document.at(moment) if document.kind.name in LABELS else None
+        for one in LABELS[document.kind.name].found(state) if state is not None else ():
+            held.setdefault(one.dataset, []).append(one)
+    return held

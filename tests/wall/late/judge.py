@@ -1,0 +1,227 @@
+"""Late-look invariance: what the lake answers as of T never depends on looks made after T.
+
+A history of edits is looked at several times. As of each T the lake is asked twice: then, when its looks all lay at or
+before T, and now, after all of them. For every thing that a look at or before T had seen, as a row or a gap, both
+answers are equal, gaps included. L is the last such look. Two differences are none:
+
+- *Late.* A thing that no look until T had seen may come with its source's date, a gap about it likewise. These are
+  left out of equality and counted. Where such a row supersedes another thing's under one key, that one may go.
+- *Claimed.* The first look after L that saw the thing again found other content, with a date by the source itself in
+  (L, T]. The source's own clock proves that date, so the row found then may be shown instead, at that date and no
+  other.
+
+What the lake held then is also asked for now, by `known_by=T`: these answers are equal to those given then, without
+any exception. And no vector is shown of a text that is later than the text shown. Every row counts whole, but for the
+two columns that count revisions: what came late is counted among them.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from random import Random
+
+from pitlake import catalogue
+from pitlake.clock import AVAILABLE_AT
+from pitlake.datasets import get
+from pitlake.lake.lake import Lake
+from tests.wall.late import graph
+from tests.wall.late.asking import GAPS, VECTORS, Answers, Held, Row, key, session_answers
+from tests.wall.late.documents import LAST
+from tests.wall.late.looks import History, Ledger, canonical, clock_at
+from tests.wall.late.sources import NAMES, SHOWN_BY, SHOWN_TWICE
+
+MICROSECOND = timedelta(microseconds=1)
+COMMITTED = timedelta(milliseconds=1)  # after a look its commits lie, a microsecond apart
+MOMENTS = 24  # a look
+ASKED = 12  # of so many moments one is put to a session too
+SEALED = 4  # and of so many sessions one is sealed
+
+
+@dataclass
+class Tally:
+    """What was compared: pairs of answers, those with rows, rows left out of equality by kind, and every mismatch."""
+
+    pairs: int = 0
+    answered: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    mismatches: list[str] = field(default_factory=list)
+    blamed: set[tuple[str, int]] = field(default_factory=set)
+
+
+@dataclass
+class Judge:
+    """Compares the answers of one history."""
+
+    history: History
+    ledger: Ledger
+    tally: Tally = field(default_factory=Tally)
+
+    def compare(self, moment: datetime, then: Answers, now: Answers) -> None:
+        """Every answer of one instant."""
+        excused: dict[str, list[Row]] = defaultdict(list)
+        for question, given in now.items():
+            wanted = then.get(question, [])  # a dataset may have had nothing then
+            self.tally.pairs += 1
+            self.tally.answered += bool(given)
+            if question == VECTORS:
+                wrong = [row for row in given if row["version"] > _version(row["title"])]
+                self._blame(moment, question, "the vector of a later text", wrong)
+            elif question == GAPS:
+                self._gaps(moment, wanted, given, then)
+            elif question.startswith("FROM "):
+                self._rows(moment, question, wanted, given, excused)
+                self._once(moment, question, given)
+        for question in then:
+            if not question.startswith(("FROM ", "SELECT ")) and then[question] != now[question]:
+                name, _, ticker = question.partition(" ")
+                if not any(_tells_of(row, ticker) for one in catalogue.get(name).reads for row in excused[one]):
+                    self._blame(moment, question, "another answer", [{"ticker": ticker}])
+
+    def exactly(self, moment: datetime, then: Answers, known: Answers) -> None:
+        """What the lake held then, asked for now: every answer is what it was, whatever came late or was claimed."""
+        for question, wanted in then.items():
+            self.tally.pairs += 1
+            self.tally.answered += bool(wanted)
+            lost, extra = _differences(wanted, known.get(question, []))
+            self._blame(moment, question, "known by then, and gone", lost)
+            self._blame(moment, question, "not known by then", extra)
+        for question in known.keys() - then.keys():
+            self._blame(moment, question, "not known by then", known[question])
+
+    def _gaps(self, moment: datetime, wanted: list[Row], given: list[Row], then: Answers) -> None:
+        lost, extra = _differences(wanted, given)
+        self._blame(moment, GAPS, "a gap is gone", lost)
+        if extra:
+            known = {(row["dataset"], row["locator"]) for row in wanted}
+            known |= {
+                (name, row["evidence"]) for name in graph.EXTRACTORS for row in then.get(f"FROM {name}_revisions", ())
+            }
+            seen = [row for row in extra if not self._late_gap(moment, row, known)]
+            self.tally.left_out["late gap"] += len(extra) - len(seen)
+            self._blame(moment, GAPS, "a gap about what was seen before", seen)
+
+    def _late_gap(self, moment: datetime, row: Row, known: set[tuple[str, str]]) -> bool:
+        """Whether a gap is of what was not known then: in the graph of such a node, elsewhere of such a thing."""
+        name = row["dataset"], row["locator"]
+        if row["dataset"] in graph.EXTRACTORS:
+            return name not in known
+        thing = self.ledger.located.get(name)
+        return thing is not None and self.ledger.last(row["dataset"], thing, moment) is None
+
+    def _rows(
+        self, moment: datetime, question: str, wanted: list[Row], given: list[Row], excused: dict[str, list[Row]]
+    ) -> None:
+        dataset = question.removeprefix("FROM ").removesuffix("_revisions")
+        lost, extra = _differences(wanted, given)
+        if not lost and not extra:
+            return
+        reasons = [(row, self._excuse(dataset, moment, row)) for row in extra]
+        allowed = [row for row, reason in reasons if reason]
+        self.tally.left_out.update(f"{reason} row" for _, reason in reasons if reason)
+        for row in (row for row, reason in reasons if not reason):
+            last = self.ledger.last(dataset, NAMES[dataset](row), moment)
+            what = (
+                f"seen otherwise, as {'a row' if last and last.rows else 'a gap'} on {last and last.at:%Y-%m-%d %H:%M}"
+            )
+            self._blame(moment, question, what, [row], dataset)
+        shown_by = SHOWN_BY.get(dataset, NAMES[dataset])
+        superseding = set() if question.endswith("_revisions") else {shown_by(row) for row in allowed}
+        gone = [row for row in lost if shown_by(row) not in superseding]
+        self._blame(moment, question, "gone", gone, dataset)
+        excused[dataset] += [*allowed, *lost]
+
+    def _once(self, moment: datetime, question: str, given: list[Row]) -> None:
+        """A view shows a thing once, however it was corrected."""
+        dataset = question.removeprefix("FROM ")
+        if dataset in NAMES and dataset not in SHOWN_TWICE:
+            shown = Counter(map(NAMES[dataset], given))
+            again = [row for row in given if shown[NAMES[dataset](row)] > 1]
+            self._blame(moment, question, "shown twice", again, dataset)
+
+    def _excuse(self, dataset: str, moment: datetime, row: Row) -> str:
+        """Why a row may be there now that was not there then; "" if it may not."""
+        thing = NAMES[dataset](row)
+        last = self.ledger.last(dataset, thing, moment)
+        if last is None:
+            return "late"
+        found = self.ledger.next(dataset, thing, moment)
+        stated = row[AVAILABLE_AT], canonical(row[name] for name in get(dataset).content_columns)
+        return "claimed" if found is not None and stated in found.rows and last.at < row[AVAILABLE_AT] else ""
+
+    def _blame(self, moment: datetime, question: str, what: str, rows: list[Row], dataset: str = "") -> None:
+        for row in rows:
+            shown = {name: value for name, value in row.items() if value is not None}
+            at = f"seed {self.history.seed}, as of {moment.isoformat()}"
+            self.tally.mismatches.append(f"{at}: {question}: {what}: {shown}")
+            name = str(NAMES[dataset](row) if dataset else row)
+            self.tally.blamed |= {
+                (one.kind.name, one.number) for one in self.history.documents if str(one.number) in name
+            }
+
+
+def judged(history: History, root: Path, asked_once_in: int = ASKED) -> Tally:
+    """Live a history below `root`, ask then and now, and compare; one of so many instants is put to a session too."""
+    asked: list[tuple[datetime, Answers, str, Answers | None]] = []
+    rng = Random(f"late/{history.seed}/moments")
+
+    def then(lake: Lake, place: int) -> None:
+        held = Held(lake)
+        for moment in _moments(history, place, rng):
+            isolation, answers = "", None
+            if rng.randrange(asked_once_in) == 0:
+                isolation = "in_process" if rng.randrange(SEALED) else "process"
+                answers = session_answers(lake, moment, history, isolation)
+            asked.append((moment, held.answers(moment), isolation, answers))
+
+    lake, ledger = history.run(root, then)
+    judge, held = Judge(history, ledger), Held(lake)
+    with clock_at(LAST + timedelta(days=365)):
+        for moment, before, isolation, answers in asked:
+            after = held.answers(moment)
+            judge.compare(moment, before, after)
+            if answers is not None:
+                again = session_answers(lake, moment, history, isolation)
+                judge.compare(moment, answers, again)
+                judge.exactly(moment, answers, session_answers(lake, moment, history, isolation, known_by=moment))
+                for mine, theirs in ((before, answers), (after, again)):
+                    _same_answers(mine, theirs)
+    return judge.tally
+
+
+def _moments(history: History, place: int, rng: Random) -> Iterator[datetime]:
+    """Instants at which the looks up to this one are the last: its own, those beside, events', and any."""
+    here = history.looks[place].at + COMMITTED
+    after = history.looks[place + 1].at if place + 1 < len(history.looks) else LAST + timedelta(days=30)
+    yield from (here, here + MICROSECOND, after - MICROSECOND)
+    happened = [event.at for one in history.documents for event in one.events if here <= event.at < after]
+    for _ in range(MOMENTS - 3):
+        event = rng.choice(happened) if happened and rng.random() < 0.6 else here + (after - here) * rng.random()
+        yield min(max(here, event + rng.choice((-1, 0, 1)) * MICROSECOND), after - MICROSECOND)
+
+
+def _same_answers(mine: Answers, theirs: Answers) -> None:
+    """What this process evaluates is what a session answers, or the campaign itself is wrong."""
+    for question, rows in mine.items():
+        lost, extra = _differences(rows, theirs[question])
+        assert not lost, (question, lost[:3], theirs[question][:1])
+        assert not extra, (question, extra[:3])
+
+
+def _differences(wanted: list[Row], given: list[Row]) -> tuple[list[Row], list[Row]]:
+    """The rows that went, and those that came."""
+    if wanted == given:
+        return [], []
+    before, after = Counter(map(key, wanted)), Counter(map(key, given))
+    lost = [row for row in wanted if before[key(row)] > after[key(row)]]
+    return lost, [row for row in given if after[key(row)] > before[key(row)]]
+
+
+def _version(title: str | None) -> float:
+    return float(title.rpartition(" v")[2]) if title else 0.0
+
+
+def _tells_of(row: Row, ticker: str) -> bool:
+    """Whether a row may count in an answer about one company; what is about no company counts in every one."""
+    return "series_id" in row or any(ticker in str(value) for value in row.values())

@@ -1,0 +1,178 @@
+"""A history: documents that live at a source, and looks at it, each published into one lake as the real code does.
+
+The clock is the history's own, so that observations and commits lie at the looks. `Ledger` remembers what each look
+found of which thing, as it was staged: before anything was dated by what the lake held.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+from assets.runs import run_partitions
+from pitlake.clock import AVAILABLE_AT
+from pitlake.datasets import get
+from pitlake.lake.lake import Lake
+from pitlake.lake.stage import Stage
+from tests.wall.late import graph, outside
+from tests.wall.late.documents import FIRST, LAST, Document, life
+from tests.wall.late.found import Thing
+from tests.wall.late.graph import GraphAt
+from tests.wall.late.sources import DATASETS, KINDS, NAMES, told_in
+
+LOOKS, SHORTEST = (4, 8), timedelta(hours=6)
+Row = dict[str, Any]
+BEFORE = timedelta(days=25)  # claims move back that far
+DAYS = [(FIRST - BEFORE).date() + timedelta(days=n) for n in range((LAST - FIRST + 2 * BEFORE).days)]
+FIRST_NUMBER, A_KIND = 1000, 6  # documents of each kind
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look: when, at which datasets, and through which window of days."""
+
+    at: datetime
+    datasets: tuple[str, ...]
+    days: tuple[date, ...]
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a look found of one thing: its rows as (source's date, content), and whether it was a gap besides."""
+
+    at: datetime
+    rows: tuple[tuple[datetime, tuple[Any, ...]], ...]
+    gap: bool
+
+
+@dataclass
+class Ledger:
+    """Every sight of each (dataset, thing), in order; and which thing a gap's locator tells of."""
+
+    sights: dict[tuple[str, Thing], list[Sight]] = field(default_factory=dict)
+    located: dict[tuple[str, str], Thing] = field(default_factory=dict)
+
+    def note(self, at: datetime, dataset: str, rows: list[Row], gaps: Mapping[str, Thing]) -> None:
+        """What a look at a dataset found: its rows, and the things its gaps are about by their locators."""
+        found: dict[Thing, list[tuple[datetime, tuple[Any, ...]]]] = {}
+        for row in rows:
+            stated = (row[AVAILABLE_AT], canonical(row[name] for name in get(dataset).content_columns))
+            found.setdefault(NAMES[dataset](row), []).append(stated)
+        for thing in {*found, *gaps.values()}:
+            sight = Sight(at, tuple(found.get(thing, ())), thing in gaps.values())
+            self.sights.setdefault((dataset, thing), []).append(sight)
+        self.located |= {(dataset, locator): thing for locator, thing in gaps.items()}
+
+    def last(self, dataset: str, thing: Thing, moment: datetime) -> Sight | None:
+        """The last sight at or before an instant."""
+        return max(
+            (s for s in self.sights.get((dataset, thing), ()) if s.at <= moment), key=lambda s: s.at, default=None
+        )
+
+    def next(self, dataset: str, thing: Thing, moment: datetime) -> Sight | None:
+        """The first sight after an instant."""
+        return min(
+            (s for s in self.sights.get((dataset, thing), ()) if s.at > moment), key=lambda s: s.at, default=None
+        )
+
+
+class Watched(Lake):
+    """A lake that hands on what is staged, before it is published."""
+
+    seen: Callable[[str, list[Row], list[str]], None]
+
+    def publish(self, stage: Stage, *arguments: Any, **named: Any) -> Any:
+        """Publish, once the stage was looked at."""
+        staged = stage.load()
+        self.seen(staged.dataset.name, staged.rows.to_pylist(), staged.gaps["locator"].to_pylist())
+        return super().publish(stage, *arguments, **named)
+
+
+@dataclass(frozen=True)
+class History:
+    """Documents and the looks at their sources, in order."""
+
+    seed: int
+    documents: tuple[Document, ...]
+    looks: tuple[Look, ...]
+
+    def story(self) -> list[str]:
+        """The history in lines."""
+        looks = [f"{one.at:%Y-%m-%d %H:%M} look {_said(one)}" for one in self.looks]
+        return sorted([*looks, *(line for document in self.documents for line in document.story())])
+
+    def run(self, root: Path, after: Callable[[Lake, int], None]) -> tuple[Lake, Ledger]:
+        """Make every look in turn; `after` is called after each with its place, while the lake knows no more."""
+        lake, ledger = Watched(root), Ledger()
+        with clock_at(FIRST):
+            lake.start()
+        for place, look in enumerate(self.looks):
+            with clock_at(look.at):
+                self._look(lake, ledger, look, place)
+                after(lake, place)
+        return lake, ledger
+
+    def _look(self, lake: Watched, ledger: Ledger, look: Look, place: int) -> None:
+        graphs = graph.looked_at(self.documents, look.at)
+        answers = outside.looked_at(self.documents, look.at)
+        told = {dataset for document in self.documents for dataset in told_in(document.kind.name)}
+        for name in filter(told.__contains__, look.datasets):
+            located: dict[str, Thing] = {}
+
+            def seen(dataset: str, rows: list[Row], gaps: list[str], located: dict[str, Thing] = located) -> None:
+                held = answers.get(dataset, ())
+                found = {one: located.get(one) or outside.thing_of(dataset, one, held) for one in gaps}
+                ledger.note(look.at, dataset, rows, {one: thing for one, thing in found.items() if thing is not None})
+
+            lake.seen = seen
+            run = f"look-{place}-{name}"
+            if name in graph.EXTRACTORS:
+                reader = GraphAt(graphs, graph.EXTRACTORS[name], look.at, located)
+                days = look.days if reader.extractor.dataset.partitioned else ()
+                run_partitions(reader.extractor, days, reader, lake, run_id=run)
+            elif answers.get(name):
+                outside.ask(name, answers[name], lake, run, look.at)
+
+
+def lived(seed: int, only: frozenset[tuple[str, int]] | None = None) -> History:
+    """The history of a seed. only: the documents, as (kind, number), that live in it; all of them by default."""
+    numbered = ((kind, FIRST_NUMBER + A_KIND * place + n) for place, kind in enumerate(KINDS) for n in range(A_KIND))
+    documents = tuple(
+        life(kind, number, f"late/{seed}") for kind, number in numbered if only is None or (kind.name, number) in only
+    )
+    return History(seed, documents, tuple(_looks(Random(f"late/{seed}/looks"))))
+
+
+@contextmanager
+def clock_at(moment: datetime) -> Iterator[None]:
+    """This machine's clock, for the lake."""
+    with patch("pitlake.clock.now", lambda: moment):
+        yield
+
+
+def canonical(values: Any) -> tuple[Any, ...]:
+    """Values that can be compared and kept in sets."""
+    return tuple(tuple(value) if isinstance(value, list) else value for value in values)
+
+
+def _looks(rng: Random) -> Iterator[Look]:
+    count, names = rng.randrange(*LOOKS), list(DATASETS)
+    spread = sorted(rng.randrange(int((LAST - FIRST).total_seconds())) for _ in range(count))
+    at = FIRST
+    for number, seconds in enumerate(spread):
+        at = max(at + SHORTEST, FIRST + timedelta(seconds=seconds))
+        datasets = names if rng.random() < 0.7 else rng.sample(names, rng.randrange(1, len(names)))
+        days = DAYS
+        if number and rng.random() < 0.3:
+            first = rng.randrange(len(DAYS))
+            days = DAYS[first : first + rng.randrange(10, 60)]
+        yield Look(at, tuple(datasets), tuple(days))
+
+
+def _said(look: Look) -> str:
+    names = "every dataset" if len(look.datasets) == len(DATASETS) else ", ".join(look.datasets)
+    return f"at {names}, {look.days[0]} to {look.days[-1]}"

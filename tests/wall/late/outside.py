@@ -1,0 +1,74 @@
+"""The outside providers as sources: every feed asks its provider as it stands at a look.
+
+An answer is captured as the client captures it, and the feed replays it from the captures.
+"""
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+from urllib.parse import unquote
+
+from assets.external import all_feeds
+from assets.external.runs import run_feed
+from pitlake.errors import AnswerRefused
+from pitlake.lake.lake import Lake
+from resources.http.capture import CaptureStore, Request
+from resources.http.client import HttpClient, captured
+from resources.http.provider import OK
+from tests.wall.late import edgar, figures, tellings
+from tests.wall.late.documents import Document, State
+from tests.wall.late.found import Thing, by
+
+JSON = {"content-type": "application/json"}
+FEEDS = {told.dataset: told for told in (*figures.FEEDS, *tellings.FEEDS, *edgar.FEEDS)}
+KINDS = tuple({told.kind.name: told.kind for told in FEEDS.values()}.values())
+NAMES = {name: told.name for name, told in FEEDS.items()}
+SHOWN_BY = {"macro_observations": by("series_id"), "sec_facts": by("cik", "concept", "period_end")}
+
+
+def looked_at(documents: Iterable[Document], moment: datetime) -> dict[str, list[State]]:
+    """What every feed's provider holds at an instant."""
+    held: dict[str, list[State]] = {}
+    for document in documents:
+        state = document.at(moment)
+        if state is not None:
+            held.setdefault(document.kind.name, []).append(state)
+    return {name: held[told.kind.name] for name, told in FEEDS.items() if told.kind.name in held}
+
+
+def ask(name: str, held: list[State], lake: Lake, run_id: str, at: datetime) -> None:
+    """A run of a feed: every answer is captured, then replayed and published. Raises what refused it."""
+    feed, told = all_feeds()[name], FEEDS[name]
+    scope, store = told.scope(held), CaptureStore.of(lake.location)
+
+    def fetch(request: Request) -> Any:
+        body, headers = told.answer(request, held)
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        answer = store.put(captured(feed.provider, request, content, headers=JSON | headers, fetched_at=at))
+        verdict = feed.provider.judge(answer)
+        if verdict != OK:
+            raise AnswerRefused(verdict.gap_type, verdict.reason, answer.evidence)
+        return answer
+
+    for unit in feed.units(scope):
+        with suppress(AnswerRefused):
+            for _ in feed.collect(unit, fetch):
+                pass
+    with HttpClient(feed.provider, store, "replay") as client:
+        outcome = run_feed(feed, scope, client, lake, run_id=run_id).outcome
+    if isinstance(outcome, Exception):
+        raise outcome
+
+
+def thing_of(dataset: str, locator: str, held: Iterable[State]) -> Thing | None:
+    """The thing a gap's locator tells of; None where it tells of a whole answer."""
+    spelled_out = unquote(locator)
+    if "&item=" not in spelled_out:
+        return None
+    for state in held:
+        for thing, texts in FEEDS[dataset].marks(state):
+            if all(text in spelled_out for text in texts):
+                return thing
+    return None

@@ -1,0 +1,17 @@
+"""What a history lives at, the graph and the outside providers alike: kinds, and what names a thing in rows."""
+
+from tests.wall.late import graph, outside
+
+KINDS = (*(label.kind for label in graph.LABELS.values()), *outside.KINDS)
+NAMES = {**graph.NAMES, **outside.NAMES}
+SHOWN_BY = {**graph.SHOWN_BY, **outside.SHOWN_BY}
+# The graph keeps several nodes of one call and of one split, which their start and day name: moved, they are others.
+SHOWN_TWICE = {*graph.LABELS["call"].names, *graph.LABELS["split"].names}
+DATASETS = (*graph.EXTRACTORS, *outside.FEEDS)
+
+
+def told_in(kind: str) -> tuple[str, ...]:
+    """The datasets that tell of documents of a kind."""
+    if kind in graph.LABELS:
+        return tuple(graph.LABELS[kind].names)
+    return tuple(told.dataset for told in outside.FEEDS.values() if told.kind.name == kind)

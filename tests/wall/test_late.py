@@ -1,0 +1,122 @@
+"""Late looks: the campaign finds what it is made to find, and nothing in the lake as it is."""
+
+import copy
+from dataclasses import replace
+from datetime import date, datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+
+from pitlake.datasets import get
+from pitlake.lake import looks as kept_looks
+from pitlake.lake.diff import Verdict
+from pitlake.lake.sightings import Sightings
+from tests.wall.late import asking, graph, judge, sources
+from tests.wall.late.documents import Document, Event
+from tests.wall.late.looks import A_KIND, DAYS, FIRST_NUMBER, History, Look, lived
+
+PUBLISHED, BEFORE, BETWEEN, EDITED, AFTER = (
+    datetime(2024, month, day, 15, tzinfo=timezone.utc) for month, day in ((4, 1), (4, 2), (5, 2), (6, 2), (6, 3))
+)
+NEVER = 10**9  # is a session asked: what this process evaluates is enough
+CLAIMED = PUBLISHED + timedelta(hours=12)
+KINDS = {kind.name: kind for kind in sources.KINDS}
+DAY = date(2024, 4, 1)
+ACTION = {"number": 1000, "declared": DAY, "ex": DAY, "amount": "0.5", "type": "Regular", "linked": True}
+STATES = {
+    "news": {
+        "number": 1000, "created": PUBLISHED, "updated": PUBLISHED, "clock": "ny", "version": 1, "blank": False,
+        "said": "oil", "tags": ["oil"], "tickers": ["X1000"], "unreadable": False, "vector": None,
+    },
+    "dividend": ACTION,
+    "split": ACTION | {"ratio": ("1", "4"), "named": "1_4"},
+}  # fmt: skip
+
+
+def edited(kind, first=None, at=(BEFORE, AFTER), **changes):
+    """A document that is looked at, edited, and looked at again."""
+    born = STATES[kind] | (first or {})
+    events = (Event(PUBLISHED, "appears", born), Event(EDITED, "edited", copy.deepcopy(born) | changes))
+    looks = tuple(Look(moment, sources.told_in(kind), tuple(DAYS)) for moment in at)
+    return History(0, (Document(KINDS[kind], 1000, events),), looks)
+
+
+WAYS = {
+    "a text appears": edited("news", {"blank": True}, blank=False),
+    "a text claims to be older than a look": edited("news", said="gas", version=2, updated=CLAIMED),
+    "and than one that found nothing new": edited(
+        "news", at=(BEFORE, BETWEEN, AFTER), said="gas", version=2, updated=BETWEEN - timedelta(days=9)
+    ),
+    "a dividend's amount is corrected": edited("dividend", amount="0.7"),
+    "a dividend's ex-date is corrected": edited("dividend", ex=date(2024, 5, 20)),
+    "a split's ratio is corrected": edited("split", ratio=("1", "10"), named="1_10"),
+    "a vector is of the new text": edited("news", said="gas", version=2, vector=(2, 0)),
+    "an article is blanked": edited("news", blank=True),
+}
+
+
+def found(way, tmp_path):
+    return judge.judged(WAYS[way], tmp_path / "lake", NEVER).mismatches
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_was_seen_otherwise_stays_as_it_was(tmp_path, way):
+    assert found(way, tmp_path) == []
+
+
+def claims_count_after_the_last_revision(patch):
+    patch.setattr(Verdict, "look", lambda self, sightings: None)
+
+
+def gaps_keep_their_records_dates(patch):
+    patch.setattr(Sightings, "of_gaps", lambda self, positions: np.zeros(len(positions), bool))
+
+
+def looks_are_not_kept(patch):
+    patch.setattr(kept_looks, "keep", lambda *_: None)
+
+
+def the_key_holds_the_amount(patch):
+    wrong = replace(get("dividends"), key=("dividend_id", "cash_amount"), identity=())
+    patch.setitem(graph.EXTRACTORS, "dividends", replace(graph.EXTRACTORS["dividends"], dataset=wrong))
+    patch.setattr(asking, "get", lambda name: wrong if name == "dividends" else get(name))
+
+
+def vectors_are_dated_by_their_article(patch):
+    right = graph.EXTRACTORS["embeddings"]
+    patch.setitem(
+        graph.EXTRACTORS, "embeddings", replace(right, dataset=replace(right.dataset, follows=()), prepared=None)
+    )
+
+
+MUTANTS = {
+    claims_count_after_the_last_revision: ("a text appears", "a text claims to be older than a look"),
+    gaps_keep_their_records_dates: ("an article is blanked",),
+    looks_are_not_kept: ("and than one that found nothing new",),
+    the_key_holds_the_amount: ("a dividend's amount is corrected",),
+    vectors_are_dated_by_their_article: ("a vector is of the new text",),
+}
+
+
+@pytest.mark.parametrize(
+    ("mutant", "way"),
+    [(mutant, way) for mutant, ways in MUTANTS.items() for way in ways],
+    ids=lambda one: getattr(one, "__name__", one),
+)
+def test_a_weaker_rule_is_caught(tmp_path, monkeypatch, mutant, way):
+    mutant(monkeypatch)
+    assert found(way, tmp_path) != []
+
+
+def test_answers_never_depend_on_later_looks(tmp_path):
+    few = frozenset((kind.name, FIRST_NUMBER + A_KIND * place) for place, kind in enumerate(sources.KINDS))
+    history = lived(4, few)
+    tally = judge.judged(replace(history, looks=history.looks[-3:]), tmp_path / "lake", asked_once_in=40)
+    assert tally.mismatches == []
+    assert tally.answered > tally.pairs / 3
+
+
+def test_histories_are_a_function_of_their_seed_and_of_nothing_else_that_lives():
+    whole, alone = lived(7), lived(7, frozenset({("news", FIRST_NUMBER)}))
+    assert lived(7).story() == whole.story() != lived(8).story()
+    assert set(alone.story()) <= set(whole.story())
