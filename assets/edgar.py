@@ -45,10 +45,11 @@ _UNTIL_TEN = (
 
 
 class Release(NamedTuple):
-    """From when a filing could be read, and which rule says so: one of the values of `release_rule`."""
+    """From when a filing could be read, which rule says so (a value of `release_rule`), and when it was accepted."""
 
     at: datetime
     rule: str
+    accepted_at: datetime
 
 
 @lru_cache(maxsize=16_384)
@@ -58,15 +59,15 @@ def released(accepted: datetime, form: str | None, filing_date: date | None, *, 
     and the clock do, by EDGAR's business days. as_accepted: the literal rule, by which acceptance is release.
     """
     if as_accepted:
-        return Release(accepted, BY_ACCEPTANCE)
+        return Release(accepted, BY_ACCEPTANCE, accepted)
     day = new_york_day(accepted)
     if filing_date is not None:
-        return Release(_morning(filing_date) if filing_date > day else accepted, BY_FILING_DATE)
+        return Release(_morning(filing_date) if filing_date > day else accepted, BY_FILING_DATE, accepted)
     clock_time = accepted.astimezone(NEW_YORK).time()
     cut_off = LATE_CUT_OFF if kept_until_ten(form, day) else CUT_OFF
     if is_business_day(day) and clock_time <= cut_off:
-        return Release(accepted, BY_CLOCK)
-    return Release(_morning(next_business_day(day)), BY_CLOCK)
+        return Release(accepted, BY_CLOCK, accepted)
+    return Release(_morning(next_business_day(day)), BY_CLOCK, accepted)
 
 
 def kept_until_ten(form: str | None, day: date) -> bool:

@@ -105,7 +105,7 @@ class Accepted(dict[str, datetime]):
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
         at = self.get(accession_no)
-        return at and Release(at, BY_FILING_DATE)
+        return at and Release(at, BY_FILING_DATE, at)
 
     def __call__(self, ticker: str, day: date) -> None:
         return None

@@ -26,7 +26,7 @@ class Accepted:
     """A lake that knows when every filing was released, and no earnings."""
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release:
-        return Release(FETCHED, BY_FILING_DATE)
+        return Release(FETCHED, BY_FILING_DATE, FETCHED)
 
     def __call__(self, ticker: str, day: date) -> None:
         return None

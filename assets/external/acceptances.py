@@ -35,7 +35,7 @@ def readings(found: Dated) -> tuple[datetime, ...]:
 def release(found: Dated, form: str | None, filing_date: date | None, *, as_accepted: bool = False) -> Release:
     """When a filing was released, whatever its acceptance may have been: never before any of its readings says so."""
     possible = [released(at, form, filing_date, as_accepted=as_accepted) for at in readings(found)]
-    return Release(max(found.instant, *(one.at for one in possible)), possible[-1].rule)
+    return Release(max(found.instant, *(one.at for one in possible)), possible[-1].rule, found.instant)
 
 
 def proven_by(texts: Iterable[str]) -> tuple[str, Dated] | None:
@@ -63,7 +63,7 @@ def with_what_was_known(dataset: Dataset, found: Iterable[Outcome], run: RunFact
             continue
         raw, decided = settled
         values = outcome.values
-        at, rule = release(decided, values["form_type"], values["filing_date"], as_accepted=run.as_accepted)
+        at, rule, _ = release(decided, values["form_type"], values["filing_date"], as_accepted=run.as_accepted)
         told = {"accepted_at": decided.instant, "acceptance_rule": decided.rule, "acceptance_raw": raw}
         yield replace(outcome, values=values | told | {RELEASE_RULE.name: rule}, available_at=at), day_of(at)
 

@@ -79,7 +79,12 @@ def values(record: Record) -> dict[str, Any]:
     found = parsed(record, PARSERS)
     label, balance = min(record["concepts"], key=str)
     units = sorted(unit for unit in map(texts.word, record["units"] or ()) if unit is not None)
-    named = {"label": texts.word(label), "balance": texts.word(balance), "unit": units[0] if units else None}
+    named = {
+        "accepted_at": texts.instant(record["created"]),
+        "label": texts.word(label),
+        "balance": texts.word(balance),
+        "unit": units[0] if units else None,
+    }
     return _filings.filing_values(record) | found | named | period(record) | qualifiers(record) | amount(record, found)
 
 

@@ -26,6 +26,11 @@ ACCEPTANCE_RULE = Column(
     strict=True,
     meaning="Which rule decided the acceptance; later_reading and date_only leave the clock unproven.",
 )
+ACCEPTED_AT = Column(
+    name="accepted_at",
+    type="instant",
+    meaning="When EDGAR accepted the filing: of two that were released together the later one tells.",
+)
 UNPROVEN = frozenset({"later_reading", "date_only"})
 BY_FILING_DATE, BY_CLOCK, BY_ACCEPTANCE = "filing_date", "form_and_clock", "acceptance"
 RELEASE_RULE = Column(

@@ -33,6 +33,7 @@ DATASET = Dataset(
         shared.FORM_TYPE,
         shared.CIK,
         shared.RELEASE_RULE,
+        shared.ACCEPTED_AT,
         Column(name="concept", type="string", required=True, meaning="Qualified name, such as us-gaap:Revenues."),
         Column(name="unit", type="string", required=True, meaning="Unit, such as USD, shares or USD/shares."),
         Column(
@@ -51,10 +52,10 @@ DATASET = Dataset(
     ),
     key=("cik", "concept", "unit", "period_start", "period_end"),
     identity=("cik", "concept", "unit", "period_start", "period_end", "accession_no"),
-    tiebreak=("accession_no",),
+    tiebreak=("accepted_at", "accession_no"),
     newer_by=("filing_date",),
     entity="cik",
-    known=dict.fromkeys(("period_type", "value_number"), "lake"),
+    known=dict.fromkeys(("accepted_at", "period_type", "value_number"), "lake"),
     source_tag="edgar_accepted",
     gap_rules=(
         UNKNOWN_FILING,

@@ -50,6 +50,7 @@ DATASET = Dataset(
     availability=shared.FILED,
     columns=(
         *shared.FILING,
+        shared.ACCEPTED_AT,
         Column(
             name="concept",
             type="string",
@@ -104,7 +105,7 @@ DATASET = Dataset(
     key=("cik", *FACT),
     identity=("accession_no", *FACT),
     gap_names=("neo4j:Report:{accession_no}",),
-    tiebreak=("accession_no",),
+    tiebreak=("accepted_at", "accession_no"),
     entity="ticker",
     known={"ticker": "hindsight", **dict.fromkeys(("member_count", "value_number"), "lake")},
     source_tag="edgar_accepted",

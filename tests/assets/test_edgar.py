@@ -63,7 +63,7 @@ def test_every_half_hour_of_two_years():
         local = wall(utc)
         for form, filed in product(CUT_OFFS, FILED if accepted.hour in (3, 4, 5, 21, 22, 23) else (None,)):
             filing_date = None if filed is None else local.date() + filed * DAY
-            at, rule = released.__wrapped__(accepted, form, filing_date)
+            at, rule, _ = released.__wrapped__(accepted, form, filing_date)
             assert at.replace(tzinfo=None) == oracle(utc, local, form, filing_date), (accepted, form, filing_date)
             assert at >= accepted
             assert rule == ("form_and_clock" if filed is None else "filing_date")
@@ -143,7 +143,7 @@ def test_a_form_keeps_its_day_only_since_the_rule_says_so(form, since):
 
 def test_the_literal_rule_takes_the_acceptance():
     evening = at("2024-05-24T21:00:00-04:00")
-    assert released(evening, "8-K", date(2024, 5, 28), as_accepted=True) == (evening, "acceptance")
+    assert released(evening, "8-K", date(2024, 5, 28), as_accepted=True) == (evening, "acceptance", evening)
 
 
 def test_how_far_back_a_day_must_look_is_never_too_short():

@@ -69,7 +69,7 @@ class Accepted:
     """A lake that knows when every filing was released, and no earnings."""
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release:
-        return Release(ACCEPTED, BY_FILING_DATE)
+        return Release(ACCEPTED, BY_FILING_DATE, ACCEPTED)
 
     def __call__(self, ticker: str, day: date) -> None:
         return None

@@ -13,7 +13,7 @@ from assets.external.items import TWICE, named, told_once
 from assets.external.sec_edgar import _names
 from assets.extraction import Place, Record, RunFacts, dated
 from pitlake.datasets import sec_facts as contract
-from pitlake.datasets._shared import RELEASE_RULE
+from pitlake.datasets._shared import ACCEPTED_AT, RELEASE_RULE
 from pitlake.datasets.sec_facts import DATASET
 from pitlake.errors import RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
@@ -89,7 +89,8 @@ def locate(record: Record, run: RunFacts) -> Place:
     release = run.releases.release(accession_no, record["cik"], filed) if run.releases is not None else None
     if release is None:
         return Place(evidence, reason=contract.UNKNOWN_FILING.reason)
-    place = dated(evidence, release.at, (RELEASE_RULE.name, release.rule))
+    told = ((RELEASE_RULE.name, release.rule), (ACCEPTED_AT.name, release.accepted_at))
+    place = dated(evidence, release.at, *told)
     return replace(place, reason=contract.STATED_TWICE.reason) if TWICE in record else place
 
 

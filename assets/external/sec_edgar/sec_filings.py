@@ -253,7 +253,7 @@ def locate(record: Record, run: RunFacts) -> Place:
         form, filing_date = fields.word(record.get("form_type")), _names.optional_day(record.get("filing_date"))
     except Unreadable:  # `values` says which
         return dated(evidence, run.observed_at)
-    at, rule = release(found, form, filing_date, as_accepted=run.as_accepted)
+    at, rule, _ = release(found, form, filing_date, as_accepted=run.as_accepted)
     place = dated(evidence, at, (RELEASE_RULE.name, rule))
     return replace(place, reason=contract.TOLD_OTHERWISE.reason) if TWICE in record else place
 

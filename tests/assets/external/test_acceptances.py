@@ -12,12 +12,14 @@ from assets.external.feed import Scope
 from assets.external.runs import run_feed
 from assets.external.sec_edgar.sec_filings import COLUMNS, FEED
 from pitlake.clock import NEW_YORK
+from pitlake.datasets import get
 from pitlake.lake.lake import Lake
 from pitlake.session import connect
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from resources.http.providers.sec_edgar import PROVIDER
 from tests.answers import captured
+from tests.derived.conftest import put_rows
 
 CIK = "0001104485"
 LOOK, LATER_LOOK, LAST_LOOK = (datetime(2025, month, 3, 15, tzinfo=timezone.utc) for month in (3, 4, 5))
@@ -141,3 +143,23 @@ def test_an_undecided_clock_is_released_no_earlier_than_either_reading_says():
     assert release(day, "8-K", date(2024, 1, 18)).at == datetime(2024, 1, 18, 7, 30, tzinfo=NEW_YORK)
     assert release(day, "8-K", None).at == datetime(2024, 1, 18, 7, 30, tzinfo=NEW_YORK)
     assert release(day, "8-K", None, as_accepted=True).at == datetime(2024, 1, 18, tzinfo=NEW_YORK)
+
+
+@pytest.mark.parametrize("dataset", ["sec_facts", "xbrl_facts"])
+def test_of_two_filings_that_one_morning_shows_the_one_accepted_later_tells(tmp_path, dataset):
+    lake, released = Lake(tmp_path / "lake"), datetime(2024, 2, 23, 12, 30, tzinfo=timezone.utc)
+    fact = {
+        "cik": CIK, "concept": "us-gaap:Revenues", "unit": "USD", "period_type": "instant", "value_number": 1.0,
+        "period_end": date(2023, 12, 31), "filing_date": date(2024, 2, 23), "available_at": released,
+        "dimensions": "", "members": "", "member_count": 0,
+    }  # fmt: skip
+    told = {column.name for column in get(dataset).columns} | {"available_at"}
+    evening = datetime(2024, 2, 22, 17, 45, tzinfo=NEW_YORK)
+    filings = ((0, "0001104485-24-000099", "first"), (2, "0000950170-24-000001", "amended"))
+    rows = [
+        fact | {"accession_no": number, "value": value, "accepted_at": evening + timedelta(hours=later)}
+        for later, number, value in filings
+    ]
+    put_rows(lake, dataset, *({name: value for name, value in row.items() if name in told} for row in rows))
+    with connect(released, lake=lake, datasets=[dataset], isolation="in_process") as session:
+        assert session.sql(f"SELECT value FROM {dataset}").rows() == [("amended",)]

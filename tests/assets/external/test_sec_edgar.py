@@ -45,7 +45,7 @@ class Known:
 
     def release(self, accession_no, cik, filing_date=None):
         found = self.accepted.get(accession_no)
-        return found and Release(found, "filing_date")
+        return found and Release(found, "filing_date", found)
 
     def __call__(self, ticker, day):
         return None
@@ -422,7 +422,7 @@ def test_a_restatement_is_seen_from_its_acceptance_on_and_not_before(lake):
 
 def test_the_lake_knows_acceptances_and_releases_of_earnings(lake):
     known = LakeReleases(lake)
-    assert known.release(TEN_K, CIK) == (at("2024-02-23T13:05:41"), "filing_date")
+    assert known.release(TEN_K, CIK) == (at("2024-02-23T13:05:41"), "filing_date", at("2024-02-23T13:05:41"))
     assert known.release(TEN_K, "0000000001") is None
     assert known("NOG", date(2024, 2, 22)) == at("2024-02-22T21:15:03")
     assert known("NOG", date(2024, 2, 23)) is None
