@@ -15,7 +15,7 @@ _REAL_CLOCK = re.compile(
     re.IGNORECASE,
 )
 _MISSING_COLUMN = re.compile(
-    r'[Cc]olumn (?:named )?"(\w+)" (?:not found|was not found)|does not have a column named "(?=\w)'
+    r'[Cc]olumn (?:named )?"(\w+)" (?:not found|was not found)|does not have a column named "(\w+)"'
 )
 _MISSING_MACRO = re.compile(r"Table Function with name \w+_of does not exist")
 _MISSING_TABLE = re.compile(r"Table with name (\w+) does not exist")
@@ -43,7 +43,8 @@ def hint(
     if failure.kind == "PermissionException":
         return "a session reads its own views and nothing else: SELECT * FROM lake_info lists what it has"
     column = _MISSING_COLUMN.search(failure.message)
-    if (column and column.group(1).lower() in left_out) or (left_out and _MISSING_MACRO.search(failure.message)):
+    missing = "" if column is None else next(filter(None, column.groups()), "").lower()
+    if missing in left_out or (left_out and _MISSING_MACRO.search(failure.message)):
         return LEFT_OUT
     missing = _MISSING_TABLE.search(failure.message)
     name = missing.group(1).removesuffix("_revisions") if missing else ""
