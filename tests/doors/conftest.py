@@ -108,8 +108,15 @@ def sections() -> Iterator[dict[str, Any]]:
     return filings("Section", section_name="RiskFactors", content=lambda n, _: f"Prices of oil may fall {n}. " * 40)
 
 
-def publish(lake: Lake, name: str, rows: Iterable[dict[str, Any]], run_id: str, gaps: tuple[Gap, ...] = ()) -> None:
-    """One run's publish of one dataset."""
+def publish(
+    lake: Lake,
+    name: str,
+    rows: Iterable[dict[str, Any]],
+    run_id: str,
+    gaps: tuple[Gap, ...] = (),
+    observed_at: datetime | None = None,
+) -> None:
+    """One run's publish of one dataset, by default looked at now."""
     dataset = get(name)
     by_day: dict[date, list[dict[str, Any]]] = {}
     for row in rows:
@@ -120,7 +127,7 @@ def publish(lake: Lake, name: str, rows: Iterable[dict[str, Any]], run_id: str, 
             table = pa.Table.from_pylist(listed, schema=staged_schema(dataset))
             stage.add(day, table, extracted=len(listed))
         stage.add(None, gaps=gaps, extracted=len(gaps))
-        lake.publish(stage)
+        lake.publish(stage, observed_at)
 
 
 LOST = (

@@ -1,6 +1,7 @@
 """Truncation invariance of the catalogue: the answer as of T is that of a lake that holds nothing after T."""
 
 import random
+from collections import defaultdict
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -39,13 +40,21 @@ RUNS = (
 )
 
 
+BETWEEN_LOOKS = timedelta(days=20)
+
+
 def build(root, until=None):
+    """A lake whose sources were looked at every twenty days, each time for what was new."""
     lake = Lake(root)
     lake.start()
     for number, (name, rows) in enumerate(RUNS):
-        kept = [row for row in rows() if until is None or row["available_at"] <= until]
-        if kept:
-            doors.publish(lake, name, kept, f"run-{number}")
+        looks = defaultdict(list)
+        for row in rows():
+            if until is None or row["available_at"] <= until:
+                looks[(row["available_at"] - doors.START) // BETWEEN_LOOKS].append(row)
+        for look, found in sorted(looks.items()):
+            seen = doors.START + (look + 1) * BETWEEN_LOOKS - timedelta(microseconds=1)
+            doors.publish(lake, name, found, f"run-{number}-{look}", observed_at=seen)
     return lake
 
 
