@@ -37,7 +37,9 @@ def article(number: int, title: str, created: datetime, updated: datetime | None
     }
 
 
-def publish(lake: Lake, run_id: str, articles: list[dict], gaps: tuple[Gap, ...] = ()) -> None:
+def publish(
+    lake: Lake, run_id: str, articles: list[dict], gaps: tuple[Gap, ...] = (), observed_at: datetime | None = None
+) -> None:
     news = get("news")
     by_day: dict = {}
     for row in articles:
@@ -46,7 +48,7 @@ def publish(lake: Lake, run_id: str, articles: list[dict], gaps: tuple[Gap, ...]
         for day, rows in by_day.items():
             stage.add(day, pa.Table.from_pylist(rows, schema=staged_schema(news)), extracted=len(rows))
         stage.add(None, gaps=gaps, extracted=len(gaps))
-        lake.publish(stage)
+        lake.publish(stage, observed_at)
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +57,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lake = Lake(tmp_path_factory.mktemp("cli") / "lake")
     late = CREATED + timedelta(days=1)
     lost = Gap("unverifiable", "created is missing or unreadable", "neo4j:News:bzNews_9", CREATED)
-    publish(lake, "first", [article(1, "Draft [red]headline", CREATED), article(2, "Other", CREATED)], (lost,))
+    publish(lake, "first", [article(1, "Draft [red]headline", CREATED), article(2, "Other", CREATED)], (lost,), CREATED)
     publish(lake, "second", [article(1, "Final headline", CREATED, late)])
     return lake.root
 

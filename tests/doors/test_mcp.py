@@ -202,10 +202,11 @@ def test_an_answer_over_the_limits_is_refused_not_cut(lake):
 
 
 def moved_by(delay):
-    """Later texts of all articles."""
+    """As many articles more, each so much later."""
     for row in news():
         later = row["created"] + delay
-        yield row | {"title": "moved", "updated": later, "available_at": later}
+        told = {name: f"{row[name]}00" for name in ("id", "evidence")}
+        yield row | told | {"title": "moved", "created": later, "available_at": later}
 
 
 def test_a_cursor_goes_on_with_the_answer_it_was_given_with(tmp_path):
