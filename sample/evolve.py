@@ -107,11 +107,11 @@ def expectations() -> Iterator[Expectation]:
 def _overwritten() -> Iterator[Expectation]:
     yield revised(
         15,
-        "an edited article is a revision at its update",
+        "an edit that claims an instant before the first look is a revision when observed",
         "news",
         {"id": EDITED_LATER},
         Revision({"title": "Quillfeather Opens A Third Shop"}, "2025-03-10T12:05:00Z"),
-        Revision({"title": "Quillfeather Opens A Fourth Shop"}, "2025-06-30T22:00:00Z"),
+        Revision({"title": "Quillfeather Opens A Fourth Shop"}, None),
     )
     yield revised(
         15,
@@ -129,16 +129,14 @@ def _overwritten() -> Iterator[Expectation]:
         Revision({"items": ["Item 8.01: Other Events"]}, "2025-04-01T20:05:10Z"),
         Revision({"items": ["Item 8.01: Other Events", "Item 9.01: Exhibits"]}, None),
     )
-    declared = {"ticker": ODD, "declaration_date": DIVIDEND.declared}
-    for amount, ex in ((0.31, date(2025, 5, 19)), (0.52, date(2025, 8, 18))):
-        yield row(
-            24,
-            f"the overwritten dividend stays and the new one comes: {amount}",
-            "dividends",
-            declared | {"ex_dividend_date": ex},
-            {"cash_amount": amount, "dividend_id": DIVIDEND.id},
-            "2025-05-06T04:00:00Z",
-        )
+    yield revised(
+        24,
+        "an overwritten dividend is a revision when observed",
+        "dividends",
+        {"dividend_id": DIVIDEND.id},
+        Revision({"cash_amount": 0.31, "ex_dividend_date": date(2025, 5, 19)}, "2025-05-06T04:00:00Z"),
+        Revision({"cash_amount": 0.52, "ex_dividend_date": date(2025, 8, 18)}, None),
+    )
     yield revised(
         53,
         "a changed snapshot is a revision when observed",
@@ -150,7 +148,7 @@ def _overwritten() -> Iterator[Expectation]:
 
 
 def _arrived() -> Iterator[Expectation]:
-    """What was there all along, seen now: dated by its acceptance, not by its arrival."""
+    """What comes late: a new filing counts from its acceptance, facts that were a gap from the observation."""
     late = _late_filing()
     yield row(
         35,
@@ -162,11 +160,11 @@ def _arrived() -> Iterator[Expectation]:
     )
     yield row(
         0,
-        "facts of a filing now complete are dated by its acceptance",
+        "facts of a filing seen incomplete are dated by the observation",
         "xbrl_facts",
         {"accession_no": UNFINISHED.accession},
         {"concept": "us-gaap:LandAndBuildings"},
-        "2024-08-21T14:15:00Z",
+        None,
     )
     yield gap(
         35,

@@ -211,7 +211,13 @@ def test_a_snapshot_counts_an_article_once_from_when_it_first_was_public_as_a_pa
 
 def test_dividends_and_splits_come_newest_first(world):
     dividends = [
-        {"ticker": "NOG", "declaration_date": f"2024-03-0{n}", "cash_amount": n / 10, "available_at": DAY.format(n)}
+        {
+            "dividend_id": f"NOG_{n}",
+            "ticker": "NOG",
+            "declaration_date": f"2024-03-0{n}",
+            "cash_amount": n / 10,
+            "available_at": DAY.format(n),
+        }
         for n in (1, 2)
     ]
     splits = [
