@@ -95,6 +95,8 @@ def shown(
     context: dg.AssetExecutionContext, dataset: Dataset, report: RunReport
 ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
     """The report as Dagster events: a materialisation with its checks, or the checks and a failure."""
+    for note in report.notes:
+        context.log.warning(note)
     checks = list(check_results(dataset, report.checks))
     if isinstance(report.outcome, Refusal):
         yield from checks

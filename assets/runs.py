@@ -4,9 +4,10 @@ No Dagster here: `assets.factory` calls `attempt_partitions`, benchmarks and tes
 the same work is measured with and without it. What may be published is decided by pitlake.lake.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 import pyarrow as pa
@@ -22,9 +23,10 @@ from pitlake.lake.conventions import ACCEPTANCE
 from pitlake.lake.judgements import Judgement
 from pitlake.lake.lake import Lake
 from pitlake.lake.publish import Published
-from pitlake.lake.stage import Stage, Staged
+from pitlake.lake.stage import Stage, Staged, staged_schema
 
 PREVIEW_ROWS = 5
+_log = logging.getLogger(__name__)
 Refusal = GateRefused | CheckFailed
 
 
@@ -32,7 +34,8 @@ Refusal = GateRefused | CheckFailed
 class RunReport:
     """What a run did: it published, or it was refused and published nothing.
 
-    gaps: staged gaps by (type, reason). preview: the first staged rows, empty for datasets that are outcomes.
+    gaps: staged gaps by (type, reason). preview: the first staged rows, empty for datasets that are outcomes. notes:
+    what could not be told or kept of a run once its outcome stood.
     """
 
     dataset: str
@@ -40,6 +43,7 @@ class RunReport:
     checks: tuple[CheckResult, ...]
     gaps: Mapping[tuple[str, str], int]
     preview: pa.Table
+    notes: tuple[str, ...] = ()
 
 
 def run_partitions(
@@ -117,18 +121,44 @@ def concluded(
     read_clock: Callable[[], datetime],
     audits: Sequence[Audit] = (),
 ) -> RunReport:
-    """Fill a stage, publish it, and report; a refusal publishes nothing and is reported. How every run ends."""
+    """Fill a stage, publish it, and report; a refusal publishes nothing and is reported. How every run ends.
+
+    What fails raises and has published nothing. Once the outcome stands nothing raises: what then can't be told or kept
+    is logged as a warning, which names the version, and is one of the report's notes.
+    """
+    outcome: Published | Refusal
     try:
         fill()
-        published = lake.publish(stage, read_clock(), audits)
+        outcome = lake.publish(stage, read_clock(), audits)
     except (GateRefused, CheckFailed) as refusal:
-        staged = stage.load()
-        found = _with_refusal(audit_with(staged, read_clock(), audits), refusal)
-        report = _report(staged, refusal, found)
-    else:
-        report = _report(stage.load(), published, published.checks)
-    lake.keep_judgement(judgement(report, stage.run_id))
-    return report
+        outcome = refusal
+    notes: list[str] = []
+
+    def told(what: str, problem: Exception) -> None:
+        stands = "nothing is published" if isinstance(outcome, Refusal) else f"version {outcome.version} is published"
+        notes.append(f"{stage.dataset.name}: {stands}, but {what}: {type(problem).__name__}: {problem}")
+        _log.warning(notes[-1])
+
+    try:
+        report = _reported(stage.load(), outcome, read_clock, audits)
+    except Exception as problem:  # noqa: BLE001 - see above
+        told("not all of it can be told", problem)
+        checks = () if isinstance(outcome, Refusal) else outcome.checks
+        empty = staged_schema(stage.dataset).empty_table()
+        report = RunReport(dataset=stage.dataset.name, outcome=outcome, checks=checks, gaps={}, preview=empty)
+    try:
+        lake.keep_judgement(judgement(report, stage.run_id))
+    except Exception as problem:  # noqa: BLE001 - see above
+        told("what its checks found can't be kept", problem)
+    return replace(report, notes=tuple(notes))
+
+
+def _reported(
+    staged: Staged, outcome: Published | Refusal, read_clock: Callable[[], datetime], audits: Sequence[Audit]
+) -> RunReport:
+    if isinstance(outcome, Refusal):
+        return _report(staged, outcome, _with_refusal(audit_with(staged, read_clock(), audits), outcome))
+    return _report(staged, outcome, outcome.checks)
 
 
 def judgement(report: RunReport, run_id: str) -> Judgement:

@@ -13,6 +13,7 @@ PitlakeError                    anything pitlake refuses or fails at
 │   │   └── VersionVacuumed     that version was there, but a vacuum removed files it needs
 │   ├── LakeConflict            other writers won too often; nothing was published
 │   ├── ClockWentBack           this machine's clock lies before the newest commit; nothing was published
+│   ├── MachineExhausted        no more disk, open files or memory for it; the lake is as it was
 │   └── PastChanged             a publish would alter or remove a row an earlier version showed
 ├── SessionError                the as-of session
 │   ├── SessionRefused          what would be handed over is not proven to be public at T; no session was opened
@@ -151,6 +152,22 @@ class ClockWentBack(LakeError):
             "the clock right and run again, or, if the clock of that commit was wrong, restore the lake from a copy "
             "made before it"
         )
+
+
+class MachineExhausted(LakeError):
+    """This machine has no more of what the work takes: `resource` is disk, files or memory, at `place` (`path`)."""
+
+    def __init__(self, resource: str, place: str, path: str, problem: str) -> None:
+        self.resource, self.place, self.path, self.problem = resource, place, path, problem
+        super().__init__(f"{problem}: {place} ({path}); {_MORE_OF[resource]}")
+
+
+_MORE_OF = {
+    "disk": "make room there (`pitlake doctor` says what is free, `pitlake vacuum --apply` gives back what no version "
+    "needs) and run again",
+    "files": "allow more, such as `ulimit -n 4096`, and run again",
+    "memory": "allow it more memory, or give it less to do at once, and run again",
+}
 
 
 class PastChanged(LakeError):

@@ -1,16 +1,20 @@
 """A provider played on loopback: what each path answers is scripted, faults included, and what was asked is kept."""
 
+import contextlib
+import itertools
 import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer. fault: "hang" answers nothing, "drop" closes at once, "short" promises more than it sends."""
+    """One answer. fault: "hang" answers nothing, "drop" closes at once, "short" promises more than it sends, "drip"
+    sends ten bytes a second, headers included, for as long as anybody listens.
+    """
 
     body: Any = b""
     status: int = 200
@@ -23,7 +27,7 @@ class Answer:
 
 
 class Loopback(ThreadingHTTPServer):
-    """Answers by path; of several answers the last one stays. An unknown path is a 404."""
+    """Answers by path; of several answers the last one stays. An unknown path is a 404, or `unknown`."""
 
     daemon_threads = True
     block_on_close = False
@@ -32,6 +36,7 @@ class Loopback(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.script: dict[str, list[Answer]] = {}
         self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
+        self.unknown = [Answer(b"", 404)]
         self.over = threading.Event()
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
@@ -56,17 +61,19 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: Loopback
-    unknown: ClassVar[list[Answer]] = [Answer(b"", 404)]
 
     def do_GET(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
         self.server.asked.append((self.command, self.path, dict(self.headers), self.rfile.read(length)))
-        answers = self.server.script.get(self.path.partition("?")[0], self.unknown)
+        answers = self.server.script.get(self.path.partition("?")[0], self.server.unknown)
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if answer.fault in ("hang", "drop"):
             if answer.fault == "hang":
                 self.server.over.wait(30)
             self.close_connection = True
+            return
+        if answer.fault == "drip":
+            self.drip()
             return
         self.send_response(answer.status)
         for name, value in answer.headers.items():
@@ -76,6 +83,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer.content)
         if answer.fault == "short":
             self.close_connection = True
+
+    def drip(self) -> None:
+        self.close_connection = True
+        with contextlib.suppress(OSError):
+            for byte in itertools.chain(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", itertools.repeat(32)):
+                self.wfile.write(bytes([byte]))
+                if self.server.over.wait(0.1):
+                    return
 
     do_POST = do_GET  # noqa: N815 - the base class calls it so
 

@@ -89,6 +89,8 @@ def event_asset(
         if isinstance(report.outcome, Refusal):
             yield from shown(context, dataset, report)
             return
+        for note in report.notes:
+            context.log.warning(note)
         last = context.partition_keys[-1]
         context.add_asset_metadata(run_metadata(report, report.outcome), partition_key=last)
         yield dg.MaterializeResult(check_results=list(check_results(dataset, report.checks)))

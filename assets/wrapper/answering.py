@@ -15,7 +15,7 @@ from assets.external.feed import Feed, Scope
 from assets.external.runs import collected, outcomes, run_feed
 from assets.extraction import Row, RunFacts
 from assets.runs import Refusal
-from assets.wrapper.asking import NotAsked, Question, read
+from assets.wrapper.asking import NotAsked, Question, patience, read
 from assets.wrapper.offline import from_file
 from assets.wrapper.operations import Operation, operation
 from pitlake import clock
@@ -80,9 +80,15 @@ def answer(
         made.gap("upstream_error", str(fault))
     except PitlakeError:
         made.gap("upstream_error", UNEXPECTED)
-    payload["gaps"] = list(made.gaps.values())
+    payload["gaps"] = _known(list(made.gaps.values()))
     made.told |= {"items": len(payload["data"]), "gaps": len(payload["gaps"])}
     return payload, made.told
+
+
+def _known(gaps: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The gaps without what nobody knows: where a source failed, nobody can say that it has nothing."""
+    failed = any(gap["type"] == "upstream_error" for gap in gaps)
+    return [gap for gap in gaps if not (failed and gap["type"] == "no_data")]
 
 
 def _items(question: Question, op: Operation, made: Answer, lake: Lake) -> list[dict[str, Any]]:
@@ -118,7 +124,8 @@ def _into_lake(question: Question, op: Operation, source: Feed, made: Answer, la
     names = [op.dataset, *([op.synthesis] if op.synthesis and question.pit is None else [])]
     made.told["fetch"] = mode = "live" if question.live else "replay"
     store = CaptureStore.of(lake.location)
-    with HttpClient(_patient(source.provider, question), store, mode, pause=made.pause) as client:
+    provider, seconds = _patient(source.provider, question), patience(question.source, question.timeout)
+    with HttpClient(provider, store, mode, seconds=seconds, pause=made.pause) as client:
         for name in names:
             try:
                 report = run_feed(feed(name), scope, client, lake, run_id=f"fetch-{uuid4().hex}")
@@ -149,9 +156,9 @@ def _addresses(source: Feed, scope: Scope, lake: Lake) -> list[str]:
 
 
 def _patient(provider: Provider, question: Question) -> Provider:
-    """The provider, asked again twice at most and waited for as long as the question allows."""
+    """The provider, asked again twice at most and waited for no longer than all of the question may take."""
     connect_timeout, _ = provider.timeout
-    seconds = max(question.timeout, 60.0) if provider.name == "perplexity" else question.timeout
+    seconds = patience(question.source, question.timeout)
     return replace(provider, attempts=1 + RETRIES, timeout=(min(connect_timeout, seconds), seconds))
 
 

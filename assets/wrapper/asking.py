@@ -13,6 +13,7 @@ from pitlake.clock import from_micros
 from pitlake.errors import BadInput, BadInstant
 
 DEFAULT_LIMIT, DEFAULT_PAGES, DEFAULT_TIMEOUT, DEFAULT_LOOKBACK = 50, 10, 20.0, 1440
+LEAST_SECONDS = {"perplexity": 60.0}  # a chat that thinks
 LISTS = ("tickers", "channels", "tags", "keywords", "themes", "search_domains")
 THEMES: Mapping[str, tuple[str, ...]] = {
     "macro": ("fed", "fomc", "inflation", "cpi", "gdp", "payrolls", "jobs report", "treasury", "tariff", "recession"),
@@ -93,6 +94,11 @@ def read(given: Mapping[str, Any], words: Iterable[str] = ()) -> Question:
         live=bool(flags.pop("live", False)),
         texts={name: str(value) for name, value in flags.items() if name not in known},
     )
+
+
+def patience(source: str, seconds: float) -> float:
+    """The seconds a source may take for all of a question: those given, but some need more than anybody would give."""
+    return max(seconds, LEAST_SECONDS.get(source, 0.0))
 
 
 def _pit(text: Any) -> datetime | None:

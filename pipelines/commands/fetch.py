@@ -1,11 +1,13 @@
 """`pitlake fetch --source S [--pit T] …`: one outside source asked as of an instant; stdout is the envelope alone.
 
-Every fault is a gap and the exit code is 0, so that whoever reads stdout always finds {data, gaps}. What is asked and
-answered is assets.wrapper's.
+Every fault is a gap and the exit code is 0, so that whoever reads stdout always finds {data, gaps}, and in time: what
+is not done then is given up. What is asked and answered is assets.wrapper's.
 """
 
 import json
 import os
+import sys
+import threading
 from typing import Any
 
 import click
@@ -13,6 +15,8 @@ import click
 from pitlake.cli import render
 from pitlake.cli.options import lake_option
 
+Answered = tuple[dict[str, Any], dict[str, Any]]
+OWN_SECONDS = 90.0  # to start, publish and ask the lake, on a busy machine
 LIVE_VARIABLE = "PITLAKE_FETCH_LIVE"
 FLAGS = {
     "source": "Which source: benzinga, perplexity, alphavantage, yahoo, polygon, earningscall, alfred.",
@@ -31,7 +35,7 @@ FLAGS = {
     "lookback-minutes": "How far back without dates [default: 1440].",
     "limit": "Items at most, after filtering [default: 50].",
     "max-pages": "Pages at most [default: 10].",
-    "timeout": "Seconds to wait for an answer [default: 20].",
+    "timeout": "Seconds the source may take in all, pages and repeats included [default: 20].",
     "input-file": "A file with the source's answer; nothing is asked then.",
     "horizon": "3month, 6month or 12month.",
     "max-results": "Search results at most [default: 10].",
@@ -79,14 +83,37 @@ def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "
 
     Lake and captures answer first; the network is asked only with --live. What it says lands in the lake.
     """
-    payload, told = _answered(lake, words, given) if not fault else ({"data": [], "gaps": [_gap(fault)]}, {})
+    payload, told = _in_time(lake, words, given) if not fault else ({"data": [], "gaps": [_gap(fault)]}, {})
     from pitlake.envelope import to_json
 
     render.deliver(to_json(payload).encode() + b"\n", None)
     click.echo(json.dumps(told, ensure_ascii=False, sort_keys=True, default=str), err=True)
+    if "given_up" in told:
+        sys.stdout.flush()
+        os._exit(0)  # what was given up may hang for ever; what it had not published is not there
 
 
-def _answered(lake: str | None, words: tuple[str, ...], given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _in_time(lake: str | None, words: tuple[str, ...], given: dict[str, Any]) -> Answered:
+    """The answer, or a gap once the source's seconds and those of the work here are over."""
+    found: list[Answered] = []
+    asking = threading.Thread(target=lambda: found.append(_answered(lake, words, given)), daemon=True)
+    asking.start()
+    asking.join(_patience(given) + OWN_SECONDS)
+    if found:
+        return found[0]
+    return {"data": [], "gaps": [_gap("the question took too long and was given up")]}, {"given_up": True}
+
+
+def _patience(given: dict[str, Any]) -> float:
+    from assets.wrapper.asking import DEFAULT_TIMEOUT, patience
+
+    try:
+        return patience(str(given.get("source") or "").lower(), float(given.get("timeout") or DEFAULT_TIMEOUT))
+    except ValueError:
+        return DEFAULT_TIMEOUT
+
+
+def _answered(lake: str | None, words: tuple[str, ...], given: dict[str, Any]) -> Answered:
     """The boundary: whatever fails, the envelope says so and holds no data."""
     given["query"] = list(given["query"])
     given["live"] = given["live"] or os.environ.get(LIVE_VARIABLE, "").strip() == "1"

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import click
 
-from pitlake import __version__
+from pitlake import __version__, machine
 from pitlake.cli import added
 from pitlake.errors import PitlakeError
 
@@ -80,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def invoke(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code. The boundary: every error becomes one line on stderr here."""
     try:
+        machine.require("pitlake", sys.prefix)
         code = cli.main(args=None if arguments is None else list(arguments), prog_name="pitlake", standalone_mode=False)
     except PitlakeError as error:
         return _complain(str(error), error.exit_code)

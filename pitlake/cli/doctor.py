@@ -11,14 +11,20 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.resources import files
 from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pitlake.cli import FAILED, render
 from pitlake.cli.options import format_option, lake_option
 
+if TYPE_CHECKING:
+    from pitlake.machine import Room
+
 LIBRARIES = ("duckdb", "pyarrow", "deltalake", "dagster", "neo4j")
 OLDEST, NEWEST = (3, 11), (3, 13)
+FULL_BYTES, NEAR_BYTES, NEAR_SHARE = 16 << 20, 512 << 20, 50
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class Finding:
 @format_option(("table", "json"))
 def command(lake: str | None, form: str) -> int:
     """Check this machine, the installation and the lake."""
-    findings = [python(), libraries(), views(), sealed_sessions(), lake_there(lake), graph()]
+    findings = [python(), libraries(), views(), sealed_sessions(), lake_there(lake), *disks(lake), graph()]
     if form == "json":
         facts = [{"check": found.name, "verdict": found.verdict, "says": found.says} for found in findings]
         render.deliver(render.to_json(facts), None)
@@ -97,6 +103,29 @@ def lake_there(root: str | None) -> Finding:
     except LakeError as error:
         return Finding("lake", passed=False, says=str(error))
     return Finding("lake", passed=True, says=f"{lake.root}, version {entry.version}, {len(entry.tables)} tables")
+
+
+def disks(root: str | None) -> list[Finding]:
+    """Whether there is room where the lake, its staging and the caches are or will be."""
+    from pitlake import machine
+    from pitlake.lake.copies import caches
+    from pitlake.lake.lake import Lake
+    from pitlake.lake.stage import STAGING
+
+    lake = Lake(root).root
+    places = {"lake": lake, "staging": lake / STAGING, "cache": caches()}
+    return [_disk(name, path, machine.room(path)) for name, path in places.items()]
+
+
+def _disk(name: str, path: Path, room: "Room") -> Finding:
+    says = f"{path}, {room.free >> 20:,} of {room.size >> 20:,} MiB free"
+    if not room.files:
+        says += ", but no more files"
+    full = room.free < FULL_BYTES or not room.files
+    near = room.free < max(NEAR_BYTES, room.size // NEAR_SHARE)
+    advice = "; make room there, `pitlake vacuum --apply` gives back what no version of the lake needs"
+    told = f"{'full' if full else 'nearly full'}: {says}{advice}" if full or near else says
+    return Finding(f"disk of the {name}", passed=not (full or near), says=told, required=full)
 
 
 def graph() -> Finding:

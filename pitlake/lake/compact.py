@@ -12,6 +12,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pitlake import machine
 from pitlake.contract import Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
 from pitlake.lake.delta import DeltaTables, table_key, table_schema
@@ -21,7 +22,7 @@ from pitlake.lake.manifest import DataFile
 from pitlake.lake.parallel import each
 from pitlake.lake.query import calculator, columns, reading
 from pitlake.lake.repeats import as_micros
-from pitlake.lake.store import Store
+from pitlake.lake.store import PLACE, Store
 from pitlake.lake.turns import Turn
 from pitlake.tombstones import superseded_table_name
 
@@ -70,6 +71,7 @@ class Compactor:
             self._store.fetch(old)
             new = each(partial(self._merge, dataset, table), months.items())
             turn.check(base)
+            machine.require_room(PLACE, self._store.root)
             pins[table] = self._tables.commit(
                 table, table_schema(dataset, table), base.tables.get(table), new, old, note="compact"
             )

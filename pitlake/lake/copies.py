@@ -23,6 +23,12 @@ Facts = tuple[int, int, int, int]
 _believed: dict[str, Facts] = {}
 
 
+def caches() -> Path:
+    """Where this user's caches are: $PITLAKE_CACHE, else the system's place for them."""
+    named = os.environ.get("PITLAKE_CACHE")
+    return Path(named) if named else Path(platformdirs.user_cache_dir("pitlake"))
+
+
 def record(path: Path) -> Path:
     """Where the record of a file lies."""
     return path.with_name(path.name + SUFFIX)
@@ -69,8 +75,11 @@ def _write(path: Path, digest: str, facts: Facts) -> None:
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     content = json.dumps([digest, facts, _signed(path, digest, facts)])
     with suppress(OSError):  # without a record the file is made again, which only takes longer
-        temporary.write_text(content)
-        temporary.replace(record(path))
+        try:
+            temporary.write_text(content)
+            temporary.replace(record(path))
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> tuple[str, Facts] | None:

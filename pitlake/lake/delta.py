@@ -5,24 +5,25 @@ Called by publish, compaction, vacuum and the lake's snapshots.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Schema
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
-from pitlake import clock
+from pitlake import clock, machine
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import LakeConflict, LakeError, PastChanged
 from pitlake.lake.files import MONTH_COLUMN, NewFile, ceil_millis, floor_millis, month_of_file
 from pitlake.lake.manifest import DataFile, TableState
-from pitlake.lake.store import Store
+from pitlake.lake.store import PLACE, Store
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 EMPTY = TableState()
+Result = TypeVar("Result")
 MOST_STATES = 512
 CONFIGURATION: dict[str, str | None] = {
     "delta.logRetentionDuration": "interval 36500 days",
@@ -65,6 +66,11 @@ class DeltaTables:
         """The newest Delta version of a table, pinned or not; None when there is no such table."""
         opened = self._open(table)
         return None if opened is None else opened.version()
+
+    def holds(self, table: str, files: Sequence[NewFile]) -> bool:
+        """Whether the newest Delta version of a table holds any of these files."""
+        latest = self.latest(table)
+        return latest is not None and not self._by_name(table, latest).keys().isdisjoint(file.name for file in files)
 
     def commit(
         self,
@@ -113,6 +119,8 @@ class DeltaTables:
         except DeltaError as error:
             if isinstance(error, CommitFailedError) and (self.latest(table) or 0) >= version:
                 raise LakeConflict(f"another writer committed to {table} first; nothing was published") from None
+            if found := machine.exhausted(error, PLACE, self._store.path(table_key(table))):
+                raise found from None
             raise LakeError(f"Delta could not commit to {table}: {error}") from error
         self._store.settle(f"{table_key(table)}/_delta_log/{version:020d}.json")
 
@@ -128,9 +136,9 @@ class DeltaTables:
             )
 
     def _open(self, table: str, version: int | None = None) -> DeltaTable | None:
+        uri = self._store.table_uri(table_key(table))
         try:
-            uri = self._store.table_uri(table_key(table))
-            return DeltaTable(uri, version=version, storage_options=self._store.table_options)
+            return _read(lambda: DeltaTable(uri, version=version, storage_options=self._store.table_options))
         except TableNotFoundError:
             return None
 
@@ -154,7 +162,7 @@ class DeltaTables:
         opened = self._open(table, version)
         if opened is None:
             raise LakeError(f"Delta version {version} of {table} is missing; restore the lake from a copy")
-        actions = pa.table(opened.get_add_actions(flatten=True))
+        actions = pa.table(_read(lambda: opened.get_add_actions(flatten=True)))
         if not actions.num_rows:
             return EMPTY
         names = ("path", "num_records", "size_bytes", "min.available_at", "max.available_at")
@@ -167,6 +175,18 @@ class DeltaTables:
 
     def _name(self, table: str, path: str) -> str:
         return path.removeprefix(f"{self._store.path(table_key(table))}/")
+
+
+def _read(work: Callable[[], Result]) -> Result:
+    """What Delta read, at the second attempt if need be: on its way from an object store an answer may be cut off."""
+    try:
+        return work()
+    except TableNotFoundError:
+        raise
+    except (DeltaError, OSError) as problem:
+        if machine.lacking(problem):
+            raise
+        return work()
 
 
 def _data_file(root: str, name: str, rows: int, size: int, lo: datetime | None, hi: datetime | None) -> DataFile:

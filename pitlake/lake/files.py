@@ -91,8 +91,12 @@ def write_file(store: Store, table: str, month: str, rows: pa.Table) -> NewFile:
     name = f"{MONTH_COLUMN}={month}/{uuid4().hex}.parquet"
     path = store.path(f"{table}/{name}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_parquet(rows, path)
-    store.keep(path)
+    try:
+        write_parquet(rows, path)
+        store.keep(path)
+    except BaseException:
+        path.unlink(missing_ok=True)  # a file that is not whole is nobody's, and the disk may be full
+        raise
     bounds = pc.min_max(rows[clock.AVAILABLE_AT])
     lo, hi = bounds["min"].as_py(), bounds["max"].as_py()
     return NewFile(name, rows.num_rows, path.stat().st_size, lo, hi)

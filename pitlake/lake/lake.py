@@ -4,11 +4,13 @@ Everything is done by the modules beside this one; here they are only put togeth
 command line, sessions and tests.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
-from pitlake import datasets
+from pitlake import datasets, machine
 from pitlake.contract import Dataset
 from pitlake.datasets._shared import RELEASE_RULE
 from pitlake.errors import LakeNotFound, VersionVacuumed
@@ -24,7 +26,23 @@ from pitlake.lake.manifest import Snapshot, TableState
 from pitlake.lake.places import open_store
 from pitlake.lake.publish import Published, Publisher
 from pitlake.lake.stage import Stage, remove_stale
+from pitlake.lake.store import PLACE
 from pitlake.lake.vacuum import DEFAULT_KEEP, GRACE, Vacuumed, vacuum
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+
+def _working(method: "Callable[Concatenate[Lake, Given], Found]") -> "Callable[Concatenate[Lake, Given], Found]":
+    """A door of the lake: what this machine refuses or has no more of is a LakeError that says where."""
+
+    @wraps(method)
+    def door(self: "Lake", *args: Given.args, **options: Given.kwargs) -> Found:
+        machine.require(PLACE, self.location)
+        with machine.working_in(PLACE, self.location):
+            return method(self, *args, **options)
+
+    return door
 
 
 class Lake:
@@ -53,6 +71,7 @@ class Lake:
         """From when filings count here: "release", EDGAR's, or literally their "acceptance"."""
         return conventions.filings_count_from(self._store)
 
+    @_working
     def count_filings_from(self, rule: str) -> None:
         """Agree on "release" or "acceptance", for ever. Raises BadInput where filings already count otherwise."""
         self._log.start()
@@ -60,18 +79,22 @@ class Lake:
         dated = (one.name for one in datasets.all_datasets().values() if RELEASE_RULE in one.columns)
         conventions.count_filings_from(self._store, rule, has_filings=any(name in tables for name in dated))
 
+    @_working
     def start(self) -> None:
         """Make the lake, with no tables in it, unless it is there."""
         self._log.start()
 
+    @_working
     def head(self) -> int:
         """The newest version. Raises LakeNotFound when there is no lake at the root."""
         return self._log.head().version
 
+    @_working
     def entry(self, version: int | None = None) -> Entry:
         """What the log says of a version (default: the newest). Raises LakeNotFound."""
         return self._log.entry(version)
 
+    @_working
     def version_at(self, moment: datetime) -> int:
         """The version that was the newest at an instant, by the versions' commit times.
 
@@ -87,6 +110,7 @@ class Lake:
         """Every version's log entry, newest first."""
         return self._log.entries()
 
+    @_working
     def snapshot(self, version: int | None = None) -> Snapshot:
         """The files of one version (default: the newest); each table is looked up when first asked for.
 
@@ -100,6 +124,7 @@ class Lake:
                 raise VersionVacuumed(entry.version, missing)
         return Snapshot(entry.version, pinned, self._store.fetch)
 
+    @_working
     def stage(self, dataset: Dataset | str, run_id: str) -> Stage:
         """A place for one run's rows and gaps of one dataset; use as a context manager. Makes the lake if need be.
 
@@ -110,6 +135,7 @@ class Lake:
         remove_stale(self._store)
         return Stage(self._store, datasets.get(dataset) if isinstance(dataset, str) else dataset, run_id)
 
+    @_working
     def publish(self, stage: Stage, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> Published:
         """Audit a stage, by further `audits` too, and publish it as one new version.
 
@@ -117,6 +143,7 @@ class Lake:
         """
         return Publisher(self._store, self._log, self._tables).publish(stage.load(), observed_at, audits)
 
+    @_working
     def keep_judgement(self, judgement: Judgement) -> None:
         """Keep what a run's checks found, for people: see `pitlake.lake.judgements`."""
         judgements.keep(self._store, judgement)
@@ -125,6 +152,7 @@ class Lake:
         """What the checks of a dataset's runs found, newest run first."""
         return judgements.kept(self._store, dataset)
 
+    @_working
     def keep_incident(self, incident: Incident) -> None:
         """Keep what befell a run, for people: see `pitlake.lake.incidents`. Raises LakeError."""
         incidents.keep(self._store, incident)
@@ -133,6 +161,7 @@ class Lake:
         """What befell runs, newest first."""
         return incidents.kept(self._store)
 
+    @_working
     def compact(self, dataset: Dataset | str, before: str | None = None) -> Compacted:
         """Merge the files of a dataset's closed months, its gaps' too, into one a month, as one new version.
 
@@ -141,6 +170,7 @@ class Lake:
         contract = datasets.get(dataset) if isinstance(dataset, str) else dataset
         return Compactor(self._store, self._log, self._tables).compact(contract, before)
 
+    @_working
     def vacuum(
         self,
         keep: timedelta = DEFAULT_KEEP,
@@ -158,6 +188,7 @@ class Lake:
             self._store, self._log, self._tables, keep=keep, keep_versions=keep_versions, grace=grace, dry_run=dry_run
         )
 
+    @_working
     def keep_receipt(self, content: bytes, version: int) -> str:
         """Keep a receipt's bytes, and with them the version it needs; returns its id. See `pitlake.receipts`.
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
+from uuid import uuid4
 
 from pitlake import clock
 from pitlake.errors import BadInput, ClockWentBack, LakeConflict, LakeError, LakeNotFound
@@ -22,7 +23,9 @@ SKEW = timedelta(seconds=5)
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One lake version. `tables` maps every table there is to its Delta version; `counts` is what the commit did."""
+    """One lake version. `tables` maps every table there is to its Delta version; `counts` is what the commit did.
+    `nonce` is its writer's own, by which that one knows the entry again.
+    """
 
     version: int
     parent: int
@@ -32,6 +35,7 @@ class Entry:
     dataset: str
     tables: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    nonce: str = ""
 
     def to_json(self) -> bytes:
         """The entry as the log keeps it."""
@@ -144,10 +148,31 @@ class LakeLog:
                 dataset=dataset,
                 tables={**head.tables, **tables},
                 counts=counts,
+                nonce=uuid4().hex,
             )
-            if self._store.put_new(_key(entry.version), entry.to_json()):
+            if self._is_put(entry):
                 self._seen = entry.version
                 return entry
+
+    def _is_put(self, entry: Entry) -> bool:
+        """Put an entry; says whether it is the one that is there. The answer may have been lost on its way, while
+        the entry is there.
+        """
+        try:
+            if self._store.put_new(_key(entry.version), entry.to_json()):
+                return True
+        except (LakeError, OSError) as problem:
+            try:
+                there = self._read(entry.version)
+            except FileNotFoundError:
+                raise problem from None
+            except (LakeError, OSError):
+                unknown = (
+                    f"whether version {entry.version} was published is not known; running again is safe either way"
+                )
+                raise LakeError(f"{problem}; {unknown}") from None
+            return there.nonce == entry.nonce
+        return self._read(entry.version).nonce == entry.nonce
 
     def mark_vacuumed(self, version: int) -> None:
         """Note, before any file goes, that a version is about to lose some."""

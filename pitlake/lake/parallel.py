@@ -5,7 +5,7 @@ Nothing here knows what the pieces are. Called by hashing, audit and publish.
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 import pyarrow as pa
@@ -29,7 +29,11 @@ def each(work: Callable[[Piece], Result], pieces: Iterable[Piece]) -> list[Resul
     if len(todo) < 2 or workers() == 1:
         return [work(piece) for piece in todo]
     with ThreadPoolExecutor(min(workers(), len(todo))) as pool:
-        return list(pool.map(work, todo))
+        done = [pool.submit(work, piece) for piece in todo]
+        wait(done, return_when=FIRST_EXCEPTION)
+        for piece in done:
+            piece.cancel()
+    return [piece.result() for piece in done]
 
 
 def in_blocks(work: Callable[[pa.Table, int], Result], table: pa.Table) -> list[Result]:

@@ -6,19 +6,20 @@ that alone is visible. A crash before it leaves the old version; a re-run finds 
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
-from pitlake import clock
-from pitlake.contract import GAP_SCHEMA, INSTANT, gap_table_name
+from pitlake import clock, machine
+from pitlake.contract import GAP_SCHEMA, INSTANT, Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
 from pitlake.lake import looks
 from pitlake.lake.audit import Audit, CheckResult, audit_with, enforce, freshness, frozen, past_never_changes
-from pitlake.lake.delta import DeltaTables, table_key
+from pitlake.lake.delta import DeltaTables, table_key, table_schema
 from pitlake.lake.diff import NewGaps, NewRows, new_gaps, new_rows
 from pitlake.lake.files import NewFile, sorted_by, take_rows, write_file
 from pitlake.lake.log import Entry, LakeLog
@@ -27,7 +28,7 @@ from pitlake.lake.parallel import each
 from pitlake.lake.repeats import Positions, as_micros
 from pitlake.lake.sightings import Sightings
 from pitlake.lake.stage import Staged
-from pitlake.lake.store import Store
+from pitlake.lake.store import PLACE, Store
 from pitlake.lake.superseded import facts_of_revision, new_tombstones
 from pitlake.lake.turns import Turn
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
@@ -114,23 +115,36 @@ class Publisher:
         plan = self._plan(staged, observed_at)
         if not plan.empty:
             turn.check(plan.base)
-        pins, files = self._commit(staged, plan, observed_at)
-        entry, unharmed = plan.base, self._past_never_changes(staged, plan.base, {**plan.base.tables, **pins})
+        made: dict[str, list[NewFile]] = {}
+        try:
+            return self._committed(staged, plan, observed_at, results, turn, made)
+        except Exception as problem:
+            if machine.lacking(problem):
+                self._give_back(staged.dataset, plan.base, made)
+            raise
+
+    def _committed(
+        self,
+        staged: Staged,
+        plan: Plan,
+        observed_at: datetime,
+        results: tuple[CheckResult, ...],
+        turn: Turn,
+        made: dict[str, list[NewFile]],
+    ) -> Published:
+        """All that can fail, and the log entry last: once it is there, nothing is left to do."""
+        pins = self._commit(staged, plan, observed_at, made)
+        name, tables = staged.dataset.name, {**plan.base.tables, **pins}
+        unharmed = self._past_never_changes(staged, plan.base, tables)
+        newest = max((file.hi for file in self._tables.state(name, tables.get(name)).files), default=None)
         revisions = int(plan.rows.revised.sum())
-        if pins:
-            turn.check(plan.base)  # again: much time may have passed, and a turn counts from when it was taken
-            counts = {"published": len(plan.rows.positions), "revisions": revisions, "gaps": len(plan.gaps.positions)}
-            entry = self._log.append(
-                entry, pins, operation="publish", run_id=staged.run_id, dataset=staged.dataset.name, counts=counts
-            )
-        state = self._tables.state(staged.dataset.name, entry.tables.get(staged.dataset.name))
-        newest = max((file.hi for file in state.files), default=None)
-        return Published(
-            dataset=staged.dataset.name,
+        files = [file for written in made.values() for file in written]
+        published = Published(
+            dataset=name,
             run_id=staged.run_id,
-            version=entry.version,
+            version=plan.base.version,
             changed=bool(pins),
-            delta_version=entry.tables.get(staged.dataset.name),
+            delta_version=tables.get(name),
             per_day=_per_day(staged, plan.rows),
             revisions=revisions,
             gaps=dict(Counter(staged.gaps["gap_type"].to_pylist())),
@@ -144,6 +158,14 @@ class Publisher:
                 *frozen(staged.dataset, revisions),
             ),
         )
+        if not pins:
+            return published
+        turn.check(plan.base)  # again: much time may have passed, and a turn counts from when it was taken
+        counts = {"published": len(plan.rows.positions), "revisions": revisions, "gaps": len(plan.gaps.positions)}
+        entry = self._log.append(
+            plan.base, pins, operation="publish", run_id=staged.run_id, dataset=name, counts=counts
+        )
+        return replace(published, version=entry.version)
 
     def _plan(self, staged: Staged, observed_at: datetime) -> Plan:
         base = self._log.head()
@@ -162,21 +184,40 @@ class Publisher:
             tombstones = new_tombstones(staged.dataset, revisions, rows, complete=complete)
         return Plan(base, fresh, new_gaps(staged, gaps, sightings, observed_at), tombstones)
 
-    def _commit(self, staged: Staged, plan: Plan, observed_at: datetime) -> tuple[dict[str, int], list[NewFile]]:
+    def _commit(
+        self, staged: Staged, plan: Plan, observed_at: datetime, made: dict[str, list[NewFile]]
+    ) -> dict[str, int]:
+        """Every file first, which is what takes room, then the Delta commits; `made` takes the files as they come."""
         dataset, superseded = staged.dataset, superseded_table_name(staged.dataset.name)
-        pins: dict[str, int] = {}
-        written: list[NewFile] = []
-        for table, schema, months in (
-            (dataset.name, dataset.arrow_schema, months_of_rows(staged, plan.rows, observed_at)),
-            (gap_table_name(dataset.name), GAP_SCHEMA, months_of_gaps(staged, plan.gaps, observed_at)),
-            (superseded, SUPERSEDED_SCHEMA, years_of_tombstones(plan.tombstones)),
-        ):
+        due = {
+            dataset.name: (dataset.arrow_schema, months_of_rows(staged, plan.rows, observed_at)),
+            gap_table_name(dataset.name): (GAP_SCHEMA, months_of_gaps(staged, plan.gaps, observed_at)),
+            superseded: (SUPERSEDED_SCHEMA, years_of_tombstones(plan.tombstones)),
+        }
+        for table, (_, months) in due.items():
             begun = table == superseded and plan.tombstones is not None and table not in plan.base.tables
             if months or begun:
-                files = each(partial(_write_month, self._store, table), months)
-                pins[table] = self._tables.commit(table, schema, plan.base.tables.get(table), files, note=staged.run_id)
-                written += files
-        return pins, written
+                each(partial(_write_month, self._store, table, made.setdefault(table, [])), months)
+        machine.require_room(PLACE, self._store.root)
+        return {
+            table: self._tables.commit(
+                table,
+                due[table][0],
+                plan.base.tables.get(table),
+                sorted(files, key=lambda file: file.name),
+                note=staged.run_id,
+            )
+            for table, files in made.items()
+        }
+
+    def _give_back(self, dataset: Dataset, base: Entry, made: Mapping[str, Sequence[NewFile]]) -> None:
+        """Remove the files that no version will show, and first the Delta commits that hold them."""
+        for table, files in reversed(made.items()):
+            with suppress(Exception):  # what can't be given back is a vacuum's
+                if self._tables.holds(table, files):
+                    self._tables.commit(table, table_schema(dataset, table), base.tables.get(table), (), note="undone")
+                for file in files:
+                    self._store.delete(f"{table_key(table)}/{file.name}")
 
     def _past_never_changes(self, staged: Staged, base: Entry, pins: Mapping[str, int]) -> CheckResult:
         name = staged.dataset.name
@@ -256,9 +297,9 @@ def _revisions(staged: Staged, rows: NewRows) -> pa.Table:
     return pa.table({name: known[name] if name in known else staged.rows[name].take(chosen) for name in names})
 
 
-def _write_month(store: Store, table: str, month: Month) -> NewFile:
+def _write_month(store: Store, table: str, made: list[NewFile], month: Month) -> None:
     name, build = month
-    return write_file(store, table_key(table), name, build())
+    made.append(write_file(store, table_key(table), name, build()))
 
 
 def _by_month(available: Positions) -> Iterator[tuple[str, Positions]]:

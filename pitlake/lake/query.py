@@ -11,6 +11,7 @@ from functools import cache
 import duckdb
 import pyarrow as pa
 
+from pitlake import machine
 from pitlake.errors import LakeError
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.parallel import workers
@@ -29,6 +30,8 @@ def calculator(threads: int | None = None, **tables: pa.Table) -> Iterator[duckd
             connection.register(name, table)
         yield connection
     except duckdb.Error as error:
+        if found := machine.exhausted(error, "the lake's files", "read by DuckDB"):
+            raise found from None
         raise LakeError(f"the lake's files could not be read: {str(error).splitlines()[0]}") from error
     finally:
         connection.close()

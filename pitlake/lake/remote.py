@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import obstore
-import platformdirs
 from obstore.exceptions import AlreadyExistsError, NotFoundError
 from obstore.store import S3Store
 
+from pitlake import machine
 from pitlake.errors import BadInput, LakeError
 from pitlake.lake import copies
 from pitlake.lake.manifest import DataFile
@@ -41,7 +41,9 @@ class RemoteStore(Store):
         self._bucket, self._prefix = parts.netloc, parts.path.strip("/")
         location = f"s3://{self._bucket}/{self._prefix}".rstrip("/")
         endpoint = next((found for name in ENDPOINT_VARIABLES if (found := os.environ.get(name))), "")
-        super().__init__(_mirrors() / hashlib.sha256(f"{endpoint} {location}".encode()).hexdigest()[:32])
+        super().__init__(
+            copies.caches() / "mirror" / hashlib.sha256(f"{endpoint} {location}".encode()).hexdigest()[:32]
+        )
         self.location = location
         self.table_options = _table_options(endpoint)
         self._endpoint = endpoint
@@ -117,6 +119,10 @@ class RemoteStore(Store):
             copy.unlink(missing_ok=True)
 
     def _bring(self, file: DataFile) -> None:
+        with machine.working_in("the cache", self.root):
+            self._copied(file)
+
+    def _copied(self, file: DataFile) -> None:
         path = Path(file.path)
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{uuid4().hex}.tmp")
@@ -144,11 +150,6 @@ def _mirrored(path: Path) -> bool:
         return copies.as_made(path, descriptor)
     finally:
         os.close(descriptor)
-
-
-def _mirrors() -> Path:
-    named = os.environ.get("PITLAKE_CACHE")
-    return (Path(named) if named else Path(platformdirs.user_cache_dir("pitlake"))) / "mirror"
 
 
 def _table_options(endpoint: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ class Shelf:
     def __init__(self, folder: Path, name: str, schema: pa.Schema) -> None:
         self._folder, self._name, self._schema = folder, name, schema
         self._writer: pa.ipc.RecordBatchFileWriter | None = None
+        self._sink: pa.NativeFile | None = None
         self._files: list[Path] = []
         self._batches: list[tuple[str, int, int]] = []
 
@@ -25,7 +26,8 @@ class Shelf:
         """Add a table to a partition."""
         if self._writer is None:
             self._files.append(self._folder / f"{self._name}.{len(self._files)}.arrow")
-            self._writer = pa.ipc.new_file(str(self._files[-1]), self._schema)
+            self._sink = pa.OSFile(str(self._files[-1]), "wb")
+            self._writer = pa.ipc.new_file(self._sink, self._schema)
         first = self._writer.stats.num_record_batches
         self._writer.write_table(table)
         added = range(first, self._writer.stats.num_record_batches)
@@ -43,7 +45,11 @@ class Shelf:
         return pa.Table.from_batches(found, self._schema), index
 
     def close(self) -> None:
-        """Finish the file being written; the next table begins another."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        """Finish the file being written; the next table begins another. What can't be finished is closed all the same,
+        and raises OSError once.
+        """
+        writer, sink = self._writer, self._sink
+        self._writer = self._sink = None
+        if writer is not None and sink is not None:
+            with sink:
+                writer.close()

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pitlake import clock
+from pitlake import clock, machine
 from pitlake.contract import INSTANT, Dataset
 from pitlake.errors import BadInput, CheckFailed, GateRefused
 from pitlake.gate.columnar import judge
@@ -34,6 +34,7 @@ from pitlake.lake.shelf import Shelf
 from pitlake.lake.store import Store
 
 STAGING = "_staging"
+PLACE = "the staging of the lake"
 UNDATED = "undated"
 LOCK = "owner"
 # A stage gets its lock before its final name, so a nameless one this old lost its owner in between.
@@ -102,6 +103,11 @@ class Staged:
         """available_at of every staged row, in microseconds; null is 0."""
         return as_micros(self.rows[clock.AVAILABLE_AT])
 
+    def let_go(self) -> None:
+        """Hold no row any more: they are mapped from files, which take room for as long as anybody holds them."""
+        for name in ("rows", "gaps"):
+            object.__setattr__(self, name, getattr(self, name).schema.empty_table())
+
     def per_partition(self, index: Positions) -> dict[str, int]:
         """How many of the given partition indexes fall on each partition."""
         return dict(zip(self.partitions, np.bincount(index, minlength=len(self.partitions)).tolist(), strict=True))
@@ -117,11 +123,13 @@ class Stage:
             )
         self.dataset, self.run_id = dataset, run_id
         self._lock: int | None
-        self._folder, self._lock = _claim(store.path(f"{STAGING}/{run_id}"), dataset.name)
+        with machine.working_in(PLACE, store.path(STAGING)):
+            self._folder, self._lock = _claim(store.path(f"{STAGING}/{run_id}"), dataset.name)
         self._rows = Shelf(self._folder, "rows", staged_schema(dataset))
         self._gaps = Shelf(self._folder, "gaps", GAP_STAGED_SCHEMA)
         self._hasher = Hasher(dataset.content_columns)
         self._extracted: dict[str, int] = {}
+        self._loaded: list[Staged] = []
         self._days: Spans | None = None
         self._entities: set[str] | None = None
 
@@ -138,26 +146,28 @@ class Stage:
         """Stage what was extracted for a New York day (None: records without any date, or an unpartitioned dataset).
 
         May be called many times a day. `extracted` counts the source records met, independently of what they became.
-        Raises GateRefused or CheckFailed when the columns are not those of the contract.
+        Raises GateRefused or CheckFailed when the columns are not those of the contract, LakeError.
         """
         if day is None and self.dataset.partitioned and rows is not None and rows.num_rows:
             raise BadInput("day", f"rows of {self.dataset.name} belong to a New York day", "give the partition's date")
         partition = UNDATED if day is None else day.isoformat()
         self._extracted[partition] = self._extracted.get(partition, 0) + extracted
-        if rows is not None and rows.num_rows:
-            typed = self._typed(rows)
-            self._hasher.put(partition, typed)
-            self._rows.put(partition, typed)
         listed = [gap.as_row() for gap in gaps]
-        if listed:
-            self._gaps.put(partition, pa.Table.from_pylist(listed, GAP_STAGED_SCHEMA))
+        with machine.working_in(PLACE, self._folder):
+            if rows is not None and rows.num_rows:
+                typed = self._typed(rows)
+                self._hasher.put(partition, typed)
+                self._rows.put(partition, typed)
+            if listed:
+                self._gaps.put(partition, pa.Table.from_pylist(listed, GAP_STAGED_SCHEMA))
 
     def load(self) -> Staged:
-        """Everything staged so far, mapped from disk, in partition order."""
+        """Everything staged so far, in partition order, mapped from disk until it is closed. Raises LakeError."""
         partitions = tuple(sorted(self._extracted))
-        rows, row_partition = self._rows.read(partitions)
-        gaps, gap_partition = self._gaps.read(partitions)
-        return Staged(
+        with machine.working_in(PLACE, self._folder):
+            rows, row_partition = self._rows.read(partitions)
+            gaps, gap_partition = self._gaps.read(partitions)
+        staged = Staged(
             dataset=self.dataset,
             run_id=self.run_id,
             partitions=partitions,
@@ -169,6 +179,8 @@ class Stage:
             extracted=dict(self._extracted),
             looked_at=self._looked_at(partitions, rows),
         )
+        self._loaded.append(staged)
+        return staged
 
     def _looked_at(self, partitions: Iterable[str], rows: pa.Table) -> tuple[Spans | None, frozenset[str] | None]:
         if self.dataset.partitioned:
@@ -179,10 +191,13 @@ class Stage:
         return self._days, frozenset({*self._entities, *map(str, told)})
 
     def close(self) -> None:
-        """Throw the stage away."""
+        """Throw the stage away. Raises nothing: what is thrown away need not have been finished."""
         self._hasher.close()
-        self._rows.close()
-        self._gaps.close()
+        for staged in self._loaded:
+            staged.let_go()
+        for shelf in (self._rows, self._gaps):
+            with suppress(OSError):
+                shelf.close()
         shutil.rmtree(self._folder, ignore_errors=True)
         with suppress(OSError):
             self._folder.parent.rmdir()

@@ -16,10 +16,12 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
 from obstore.store import LocalStore
 
+from pitlake import machine
 from pitlake.errors import LakeError
 from pitlake.lake.manifest import DataFile
 
 SCRATCH = "_lake/scratch"
+PLACE = "the lake"
 
 
 class StoredFile(NamedTuple):
@@ -69,14 +71,15 @@ class Store:
         """Write a small file unless it is there already; says whether it was written. Atomic and durable."""
         scratch = f"{SCRATCH}/{uuid4().hex}"
         with self._reached():
-            obstore.put(self._objects, scratch, content)
-            self.sync(self.path(scratch))
             try:
+                obstore.put(self._objects, scratch, content)
+                self.sync(self.path(scratch))
                 obstore.rename(self._objects, scratch, key, overwrite=False)
             except AlreadyExistsError:
-                obstore.delete(self._objects, scratch)
                 return False
-        self.sync(self.path(key).parent)
+            finally:
+                self.path(scratch).unlink(missing_ok=True)
+            self.sync(self.path(key).parent)
         return True
 
     @contextmanager
@@ -84,9 +87,11 @@ class Store:
         """What the object library can't do is an error of the lake."""
         try:
             yield
-        except (AlreadyExistsError, NotFoundError):
+        except (AlreadyExistsError, NotFoundError, FileNotFoundError):
             raise
-        except BaseError as error:
+        except (BaseError, OSError) as error:
+            if found := machine.exhausted(error, PLACE, self.location):
+                raise found from None
             reason = str(error).split("\n", 1)[0][:200]
             raise LakeError(f"{self.location} refused or could not be reached: {reason}") from None
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 import pyarrow as pa
 
 from pitlake import catalogue as queries
+from pitlake import machine
 from pitlake.clock import iso
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
@@ -341,7 +342,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     (default: $PITLAKE_LAKE, else ./.pitlake/lake). isolation: "process" is sealed; "in_process" is for trusted code.
     datasets: which to bind (default: all). open_mode: ask without an instant, outcomes included. hindsight: "omit"
     leaves out the columns that nobody could know at available_at, such as today's tickers.
-    Raises BadInput, BadInstant, LakeNotFound, SessionRefused, IsolationUnavailable.
+    Raises BadInput, BadInstant, LakeNotFound, MachineExhausted, SessionRefused, IsolationUnavailable.
     """
     asked = given.moment(as_of, open_mode=open_mode)
     known = given.known_by(known_by, version)
@@ -382,12 +383,13 @@ def open_session(  # noqa: PLR0913 - all that a session is made of
     binding = Binding(snapshot, asked, catalogue.choose(given.names(datasets), open_mode=open_mode), omit)
     opening = partial(statements.opening, binding, catalogue.views_of(list(binding.datasets)))
     backend: Backend
-    if isolation == "process":
-        backend = SealedProcess(binding, boundary or Boundary(), limits, opening)
-    else:
-        from pitlake.session.in_process import InProcess
+    with machine.working_in("a session of the lake", Path.cwd()):
+        if isolation == "process":
+            backend = SealedProcess(binding, boundary or Boundary(), limits, opening)
+        else:
+            from pitlake.session.in_process import InProcess
 
-        backend = InProcess(binding, boundary or Boundary(), limits, opening)
+            backend = InProcess(binding, boundary or Boundary(), limits, opening)
     beside = partial(
         open_session, snapshot, asked, datasets=datasets, isolation=isolation, limits=limits, catalogue=catalogue,
         boundary=boundary,

@@ -19,9 +19,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import pyarrow as pa
 
+from pitlake import machine
 from pitlake.errors import SessionRefused
 from pitlake.lake import copies
 from pitlake.session import footer
@@ -51,7 +51,13 @@ class Boundary:
         self._lock = threading.Lock()
 
     def open(self, cut: Cut) -> list[int]:
-        """Descriptors, open for reading, of the cut's files: kept from before or made now. Raises SessionRefused."""
+        """Descriptors, open for reading, of the cut's files: kept from before or made now. Raises SessionRefused, and
+        LakeError where there is no room for them.
+        """
+        with machine.working_in("the cache", self._directory):
+            return self._open(cut)
+
+    def _open(self, cut: Cut) -> list[int]:
         if cut.rows <= self._few:
             return [self._open_one(cut)] if cut.parts or cut.periods else []
         if not cut.parts:
@@ -200,8 +206,7 @@ def _room(directory: Path) -> int:
 
 
 def _default_directory() -> Path:
-    named = os.environ.get("PITLAKE_CACHE")
-    return (Path(named) if named else Path(platformdirs.user_cache_dir("pitlake"))) / "boundary"
+    return copies.caches() / "boundary"
 
 
 def _make_private(directory: Path) -> bool:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pitlake import machine
 from pitlake.clock import AVAILABLE_AT, micros
 from pitlake.contract import INSTANT
 from pitlake.errors import SessionRefused
@@ -152,6 +153,8 @@ def open_file(path: str | Path, table: str) -> int:
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as problem:
+        if found := machine.exhausted(problem, "the lake", path):
+            raise found from None
         raise SessionRefused(table, f"a file of this lake version can't be opened: {problem.strerror}") from None
 
 

@@ -12,6 +12,7 @@ from threading import Lock
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pitlake import machine
 from pitlake.clock import AVAILABLE_AT
 from pitlake.errors import SessionRefused
 
@@ -33,7 +34,7 @@ _lock = Lock()
 
 
 def read(descriptor: int) -> Footer:
-    """The footer of an open file."""
+    """The footer of an open file. Raises MachineExhausted, which says nothing of the file."""
     facts = os.fstat(descriptor)
     key = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
     found = _footers.get(key)
@@ -67,7 +68,9 @@ def _read(descriptor: int) -> Footer:
     try:
         with os.fdopen(os.dup(descriptor), "rb") as file:
             metadata = pq.read_metadata(file)
-    except (pa.ArrowException, OSError, EOFError) as problem:
+    except (pa.ArrowException, OSError, EOFError, MemoryError) as problem:
+        if found := machine.exhausted(problem, "a file of this lake version", "its footer"):
+            raise found from None
         return Footer(0, None, frozenset(), f"it can't be read ({type(problem).__name__})")
     leaves = [metadata.schema.column(i) for i in range(metadata.num_columns)]
     columns = frozenset(leaf.path.split(".", 1)[0] for leaf in leaves)

@@ -5,7 +5,10 @@ lives in `capture`, who the provider is in `provider`. Called by assets/external
 """
 
 import os
+import sqlite3
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
@@ -15,11 +18,19 @@ from typing import Literal, NamedTuple, Self
 
 import requests
 from requests.utils import get_environ_proxies
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_any,
+    wait_random_exponential,
+)
 from tenacity.nap import sleep
 
 from pitlake import clock
 from pitlake.errors import AnswerRefused, BadInput, NotCaptured
+from resources.http.bounds import Bounded, TooLarge
 from resources.http.capture import Capture, CaptureStore, Request, located
 from resources.http.limits import RateLimit
 from resources.http.provider import OK, Provider
@@ -29,6 +40,8 @@ Mode = Literal["replay", "live", "refresh"]
 MODES = ("replay", "live", "refresh")
 LONGEST_WAIT, FIRST_WAIT = 60.0, 0.5
 LONGEST_RETRY_AFTER = 300.0
+REST_SECONDS = 60.0
+NEVER_ENDS = 86_400.0
 CLOCKS_AGREE = timedelta(minutes=1)
 
 
@@ -48,13 +61,16 @@ class _Line(NamedTuple):
     secrets: dict[str, str]
 
     @classmethod
-    def open(cls, provider: Provider, root: Path) -> "_Line":
+    def open(cls, provider: Provider, root: Path, seconds: Callable[[], float]) -> "_Line":
         headers, secrets = provider.request_headers(), provider.secret_store().values()
         session = requests.Session()
         session.trust_env = False  # a .netrc would add credentials; what else it means is read once, not per request
         session.proxies = dict(get_environ_proxies(provider.url(Request("/"))))
         session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
         session.headers.update(headers)
+        bounded = Bounded(provider.most_bytes, lambda: min(provider.longest, seconds()))
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, bounded)
         if provider.handshake is not None:
             secrets |= provider.handshake(session, provider)
         return cls(session, RateLimit(provider, root), secrets)
@@ -64,8 +80,10 @@ class HttpClient:
     """Asks one provider. replay never touches the network; live asks for what no capture answers; refresh asks for
     everything, once.
 
-    until: captures fetched later are not there, which is how an earlier run is replayed. pause waits so many seconds
-    between attempts; tests hand in one that does not. Use as a context manager.
+    until: captures fetched later are not there, which is how an earlier run is replayed. seconds: how long all its
+    questions may take together, waiting included. pause waits so many seconds between attempts; tests hand in one that
+    does not. A provider that gave no answer at all as often in a row as it is asked at most is not asked again for
+    REST_SECONDS, and then once. Use as a context manager.
     """
 
     def __init__(
@@ -75,6 +93,7 @@ class HttpClient:
         mode: Mode | str = "replay",
         *,
         until: datetime | None = None,
+        seconds: float = NEVER_ENDS,
         pause: Callable[[float], None] | None = None,
     ) -> None:
         if mode not in MODES:
@@ -83,11 +102,13 @@ class HttpClient:
         self._until = until
         self._retrying = Retrying(
             retry=retry_if_exception_type(_AskAgain),
-            stop=stop_after_attempt(provider.attempts),
+            stop=stop_any(stop_after_attempt(provider.attempts), self._is_spent),
             wait=_wait,
             reraise=True,
             sleep=pause or sleep,
         )
+        self._seconds, self._ends = seconds, time.monotonic() + seconds
+        self._silent, self._asks_again = 0, 0.0
         self._line: _Line | None = None
         self._answered: set[str] = set()
         self._spellings = provider.secret_store().spellings()
@@ -107,13 +128,14 @@ class HttpClient:
         return answer
 
     def close(self) -> None:
-        """Let go of connections and files."""
+        """Let go of connections and files. Raises nothing: what was answered is captured."""
         unmask(self._masks)
         self._masks = []
-        if self._line is not None:
-            self._line.session.close()
-            self._line.limit.close()
-            self._line = None
+        line, self._line = self._line, None
+        if line is not None:
+            line.session.close()
+            with suppress(OSError, sqlite3.Error):
+                line.limit.close()
 
     def __enter__(self) -> Self:
         return self
@@ -146,19 +168,25 @@ class HttpClient:
         return capture.fetched_at < request.settled_at
 
     def _asked(self, request: Request) -> Capture:
+        if self._silent >= self.provider.attempts and time.monotonic() < self._asks_again:
+            reason = f"not asked: {self._silent} times in a row there was no answer"
+            raise AnswerRefused("upstream_error", reason, self._location(request))
         try:
             return self._retrying(self._once, request)
         except _AskAgain as spent:
             raise spent.refusal from None
 
     def _once(self, request: Request) -> Capture:
-        url = self.provider.url(request)
         try:
-            answer = self._send(request, url)
+            answer = self._send(request, self.provider.url(request))
+        except TooLarge as problem:
+            raise AnswerRefused("upstream_error", f"the answer is {problem}", self._location(request)) from None
         except requests.RequestException as problem:
+            self._silent, self._asks_again = self._silent + 1, time.monotonic() + REST_SECONDS
             # Its text may hold the whole URL, secrets included: only its kind is told.
             reason = f"no answer: {_kind(problem)}"
-            raise _AskAgain(AnswerRefused("upstream_error", reason, located(url, request.query)), 0.0) from None
+            raise _AskAgain(AnswerRefused("upstream_error", reason, self._location(request)), 0.0) from None
+        self._silent = 0
         capture = self.store.put(
             captured(
                 self.provider,
@@ -178,8 +206,11 @@ class HttpClient:
         raise _AskAgain(refusal, _retry_after(capture))
 
     def _send(self, request: Request, url: str) -> requests.Response:
+        if self._left() <= 0:
+            raise self._late(request)
         line = self._line = self._line or self._opened()
-        line.limit.wait()
+        if not line.limit.wait(self._left()):
+            raise self._late(request)
         place, query, headers = self.provider.place, list(request.query), {}
         if place == "query":
             query += line.secrets.items()
@@ -197,8 +228,22 @@ class HttpClient:
             allow_redirects=self.provider.follow,
         )
 
+    def _left(self) -> float:
+        return self._ends - time.monotonic()
+
+    def _late(self, request: Request) -> AnswerRefused:
+        reason = f"no answer within the {self._seconds:g} seconds that all questions may take; what came is kept"
+        return AnswerRefused("upstream_error", reason, self._location(request))
+
+    def _is_spent(self, state: RetryCallState) -> bool:
+        """Whether asking once more is of no use: there is no time for it, or nobody answers."""
+        return state.upcoming_sleep >= self._left() or self._silent >= self.provider.attempts
+
+    def _location(self, request: Request) -> str:
+        return located(self.provider.url(request), request.query)
+
     def _opened(self) -> _Line:
-        line = _Line.open(self.provider, self.store.root)
+        line = _Line.open(self.provider, self.store.root, self._left)
         if self.provider.handshake is not None:  # what it granted is a secret as well
             self._spellings |= spelled(line.secrets)
             unmask(self._masks)

@@ -29,9 +29,9 @@ class RateLimit:
         # Leaking is done on opening: the library's own thread would outlive its connection.
         self._limiter = Limiter(SingleBucketFactory(self._bucket, schedule_leak=False))
 
-    def wait(self) -> None:
-        """Return once another request may be made."""
-        self._limiter.try_acquire("request")
+    def wait(self, seconds: float) -> bool:
+        """Wait until another request may be made, but no longer than that; says whether it may."""
+        return bool(self._limiter.try_acquire("request", timeout=seconds))
 
     def close(self) -> None:
         """Close the file."""

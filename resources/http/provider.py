@@ -78,11 +78,12 @@ class Provider:
     by name, for requests that name one. secrets: name to send it under -> variables it may be given in. public: values
     of them that are no secret, such as a demo key. place: where secrets go. headers: sent with every request. contact:
     variables that hold the User-Agent with a contact address, for providers that demand one. timeout: seconds to
-    connect and to read. attempts: how often a request is made at most. follow: whether redirects are followed; never
-    together with secrets. handshake: fetches what the first question needs, cookies into the session and secrets as its
-    result. keep: response headers worth keeping. names: parameters that name what is asked about; the others are of one
-    question alone, such as its window or page. $PITLAKE_<NAME>_URL moves base URL and hosts, which is how a loopback
-    server plays the provider.
+    connect and to read. longest: seconds an answer may take to its last byte. most_bytes: of an answer, once decoded.
+    attempts: how often a request is made at most; after as many in a row without any answer the provider is left alone
+    for a while. follow: whether redirects are followed; never together with secrets. handshake: fetches what the first
+    question needs, cookies into the session and secrets as its result. keep: response headers worth keeping. names:
+    parameters that name what is asked about; the others are of one question alone, such as its window or page.
+    $PITLAKE_<NAME>_URL moves base URL and hosts, which is how a loopback server plays the provider.
     """
 
     name: str
@@ -96,6 +97,8 @@ class Provider:
     headers: Mapping[str, str] = field(default_factory=dict)
     contact: tuple[str, ...] = ()
     timeout: tuple[float, float] = (10.0, 30.0)
+    longest: float = 300.0
+    most_bytes: int = 64 << 20
     attempts: int = 4
     follow: bool = False
     handshake: "Handshake | None" = None

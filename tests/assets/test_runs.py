@@ -1,5 +1,7 @@
 """Runs over a toy source: windows, sweeps, conservation, order of partitions, and sources that lie."""
 
+import errno
+import os
 import random
 from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
@@ -12,7 +14,10 @@ from assets.extraction import Contest, Place, dated
 from assets.reading import Spans
 from assets.runs import attempt_partitions, run_partitions
 from pitlake.errors import BadInput, CheckFailed, GateRefused
+from pitlake.lake.delta import DeltaTables
 from pitlake.lake.lake import Lake
+from pitlake.lake.log import LakeLog
+from pitlake.lake.store import Store
 from tests.toys import OBSERVED, TOY, between, seen, stored
 
 MARCH = datetime(2024, 3, 8, tzinfo=timezone.utc)
@@ -227,3 +232,38 @@ def test_spans_shrink_where_much_comes():
         lengths.append(len(span.days()))
         spans.met(came)
     assert lengths == [7, 14, 14, 7, 3, 1, 1, 2]
+
+
+@pytest.mark.parametrize("step", ["assets.runs.warnings", "pitlake.lake.judgements.keep"])
+def test_what_fails_after_the_commit_is_a_note_that_names_the_version(lake, toy, monkeypatch, caplog, step):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    toy.write("a", "2024-03-10T01:30:00-05:00")
+    monkeypatch.setattr(step, full)
+    report = attempt_partitions(TOY, between("2024-03-09", "2024-03-11"), toy, lake, run_id="r", observed_at=OBSERVED)
+    assert (report.outcome.changed, report.outcome.version, lake.head()) == (True, 1, 1)
+    [note] = report.notes
+    assert "version 1 is published, but" in note
+    assert "No space left on device" in note
+    assert note in caplog.messages
+    assert len(stored(lake)) == 1
+
+
+def test_nothing_that_can_fail_follows_the_log_entry(lake, toy, monkeypatch):
+    toy.write("a", "2024-03-10T01:30:00-05:00")
+    append, put = LakeLog.append, []
+
+    def appended(self, *args, **facts):
+        put.append(append(self, *args, **facts))
+        monkeypatch.setattr(Store, "read", full)
+        monkeypatch.setattr(Store, "put_new", full)
+        monkeypatch.setattr(DeltaTables, "state", full)
+        return put[0]
+
+    def full(*_, **__):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(LakeLog, "append", appended)
+    report = attempt_partitions(TOY, between("2024-03-09", "2024-03-11"), toy, lake, run_id="r", observed_at=OBSERVED)
+    assert (report.outcome.version, put[0].version) == (1, 1)

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from pitlake import __version__, cli
 from pitlake.datasets import all_datasets
 from pitlake.lake import Lake
+from pitlake.lake.copies import caches
+from pitlake.machine import Room
 from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
 
 
@@ -110,3 +114,34 @@ def test_compact_merges_nothing_when_one_name_is_none(pitlake, tmp_path):
     assert "nosuch" in said.err
     assert pitlake("compact", "--lake", lake.location, "news").code == 0
     assert lake.head() == 4
+
+
+@pytest.mark.parametrize(
+    ("free", "files", "verdict", "said"),
+    [
+        (8 << 20, 100, "failed", "full: "),
+        (0, 100, "failed", "full: "),
+        (10 << 30, 0, "failed", "but no more files"),
+        (100 << 20, 100, "note", "nearly full: "),
+        (10 << 30, 100, "ok", " MiB free"),
+    ],
+)
+def test_the_doctor_sees_a_disk_that_is_full_or_nearly(tmp_path, monkeypatch, capfd, free, files, verdict, said):
+    monkeypatch.setattr("pitlake.machine.room", lambda _path: Room(free, 100 << 30, files))
+    code = cli.invoke(["doctor", "--format", "json", "--lake", str(tmp_path)])
+    found = {one["check"]: one for one in json.loads(capfd.readouterr().out)}
+    for name, path in (("lake", tmp_path), ("staging", tmp_path / "_staging"), ("cache", caches())):
+        told = found[f"disk of the {name}"]
+        assert (told["verdict"], str(path) in told["says"], said in told["says"]) == (verdict, True, True)
+    assert code == (1 if verdict == "failed" else 0)
+
+
+def test_too_few_addresses_are_told_of_before_any_library_dies_of_it():
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
+        "from pitlake.cli import main; main(['query', 'SELECT 1', '--as-of', '2024-01-01T00:00:00Z'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr.startswith("pitlake: this process may use 1024 MiB of addresses (ulimit -v)")
+    assert len(done.stderr.splitlines()) == 1

@@ -72,3 +72,47 @@ def test_a_damaged_entry_is_an_error_and_no_version(store, content):
     store.put_new(f"{LOG}/{0:020d}.json", content)
     with pytest.raises(LakeError, match="damaged"):
         LakeLog(store).head()
+
+
+@pytest.mark.parametrize(
+    "told", [False, LakeError("no answer came"), OSError("no answer came")], ids=["taken", "lake", "os"]
+)
+def test_an_entry_whose_answer_was_lost_is_known_by_its_writer(log, store, monkeypatch, told):
+    put = store.put_new
+
+    def lost(key, content):
+        put(key, content)
+        if isinstance(told, Exception):
+            raise told
+        return told
+
+    monkeypatch.setattr(store, "put_new", lost)
+    entry = log.append(log.head(), {"toys": 0}, **FACTS)
+    assert (entry.version, log.head()) == (1, entry)
+
+
+def test_an_entry_that_another_writer_put_first_is_not_taken_for_ones_own(log, store, monkeypatch):
+    base, put = log.head(), store.put_new
+    other = LakeLog(Store(store.root))
+
+    def overtaken(key, content):
+        monkeypatch.setattr(store, "put_new", put)
+        other.append(base, {"toys": 0}, **FACTS)
+        return put(key, content)
+
+    monkeypatch.setattr(store, "put_new", overtaken)
+    with pytest.raises(LakeConflict):
+        log.append(base, {"toys": 0}, **FACTS)
+    assert log.head().version == 1
+
+
+def test_what_is_not_known_of_an_entry_is_said(log, store, monkeypatch):
+    def gone(*_):
+        raise LakeError("the store could not be reached")
+
+    base = log.head()
+    monkeypatch.setattr(log, "head", lambda: base)
+    monkeypatch.setattr(store, "put_new", gone)
+    monkeypatch.setattr(store, "read", gone)
+    with pytest.raises(LakeError, match="whether version 1 was published is not known"):
+        log.append(base, {"toys": 0}, **FACTS)

@@ -12,7 +12,8 @@ import psutil
 import pyarrow as pa
 import pytest
 
-from pitlake.errors import BadInput, BadInstant, CheckFailed, GateRefused
+from pitlake.errors import BadInput, BadInstant, CheckFailed, GateRefused, MachineExhausted
+from pitlake.lake.shelf import Shelf
 from pitlake.lake.stage import NAMELESS_GRACE_SECONDS, STAGING, Gap, remove_stale
 from pitlake.lake.store import Store
 from tests.lake.world import TOY, Toy, table, utc
@@ -52,10 +53,34 @@ def test_a_disk_that_is_full_at_once_leaves_no_stage_behind(lake, monkeypatch):
     lake.start()
     opened = psutil.Process().num_fds()
     monkeypatch.setattr("pitlake.lake.stage.os.write", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(MachineExhausted, match=r"No space left on device: the staging of the lake \(.*_staging\)"):
         lake.stage(TOY, "run")
     assert staging(lake) == []
     assert psutil.Process().num_fds() == opened
+
+
+def test_a_stage_whose_files_cannot_be_finished_is_removed_and_its_lock_let_go(lake, monkeypatch):
+    opened = psutil.Process().num_fds()
+    finish = Shelf.close
+
+    def full(self):
+        finish(self)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with lake.stage(TOY, "run") as stage:
+        stage.add(DAY, table([Toy("a", "x", NOON)]), [Gap("no_data", "no text", "Toy:b")], extracted=2)
+        monkeypatch.setattr(Shelf, "close", full)
+        with pytest.raises(MachineExhausted, match="the staging of the lake"):
+            stage.load()
+    assert staging(lake) == []
+    assert psutil.Process().num_fds() == opened
+
+
+def test_a_closed_stage_holds_no_row_whoever_holds_what_was_loaded(lake):
+    with lake.stage(TOY, "run") as stage:
+        stage.add(DAY, table([Toy("a", "x", NOON)]), extracted=1)
+        staged = stage.load()
+    assert (staged.rows.num_rows, staged.gaps.num_rows) == (0, 0)
 
 
 def test_two_stages_of_one_run_do_not_meet(lake):

@@ -37,8 +37,8 @@ class NoLimit:
     def __init__(self, *_: object) -> None:
         pass
 
-    def wait(self) -> None:
-        pass
+    def wait(self, seconds: float) -> bool:
+        return True
 
     def close(self) -> None:
         pass

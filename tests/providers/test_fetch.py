@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -12,13 +13,17 @@ from hypothesis import strategies as st
 
 from assets.wrapper.answering import answer
 from assets.wrapper.operations import OPERATIONS
+from pipelines.commands.fetch import OWN_SECONDS
 from pitlake import cli
 from pitlake.clock import instant, iso
 from pitlake.gate.rules import check_envelope
 from pitlake.lake.lake import Lake
 from sample import bundled
+from tests import loopback as plain
+from tests.providers.conftest import KEY
 from tests.providers.faults import CASES, always
 
+FETCH = (sys.executable, "-c", "from pitlake.cli import main; main()", "fetch")
 ROOT = Path(__file__).resolve().parents[2]
 PIT = "2024-02-02T09:00:00-05:00"
 FIRST = "2024-02-01T20:31:02Z"  # the first article's instant
@@ -263,3 +268,45 @@ def test_every_operation_asks_a_feed_there_is():
 
     assert {operation.dataset for operation in OPERATIONS.values()} <= set(all_feeds())
     assert set(bundled.providers()) >= {"alfred", "alpha_vantage", "benzinga", "perplexity", "yahoo"}
+
+
+@pytest.mark.parametrize("pit", [None, PIT], ids=["open", "pit"])
+@pytest.mark.parametrize(("source", "op"), ASKED)
+def test_a_source_that_fails_is_not_said_to_have_nothing(tmp_path, server, source, op, pit):
+    server.behave(always(next(case for case in CASES if case.name == "503")))
+    given = given_for(source, op, live=True) | ({"pit": pit} if pit else {})
+    payload, _ = answer(given, lake=Lake(tmp_path / "lake"), pause=lambda _: None)
+    kinds = {gap["type"] for gap in payload["gaps"]}
+    assert payload["data"] == []
+    assert "upstream_error" in kinds
+    assert "no_data" not in kinds
+
+
+@pytest.mark.parametrize("fault", ["drip", "hang", "drop"])
+def test_the_command_answers_in_time_whatever_the_source_does(tmp_path, monkeypatch, fault):
+    slow = plain.Loopback()
+    slow.unknown = [plain.Answer(fault=fault)]
+    for name, value in {"PITLAKE_BENZINGA_URL": slow.url, "BENZINGANEWS_API_KEY": KEY}.items():
+        monkeypatch.setenv(name, value)
+    command = [*FETCH, "--source", "benzinga", "--live", "--timeout", "3", "--lake", str(tmp_path / "lake")]
+    began = time.monotonic()
+    done = subprocess.run(
+        [*command, "--date-from", "2024-02-01", "--date-to", "2024-02-20"], capture_output=True, timeout=120, check=True
+    )
+    took = time.monotonic() - began
+    slow.close()
+    payload = json.loads(done.stdout)
+    assert (payload["data"], {gap["type"] for gap in payload["gaps"]}) == ([], {"upstream_error"})
+    assert len(slow.asked) <= 3
+    assert took < 3 + OWN_SECONDS
+
+
+def test_a_command_that_hangs_for_a_reason_of_its_own_is_given_up_in_time():
+    code = (
+        "import time; from pipelines.commands import fetch; from pitlake import cli\n"
+        "fetch.OWN_SECONDS, fetch._answered = 0.2, lambda *_: time.sleep(600)\n"
+        "cli.main(['fetch', '--source', 'benzinga', '--timeout', '0.2'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True)
+    payload = json.loads(done.stdout)
+    assert (payload["data"], [gap["type"] for gap in payload["gaps"]]) == ([], ["upstream_error"])

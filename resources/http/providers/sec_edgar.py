@@ -53,6 +53,7 @@ PROVIDER = Provider(
     name="sec_edgar",
     base_url="https://data.sec.gov",
     hosts={WWW: "https://www.sec.gov", SEARCH: "https://efts.sec.gov"},
+    most_bytes=128 << 20,  # an index of a quarter
     rate=(10, 1.0),
     contact=("SEC_EDGAR_USER_AGENT", "EDGAR_IDENTITY"),
     headers={"Accept-Encoding": "gzip, deflate"},

@@ -1,11 +1,15 @@
 """Asking a provider: captures first, faults survived or refused by a type, nothing asked twice that is known."""
 
 import contextlib
+import gzip
 import sqlite3
+import time
+import tracemalloc
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 
+import psutil
 import pytest
 
 from pitlake import clock
@@ -163,3 +167,81 @@ def test_a_capture_of_a_window_that_was_still_open_does_not_answer_live(loopback
         one.fetch(request), one.fetch(request)
         assert len(loopback.asked) == asked
     assert client("replay").fetch(opened).body == GOOD.content
+
+
+BOMB = Answer(gzip.compress(bytes(256 << 20), 1), headers={"Content-Encoding": "gzip"})
+
+
+def test_a_small_answer_that_grows_without_end_is_refused_and_nothing_of_it_kept(loopback, client, store):
+    loopback.plays("/notes", BOMB)
+    before = psutil.Process().memory_info().rss
+    tracemalloc.start()
+    with pytest.raises(AnswerRefused, match="more than 8 MiB") as refused:
+        client(provider=replace(TOY, most_bytes=8 << 20)).fetch(ASK)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (refused.value.gap_type, len(loopback.asked)) == ("upstream_error", 1)
+    assert peak < 32 << 20
+    assert psutil.Process().memory_info().rss - before < 64 << 20
+    assert [*store.every()] == []
+    assert sum(path.stat().st_size for path in store.root.rglob("*")) < 1 << 20
+
+
+def test_a_compressed_answer_is_read_as_it_was_meant(loopback, client):
+    loopback.plays("/notes", Answer(gzip.compress(b'{"notes": [1]}'), headers={"Content-Encoding": "gzip"}))
+    assert client().fetch(ASK).json() == {"notes": [1]}
+
+
+@pytest.mark.parametrize("fault", ["drip", "hang"])
+def test_all_questions_together_take_no_longer_than_they_may(loopback, client, fault):
+    loopback.plays("/notes", Answer(fault=fault))
+    loopback.plays("/others", Answer(fault=fault))
+    asking, began = client(seconds=1.0, provider=replace(TOY, timeout=(5.0, 5.0), attempts=3)), time.monotonic()
+    for path in ("/notes", "/others"):
+        with pytest.raises(AnswerRefused) as refused:
+            asking.fetch(Request(path))
+        assert refused.value.gap_type == "upstream_error"
+    assert time.monotonic() - began < 3.0
+
+
+def test_one_answer_takes_no_longer_than_it_may_whatever_the_sockets_say(loopback, client):
+    loopback.plays("/notes", Answer(fault="drip"))
+    began = time.monotonic()
+    with pytest.raises(AnswerRefused, match="timeout"):
+        client(provider=replace(TOY, longest=0.5, attempts=1)).fetch(ASK)
+    assert time.monotonic() - began < 3.0
+
+
+def test_a_wait_that_would_outlast_the_time_is_not_begun(loopback, client):
+    loopback.plays("/notes", Answer(b"", 429, {"Retry-After": "200"}))
+    with pytest.raises(AnswerRefused, match="HTTP 429"):
+        client(seconds=5.0).fetch(ASK)
+    assert len(loopback.asked) == 1
+
+
+def test_a_provider_that_answers_nothing_is_not_asked_for_each_day(loopback, client, monkeypatch):
+    asking = client(provider=replace(TOY, attempts=3))
+    for day in range(5):
+        loopback.plays(f"/{day}", Answer(fault="drop"))
+        with pytest.raises(AnswerRefused) as refused:
+            asking.fetch(Request(f"/{day}"))
+        assert (refused.value.gap_type, len(loopback.asked)) == ("upstream_error", 3)
+    assert "not asked: 3 times in a row" in refused.value.reason
+    monkeypatch.setattr("resources.http.client.REST_SECONDS", 0.0)
+    asking._asks_again = 0.0
+    with pytest.raises(AnswerRefused, match="no answer"):
+        asking.fetch(Request("/4"))
+    assert len(loopback.asked) == 4
+    loopback.plays("/notes", GOOD)
+    assert asking.fetch(ASK).json() == {"notes": [1]}
+    loopback.plays("/4", Answer(fault="drop"), GOOD)
+    assert asking.fetch(Request("/4")).json() == {"notes": [1]}
+
+
+def test_answers_of_any_kind_are_no_silence(loopback, client):
+    asking = client(provider=replace(TOY, attempts=2))
+    for day in range(4):
+        loopback.plays(f"/{day}", Answer(b"", 503))
+        with pytest.raises(AnswerRefused, match="HTTP 503"):
+            asking.fetch(Request(f"/{day}"))
+    assert len(loopback.asked) == 8

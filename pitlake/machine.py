@@ -1,0 +1,142 @@
+"""What this machine has run out of: disk, open files or memory, told from whatever a library raises when it happens.
+
+Libraries say it each in their own way, some as damage of the file they were at. Here it becomes one error that names
+the place and the next step. Nothing here frees anything.
+"""
+
+import errno
+import os
+import re
+import resource
+import shutil
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from pitlake.errors import LakeError, MachineExhausted, PitlakeError
+
+DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+FILES = frozenset({errno.EMFILE, errno.ENFILE})
+LEAST_FILES = 256
+LEAST_ROOM = 1 << 20
+"""What must be free before anything is committed: what a commit writes of its own, with what is told of it after."""
+LEAST_ADDRESSES = 4 << 30  # the libraries' own code and threads; with less they abort the process without a word
+_NUMBER = re.compile(r"os error (\d+)|[Ee]rrno (\d+)")
+_NO_MEMORY = re.compile(r"can't start new thread|[Oo]ut of [Mm]emory|malloc of size|failed to allocate|spawn thread")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+LONGEST = 300
+_FOREIGN = ("pyarrow", "duckdb", "_duckdb", "deltalake", "obstore", "pyo3_runtime", "_internal")
+_NAMED = {os.strerror(number): number for number in (*DISK, *FILES, errno.ENOMEM)}
+
+
+def lacking(problem: BaseException) -> str:
+    """What the machine had run out of when this was raised: "disk", "files", "memory", or "" for something else."""
+    if isinstance(problem, MachineExhausted):
+        return problem.resource
+    if isinstance(problem, MemoryError):
+        return "memory"
+    number = _number(problem)
+    if number in DISK:
+        return "disk"
+    return "files" if number in FILES else "memory" if number == errno.ENOMEM else ""
+
+
+def exhausted(problem: BaseException, place: str, path: Path | str) -> MachineExhausted | None:
+    """The error to raise instead, if that is what it was. place: what lies at the path, such as "the lake"."""
+    found = lacking(problem)
+    return MachineExhausted(found, place, str(path), _says(found, problem)) if found else None
+
+
+@contextmanager
+def working_in(place: str, path: Path | str) -> Iterator[None]:
+    """What the system refuses below a path, or has no more of, becomes a LakeError that names place and path."""
+    try:
+        yield
+    except MachineExhausted as problem:
+        _let_go(problem)
+        raise
+    except PitlakeError:
+        raise
+    except BaseException as problem:
+        found = exhausted(problem, place, path)
+        if found is None and not (isinstance(problem, OSError) or type(problem).__module__.startswith(_FOREIGN)):
+            raise
+        _let_go(problem)
+        at = getattr(problem, "filename", None) or path
+        raise found or LakeError(f"{place} ({at}): {getattr(problem, 'strerror', None) or _line(problem)}") from None
+
+
+class Room(NamedTuple):
+    """The disk at a path: bytes free to us, bytes in all, and how many more files it takes (-1: it does not count)."""
+
+    free: int
+    size: int
+    files: int
+
+
+def room(path: Path) -> Room:
+    """What is free where a path is or will be. Raises OSError."""
+    there = next(one for one in (path, *path.absolute().parents) if one.exists())
+    facts = os.statvfs(there)
+    return Room(shutil.disk_usage(there).free, shutil.disk_usage(there).total, facts.f_favail if facts.f_files else -1)
+
+
+def require_room(place: str, path: Path) -> None:
+    """Refuse to commit where the disk is all but full. Raises MachineExhausted."""
+    if (free := room(path).free) < LEAST_ROOM:
+        problem = f"{os.strerror(errno.ENOSPC)}, or {free >> 10} KiB of it, where a commit takes {LEAST_ROOM >> 10}"
+        raise MachineExhausted("disk", place, str(path), problem)
+
+
+def require(place: str, path: str) -> None:
+    """Refuse to begin where this process may have too little for it. Raises MachineExhausted."""
+    addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if addresses != resource.RLIM_INFINITY and addresses < LEAST_ADDRESSES:
+        raise MachineExhausted(
+            "memory", place, path, f"this process may use {addresses >> 20} MiB of addresses (ulimit -v)"
+        )
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files != resource.RLIM_INFINITY and files < LEAST_FILES:
+        if most != resource.RLIM_INFINITY and most < LEAST_FILES:
+            raise MachineExhausted(
+                "files", place, path, f"this process may have {most} open files (ulimit -n), and it takes more"
+            )
+        resource.setrlimit(resource.RLIMIT_NOFILE, (LEAST_FILES, most))
+
+
+def _let_go(problem: BaseException | None) -> None:
+    """Forget what the calls that failed held: files that are mapped take room, and an error is often kept."""
+    while problem is not None:
+        traceback.clear_frames(problem.__traceback__)
+        problem = problem.__context__
+
+
+def _number(problem: BaseException) -> int | None:
+    if isinstance(problem, OSError) and problem.errno:
+        return problem.errno
+    kind = type(problem)
+    if not isinstance(problem, OSError | RuntimeError) and not kind.__module__.startswith(_FOREIGN):
+        return None
+    text = str(problem)
+    if found := _NUMBER.search(text):
+        return int(found[1] or found[2])
+    if _NO_MEMORY.search(text):
+        return errno.ENOMEM
+    return next((number for name, number in _NAMED.items() if name in text), None)
+
+
+def _line(problem: BaseException) -> str:
+    """What a library says, without its colours and as one line of bounded length."""
+    return " ".join(_COLOUR.sub("", str(problem)).split())[:LONGEST] or type(problem).__name__
+
+
+def _says(found: str, problem: BaseException) -> str:
+    if found == "disk":
+        number = _number(problem)
+        return os.strerror(number if number in DISK else errno.ENOSPC)
+    if found == "files":
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return f"{os.strerror(errno.EMFILE)}: this process may have {soft} (ulimit -n)"
+    return os.strerror(errno.ENOMEM)

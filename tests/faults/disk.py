@@ -1,0 +1,118 @@
+"""A small disk of its own, which nobody needs to be root for: a tmpfs in a mount namespace of the user's.
+
+`python -m tests.faults.disk FOLDER floor|no-floor BYTES …` is what runs inside: a publish for each room it is left.
+"""
+
+import gc
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from pitlake import machine
+from pitlake.errors import LakeError, PitlakeError
+from pitlake.lake import Lake
+from pitlake.lake.stage import STAGING, Gap
+from tests.lake.world import Toy, gaps, publish, rows, utc
+
+ROOT = Path(__file__).resolve().parents[2]
+MOUNTED = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
+NOON, SEEN = utc("2024-03-05T12:00:00-05:00"), utc("2024-05-06T12:00:00-04:00")
+NEXT_MONTH = utc("2024-04-05T12:00:00-04:00")
+FIRST = [Toy("a", "x", NOON), Toy("b", "x", NOON)]
+
+
+def inside(folder: Path, size: str, *arguments: str, seconds: float = 300) -> Any:
+    """What `python -m MODULE FOLDER …` printed as JSON with a small disk at the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [
+        "unshare",
+        "-m" if os.geteuid() == 0 else "-rm",
+        "sh",
+        "-c",
+        MOUNTED,
+        "sh",
+        size,
+        str(folder),
+        sys.executable,
+        "-m",
+        *arguments,
+    ]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT, timeout=seconds)
+    return json.loads(done.stdout)
+
+
+def free(disk: Path) -> int:
+    """Bytes free."""
+    return shutil.disk_usage(disk).free
+
+
+def leave(disk: Path, room: int) -> None:
+    """Fill the disk but for so many bytes."""
+    filler = disk / "filler"
+    filler.unlink(missing_ok=True)
+    if (size := free(disk) - room) > 0:
+        with filler.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+
+
+def second(run: int) -> list[Toy]:
+    """Rows of two months that no compression makes small."""
+    texts = [os.urandom(4000).hex() for _ in range(4)]
+    return [
+        Toy(f"{number}{run}", text, at)
+        for number, (text, at) in enumerate(zip(texts, [NOON, NEXT_MONTH] * 2, strict=True))
+    ]
+
+
+def attempt(lake: Lake, disk: Path, room: int, run: int) -> dict[str, Any]:
+    """One publish with so much room: what became of it, and what it left behind."""
+    shown, opened = (lake.head(), rows(lake), gaps(lake)), psutil.Process().num_fds()
+    seen = SEEN + timedelta(days=run)
+    leave(disk, room)
+    before, told, kept = free(disk), "", None
+    try:
+        publish(lake, second(run), seen, {NOON.date(): [Gap("no_data", "no text", f"Toy:{run}")]})
+    except LakeError as problem:
+        told, kept = str(problem), problem
+    except PitlakeError as problem:
+        told = f"OTHER {type(problem).__name__}: {problem}"
+    except Exception as problem:  # noqa: BLE001 - which it is, is what is asked
+        told, kept = f"RAW {type(problem).__name__}: {problem}", problem
+    gc.collect()
+    after = free(disk)
+    (disk / "filler").unlink(missing_ok=True)
+    gc.collect()
+    staged = [path.name for path in (lake.root / STAGING).rglob("*")] if (lake.root / STAGING).exists() else []
+    same = (lake.head(), rows(lake), gaps(lake)) == shown
+    del kept
+    return {
+        "room": room,
+        "told": told,
+        "lost": before - after,
+        "staged": staged,
+        "same": same,
+        "handles": psutil.Process().num_fds() - opened,
+        "version": lake.head(),
+    }
+
+
+def steps(disk: Path, rooms: Iterable[int]) -> list[dict[str, Any]]:
+    """Attempts with so much room each, and then one with room enough."""
+    lake = Lake(disk / "lake")
+    publish(lake, FIRST, SEEN)
+    return [attempt(lake, disk, room, number) for number, room in enumerate([*rooms, 8 << 20])]
+
+
+if __name__ == "__main__":
+    folder, floor, *rooms = sys.argv[1:]
+    if floor == "no-floor":  # so that the disk fills up in the middle of a commit
+        machine.LEAST_ROOM = 0
+    print(json.dumps(steps(Path(folder), map(int, rooms))))

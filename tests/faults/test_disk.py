@@ -1,0 +1,66 @@
+"""A small sample of the campaign's full disks: one that fills up, and files that may not grow, in steps."""
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from pitlake.errors import MachineExhausted
+from pitlake.lake import Lake
+from tests.faults import disk
+from tests.lake.world import publish
+
+LOOK = 4096  # what a run looked at is kept, published or not
+FEW_BYTES = """
+import resource, sys
+from tests.faults import disk
+lake = disk.Lake(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+try:
+    disk.publish(lake, disk.second(0), disk.SEEN)
+except disk.LakeError as problem:
+    print(type(problem).__name__, problem)
+"""
+
+
+@pytest.mark.parametrize("floor", ["floor", "no-floor"])
+def test_a_full_disk_is_told_of_and_left_as_it_was(tmp_path, floor):
+    rooms = [room << 10 for room in range(0, 100, 8)] if floor == "no-floor" else [0, 64 << 10, 960 << 10]
+    small = tmp_path / "disk"
+    found = disk.inside(small, "24m", "tests.faults.disk", str(small), floor, *map(str, rooms))
+    failed = [one for one in found if one["told"]]
+    assert len(failed) >= min(len(rooms), 10)
+    assert not found[-1]["told"]
+    for one in found:
+        assert one["staged"] == []
+        assert one["same"] == bool(one["told"])
+    for one in failed:
+        assert one["told"].startswith("No space left on device")
+        assert f"({small}/lake" in one["told"]
+        if floor == "floor":  # without one, a disk that is full to the byte has no room to undo a commit either
+            assert one["lost"] <= LOOK
+    assert abs(sum(one["handles"] for one in found)) <= 2
+
+
+@pytest.mark.parametrize("most", [0, 1 << 10, 16 << 10])
+def test_files_that_may_not_grow_are_told_of_without_any_disk_of_ones_own(tmp_path, most):
+    lake = Lake(tmp_path / "lake")
+    publish(lake, disk.FIRST, disk.SEEN)
+    command = [sys.executable, "-c", FEW_BYTES, str(lake.root), str(most)]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert told.startswith("MachineExhausted File too large: ")
+    assert str(lake.root) in told
+    assert (lake.head(), [path.name for path in (lake.root / "_staging").iterdir()]) == (1, [])
+
+
+def test_a_low_number_of_open_files_is_raised_or_told_of(tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (64, 128) if kind == resource.RLIMIT_NOFILE else (-1, -1))
+    monkeypatch.setattr(resource, "setrlimit", lambda *told: given.append(told))
+    with pytest.raises(MachineExhausted, match=r"128 open files \(ulimit -n\)"):
+        Lake(tmp_path).start()
+    assert (given, [*tmp_path.iterdir()]) == ([], [])
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (64, 4096) if kind == resource.RLIMIT_NOFILE else (-1, -1))
+    Lake(tmp_path).start()
+    assert set(given) == {(resource.RLIMIT_NOFILE, (256, 4096))}

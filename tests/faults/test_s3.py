@@ -1,0 +1,115 @@
+"""A small sample of the campaign's object store: answers lost or cut off on their way, for each kind of file."""
+
+import os
+import subprocess
+import sys
+import urllib.request
+from datetime import timedelta
+
+import pytest
+
+from pitlake.errors import LakeError
+from pitlake.lake import Lake
+from tests.faults.proxy import CUT, LOST, REFUSED, Proxy, once
+from tests.lake.test_remote import SERVER
+from tests.lake.world import TOY, Toy, publish, rows, utc
+
+NOON, SEEN = utc("2024-03-05T12:00:00-05:00"), utc("2024-06-01T12:00:00-04:00")
+EVER = 10_000
+
+
+@pytest.fixture(scope="module")
+def proxy():
+    command = [sys.executable, "-c", SERVER]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
+        with Proxy(f"http://127.0.0.1:{int(server.stdout.readline())}") as proxy:
+            urllib.request.urlopen(urllib.request.Request(f"{proxy.url}/lakes", method="PUT")).close()
+            yield proxy
+        server.stdin.close()
+
+
+@pytest.fixture
+def url(proxy, monkeypatch, tmp_path):
+    proxy.fault = lambda _method, _path: None
+    proxy.done.clear()
+    for name, value in {
+        "AWS_ENDPOINT_URL": proxy.url,
+        "AWS_ACCESS_KEY_ID": "someone",
+        "AWS_SECRET_ACCESS_KEY": "S3cretS3cret",
+        "AWS_REGION": "us-east-1",
+        "PITLAKE_CACHE": str(tmp_path / "cache"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    return f"s3://lakes/{os.urandom(6).hex()}"
+
+
+def elsewhere(monkeypatch, tmp_path, url):
+    """The lake as a machine sees it that has nothing of it yet."""
+    monkeypatch.setenv("PITLAKE_CACHE", str(tmp_path / "cache of another machine"))
+    return Lake(url)
+
+
+def shown(lake):
+    """Every row, brought here first."""
+    lake.snapshot().fetch(lake.snapshot().files("toys"))
+    return rows(lake)
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "part"),
+    [
+        (LOST, "PUT", "_lake/log"),
+        (LOST, "PUT", "_delta_log"),
+        (LOST, "PUT", "parquet"),
+        (CUT, "GET", "_lake/log"),
+        (CUT, "GET", "_delta_log"),
+        (CUT, "GET", "parquet"),
+    ],
+)
+def test_an_answer_lost_or_cut_once_costs_nothing_and_is_told_right(
+    url, proxy, monkeypatch, tmp_path, kind, method, part
+):
+    publish(Lake(url), [Toy("a", "x", NOON)], SEEN)
+    lake = elsewhere(monkeypatch, tmp_path, url)
+    proxy.fault = once(kind, method, part)
+    told = publish(lake, [Toy("b", "x", NOON)], SEEN + timedelta(days=1))
+    assert proxy.done == {kind: 1}
+    assert (told.total.published, told.version, lake.head()) == (1, 2, 2)
+    assert sorted(row.key for row in shown(lake)) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "part"),
+    [(CUT, "GET", "_delta_log"), (REFUSED, "PUT", "_lake/log"), (LOST, "PUT", "_delta_log")],
+)
+def test_a_store_that_fails_for_good_is_one_error_and_nothing_is_published(
+    url, proxy, monkeypatch, tmp_path, kind, method, part
+):
+    publish(Lake(url), [Toy("a", "x", NOON)], SEEN)
+    lake = elsewhere(monkeypatch, tmp_path, url)
+    proxy.fault = once(kind, method, part, EVER)
+    with pytest.raises(LakeError) as told:
+        publish(lake, [Toy("b", "x", NOON)], SEEN + timedelta(days=1))
+    assert "\n" not in str(told.value)
+    assert "\x1b" not in str(told.value)
+    assert "S3cret" not in str(told.value)
+    proxy.fault = lambda _method, _path: None
+    assert [row.key for row in shown(Lake(url))] == ["a"]
+    assert publish(lake, [Toy("b", "x", NOON)], SEEN + timedelta(days=1)).total.published == 1
+
+
+@pytest.mark.parametrize(("kind", "method"), [(LOST, "PUT"), (CUT, "GET"), (LOST, "POST")])
+def test_compaction_and_vacuum_survive_lost_and_cut_answers(url, proxy, monkeypatch, tmp_path, kind, method):
+    for name in "abc":
+        publish(Lake(url), [Toy(name, "x", NOON)], SEEN)
+    before = shown(Lake(url))
+    lake = elsewhere(monkeypatch, tmp_path, url)
+    proxy.fault = once(kind, method, {"PUT": "_lake/log", "GET": "parquet", "POST": "delete"}[method])
+    compacted = lake.compact(TOY, before="2025-01")
+    vacuumed = lake.vacuum(timedelta(0), dry_run=False)
+    assert proxy.done == {kind: 1}
+    assert (compacted.changed, compacted.version, lake.head()) == (True, 4, 4)
+    assert len(vacuumed.files) == compacted.files_before == 3
+    assert shown(elsewhere(monkeypatch, tmp_path / "later", url)) == before
