@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run report expectations bench soak truth late attack agents hook check docs lock build up
+.PHONY: help demo test ui serve run report expectations bench soak faults truth late attack agents hook check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -10,7 +10,6 @@ BIN := .venv/bin
 SET_UP := .venv/.set-up
 WORKERS ?= 2
 N ?= 10000
-MINUTES ?= 30
 ASSETS ?= group:graph and not key:companies
 
 DAGSTER_HOME ?= $(CURDIR)/.pitlake/dagster
@@ -48,8 +47,13 @@ expectations: $(SET_UP) ## Write what is expected of each dataset, and how the l
 bench: $(SET_UP) ## Measure extraction, gate, publish, sessions and backfills; FULL=1 at full size, PARTS="wall" some.
 	@$(BIN)/python -m bench $(if $(FULL),--full) $(PARTS)
 
+soak: MINUTES ?= 30
 soak: $(SET_UP) ## Run Dagster on Postgres for MINUTES=30 with faults injected, and judge what is left.
 	@$(BIN)/python -m tests.soak.campaign --minutes $(MINUTES)
+
+faults: MINUTES ?= 60
+faults: $(SET_UP) ## Do to lakes what can go wrong around them for MINUTES=60, and judge what is left.
+	@$(BIN)/python -m tests.faults.campaign --minutes $(MINUTES)
 
 truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at their instant.
 	@$(BIN)/python -m tests.wall.campaign truth --n $(N)

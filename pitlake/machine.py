@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"os error (\d+)|[Ee]rrno (\d+)")
 _NO_MEMORY = re.compile(r"can't start new thread|[Oo]ut of [Mm]emory|malloc of size|failed to allocate|spawn thread")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 LONGEST = 300
-_FOREIGN = ("pyarrow", "duckdb", "_duckdb", "deltalake", "obstore", "pyo3_runtime", "_internal")
+_FOREIGN = ("pyarrow", "duckdb", "_duckdb", "sqlite3", "deltalake", "obstore", "pyo3_runtime", "_internal")
 _NAMED = {os.strerror(number): number for number in (*DISK, *FILES, errno.ENOMEM)}
 
 
@@ -124,6 +124,8 @@ def _number(problem: BaseException) -> int | None:
         return int(found[1] or found[2])
     if _NO_MEMORY.search(text):
         return errno.ENOMEM
+    if "disk is full" in text:  # SQLite's words
+        return errno.ENOSPC
     return next((number for name, number in _NAMED.items() if name in text), None)
 
 

@@ -19,13 +19,14 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from pitlake import clock, outside_json
+from pitlake import clock, machine, outside_json
 from pitlake.errors import BadInput, CaptureDamaged, Unparsable
 from pitlake.lake.places import open_store
 from pitlake.lake.remote import RemoteStore
 
 ROOT_VARIABLE = "PITLAKE_CAPTURES"
 FOLDER = "_captures"
+PLACE = "the captures"
 FIRST_OF_NAME = 2
 _CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
 
@@ -183,14 +184,15 @@ class CaptureStore:
 
     def flush(self) -> None:
         """Force what was written to the disk: done before rows that cite it are published."""
-        while self._unsynced:
-            path = self._unsynced.pop()
-            for one in (path, path.parent):
-                handle = os.open(one, os.O_RDONLY)
-                try:
-                    os.fsync(handle)
-                finally:
-                    os.close(handle)
+        with machine.working_in(PLACE, self.root):
+            while self._unsynced:
+                path = self._unsynced.pop()
+                for one in (path, path.parent):
+                    handle = os.open(one, os.O_RDONLY)
+                    try:
+                        os.fsync(handle)
+                    finally:
+                        os.close(handle)
 
     def _names(self, folder: Path) -> list[str]:
         try:
@@ -221,14 +223,18 @@ class CaptureStore:
     def _write(self, path: Path, content: bytes) -> None:
         """Whole or not at all: a file appears under its name once it is complete."""
         scratch = f"{path.parent}/.{uuid4().hex}"
-        handle = _new(scratch, path.parent)
-        try:
-            rest = memoryview(content)
-            while rest:
-                rest = rest[os.write(handle, rest) :]
-        finally:
-            os.close(handle)
-        os.rename(scratch, path)  # noqa: PTH104 - far quicker, and here it counts
+        with machine.working_in(PLACE, self.root):
+            handle = _new(scratch, path.parent)
+            try:
+                rest = memoryview(content)
+                while rest:
+                    rest = rest[os.write(handle, rest) :]
+            except OSError:
+                os.unlink(scratch)  # noqa: PTH108 - what is not whole is nobody's, and the disk may be full
+                raise
+            finally:
+                os.close(handle)
+            os.rename(scratch, path)  # noqa: PTH104 - far quicker, and here it counts
         self._unsynced.add(path)
 
     def _read(self, path: Path) -> Capture:

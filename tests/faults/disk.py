@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MOUNTED = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
 NOON, SEEN = utc("2024-03-05T12:00:00-05:00"), utc("2024-05-06T12:00:00-04:00")
 NEXT_MONTH = utc("2024-04-05T12:00:00-04:00")
+LOOK = 4096  # what a run looked at is kept, published or not
 FIRST = [Toy("a", "x", NOON), Toy("b", "x", NOON)]
 
 

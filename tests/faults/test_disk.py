@@ -11,7 +11,6 @@ from pitlake.lake import Lake
 from tests.faults import disk
 from tests.lake.world import publish
 
-LOOK = 4096  # what a run looked at is kept, published or not
 FEW_BYTES = """
 import resource, sys
 from tests.faults import disk
@@ -39,7 +38,7 @@ def test_a_full_disk_is_told_of_and_left_as_it_was(tmp_path, floor):
         assert one["told"].startswith("No space left on device")
         assert f"({small}/lake" in one["told"]
         if floor == "floor":  # without one, a disk that is full to the byte has no room to undo a commit either
-            assert one["lost"] <= LOOK
+            assert one["lost"] <= disk.LOOK
     assert abs(sum(one["handles"] for one in found)) <= 2
 
 
@@ -64,3 +63,18 @@ def test_a_low_number_of_open_files_is_raised_or_told_of(tmp_path, monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (64, 4096) if kind == resource.RLIMIT_NOFILE else (-1, -1))
     Lake(tmp_path).start()
     assert set(given) == {(resource.RLIMIT_NOFILE, (256, 4096))}
+
+
+@pytest.mark.parametrize("most", [0, 512])
+def test_captures_that_cannot_be_written_are_told_of_and_leave_nothing(tmp_path, most):
+    code = (
+        "import resource, sys; from pathlib import Path\n"
+        "from pitlake.errors import LakeError; from resources.http.capture import CaptureStore\n"
+        "store = CaptureStore(Path(sys.argv[1])); resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)\n"
+        "try: store.keep_run('run', 'news', {'scope': 'x' * 1000})\n"
+        "except LakeError as problem: print(problem)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path), str(most)]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert told.startswith(f"File too large: the captures ({tmp_path})")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

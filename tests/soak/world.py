@@ -18,10 +18,13 @@ DISK = "48m"
 
 
 class Proxy:
-    """A TCP door of the loopback to another port. While it is shut, nobody gets in and who was inside is cut off."""
+    """A TCP door of the loopback to another port. While it is shut, nobody gets in and who was inside is cut off;
+    `pause` is how many seconds each block is held up.
+    """
 
     def __init__(self, target: int) -> None:
         self._target, self._open = target, True
+        self.pause = 0.0
         self._lines: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
@@ -52,6 +55,7 @@ class Proxy:
     def _carry(self, one: socket.socket, two: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while block := one.recv(65536):
+                time.sleep(self.pause)
                 two.sendall(block)
         for line in (one, two):
             self._lines.discard(line)

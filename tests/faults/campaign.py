@@ -1,0 +1,73 @@
+"""`python -m tests.faults.campaign --minutes 60`: faults of every kind, one round after the other, each judged.
+
+A round does something to a lake and holds what is left against a lake that nothing was done to. `--seed N` deals the
+same rounds again, `--only NAME` one kind. Ends with 1 when there was any problem, and says which seed found it.
+"""
+
+import argparse
+import contextlib
+import random
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.faults import outside, rounds
+
+Round = Callable[[random.Random, Path], tuple[Counter[str], list[str]]]
+KINDS = ("lost", "doubled", "half-visible", "stuck", "untrue", "broken")
+
+
+def campaign(minutes: float, seed: int, only: str | None) -> int:
+    """Rounds until the time is over, each kind in turn. Returns the exit code."""
+    counts: dict[str, Counter[str]] = {}
+    problems: list[str] = []
+    with contextlib.ExitStack() as running:
+        dealt: dict[str, Round] = {
+            one.__name__: one for one in (rounds.kills, rounds.full_disks, rounds.writers, rounds.clocks, rounds.limits)
+        }
+        for name, surroundings in (("graph", outside.graphs), ("providers", outside.providers), ("s3", outside.stores)):
+            if only in (None, name):
+                dealt[name] = running.enter_context(surroundings()).round
+        names = [name for name in dealt if only in (None, name)]
+        until, number = time.monotonic() + minutes * 60, 0
+        while number < len(names) or time.monotonic() < until:
+            name, chance = names[number % len(names)], random.Random(f"{seed} {number}")
+            with tempfile.TemporaryDirectory(prefix="pitlake-faults-") as home:
+                found, wrong = _judged(dealt[name], chance, Path(home))
+            counts.setdefault(name, Counter()).update({"rounds": 1} | found)
+            for one in wrong:
+                problems.append(one)
+                print(f"PROBLEM {name}, round {number} of seed {seed}: {one}", flush=True)
+            number += 1
+    for name, counted in counts.items():
+        print(f"{name}: " + ", ".join(f"{count} {what}" for what, count in counted.items()))
+    kinds = Counter(one.split(":", 1)[0] for one in problems)
+    print(f"{number} rounds of seed {seed}: " + ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS))
+    return bool(problems)
+
+
+def _judged(one: Round, chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
+    try:
+        return one(chance, home)
+    except Exception as problem:  # noqa: BLE001 - a round that can't be judged is a problem, not the end
+        last = traceback.extract_tb(problem.__traceback__)[-1]
+        said = " ".join(str(problem).split())[:300]
+        return Counter(), [f"broken: {type(problem).__name__} at {last.filename}:{last.lineno}: {said}"]
+
+
+def main() -> int:
+    """Run the campaign."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
+    parser.add_argument("--only")
+    asked = parser.parse_args()
+    return campaign(asked.minutes, asked.seed, asked.only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""A sample of the campaign (`make faults`): a round or two of the kinds that take seconds, always the same ones."""
+
+import random
+
+import pytest
+
+from tests.faults import outside, rounds, work
+from tests.faults.rounds import Pair
+
+DELETE = ("pitlake.lake.store:Store", "delete", 2, "after")
+KILLS = [("vacuuming", DELETE), ("receipt", ("pitlake.lake.store:Store", "put_new", 1, "after")), ("backfill", 0.3)]
+
+
+def test_kills_inside_a_vacuum_a_receipt_and_a_backfill_leave_an_undisturbed_lake(tmp_path):
+    pair = Pair(tmp_path, random.Random(0))
+    killed, problems = [], []
+    for name, kill in KILLS:
+        one, wrong = pair.befall(name, kill)
+        killed.append(one)
+        problems += wrong
+    assert problems == []
+    assert killed[:2] == [True, True]
+
+
+@pytest.mark.parametrize("kind", [rounds.clocks, rounds.limits])
+def test_a_round_on_this_machine_finds_nothing(tmp_path, kind):
+    counts, problems = kind(random.Random(2), tmp_path)
+    assert (problems, counts.total() > 0) == ([], True)
+
+
+@pytest.mark.parametrize("kind", [outside.providers, outside.stores])
+def test_a_round_with_the_outside_finds_nothing(tmp_path, kind):
+    with kind() as surroundings:
+        counts, problems = surroundings.round(random.Random(3), tmp_path)
+    assert (problems, counts.total() > 0) == ([], True)
+
+
+def test_a_lake_that_lost_a_row_is_not_found_well(tmp_path, monkeypatch):
+    pair = Pair(tmp_path, random.Random(0))
+    real = work.shown
+
+    def without_one(root):
+        found = real(root)
+        return found | {"rows": found["rows"][1:]} if root == pair.disturbed else found
+
+    monkeypatch.setattr(work, "shown", without_one)
+    _, problems = pair.befall("day", None)
+    assert any(one.startswith("lost: 1 rows") for one in problems)

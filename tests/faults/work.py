@@ -1,0 +1,152 @@
+"""What the campaign's processes do to a lake of toys, and what such a lake shows.
+
+Processes are forked from a server that has imported all of this and used none of it, so that a process costs no start.
+"""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+from pitlake import clock
+from pitlake.errors import PitlakeError
+from pitlake.lake import Lake
+from pitlake.lake.stage import STAGING, Gap
+from pitlake.session.api import Catalogue, open_session
+from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
+from tests.session.toylake import view_of
+
+NOON, SEEN = utc("2024-03-05T12:00:00-05:00"), utc("2024-09-01T12:00:00-04:00")
+CATALOGUE = Catalogue({TOY.name: TOY}, {TOY.name: view_of(TOY)})
+AS_OF = tuple(utc(text) for text in ("2024-03-20T00:00:00Z", "2024-05-01T00:00:00Z", "2025-12-01T00:00:00Z"))
+QUESTION = "SELECT key, text, available_at FROM toys_revisions ORDER BY ALL"
+STUCK_SECONDS = 120.0
+KILLED = -signal.SIGKILL
+
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload([__name__])
+
+
+def day(lake: Lake, number: int) -> None:
+    """One day's run: a row of its own, one that changes, a gap."""
+    toys = [Toy(f"own {number}", "x", NOON + timedelta(days=number % 60)), Toy("changing", str(number), NOON)]
+    publish(lake, toys, _seen(number), {NOON.date(): [Gap("no_data", "no text", f"Toy:{number}")]})
+
+
+def backfill(lake: Lake, number: int) -> None:
+    """A run over many days."""
+    toys = [Toy(f"{number} of {offset}", "x" * 400, NOON + timedelta(days=offset)) for offset in range(90)]
+    publish(lake, toys, _seen(number))
+
+
+def compaction(lake: Lake, _number: int) -> None:
+    """Every closed month."""
+    lake.compact(TOY, before="2025-12")
+
+
+def vacuuming(lake: Lake, _number: int) -> None:
+    """Everything but the newest version and what receipts need."""
+    lake.vacuum(timedelta(0), grace=timedelta(0), dry_run=False)
+
+
+def receipt(lake: Lake, _number: int) -> None:
+    """The receipt of a question, kept."""
+    with _asking(lake, AS_OF[1]) as session:
+        session.sql(QUESTION).keep(lake)
+
+
+WORK: dict[str, Callable[[Lake, int], None]] = {
+    work.__name__: work for work in (day, backfill, compaction, vacuuming, receipt)
+}
+
+
+def shown(root: str) -> dict[str, Any]:
+    """What the newest version shows: rows and gaps as they lie, answers of sealed sessions, and what is left over."""
+    lake, staging = Lake(root), Path(root) / STAGING
+    answers = []
+    for as_of in AS_OF:
+        with _asking(lake, as_of) as session:
+            answers.append(session.sql(QUESTION).arrow().to_pylist())
+    kept = sorted(map(str, gaps(lake)))
+    return {
+        "rows": [row._replace(observed_at=NOON) for row in rows(lake)],
+        "twice": len(rows(lake)) - len({(row.key, row.text, row.available_at) for row in rows(lake)}),
+        "gaps": kept,
+        "answers": answers,
+        "staged": sorted(path.name for path in staging.iterdir()) if staging.is_dir() else [],
+    }
+
+
+def run(work: str, root: str, *arguments: Any, kill: "tuple[Any, ...] | float | None" = None) -> tuple[int, Any]:
+    """A function of this module in a process of its own: its exit code and what it gave, or the error it raised.
+
+    kill: so many seconds after its start, or around a call (owner, name, which call, "before" or "after"). A process
+    that does not end is killed and TimeoutError raised.
+    """
+    here, there = _context.Pipe(duplex=False)
+    process = _context.Process(
+        target=_child, args=(there, work, root, arguments, kill if isinstance(kill, tuple) else None)
+    )
+    process.start()
+    there.close()
+    told: Any = None
+    if isinstance(kill, float):
+        process.join(kill)
+        process.kill()
+    try:
+        if here.poll(STUCK_SECONDS):
+            told = here.recv()
+    except EOFError:
+        pass
+    process.join(STUCK_SECONDS)
+    if process.exitcode is None:
+        process.kill()
+        raise TimeoutError(f"{work} did not end")
+    return process.exitcode, told
+
+
+def _child(told: Any, work: str, root: str, arguments: tuple[Any, ...], kill: tuple[Any, ...] | None) -> None:
+    if kill is not None:
+        _kill_at(*kill)
+    try:
+        found = WORK[work](Lake(root), *arguments) if work in WORK else globals()[work](root, *arguments)
+    except PitlakeError as problem:
+        found = problem
+    told.send(found)
+    told.close()
+    os._exit(0)
+
+
+def _kill_at(owner: str, name: str, which: int, when: str) -> None:
+    place = resolve_name(owner)
+    real, left = getattr(place, name), [which]
+
+    def until_killed(*args: Any, **options: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0 and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        found = real(*args, **options)
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+
+    setattr(place, name, until_killed)
+
+
+def behind(root: str, number: int, seconds: float) -> None:
+    """A day's run by a machine whose clock lies behind."""
+    now = clock.now
+    clock.now = lambda: now() - timedelta(seconds=seconds)
+    day(Lake(root), number)
+
+
+def _seen(number: int) -> datetime:
+    return SEEN + timedelta(hours=number)
+
+
+def _asking(lake: Lake, as_of: datetime) -> Any:
+    return open_session(lake.snapshot(), as_of, catalogue=CATALOGUE)
