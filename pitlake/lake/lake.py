@@ -33,11 +33,13 @@ Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
 
-def _working(method: "Callable[Concatenate[Lake, Given], Found]") -> "Callable[Concatenate[Lake, Given], Found]":
+def _working(
+    method: "Callable[Concatenate[Lake, Given], Found]",
+) -> "Callable[Concatenate[Lake, Given], Found]":
     """A door of the lake: what this machine refuses or has no more of is a LakeError that says where."""
 
     @wraps(method)
-    def door(self: "Lake", *args: Given.args, **options: Given.kwargs) -> Found:
+    def door(self: "Lake", /, *args: Given.args, **options: Given.kwargs) -> Found:
         machine.require(PLACE, self.location)
         with machine.working_in(PLACE, self.location):
             return method(self, *args, **options)

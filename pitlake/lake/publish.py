@@ -212,7 +212,7 @@ class Publisher:
 
     def _give_back(self, dataset: Dataset, base: Entry, made: Mapping[str, Sequence[NewFile]]) -> None:
         """Remove the files that no version will show, and first the Delta commits that hold them."""
-        for table, files in reversed(made.items()):
+        for table, files in reversed(list(made.items())):
             with suppress(Exception):  # what can't be given back is a vacuum's
                 if self._tables.holds(table, files):
                     self._tables.commit(table, table_schema(dataset, table), base.tables.get(table), (), note="undone")

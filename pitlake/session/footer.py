@@ -69,8 +69,8 @@ def _read(descriptor: int) -> Footer:
         with os.fdopen(os.dup(descriptor), "rb") as file:
             metadata = pq.read_metadata(file)
     except (pa.ArrowException, OSError, EOFError, MemoryError) as problem:
-        if found := machine.exhausted(problem, "a file of this lake version", "its footer"):
-            raise found from None
+        if lacks := machine.exhausted(problem, "a file of this lake version", "its footer"):
+            raise lacks from None
         return Footer(0, None, frozenset(), f"it can't be read ({type(problem).__name__})")
     leaves = [metadata.schema.column(i) for i in range(metadata.num_columns)]
     columns = frozenset(leaf.path.split(".", 1)[0] for leaf in leaves)

@@ -49,7 +49,8 @@ def compaction(lake: Lake, _number: int) -> None:
 
 
 def vacuuming(lake: Lake, _number: int) -> None:
-    """Everything but the newest version and what receipts need."""
+    """Everything but the newest version and what receipts need, once a compaction has made earlier files unneeded."""
+    lake.compact(TOY, before="2025-12")
     lake.vacuum(timedelta(0), grace=timedelta(0), dry_run=False)
 
 
