@@ -18,14 +18,7 @@ from typing import Literal, NamedTuple, Self
 
 import requests
 from requests.utils import get_environ_proxies
-from tenacity import (
-    RetryCallState,
-    Retrying,
-    retry_if_exception_type,
-    stop_after_attempt,
-    stop_any,
-    wait_random_exponential,
-)
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_random_exponential
 from tenacity.nap import sleep
 
 from pitlake import clock
@@ -102,7 +95,7 @@ class HttpClient:
         self._until = until
         self._retrying = Retrying(
             retry=retry_if_exception_type(_AskAgain),
-            stop=stop_any(stop_after_attempt(provider.attempts), self._is_spent),
+            stop=self._is_spent,
             wait=_wait,
             reraise=True,
             sleep=pause or sleep,
@@ -236,8 +229,9 @@ class HttpClient:
         return AnswerRefused("upstream_error", reason, self._location(request))
 
     def _is_spent(self, state: RetryCallState) -> bool:
-        """Whether asking once more is of no use: there is no time for it, or nobody answers."""
-        return state.upcoming_sleep >= self._left() or self._silent >= self.provider.attempts
+        """Whether not to ask once more: it was asked as often as it may, nobody answers, or there is no time."""
+        often = max(state.attempt_number, self._silent) >= self.provider.attempts
+        return often or state.upcoming_sleep >= self._left()
 
     def _location(self, request: Request) -> str:
         return located(self.provider.url(request), request.query)
