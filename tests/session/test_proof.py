@@ -1,5 +1,7 @@
 """The footer proof: what can't be proven public at T, or is not what the contract says, opens no session."""
 
+import errno
+import os
 import shutil
 from dataclasses import replace
 from datetime import timedelta
@@ -9,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pitlake.errors import SessionRefused
+from pitlake.errors import MachineExhausted, SessionRefused
+from pitlake.session import footer
 from tests.session.toylake import CHARTS, T, row
 
 MONTH = timedelta(days=31)
@@ -134,3 +137,19 @@ def test_refusing_leaves_no_process_and_no_descriptor(lake, ask, leftovers):
     children, descriptors = leftovers()
     assert children == before[0]
     assert descriptors <= before[1]
+
+
+def test_a_footer_that_cannot_be_read_for_want_of_files_is_no_damage(tmp_path, monkeypatch):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"a": [1]}), path)
+    descriptor, duplicate = os.open(path, os.O_RDONLY), os.dup
+
+    def none_left(_descriptor):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("pitlake.session.footer.os.dup", none_left)
+    with pytest.raises(MachineExhausted, match=r"Too many open files: this process may have \d+ \(ulimit -n\)"):
+        footer.read(descriptor)
+    monkeypatch.setattr("pitlake.session.footer.os.dup", duplicate)
+    assert footer.read(descriptor).rows == 1
+    os.close(descriptor)
