@@ -101,7 +101,9 @@ def test_what_was_published_of_the_future_before_a_snapshot_changes_nothing_of_i
     for day in range(3):
         later = {"id": f"bzNews_{day}", "ticker": "NOG", "tickers": ["NOG"], "title": "Later", "channels": []}
         at = MAY + timedelta(days=30 + day)
-        publish(other, "news", [later | {"created": at, "available_at": at, "evidence": f"neo4j:{day}"}], f"later-{day}")
+        publish(
+            other, "news", [later | {"created": at, "available_at": at, "evidence": f"neo4j:{day}"}], f"later-{day}"
+        )
     found = []
     for one in (lake, other):
         earnings_bundles.build(one, earnings_bundles.events(one), run_id="build", anchors=["at_release"])
