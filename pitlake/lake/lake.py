@@ -12,7 +12,7 @@ from pitlake import datasets
 from pitlake.contract import Dataset
 from pitlake.datasets._shared import RELEASE_RULE
 from pitlake.errors import LakeNotFound, VersionVacuumed
-from pitlake.lake import conventions, incidents, judgements
+from pitlake.lake import conventions, incidents, judgements, looks
 from pitlake.lake.audit import Audit
 from pitlake.lake.compact import Compacted, Compactor
 from pitlake.lake.delta import DeltaTables
@@ -20,6 +20,7 @@ from pitlake.lake.incidents import Incident
 from pitlake.lake.judgements import Judgement
 from pitlake.lake.kept import kept_versions, receipt_id, receipt_key
 from pitlake.lake.log import Entry, LakeLog
+from pitlake.lake.looks import Look
 from pitlake.lake.manifest import Snapshot, TableState
 from pitlake.lake.places import open_store
 from pitlake.lake.publish import Published, Publisher
@@ -132,6 +133,10 @@ class Lake:
     def incidents(self) -> Iterator[Incident]:
         """What befell runs, newest first."""
         return incidents.kept(self._store)
+
+    def looks(self, dataset: str) -> list[Look]:
+        """Every look at a dataset's source, newest first. Raises LakeError."""
+        return looks.kept(self._store, dataset)
 
     def compact(self, dataset: Dataset | str, before: str | None = None) -> Compacted:
         """Merge the files of a dataset's closed months, its gaps' too, into one a month, as one new version.
