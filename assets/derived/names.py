@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from assets.edgar import withheld
 from assets.external import dating
 from assets.external.sec_edgar import _headers, _names
 from assets.runs import RunReport, concluded
@@ -120,7 +121,7 @@ def _shown(filings: Mapping[str, Any], since: date, until: date | None) -> date 
     older = [(dating.day(page["filingFrom"]), dating.day(page["filingTo"])) for page in filings.get("files") or ()]
     if until is not None and since < min((day for day, _ in listed), default=date.max) and since < FIRST_DRAFTS:
         return since
-    days = [day for day, form in listed if not dating.released_later(form)]
+    days = [day for day, form in listed if not withheld(form)]
     days += [first if first < FIRST_DRAFTS and until is None else min(last, until or last) for first, last in older]
     return min((day for day in days if since <= day <= (until or day)), default=None)
 
@@ -128,7 +129,7 @@ def _shown(filings: Mapping[str, Any], since: date, until: date | None) -> date 
 def _of_header(capture: Capture) -> Iterator[Said]:
     text = capture.text()
     header = _headers.parsed(text)
-    if dating.released_later(header.form_type):
+    if withheld(header.form_type):
         return
     accepted = clock.new_york_day(dating.edgar_header(header.acceptance).instant)
     filed = max(header.filing_date or accepted, accepted)
