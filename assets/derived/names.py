@@ -101,8 +101,8 @@ def _of_submissions(capture: Capture) -> list[Said]:
     former = [(str(one["name"]), _day(one["from"]), _day(one["to"])) for one in answer.get("formerNames") or ()]
     ended = max((to for _, _, to in former), default=date.min) + ONE_DAY
     filings = answer["filings"]
-    borne = ((name, _shown(filings, max(since, EDGAR_BEGAN), to)) for name, since, to in former)
-    borne = (*borne, (str(answer["name"]), _shown(filings, ended, None)))
+    borne = [(name, _shown(filings, max(since, EDGAR_BEGAN), to)) for name, since, to in former]
+    borne.append((str(answer["name"]), _shown(filings, ended, None)))
     found = [_borne(capture, cik, name, since) for name, since in borne if since is not None]
     fetched = capture.fetched_at
     found.append(
