@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from assets.edgar import withheld
+from assets.edgar import released, withheld
 from assets.external import dating
 from assets.external.sec_edgar import _headers, _names
 from assets.runs import RunReport, concluded
@@ -131,8 +131,9 @@ def _of_header(capture: Capture) -> Iterator[Said]:
     header = _headers.parsed(text)
     if withheld(header.form_type):
         return
-    accepted = clock.new_york_day(dating.edgar_header(header.acceptance).instant)
-    filed = max(header.filing_date or accepted, accepted)
+    accepted = dating.edgar_header(header.acceptance).instant
+    shown = clock.new_york_day(released(accepted, header.form_type, header.filing_date).at)
+    filed = max(header.filing_date or shown, shown)
     for cik, name in _headers.conformed_names(text):
         evidence = f"{capture.location}&item={cik}"
         at = dating.end_of_day(filed)
