@@ -78,9 +78,14 @@ def between(splits: Sequence[Split], after: date, until: date) -> float | None:
 
 def plausible(close: float, opening: float, shares: float) -> bool:
     """Whether one close and the next bar's opening go together, with so many shares for one executed in between."""
-    move = abs(log(opening * shares / close))
-    split = abs(log(shares))
-    return move < ODD_JUMP and (split < LEAST_SPLIT or move < split / 2)
+    return goes_on(log(opening * shares / close), log(shares))
+
+
+def goes_on(move: float, split: float) -> bool:
+    """Whether a move, logarithmic and with what a split made of a share put back, is one of the market: not as large
+    as a split that is on no record, nor as if the one in between (logarithmic, 0 for none) had not been one.
+    """
+    return abs(move) < ODD_JUMP and (abs(split) < LEAST_SPLIT or abs(move) < abs(split) / 2)
 
 
 def a_share(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
