@@ -20,6 +20,8 @@ DATASETS = ("splits", "polygon_splits")
 # One split may be told under two days so far apart; two splits of one ratio never lie so close.
 TOLD_APART = timedelta(days=7)
 SAME_RATIO = 1e-3
+# A day's split has been executed when its session closes, but not at the midnight that ends the day before.
+UNTIL_CLOSE = timedelta(hours=16)
 # Overnight a price halves or doubles so seldom that a split which is on no record is the likelier reason.
 ODD_JUMP = log(2)
 # A smaller split explains no more of a night's move than the market does.
@@ -94,7 +96,7 @@ def a_share(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
     """
     if run.splits is None or run.fetched_at is None or run.fetched_at <= public_at:
         return public_at
-    shares = run.splits(ticker, new_york_day(public_at), new_york_day(run.fetched_at))
+    shares = run.splits(ticker, new_york_day(public_at - UNTIL_CLOSE), new_york_day(run.fetched_at))
     return public_at if shares == 1.0 else run.fetched_at
 
 
