@@ -160,8 +160,10 @@ def _first_held(
         else:
             held = first.get(_content(one), fetched_at) if isinstance(one, Row) else fetched_at
             at = max(one.available_at, held)
-            ahead = isinstance(one, Row) and at > run.observed_at
-            yield (_not_yet(feed, one) if ahead else replace(one, available_at=at)), day_of(at)
+            if isinstance(one, Row) and at > run.observed_at:
+                yield _not_yet(feed, one), day_of(at)
+            else:
+                yield replace(one, available_at=at), day_of(at)
 
 
 def _not_yet(feed: Feed, row: Row) -> Gap:

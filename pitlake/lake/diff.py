@@ -43,7 +43,9 @@ class NewRows:
 
     def without(self, places: Positions) -> "NewRows":
         """The others."""
-        return NewRows(*(np.delete(one, places) for one in (self.positions, self.available, self.revised)))
+        kept = np.ones(len(self.positions), bool)
+        kept[places] = False
+        return NewRows(self.positions[kept], self.available[kept], self.revised[kept])
 
 
 @dataclass(frozen=True)
