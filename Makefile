@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run report expectations bench soak truth late attack agents claude hook check docs lock build up
+.PHONY: help demo test ui serve run report expectations bench soak truth late splits attack agents claude hook check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -57,6 +57,9 @@ truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at thei
 
 late: $(SET_UP) ## Compare N=10000 answers with those given before their source was looked at again.
 	@$(BIN)/python -m tests.wall.campaign late --n $(N)
+
+splits: $(SET_UP) ## Ask about every small world of bars and splits as of every instant.
+	@$(BIN)/python -m tests.wall.split_worlds
 
 attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
 	@$(BIN)/python -m tests.wall.campaign attack --n $(N)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from assets.edgar import released, withheld
 from assets.external import dating
 from assets.external.sec_edgar import _headers, _names
 from assets.runs import RunReport, concluded
@@ -100,8 +101,8 @@ def _of_submissions(capture: Capture) -> list[Said]:
     former = [(str(one["name"]), _day(one["from"]), _day(one["to"])) for one in answer.get("formerNames") or ()]
     ended = max((to for _, _, to in former), default=date.min) + ONE_DAY
     filings = answer["filings"]
-    borne = ((name, _shown(filings, max(since, EDGAR_BEGAN), to)) for name, since, to in former)
-    borne = (*borne, (str(answer["name"]), _shown(filings, ended, None)))
+    borne = [(name, _shown(filings, max(since, EDGAR_BEGAN), to)) for name, since, to in former]
+    borne.append((str(answer["name"]), _shown(filings, ended, None)))
     found = [_borne(capture, cik, name, since) for name, since in borne if since is not None]
     fetched = capture.fetched_at
     found.append(
@@ -120,7 +121,7 @@ def _shown(filings: Mapping[str, Any], since: date, until: date | None) -> date 
     older = [(dating.day(page["filingFrom"]), dating.day(page["filingTo"])) for page in filings.get("files") or ()]
     if until is not None and since < min((day for day, _ in listed), default=date.max) and since < FIRST_DRAFTS:
         return since
-    days = [day for day, form in listed if not dating.released_later(form)]
+    days = [day for day, form in listed if not withheld(form)]
     days += [first if first < FIRST_DRAFTS and until is None else min(last, until or last) for first, last in older]
     return min((day for day in days if since <= day <= (until or day)), default=None)
 
@@ -128,10 +129,11 @@ def _shown(filings: Mapping[str, Any], since: date, until: date | None) -> date 
 def _of_header(capture: Capture) -> Iterator[Said]:
     text = capture.text()
     header = _headers.parsed(text)
-    if dating.released_later(header.form_type):
+    if withheld(header.form_type):
         return
-    accepted = clock.new_york_day(dating.edgar_header(header.acceptance).instant)
-    filed = max(header.filing_date or accepted, accepted)
+    accepted = dating.edgar_header(header.acceptance).instant
+    shown = clock.new_york_day(released(accepted, header.form_type, header.filing_date).at)
+    filed = max(header.filing_date or shown, shown)
     for cik, name in _headers.conformed_names(text):
         evidence = f"{capture.location}&item={cik}"
         at = dating.end_of_day(filed)

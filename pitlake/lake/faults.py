@@ -48,7 +48,7 @@ def cause(error: Exception, root: Path) -> LakeFault | None:
     denied = unreadable(root)
     if denied is None and (number in DENIED or any(text in said for text in _DENIED_SAID)):
         denied = _unwritable(root, getattr(error, "filename", None)) or root
-    return denied and LakeFault("permission", denied)
+    return LakeFault("permission", denied) if denied else None
 
 
 def unreadable(root: Path) -> Path | None:

@@ -9,6 +9,7 @@ from assets.derived import earnings_events, names
 from assets.external.feed import Scope
 from assets.external.runs import run_feed
 from assets.external.sec_edgar.sec_filings import FEED as FILINGS
+from pitlake.clock import NEW_YORK
 from pitlake.lake.lake import Lake
 from pitlake.session import connect
 from pitlake.tickers import Tickers
@@ -156,6 +157,25 @@ def test_a_header_of_a_filing_that_was_withheld_says_nothing(form, statements):
     told = told.replace("TYPE:\t8-K", f"TYPE:\t{form}")
     path = "/Archives/edgar/data/777/000000077721000009/0000000777-21-000009.hdr.sgml"
     assert len(names.answered(captured(PROVIDER, Request(path, host="www"), told.encode()))) == statements
+
+
+@pytest.mark.parametrize(
+    ("filed", "accepted", "counts"),
+    [
+        ("20211029", "20211029160000", "2021-10-30"),
+        ("20211101", "20211029180000", "2021-11-02"),
+        (None, "20211029160000", "2021-10-30"),
+        (None, "20211029180000", "2021-11-02"),
+        (None, "20211224100000", "2021-12-28"),
+    ],
+)
+def test_a_header_counts_at_the_end_of_the_day_its_filing_was_shown(filed, accepted, counts):
+    told = header("0000000777-21-000009", "Later Name, Inc.", accepted=accepted)
+    lines = [f"FILED AS OF DATE:\t\t{filed}" if one.startswith("FILED AS") else one for one in told.split("\n")]
+    told = "\n".join(one for one in lines if filed or not one.startswith("FILED AS"))
+    path = "/Archives/edgar/data/777/000000077721000009/0000000777-21-000009.hdr.sgml"
+    [one] = names.answered(captured(PROVIDER, Request(path, host="www"), told.encode()))
+    assert one["available_at"].astimezone(NEW_YORK).isoformat()[:16] == f"{counts}T00:00"
 
 
 def test_a_rename_after_the_instant_changes_no_answer(tmp_path):

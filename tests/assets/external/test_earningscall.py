@@ -115,6 +115,8 @@ def test_a_file_of_which_nobody_can_read_when_it_was_written_counts_when_fetched
     headed = lambda asked: replace(fetch(asked), headers={"last-modified": spelled})  # noqa: E731
     [row] = rows(happened(one, quarters("2024Q1"), headed))
     assert (row.available_at, row.values["file_modified"]) == (FETCHED, None)
+    before = lambda asked: replace(headed(asked), fetched_at=FETCHED - timedelta(days=1))  # noqa: E731
+    assert rows(happened(one, quarters("2024Q1"), before))[0].evidence == row.evidence
 
 
 @pytest.mark.parametrize("one", [TRANSCRIPTS, SLIDES], ids=lambda one: one.dataset.name)
