@@ -13,9 +13,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
-from obstore.exceptions import BaseError
+from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
 
-from pitlake.errors import LakeError, LakeFault, ReceiptDamaged, SessionRefused
+from pitlake.errors import ClockWentBack, LakeConflict, LakeError, LakeFault, LakeNotFound, PastChanged
 
 FOLDERS = ("_lake", "tables", "gaps", "superseded")
 """What is needed to read a lake. Stages are their runs' own and closed to others."""
@@ -23,7 +23,9 @@ OPEN_FILES = (errno.EMFILE, errno.ENFILE)
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 _OPEN_FILES_SAID = ("Too many open files", "os error 24")
 _DENIED_SAID = ("Permission denied", "os error 13", "os error 1)", "Read-only file system")
-_FAULTY = (OSError, DeltaError, BaseError, duckdb.Error, pa.ArrowException, LakeError, SessionRefused, ReceiptDamaged)
+_FAULTY = (OSError, DeltaError, BaseError, duckdb.Error, pa.ArrowException, LakeError)
+_CLEAR = (LakeFault, LakeConflict, LakeNotFound, ClockWentBack, PastChanged, FileNotFoundError, FileExistsError,
+          NotFoundError, AlreadyExistsError)  # fmt: skip
 
 
 @contextmanager
@@ -31,7 +33,7 @@ def told(root: Path) -> Iterator[None]:
     """Raises LakeFault in place of what fails below the root because of a permission or of too many open files."""
     try:
         yield
-    except LakeFault:
+    except _CLEAR:
         raise
     except _FAULTY as error:
         fault = cause(error, root)
@@ -45,6 +47,8 @@ def cause(error: Exception, root: Path) -> LakeFault | None:
     number, said = getattr(error, "errno", None), f"{error} {error.__cause__}"
     if number in OPEN_FILES or any(text in said for text in _OPEN_FILES_SAID):
         return LakeFault("open files", root)
+    if number is not None and number not in DENIED:
+        return None
     denied = unreadable(root)
     if denied is None and (number in DENIED or any(text in said for text in _DENIED_SAID)):
         denied = _unwritable(root, getattr(error, "filename", None)) or root

@@ -62,12 +62,11 @@ UNWRITABLE = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def world(tmp_path, monkeypatch):
+def build(folder):
     """A project of its own with lakes beside and within it, and the user's home."""
-    project = tmp_path / "project"
+    project = folder / "project"
     for place in {**UNREADABLE, **UNWRITABLE}.values():
-        path = tmp_path / place
+        path = folder / place
         if place != UNWRITABLE["the own folder itself"]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("CANARY")
@@ -77,12 +76,25 @@ def world(tmp_path, monkeypatch):
     (project / ".mcp.json").write_text(json.dumps(cache))
     (project / "links").mkdir()
     for number, place in enumerate(UNREADABLE.values()):
-        (project / "links" / str(number)).symlink_to((tmp_path / place).parent)
+        (project / "links" / str(number)).symlink_to((folder / place).parent)
     (project / "scratch" / SESSION).mkdir(parents=True, exist_ok=True)
     (project / "scratch" / SESSION / "answers.json").write_text("{}")
-    monkeypatch.setattr(pit_guard, "HERE", str(project / ".claude" / "hooks"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    return tmp_path
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("shared"))
+
+
+@pytest.fixture
+def world(request, monkeypatch):
+    """The world of a test: one for all that only look at a place, its own for every other."""
+    folder = request.getfixturevalue("shared" if "place" in request.fixturenames else "tmp_path")
+    made = folder if (folder / "project").exists() else build(folder)
+    monkeypatch.setattr(pit_guard, "HERE", str(made / "project" / ".claude" / "hooks"))
+    monkeypatch.setenv("HOME", str(made / "home"))
+    return made
 
 
 @pytest.fixture

@@ -26,9 +26,9 @@ WRITERS = ("publish", "compact", "vacuum", "receipt")
 
 
 def places(root: Path) -> dict[str, Path]:
-    """One path of every kind there is in a lake: folders, and of files the first of each folder and ending."""
+    """One path of every kind there is in a lake: folders, and of files the newest of each folder and ending."""
     found = {".": root}
-    for path in sorted(root.rglob("*")):
+    for path in sorted(root.rglob("*"), key=lambda path: path.stat().st_mtime_ns, reverse=True):
         kind = path.relative_to(root).as_posix()
         if path.is_dir():
             found[kind] = path
