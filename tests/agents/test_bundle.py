@@ -110,7 +110,7 @@ def fetched(monkeypatch, told, code=0):
     asked = []
 
     def run(command, **_):
-        asked.extend(command[4:])
+        asked.extend(command[command.index("fetch") + 1 :])
         return subprocess.CompletedProcess(command, code, stdout=told)
 
     monkeypatch.setattr(pit_fetch.subprocess, "run", run)

@@ -51,10 +51,11 @@ class House:
         binding = {"PITLAKE_AS_OF": world.PIT} if self.bound else {}
         made = harness.environment(self.root, self.root / "lake", **binding)
         kept = {name: value for name, value in made.items() if not name.startswith(("ANTHROPIC_", "CLAUDE", "AWS_"))}
+        waits = {"MCP_TIMEOUT": "120000", "MCP_CONNECT_TIMEOUT_MS": "120000", "MCP_CONNECTION_NONBLOCKING": "0"}
         return {
-            **kept, "HOME": str(self.root / "home"), "TMPDIR": str(self.root / "tmp"), "ANTHROPIC_BASE_URL": address,
-            "ANTHROPIC_API_KEY": "none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "IS_SANDBOX": "1",
-            "CLAUDE_CODE_TMPDIR": str(self.root / "tmp"), "MCP_TIMEOUT": "120000", "DISABLE_AUTOUPDATER": "1",
+            **kept, **waits, "HOME": str(self.root / "home"), "TMPDIR": str(self.root / "tmp"),
+            "ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "none", "IS_SANDBOX": "1", "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_TMPDIR": str(self.root / "tmp"),
             "PITLAKE_CACHE": str(self.root / "cache"), "PITLAKE_CAPTURES": str(self.root / "captures"),
         }  # fmt: skip
 
