@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run report expectations bench soak truth late splits attack agents hook check docs lock build up
+.PHONY: help demo test ui serve run report expectations bench soak truth late splits attack agents claude hook check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -11,6 +11,7 @@ SET_UP := .venv/.set-up
 WORKERS ?= 2
 N ?= 10000
 MINUTES ?= 30
+CLAUDE ?= 2.1.197
 ASSETS ?= group:graph and not key:companies
 
 DAGSTER_HOME ?= $(CURDIR)/.pitlake/dagster
@@ -65,6 +66,10 @@ attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
 
 agents: $(SET_UP) ## Play every data agent in every variant through server and hooks, and time the hooks.
 	@$(BIN)/python -m tests.agents.harness
+
+claude: $(SET_UP) ## Try every tool of the real Claude Code (npm) in a bound session against a scripted model.
+	@npm install --silent --no-fund --no-audit --prefix .pitlake/claude-code @anthropic-ai/claude-code@$(CLAUDE)
+	@$(BIN)/python -m tests.agents.claude_code.campaign
 
 hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks.
 	@$(BIN)/python -m tests.agents.mutate --n $(N)
