@@ -11,6 +11,7 @@ import pytest
 
 import pitlake
 from pitlake import receipts
+from pitlake.clock import iso
 from pitlake.errors import (
     BadInput,
     LakeNotFound,
@@ -52,6 +53,16 @@ def test_a_kept_receipt_gives_the_same_bytes_after_the_lake_moved_on(own_lake):
     revise(own_lake)
     assert ask(own_lake).arrow() != result.arrow()
     assert receipts.replay(receipts.find(name, own_lake.root), own_lake).arrow() == result.arrow()
+
+
+@pytest.mark.parametrize("after", [timedelta(microseconds=1), timedelta(milliseconds=1), timedelta(seconds=1)], ids=str)
+def test_a_replay_is_as_of_the_very_instant(own_lake, after):
+    [[newest]] = ask(own_lake, "SELECT max(available_at) FROM news").rows()
+    receipt = ask(own_lake, "SELECT max(available_at), as_of() FROM news", as_of=newest - after).receipt
+    assert receipt.as_of == iso(newest - after)
+    assert receipts.replay(receipt, own_lake).receipt == receipt
+    at = ask(own_lake, "SELECT max(available_at), as_of() FROM news", as_of=newest)
+    assert receipts.replay(at.receipt, own_lake).rows() == [(newest, newest)]
 
 
 def test_a_receipt_is_found_by_id_prefix_or_file(own_lake):

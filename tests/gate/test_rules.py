@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pitlake.datasets import all_datasets
 from pitlake.gate import rules
 
 NEW_YORK = ZoneInfo("America/New_York")
@@ -377,3 +378,8 @@ def test_every_code_can_come_out():
 def test_any_json_value_gets_a_verdict(value):
     assert code_of(rules.check_text(json.dumps(value), PIT)) in rules.CODES
     rules.check_item({"any": value}, CUTOFF)
+
+
+def test_the_source_tags_are_these_four():
+    assert rules.SOURCES == ("neo4j_created", "edgar_accepted", "time_series_timestamp", "provider_metadata")
+    assert {dataset.source_tag for dataset in all_datasets().values()} <= set(rules.SOURCES)

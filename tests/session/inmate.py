@@ -41,7 +41,7 @@ def attempts(other: str, directory: str, stranger: int) -> dict[str, Callable[[]
     own = file_name(0)
     libc = ctypes.CDLL(None, use_errno=True)
     address = ctypes.addressof(ctypes.c_char.from_buffer(PAGE))
-    one_byte = (ctypes.c_uint64 * 2)(address, 1)
+    one_byte, one, none = (ctypes.c_uint64 * 2)(address, 1), ctypes.c_ulong(1), ctypes.c_ulong(0)
     array_map = (ctypes.c_uint32 * 32)(2, 4, 4, 1)  # type, size of key and value, entries
 
     def called(result: int) -> int:
@@ -89,7 +89,7 @@ def attempts(other: str, directory: str, stranger: int) -> dict[str, Callable[[]
         "read another's limits": lambda: resource.prlimit(stranger, resource.RLIMIT_CORE),
         "set another's limits": lambda: resource.prlimit(stranger, resource.RLIMIT_CORE, (0, 0)),
         "trace": lambda: called(libc.ptrace(0x4206, stranger, 0, 0)),
-        "read another's memory": lambda: called(libc.syscall(310, stranger, one_byte, 1, one_byte, 1, 0)),
+        "read another's memory": lambda: called(libc.process_vm_readv(stranger, one_byte, one, one_byte, one, none)),
         "own namespaces": lambda: called(libc.unshare(0x10000000)),
         "mount": lambda: called(libc.mount(b"tmpfs", b"/", b"tmpfs", 0, None)),
         "change the root": lambda: os.chroot("/"),

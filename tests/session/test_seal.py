@@ -90,8 +90,8 @@ STOPPED = {
 }  # fmt: skip
 # seccomp lets files be opened for reading and stat() answer; it counts no memory, and stops every other attempt.
 LET_BY_SECCOMP = {
-    "read a library", "read another file", "read another's files", "read its environment", "read its own file",
-    "read the memory map", "read through the root link", "start a thread", "stat another file",
+    "read a library", "read another file", "read another's files", "read its environment",
+    "read its own file", "read the memory map", "read through the root link", "start a thread", "stat another file",
     "use more memory than allowed",
 }  # fmt: skip
 

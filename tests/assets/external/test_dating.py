@@ -99,6 +99,16 @@ def test_the_ambiguous_z_is_decided_by_what_can_be_proven(spelled, form, instant
 
 
 @pytest.mark.parametrize(
+    "form", ["EFFECT", "UPLOAD", "QUALIF", "CERT", "REVOKED", "DEREG", "ORDER", "NO ACT", "IRANNOTICE", " effect "]
+)
+@pytest.mark.parametrize("hour", [0, 2, 6, 9, 22, 23])
+def test_what_the_commission_files_itself_has_no_hours_that_decide(form, hour):
+    spelled = datetime(2024, 4, 9, hour, 35, 11)  # noqa: DTZ001
+    assert dating.edgar(f"{spelled}Z", form) == (spelled.replace(tzinfo=NEW_YORK).astimezone(UTC), dating.LATER)
+    assert dating.edgar(f"{spelled}Z", "10-K").rule != dating.LATER
+
+
+@pytest.mark.parametrize(
     "text",
     [
         *(None, "", "2024-02-22", "2024-02-30T10:00:00Z", "20240222161503", 5, "9999-12-31T23:59:59Z"),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from assets.external.alpha_vantage.av_intraday_bars import INTERVALS, STAMP, start_of
 from assets.external.sessions import session
+from assets.extraction import Gap
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
 
@@ -104,6 +105,16 @@ def test_an_intraday_bar_is_available_at_its_end_in_every_session(answers):
     }  # fmt: skip
     assert sessions["12:55"].available_at == datetime(2024, 7, 3, 17, tzinfo=UTC)
     assert all(row.available_at - row.values["bar_start"] == timedelta(minutes=5) for row in rows)
+
+
+@pytest.mark.parametrize("stamp", ["2024-01-05 19:55:00", "2024-01-12 19:55:00", "2024-07-03 19:59:00"])
+def test_an_evening_s_bar_is_of_its_new_york_day_whatever_day_it_is_in_utc(answers, stamp):
+    bars = answers("av_intraday_bars", tickers=("AAPL",))
+    [(outcome, day)] = bars.dated(f"{HEAD}{stamp},1,1,1,1,1")
+    assert (outcome.values["market_session"], day) == ("post_market", date.fromisoformat(stamp[:10]))
+    months = answers("av_intraday_bars", tickers=("KO",), date_from=date(2024, 5, 1), date_to=date(2024, 6, 1))
+    twice = months.dated(*(f"{HEAD}{stamp},1,1,1,{close},1" for close in (1, 2)))
+    assert [(one.reason, day) for one, day in twice if isinstance(one, Gap)] == [("told twice", day)]
 
 
 def test_intraday_months_are_asked_for_one_by_one_and_raw(answers):
