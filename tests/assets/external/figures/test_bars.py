@@ -149,3 +149,11 @@ def test_sessions_lie_within_their_new_york_day(day):
     assert opens.date() == closes.date() == day
     assert closes.strftime("%H:%M") in {"13:00", "16:00"} or day.year < 2000
     assert day.weekday() < 5
+
+
+@pytest.mark.parametrize(
+    ("day", "known"),
+    [(date(1989, 12, 29), False), (date(1990, 1, 2), True), (date(2199, 12, 31), True), (date(2200, 1, 2), False)],
+)
+def test_sessions_are_known_from_1990_to_2199(day, known):
+    assert (session(day) is not None) == known
