@@ -15,8 +15,10 @@ import random
 import sys
 import time
 import tomllib
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +55,13 @@ def reviewed() -> dict[str, str]:
 
 
 class Campaign:
-    """One run, on what earlier runs in the same folder have found."""
+    """One run, on what earlier runs in the same folder have found.
 
-    def __init__(self, bench: Bench, areas: dict[str, Area]) -> None:
-        self._bench, self._areas = bench, areas
+    seconds: how long the tests of one mutant may take together without it; the slowest are left out.
+    """
+
+    def __init__(self, bench: Bench, areas: dict[str, Area], seconds: float = 120) -> None:
+        self._bench, self._areas, self._seconds = bench, areas, seconds
         self._kept = bench.folder / "found.jsonl"
         lines = self._kept.read_text().splitlines() if self._kept.exists() else []
         self._found = {told["key"]: told for told in map(json.loads, lines)}
@@ -90,7 +95,9 @@ class Campaign:
         asked = chosen(area, mutant, tested, {told["by"] for told in self._found.values()})
         if not asked:
             return {"verdict": UNTESTED, "by": ""}
-        verdict, by = self._bench.verdict(mutant, asked, sum(tested[test][0] for test in asked))
+        so_far = list(accumulate(tested[test][0] for test in asked))
+        within = max(1, bisect_right(so_far, self._seconds))
+        verdict, by = self._bench.verdict(mutant, asked[:within], so_far[within - 1])
         return {"verdict": verdict, "by": by}
 
     def difference(self, mutant: Mutant) -> str:
@@ -106,13 +113,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Plant small faults one at a time and see whether a test notices.")
     parser.add_argument("--n", type=int, default=400, help="how many mutants")
     parser.add_argument("--seed", type=int, default=0, help="which ones")
+    parser.add_argument("--seconds", type=float, default=120, help="how long the tests of one mutant may take")
     parser.add_argument("--areas", nargs="+", choices=AREAS, default=list(AREAS))
     parser.add_argument("--folder", type=Path, default=ROOT / ".pitlake/mutants", help="where to work and keep results")
     asked = parser.parse_args(arguments)
     asked.folder.mkdir(parents=True, exist_ok=True)
     started, tally, survivors = time.monotonic(), Counter[str](), []
     known, areas = reviewed(), {name: AREAS[name] for name in asked.areas}
-    campaign = Campaign(Bench(ROOT, asked.folder.resolve()), areas)
+    campaign = Campaign(Bench(ROOT, asked.folder.resolve()), areas, asked.seconds)
     wanted = list(drawn(ROOT, areas, asked.n, asked.seed))
     warm()
     try:
