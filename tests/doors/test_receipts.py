@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -16,6 +17,7 @@ from pitlake.errors import (
     BadInput,
     LakeNotFound,
     LimitExceeded,
+    QueryFailed,
     ReceiptDamaged,
     ReplayDiffers,
     ReplayImpossible,
@@ -124,6 +126,29 @@ def test_forgetting_a_receipt_frees_its_version(own_lake):
     name = ask(own_lake).keep(own_lake)
     assert receipts.forget(name, own_lake.root) == name
     assert receipts.kept(own_lake.root) == {}
+
+
+def test_a_receipt_is_forgotten_by_its_file_too(own_lake, tmp_path):
+    result = ask(own_lake)
+    name, copy = result.keep(own_lake), tmp_path / "copy.json"
+    copy.write_bytes(result.receipt.to_json())
+    assert receipts.forget(str(copy), own_lake.root) == name
+    assert receipts.kept(own_lake.root) == {}
+
+
+@pytest.mark.parametrize(
+    ("sql", "params"),
+    [("load nothing_of_this_name", None), ("INSERT INTO mine VALUES (?)", ["x" * 60])],
+    ids=["load of another kind", "parameters as long as a hash"],
+)
+def test_what_only_looks_like_loaded_rows_is_asked_again(own_lake, sql, params):
+    with pitlake.connect(AS_OF, lake=own_lake) as session:
+        session.sql("CREATE TABLE mine (a VARCHAR)")
+        with suppress(QueryFailed):
+            session.sql(sql, params)
+        result = session.sql("FROM mine")
+    assert [len(step.parameters) for step in result.receipt.question.prelude][1:] in ([64], [4])
+    assert receipts.replay(result.receipt, own_lake).arrow() == result.arrow()
 
 
 def test_a_lake_with_a_damaged_receipt_is_not_vacuumed(own_lake):
@@ -244,6 +269,7 @@ def damaged(lake, damage):
         lambda told: told["question"].update(as_of=5),
         lambda told: told["question"].update(datasets="news"),
         lambda told: told["question"].update(datasets=[["news"]]),
+        lambda told: told["question"].update(datasets=["news", 5]),
         lambda told: told["question"].update(seconds="60"),
         lambda told: told["question"].update(prelude=[{"sql": "SELECT 1", "parameters": 5}]),
         lambda told: told["question"].update(prelude=5),
