@@ -151,6 +151,21 @@ def test_what_only_looks_like_loaded_rows_is_asked_again(own_lake, sql, params):
     assert receipts.replay(result.receipt, own_lake).arrow() == result.arrow()
 
 
+@pytest.mark.parametrize(
+    ("then", "reason"),
+    [
+        ({"engine": "duckdb 0", "threads": 2}, "answered by duckdb 0, this is duckdb"),
+        ({"threads": 2}, "answered with 2 threads"),
+        ({}, "the lake is not the one"),
+    ],
+)
+def test_an_answer_that_differs_says_why_it_may(own_lake, then, reason):
+    receipt = ask(own_lake).receipt
+    told = replace(receipt, result_sha256="0" * 64, question=replace(receipt.question, **then))
+    with pytest.raises(ReplayDiffers, match=reason):
+        receipts.replay(told, own_lake)
+
+
 def test_a_lake_with_a_damaged_receipt_is_not_vacuumed(own_lake):
     ask(own_lake).keep(own_lake)
     file = next((own_lake.root / "_lake" / "receipts").glob("*.json"))

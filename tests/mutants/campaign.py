@@ -11,13 +11,13 @@ processes that clear their environment, and cosmic-ray starts pytest anew for ev
 import argparse
 import difflib
 import json
-import random
 import sys
 import time
 import tomllib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ REVIEWED = Path(__file__).with_name("equivalent.toml")
 
 def drawn(root: Path, areas: dict[str, Area], n: int, seed: int) -> Iterator[tuple[str, Mutant]]:
     """`n` mutants with their areas: one of each area in turn, as long as it has any."""
-    waiting = {name: _shuffled(root, area, f"{seed} {name}") for name, area in areas.items()}
+    waiting = {name: _shuffled(root, area, seed) for name, area in areas.items()}
     while waiting and n:
         for name in list(waiting):
             found = next(waiting[name], None)
@@ -43,9 +43,10 @@ def drawn(root: Path, areas: dict[str, Area], n: int, seed: int) -> Iterator[tup
                 yield name, found
 
 
-def _shuffled(root: Path, area: Area, seed: str) -> Iterator[Mutant]:
+def _shuffled(root: Path, area: Area, seed: int) -> Iterator[Mutant]:
+    # By its name alone, so that a mutant keeps its place when others come and go.
     found = [mutant for name in area.sources(root) for mutant in mutants(name, (root / name).read_bytes())]
-    random.Random(seed).shuffle(found)
+    found.sort(key=lambda mutant: sha256(f"{seed} {mutant.key}".encode()).digest())
     yield from (mutant for mutant in found if is_one(mutant, (root / mutant.path).read_bytes()))
 
 

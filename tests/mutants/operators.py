@@ -19,6 +19,7 @@ _COMPUTED = {
 _NAMED = {"min": "max", "max": "min", "any": "all", "all": "any"}
 _METHODS = {"startswith": "endswith", "endswith": "startswith", "union": "intersection", "issubset": "issuperset"}
 _LEAVES = ast.Raise | ast.Return | ast.Continue | ast.Break
+_KINDS = {"Callable", "Iterator", "Literal", "Mapping", "dict", "frozenset", "list", "set", "tuple"}
 _TYPED = ("annotation", "returns", "decorator_list", "type_params")
 
 
@@ -87,7 +88,7 @@ def _changes(tree: ast.Module) -> Iterator[tuple[str, str, Any, str]]:
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
     # Texts for people, types and what decorates are not what tests are about; Python 3.11 misplaces parts of f-strings.
-    if isinstance(node, ast.Raise | ast.JoinedStr) or _is_list_of_names(node):
+    if isinstance(node, ast.Raise | ast.JoinedStr) or _is_list_of_names(node) or _is_type(node):
         return
     for name, value in ast.iter_fields(node):
         if name not in _TYPED:
@@ -96,6 +97,10 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
 
 def _is_list_of_names(node: ast.AST) -> bool:
     return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in {"__all__", "__slots__"}
+
+
+def _is_type(node: ast.AST) -> bool:
+    return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in _KINDS
 
 
 Changed = Iterator[tuple[ast.AST, str]]
