@@ -129,6 +129,12 @@ def test_a_column_added_to_the_contract_later_is_null_in_older_files(lake, ask, 
     assert found == [("a", None), ("b", None), ("c", 0.7)]
 
 
+def test_a_file_without_instants_proves_nothing(lake, ask):
+    file = lake.add("charts", BEFORE)
+    pq.write_table(table(BEFORE).drop(["available_at"]), file.path)
+    assert "no column available_at" in refused(ask)
+
+
 def test_a_file_that_is_gone_is_named_as_such(lake, ask):
     lake.add("charts", BEFORE)
     shutil.rmtree(lake.root / "charts")
