@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run report expectations bench soak truth late splits attack agents claude hook check docs lock build up
+.PHONY: help demo test ui serve run report expectations bench soak truth late splits attack mutants agents claude hook check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -12,6 +12,7 @@ WORKERS ?= 2
 N ?= 10000
 MINUTES ?= 30
 CLAUDE ?= 2.1.197
+SEED ?= 0
 ASSETS ?= group:graph and not key:companies
 
 DAGSTER_HOME ?= $(CURDIR)/.pitlake/dagster
@@ -63,6 +64,9 @@ splits: $(SET_UP) ## Ask about every small world of bars and splits as of every 
 
 attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
 	@$(BIN)/python -m tests.wall.campaign attack --n $(N)
+
+mutants: $(SET_UP) ## Plant N=400 small faults in what carries the guarantee, and list those that no test notices.
+	@$(BIN)/python -m tests.mutants.campaign --n $(if $(filter file,$(origin N)),400,$(N)) --seed $(SEED)
 
 agents: $(SET_UP) ## Play every data agent in every variant through server and hooks, and time the hooks.
 	@$(BIN)/python -m tests.agents.harness

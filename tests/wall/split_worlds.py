@@ -31,7 +31,7 @@ RESTATED = ("no bar", "the bar before", "every bar before")
 QUERIES = ("panel", "prices_as_of_event", "bars_adjusted", "earnings_snapshot")
 READS = sorted({name for query in QUERIES for name in catalogue.get(query).reads})
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
-SURE = ("graph", "both")
+SURE = ("graph", "polygon", "both")
 
 
 class World(NamedTuple):
@@ -102,20 +102,20 @@ def statements(world: World):
     """What is on record of its splits: (dataset, row)."""
     for number, (day, ratio) in enumerate(world.splits):
         told = {"ticker": world.ticker, "execution_date": DAYS[day], "split_from": 1.0, "split_to": ratio}
-        closed, ended = {"available_at": close_of(day)}, {"available_at": end_of_new_york_day(DAYS[day])}
+        closed = {"available_at": close_of(day)}
         if world.record in ("graph", "both", "two ratios"):
             yield "splits", told | closed
         if world.record == "late":
             yield "splits", told | {"available_at": close_of(day) + timedelta(hours=49)}
         if world.record in ("polygon", "both"):
-            yield "polygon_splits", told | ended | {"ordinal": number}
+            yield "polygon_splits", told | closed | {"ordinal": number}
         if world.record == "two ratios":
-            yield "polygon_splits", told | ended | {"ordinal": number, "split_to": 2 * ratio}
+            yield "polygon_splits", told | closed | {"ordinal": number, "split_to": 2 * ratio}
         if world.record == "polygon a day off":
             off = DAYS[day] - timedelta(days=1)
             yield (
                 "polygon_splits",
-                told | {"ordinal": number, "execution_date": off, "available_at": ended["available_at"]},
+                told | {"ordinal": number, "execution_date": off, "available_at": end_of_new_york_day(off)},
             )
 
 

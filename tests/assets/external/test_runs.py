@@ -2,7 +2,9 @@
 
 import json
 import logging
+import os
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import dagster as dg
@@ -96,6 +98,26 @@ def test_every_record_is_a_row_or_a_gap(loopback, run, lake):
     assert (report.outcome.total.extracted, balanced(report)) == (4, True)
     assert [row["id"] for row in stored(lake)] == ["a"]
     assert report.gaps == {("unverifiable", "undated"): 2}
+
+
+def test_what_rows_cite_is_on_the_disk_before_they_are_published(loopback, run, lake, monkeypatch):
+    forced, kept, sync, publish = set(), set(), os.fsync, lake.publish
+
+    def noted(handle):
+        forced.add(Path(f"/proc/self/fd/{handle}").readlink())
+        sync(handle)
+
+    def published(*given):
+        root = CaptureStore.of(lake.root).root
+        for part in ("bodies", "answers", "runs"):
+            kept.update(path for path in (root / part).rglob("*") if path.is_file())
+        assert kept <= forced
+        return publish(*given)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(lake, "publish", published)
+    assert run().outcome.total.published == 1
+    assert len(kept) == 2 + 4 + 1  # bodies, answers, and what the run was asked for
 
 
 FAULTS = {
