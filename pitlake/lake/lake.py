@@ -11,8 +11,8 @@ from pathlib import Path
 from pitlake import datasets
 from pitlake.contract import Dataset
 from pitlake.datasets._shared import RELEASE_RULE
-from pitlake.errors import LakeNotFound, VersionVacuumed
-from pitlake.lake import conventions, incidents, judgements
+from pitlake.errors import LakeFault, LakeNotFound, VersionVacuumed
+from pitlake.lake import conventions, faults, incidents, judgements, looks
 from pitlake.lake.audit import Audit
 from pitlake.lake.compact import Compacted, Compactor
 from pitlake.lake.delta import DeltaTables
@@ -20,10 +20,12 @@ from pitlake.lake.incidents import Incident
 from pitlake.lake.judgements import Judgement
 from pitlake.lake.kept import kept_versions, receipt_id, receipt_key
 from pitlake.lake.log import Entry, LakeLog
+from pitlake.lake.looks import Look
 from pitlake.lake.manifest import Snapshot, TableState
 from pitlake.lake.places import open_store
 from pitlake.lake.publish import Published, Publisher
 from pitlake.lake.stage import Stage, remove_stale
+from pitlake.lake.store import Store
 from pitlake.lake.vacuum import DEFAULT_KEEP, GRACE, Vacuumed, vacuum
 
 
@@ -93,7 +95,7 @@ class Lake:
         Raises LakeNotFound for a version there never was, VersionVacuumed for one whose files were removed.
         """
         entry = self._log.entry(version)
-        pinned = PinnedTables(self._tables, entry.tables)
+        pinned = PinnedTables(self._store, self._tables, entry.tables)
         if self._log.is_vacuumed(entry.version):
             missing = tuple(table for table, state in pinned.items() if not all(map(self._store.holds, state.files)))
             if missing:
@@ -105,17 +107,25 @@ class Lake:
 
         Raises ClockWentBack: what is read now could not be published.
         """
-        self._log.start()
-        self._log.now()
-        remove_stale(self._store)
-        return Stage(self._store, datasets.get(dataset) if isinstance(dataset, str) else dataset, run_id)
+        with self._store.told():
+            self._log.start()
+            self._log.now()
+            remove_stale(self._store)
+            return Stage(self._store, datasets.get(dataset) if isinstance(dataset, str) else dataset, run_id)
 
     def publish(self, stage: Stage, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> Published:
         """Audit a stage, by further `audits` too, and publish it as one new version.
 
         See `Publisher.publish` for what is raised.
         """
-        return Publisher(self._store, self._log, self._tables).publish(stage.load(), observed_at, audits)
+        with self._store.told():
+            return Publisher(self._store, self._log, self._tables).publish(stage.load(), observed_at, audits)
+
+    def look_through(self) -> None:
+        """Look whether all that is needed to read the lake may be read by this user. Raises LakeFault."""
+        denied = faults.unreadable(self.root)
+        if denied is not None:
+            raise LakeFault("permission", denied)
 
     def keep_judgement(self, judgement: Judgement) -> None:
         """Keep what a run's checks found, for people: see `pitlake.lake.judgements`."""
@@ -133,13 +143,18 @@ class Lake:
         """What befell runs, newest first."""
         return incidents.kept(self._store)
 
+    def looks(self, dataset: str) -> list[Look]:
+        """Every look at a dataset's source, newest first. Raises LakeError."""
+        return looks.kept(self._store, dataset)
+
     def compact(self, dataset: Dataset | str, before: str | None = None) -> Compacted:
         """Merge the files of a dataset's closed months, its gaps' too, into one a month, as one new version.
 
         `before`: the first New York month ("YYYY-MM") to leave alone; default the newest one with rows.
         """
         contract = datasets.get(dataset) if isinstance(dataset, str) else dataset
-        return Compactor(self._store, self._log, self._tables).compact(contract, before)
+        with self._store.told():
+            return Compactor(self._store, self._log, self._tables).compact(contract, before)
 
     def vacuum(
         self,
@@ -153,10 +168,12 @@ class Lake:
 
         A dry run, the default, only says which. Raises ReceiptDamaged. See `pitlake.lake.vacuum`.
         """
-        keep_versions = kept_versions(self._store).union(keep_versions)
-        return vacuum(
-            self._store, self._log, self._tables, keep=keep, keep_versions=keep_versions, grace=grace, dry_run=dry_run
-        )
+        with self._store.told():
+            receipts = kept_versions(self._store)
+            return vacuum(
+                self._store, self._log, self._tables, keep=keep, keep_versions=receipts.union(keep_versions),
+                grace=grace, dry_run=dry_run,
+            )  # fmt: skip
 
     def keep_receipt(self, content: bytes, version: int) -> str:
         """Keep a receipt's bytes, and with them the version it needs; returns its id. See `pitlake.receipts`.
@@ -178,11 +195,12 @@ class Lake:
 class PinnedTables(Mapping[str, TableState]):
     """The tables a log entry pins; a table's files are looked up when first asked for, so few tables open fast."""
 
-    def __init__(self, tables: DeltaTables, pins: Mapping[str, int]) -> None:
-        self._tables, self._pins = tables, pins
+    def __init__(self, store: Store, tables: DeltaTables, pins: Mapping[str, int]) -> None:
+        self._told, self._tables, self._pins = store.told, tables, pins
 
     def __getitem__(self, table: str) -> TableState:
-        return self._tables.state(table, self._pins[table])
+        with self._told():
+            return self._tables.state(table, self._pins[table])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._pins)

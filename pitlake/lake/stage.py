@@ -115,7 +115,7 @@ class Stage:
             raise BadInput(
                 "run_id", "not a name a folder can have", "use letters, digits, dots, dashes and underscores"
             )
-        self.dataset, self.run_id = dataset, run_id
+        self.dataset, self.run_id, self._told = dataset, run_id, store.told
         self._lock: int | None
         self._folder, self._lock = _claim(store.path(f"{STAGING}/{run_id}"), dataset.name)
         self._rows = Shelf(self._folder, "rows", staged_schema(dataset))
@@ -144,13 +144,14 @@ class Stage:
             raise BadInput("day", f"rows of {self.dataset.name} belong to a New York day", "give the partition's date")
         partition = UNDATED if day is None else day.isoformat()
         self._extracted[partition] = self._extracted.get(partition, 0) + extracted
-        if rows is not None and rows.num_rows:
-            typed = self._typed(rows)
-            self._hasher.put(partition, typed)
-            self._rows.put(partition, typed)
         listed = [gap.as_row() for gap in gaps]
-        if listed:
-            self._gaps.put(partition, pa.Table.from_pylist(listed, GAP_STAGED_SCHEMA))
+        with self._told():
+            if rows is not None and rows.num_rows:
+                typed = self._typed(rows)
+                self._hasher.put(partition, typed)
+                self._rows.put(partition, typed)
+            if listed:
+                self._gaps.put(partition, pa.Table.from_pylist(listed, GAP_STAGED_SCHEMA))
 
     def load(self) -> Staged:
         """Everything staged so far, mapped from disk, in partition order."""

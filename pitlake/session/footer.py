@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from pitlake.clock import AVAILABLE_AT
 from pitlake.errors import SessionRefused
+from pitlake.lake import faults
 
 _KEPT = 200_000
 
@@ -68,6 +69,8 @@ def _read(descriptor: int) -> Footer:
         with os.fdopen(os.dup(descriptor), "rb") as file:
             metadata = pq.read_metadata(file)
     except (pa.ArrowException, OSError, EOFError) as problem:
+        if isinstance(problem, OSError) and problem.errno in faults.OPEN_FILES:
+            raise
         return Footer(0, None, frozenset(), f"it can't be read ({type(problem).__name__})")
     leaves = [metadata.schema.column(i) for i in range(metadata.num_columns)]
     columns = frozenset(leaf.path.split(".", 1)[0] for leaf in leaves)

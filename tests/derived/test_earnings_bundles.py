@@ -49,6 +49,10 @@ def lake(known, tmp_path):
     return Lake(shutil.copytree(known.location, tmp_path / "lake"))
 
 
+def cited_by_receipts(lake):
+    return {f"receipt:{receipt.result_sha256}" for receipt in receipts.kept(lake.location).values()}
+
+
 def publish_late_article(lake):
     """One that was public before the release in May and is loaded after its snapshot was built."""
     late = {"id": "bzNews_late", "ticker": "NOG", "tickers": ["NOG"], "title": "Late", "channels": []}
@@ -88,10 +92,26 @@ def test_rows_are_public_at_their_instant_and_cite_a_receipt_that_replays(lake):
         rows = session.sql("FROM earnings_snapshots").arrow().to_pylist()
     assert {row["anchor"] for row in rows if row["event_at"] == MAY} == {"before_release", "at_release"}
     assert every(row["known_at"] <= row["as_of"] <= row["available_at"] <= MAY for row in rows)
-    kept = receipts.kept(lake.location)
-    assert {row["evidence"].removeprefix("receipt:") for row in rows} <= kept.keys()
-    answer = receipts.replay(kept[rows[0]["evidence"].removeprefix("receipt:")], lake)
-    assert answer.receipt.result_sha256 in {receipt.result_sha256 for receipt in kept.values()}
+    assert {row["evidence"] for row in rows} <= cited_by_receipts(lake)
+    answer = receipts.replay(receipts.find(rows[0]["evidence"].removeprefix("receipt:"), lake.location), lake)
+    assert f"receipt:{answer.receipt.result_sha256}" == rows[0]["evidence"]
+
+
+def test_what_was_published_of_the_future_before_a_snapshot_changes_nothing_of_it(lake, tmp_path):
+    other = Lake(shutil.copytree(lake.location, tmp_path / "other"))
+    for day in range(3):
+        later = {"id": f"bzNews_{day}", "ticker": "NOG", "tickers": ["NOG"], "title": "Later", "channels": []}
+        at = MAY + timedelta(days=30 + day)
+        publish(
+            other, "news", [later | {"created": at, "available_at": at, "evidence": f"neo4j:{day}"}], f"later-{day}"
+        )
+    found = []
+    for one in (lake, other):
+        earnings_bundles.build(one, earnings_bundles.events(one), run_id="build", anchors=["at_release"])
+        with connect(MAY, lake=one) as session:
+            found.append(session.sql("FROM earnings_snapshots_revisions ORDER BY ALL").receipt)
+    assert found[0].rows > 0
+    assert found[0].result_sha256 == found[1].result_sha256
 
 
 def test_nothing_tells_of_a_release_before_it(lake):
@@ -199,7 +219,7 @@ def test_runs_that_build_the_same_release_at_once_keep_the_receipt_it_cites(lake
     earnings_bundles.build(lake, wanted, run_id="one", anchors=anchors)
     with connect(lake=lake, open_mode=True) as session:
         cited = {evidence for (evidence,) in session.sql("SELECT DISTINCT evidence FROM earnings_snapshots").rows()}
-    assert {f"receipt:{name}" for name in receipts.ids(lake.location)} == cited
+    assert cited_by_receipts(lake) == cited
 
 
 def test_an_unchanged_release_keeps_no_receipt_because_another_changed(lake):
@@ -210,7 +230,7 @@ def test_an_unchanged_release_keeps_no_receipt_because_another_changed(lake):
     with connect(lake=lake, open_mode=True) as session:
         question = "SELECT DISTINCT evidence FROM earnings_snapshots_revisions"
         cited = {evidence for (evidence,) in session.sql(question).rows()}
-    assert {f"receipt:{name}" for name in receipts.ids(lake.location)} == cited
+    assert cited_by_receipts(lake) == cited
 
 
 def test_an_instant_to_come_is_a_gap_and_no_row(lake):

@@ -68,13 +68,15 @@ class Upstream:
         stamp = f"{day} 16:00:00-0400"
         return bar | {"date": str(day), "close_at": stamp, "stamp": stamp, "volume": 9e6, "transactions": 1e5}
 
-    def extract(self, lake, observed="2025-01-01", days=None):
+    def extract(self, lake, observed="2025-01-01", days=None, audits=()):
         at = datetime.fromisoformat(f"{observed}T12:00:00+00:00")
         for extractor in (splits.EXTRACTOR, prices.EXTRACTOR):
             wanted = [day for day in days or DAYS if day <= at.date()]
             wanted += [day for day in self.recorded if day.weekday() > 4 and not days]
             wanted += [day + timedelta(days=1) for day in wanted if day.weekday() > 4]
-            report = run_partitions(extractor, sorted(set(wanted)), self, lake, run_id=observed, observed_at=at)
+            report = run_partitions(
+                extractor, sorted(set(wanted)), self, lake, run_id=observed, observed_at=at, audits=audits
+            )
         return report
 
 

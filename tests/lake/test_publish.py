@@ -126,6 +126,14 @@ def test_statements_replaced_by_one_content_become_one_revision(lake):
     assert told(lake) == [("a", "x", NOON), ("a", "y", SEEN), ("a", "z", LATER)]
 
 
+def test_two_statements_of_one_content_that_one_observation_dates_are_one_revision(lake):
+    earlier = NOON - timedelta(days=1)
+    other = Toy("b", "x", earlier)
+    publish(lake, [A, other], SEEN, dataset=HISTORY)
+    publish(lake, [A._replace(text="y"), A._replace(text="y", available_at=earlier), other], LATER, dataset=HISTORY)
+    assert [row.available_at for row in rows(lake) if row.text == "y"] == [LATER]
+
+
 def test_an_older_observation_replayed_is_judged_by_what_was_known_then(lake):
     publish(lake, [A], SEEN)
     publish(lake, [A._replace(text="y")], LATER)
