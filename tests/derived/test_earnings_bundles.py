@@ -20,6 +20,7 @@ from pitlake.session import connect
 from resources.lake import LakeResource
 from tests.derived.slow_bundle import SECOND, across, both, quick, same, slow
 from tests.doors.conftest import build, publish
+from tests.every import every
 
 MAY = datetime(2024, 5, 14, 22, tzinfo=timezone.utc)
 
@@ -90,7 +91,7 @@ def test_rows_are_public_at_their_instant_and_cite_a_receipt_that_replays(lake):
     with connect(MAY, lake=lake) as session:
         rows = session.sql("FROM earnings_snapshots").arrow().to_pylist()
     assert {row["anchor"] for row in rows if row["event_at"] == MAY} == {"before_release", "at_release"}
-    assert all(row["known_at"] <= row["as_of"] <= row["available_at"] <= MAY for row in rows)
+    assert every(row["known_at"] <= row["as_of"] <= row["available_at"] <= MAY for row in rows)
     assert {row["evidence"] for row in rows} <= cited_by_receipts(lake)
     answer = receipts.replay(receipts.find(rows[0]["evidence"].removeprefix("receipt:"), lake.location), lake)
     assert f"receipt:{answer.receipt.result_sha256}" == rows[0]["evidence"]
@@ -122,7 +123,7 @@ def test_nothing_tells_of_a_release_before_it(lake):
     assert {row["available_at"] - row["event_at"] for row in rows} == {timedelta(0)}
     released = {f"earnings:{event.accession_no}": event.event_at for event in earnings_bundles.events(lake)}
     assert gaps
-    assert all(at >= released[locator.partition("/")[0]] for locator, at in gaps)
+    assert every(at >= released[locator.partition("/")[0]] for locator, at in gaps)
 
 
 def test_a_release_that_edgar_alone_tells_of_is_in_its_own_snapshot(lake):
@@ -146,7 +147,7 @@ def test_a_rebuild_changes_nothing_and_keeps_no_further_receipt(lake):
     again = earnings_bundles.build(lake, wanted, run_id="second")
     assert (again.outcome.changed, again.outcome.total.published) == (False, 0)
     assert set(receipts.kept(lake.location)) == kept
-    assert all(check.passed for check in again.checks)
+    assert every(check.passed for check in again.checks)
 
 
 def test_a_past_that_was_filled_in_later_is_a_revision_and_a_loud_check(lake):

@@ -14,6 +14,7 @@ from pitlake.errors import BadInput, LakeError, LakeNotFound
 from pitlake.lake import Lake
 from pitlake.lake.publish import DayCount
 from pitlake.lake.stage import Gap
+from tests.every import every
 from tests.lake.world import BY_COLUMN, HISTORY, KINDS, TOY, Oracle, Toy, data_files, gaps, publish, rows, table, utc
 
 NOON = utc("2024-03-05T12:00:00-05:00")
@@ -40,7 +41,7 @@ def test_what_is_new_is_published_as_dated_by_the_source(lake):
     assert result.per_day == {"2024-03-05": DayCount(extracted=3, published=2, unchanged=0, gaps=1)}
     assert (result.gaps, result.new_gaps, result.files) == ({"no_data": 1}, 1, 2)
     assert result.bytes == sum(path.stat().st_size for path in data_files(lake))
-    assert all(check.passed for check in result.checks)
+    assert every(check.passed for check in result.checks)
 
 
 def test_a_second_run_publishes_nothing_and_makes_no_version(lake):

@@ -34,7 +34,7 @@ _SEALED = ("child", "engine", "exact", "protocol", "sandbox", "zygote")
 
 AREAS = {
     "clock": Area(("pitlake/clock.py",), ("tests/test_clock.py",)),
-    "gate": Area(("pitlake/gate/*.py",), ("tests/gate/test_[!b]*.py",)),
+    "gate": Area(("pitlake/gate/*.py",), ("tests/gate/test_[!b]*.py", "tests/test_envelope.py")),
     "session": Area(
         ("pitlake/session/*.py",),
         ("tests/session/test_*.py", "tests/doors/test_hindsight.py"),
@@ -52,7 +52,7 @@ AREAS = {
             "tests/assets/external/figures/test_bars.py",
         ),
     ),
-    "capture": Area(("resources/http/*.py",), ("tests/resources/http/test_*.py",)),
+    "capture": Area(("resources/http/*.py",), ("tests/resources/http/test_*.py", "tests/lake/test_remote.py")),
     "receipts": Area(
         ("pitlake/receipts.py",),
         ("tests/session/test_receipts.py", "tests/doors/test_receipts.py"),

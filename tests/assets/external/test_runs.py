@@ -22,6 +22,7 @@ from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from resources.http.provider import Provider
 from resources.lake import LakeResource
+from tests.every import every
 from tests.loopback import Answer, Loopback
 from tests.toys import NOTES, UNDATED, stored
 
@@ -148,7 +149,7 @@ def test_what_came_before_a_fault_is_kept(loopback, run):
 def test_what_is_not_public_yet_is_a_gap(loopback, run, lake):
     loopback.plays("/two", Answer({"notes": [NOTE | {"id": "c", "at": "2200-01-01T00:00:00Z"}]}))
     assert run().gaps == {("pit_excluded", "not public yet"): 2}
-    assert all(row["available_at"].year < 2100 for row in stored(lake, "gaps/notes"))
+    assert every(row["available_at"].year < 2100 for row in stored(lake, "gaps/notes"))
 
 
 def test_a_replay_publishes_nothing_new_and_asks_nobody(loopback, run, lake):
@@ -249,7 +250,7 @@ def test_no_artefact_of_a_run_holds_the_key_even_when_the_provider_echoes_it(
     assert len(files) > 5
     assert [path for path in files if any(one in path.read_bytes() for one in encoded)] == []
     captures = [*CaptureStore.of(lake.root).every()]
-    assert all(capture.redacted for capture in captures)
+    assert every(capture.redacted for capture in captures)
 
 
 def test_a_key_in_dotenv_serves_as_well(loopback, run, tmp_path, monkeypatch):

@@ -107,23 +107,23 @@ def test_an_answer_s_file_holds_no_body(store):
 
 SECRET = "planted/key+with&odd=\"signs'é"
 ECHOES = {
-    "as it is": SECRET,
-    "quoted": quote(SECRET, safe=""),
-    "quoted, slashes left": quote(SECRET),
-    "quoted in lower case": re.sub("%..", lambda found: found[0].lower(), quote(SECRET, safe="")),
-    "JSON": json.dumps({"said": SECRET}),
-    "JSON in UTF-8": json.dumps({"said": SECRET}, ensure_ascii=False),
-    "JSON with escaped slashes": json.dumps({"said": SECRET}).replace("/", "\\/"),
-    "HTML": html.escape(SECRET),
-    "base64": base64.b64encode(SECRET.encode()).decode(),
+    "as it is": lambda key: key,
+    "quoted": lambda key: quote(key, safe=""),
+    "quoted, slashes left": quote,
+    "quoted in lower case": lambda key: re.sub("%..", lambda found: found[0].lower(), quote(key, safe="")),
+    "JSON": lambda key: json.dumps({"said": key}),
+    "JSON in UTF-8": lambda key: json.dumps({"said": key}, ensure_ascii=False),
+    "JSON with escaped slashes": lambda key: json.dumps({"said": key}).replace("/", "\\/"),
+    "HTML": html.escape,
+    "base64": lambda key: base64.b64encode(key.encode()).decode(),
 }
 
 
 @pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
 def test_a_key_is_taken_out_however_an_answer_spells_it(echo):
-    kept, count = redact(f"<p>{echo}</p>".encode(), spelled({"apikey": SECRET}))
-    assert (count, b"[redacted apikey]" in kept) == (1, True)
-    assert b"odd" not in kept
+    kept, count = redact(f"<p>{echo(SECRET)}</p>".encode(), spelled({"apikey": SECRET}))
+    assert (count, kept.count(b"[redacted apikey]")) == (1, 1)
+    assert kept.replace(b"[redacted apikey]", b"").replace(b"=", b"") == f"<p>{echo('')}</p>".encode()
 
 
 @pytest.mark.parametrize("order", list(permutations(["public part", "the whole", "the end"])), ids=", ".join)

@@ -12,6 +12,7 @@ from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient, captured
 from resources.http.lines import cells
 from resources.http.secrets import WIRE_LOGGERS, Mask, spelled
+from tests.every import every
 from tests.loopback import Answer
 from tests.resources.http.conftest import TOY
 
@@ -34,7 +35,7 @@ def test_a_handshake_is_made_once_for_all_questions_and_what_it_grants_is_masked
     asking = client("refresh", provider=replace(TOY, handshake=handshake))
     told = [asking.fetch(Request("/notes", {"q": number})).text() for number in range(3)]
     assert (made, {"granted" in text for text in told}) == (["toy"], {False})
-    assert all(len(found) == len(there) + 1 for found, there in zip(masks(), before, strict=True))
+    assert every(len(found) == len(there) + 1 for found, there in zip(masks(), before, strict=True))
     asking.close()
     assert masks() == before
 
@@ -66,6 +67,18 @@ def test_certificates_are_those_the_system_names_and_are_always_checked(
     line = http_client._Line.open(TOY, store.root)
     assert (line.session.verify, line.session.trust_env) == (verify, False)
     line.limit.close()
+
+
+@pytest.mark.parametrize(
+    ("stated", "seconds"),
+    [
+        ({}, 0.0), ({"retry-after": "7"}, 7.0), ({"retry-after": "9999"}, 300.0), ({"retry-after": "soon"}, 0.0),
+        ({"retry-after": "Mon, 08 Jul 2024 19:59:59 GMT"}, 0.0), ({"retry-after": "-5"}, 0.0),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_a_provider_asks_to_wait_is_never_less_than_nothing_nor_beyond_the_most(stated, seconds):
+    assert http_client._retry_after(captured(TOY, ASK, b"", status=429, headers=stated)) == seconds
 
 
 @pytest.mark.parametrize("contact", ["", "nobody in particular"])
