@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run report expectations bench soak faults truth late attack agents hook check docs lock build up
+.PHONY: help demo test ui serve run report expectations bench soak faults truth late splits attack mutants agents claude hook check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -10,6 +10,8 @@ BIN := .venv/bin
 SET_UP := .venv/.set-up
 WORKERS ?= 2
 N ?= 10000
+CLAUDE ?= 2.1.197
+SEED ?= 0
 ASSETS ?= group:graph and not key:companies
 
 DAGSTER_HOME ?= $(CURDIR)/.pitlake/dagster
@@ -61,11 +63,21 @@ truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at thei
 late: $(SET_UP) ## Compare N=10000 answers with those given before their source was looked at again.
 	@$(BIN)/python -m tests.wall.campaign late --n $(N)
 
+splits: $(SET_UP) ## Ask about every small world of bars and splits as of every instant.
+	@$(BIN)/python -m tests.wall.split_worlds
+
 attack: $(SET_UP) ## Attack sealed sessions with N=10000 statements.
 	@$(BIN)/python -m tests.wall.campaign attack --n $(N)
 
+mutants: $(SET_UP) ## Plant N=400 small faults in what carries the guarantee, and list those that no test notices.
+	@$(BIN)/python -m tests.mutants.campaign --n $(if $(filter file,$(origin N)),400,$(N)) --seed $(SEED)
+
 agents: $(SET_UP) ## Play every data agent in every variant through server and hooks, and time the hooks.
 	@$(BIN)/python -m tests.agents.harness
+
+claude: $(SET_UP) ## Try every tool of the real Claude Code (npm) in a bound session against a scripted model.
+	@npm install --silent --no-fund --no-audit --prefix .pitlake/claude-code @anthropic-ai/claude-code@$(CLAUDE)
+	@$(BIN)/python -m tests.agents.claude_code.campaign
 
 hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks.
 	@$(BIN)/python -m tests.agents.mutate --n $(N)

@@ -32,6 +32,9 @@ SHUT_BY_ORDER = frozenset(
         ),
     )
 )  # fmt: skip
+# Letters with the staff, draft registrations and draft offering statements are made public weeks after their
+# acceptance, and nothing says when. Amendments, which end in "/A", are withheld as well.
+WITHHELD_FORMS = frozenset({"UPLOAD", "CORRESP", "LETTER", "DRS", "DRSLTR", "DOS", "DOSLTR"})
 FIRST_YEAR, LAST_YEAR, YEARS_AT_ONCE = 1990, 2199, 10
 
 # Which forms keep their day until 22:00, and since when; registration statements under Rule 462(b) always did.
@@ -74,6 +77,11 @@ def kept_until_ten(form: str | None, day: date) -> bool:
     """Whether a form that is sent before 22:00 of that day is filed on it."""
     spelled = (form or "").strip().upper()
     return any(pattern.fullmatch(spelled) and day >= since for pattern, since in _UNTIL_TEN)
+
+
+def withheld(form: object) -> bool:
+    """Whether filings of a form are withheld at first, so that neither acceptance nor filing date proves anything."""
+    return isinstance(form, str) and form.strip().upper().removesuffix("/A") in WITHHELD_FORMS
 
 
 def is_business_day(day: date) -> bool:

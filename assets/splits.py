@@ -20,6 +20,8 @@ DATASETS = ("splits", "polygon_splits")
 # One split may be told under two days so far apart; two splits of one ratio never lie so close.
 TOLD_APART = timedelta(days=7)
 SAME_RATIO = 1e-3
+# A day's split has been executed when its session closes, but not at the midnight that ends the day before.
+UNTIL_CLOSE = timedelta(hours=16)
 # Overnight a price halves or doubles so seldom that a split which is on no record is the likelier reason.
 ODD_JUMP = log(2)
 # A smaller split explains no more of a night's move than the market does.
@@ -78,9 +80,14 @@ def between(splits: Sequence[Split], after: date, until: date) -> float | None:
 
 def plausible(close: float, opening: float, shares: float) -> bool:
     """Whether one close and the next bar's opening go together, with so many shares for one executed in between."""
-    move = abs(log(opening * shares / close))
-    split = abs(log(shares))
-    return move < ODD_JUMP and (split < LEAST_SPLIT or move < split / 2)
+    return goes_on(log(opening * shares / close), log(shares))
+
+
+def goes_on(move: float, split: float) -> bool:
+    """Whether a move, logarithmic and with what a split made of a share put back, is one of the market: not as large
+    as a split that is on no record, nor as if the one in between (logarithmic, 0 for none) had not been one.
+    """
+    return abs(move) < ODD_JUMP and (abs(split) < LEAST_SPLIT or abs(move) < abs(split) / 2)
 
 
 def a_share(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
@@ -89,7 +96,7 @@ def a_share(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
     """
     if run.splits is None or run.fetched_at is None or run.fetched_at <= public_at:
         return public_at
-    shares = run.splits(ticker, new_york_day(public_at), new_york_day(run.fetched_at))
+    shares = run.splits(ticker, new_york_day(public_at - UNTIL_CLOSE), new_york_day(run.fetched_at))
     return public_at if shares == 1.0 else run.fetched_at
 
 

@@ -253,9 +253,7 @@ def compare(ours: Lake, theirs: Lake, tables: Sequence[str]) -> None:
 
 def _rows(files: Sequence[DataFile]) -> str:
     hidden = ", ".join(map(quoted, RUN_FACTS))
-    # A receipt names the lake version that was asked, and that depends on which dataset came first.
-    told = "regexp_replace(evidence, '^receipt:.*', 'receipt') AS evidence"
-    return f"SELECT * EXCLUDE ({hidden}) REPLACE ({told}) FROM {reading(files)}"
+    return f"SELECT * EXCLUDE ({hidden}) FROM {reading(files)}"
 
 
 def _load(when: str) -> Figure:

@@ -29,6 +29,7 @@ WARNINGS = {
     "freshness": "The newest row is no older than the contract allows.",
     "edited": "No article was changed after it first appeared; the text of one that was is public from the change on.",
     "frozen": "What was built once came out the same again; what did not, or was added, is available when observed.",
+    "basis_proven": "It is proven of every bar by which splits its prices were divided, or that they are as traded.",
     "sources_agree": "Sources say the same of each earnings release.",
     "drifted": "Providers say today what was captured first, but for a share that is borne.",
     ANSWERED: "Providers answered every question; what one refused or garbled is a gap, and missing until asked again.",

@@ -44,6 +44,7 @@ def quality_report(config: ReportSettings, lake: LakeResource) -> dg.Materialize
             "datasets": len(report.shown),
             "rows": sum(one.counts.rows for one in report.shown),
             "gaps": sum(one.counts.gaps for one in report.shown),
+            "late arrivals": sum(one.late.count for one in report.shown),
             "failing checks": dg.MetadataValue.json(failing),
         }
     )

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from checks.agreement import sources_agree
 from pitlake.contract import Dataset
+from pitlake.datasets.prices import NO_BASIS
 from pitlake.lake.audit import CheckResult
 
 TEN_THOUSANDTHS = 10_000
@@ -28,6 +29,34 @@ def edited(rows: pa.Table) -> CheckResult:
     share = round(TEN_THOUSANDTHS * count / rows.num_rows) / 100 if rows.num_rows else 0.0
     facts: dict[str, int | str] = {"articles": rows.num_rows, "edited": count, "percent": f"{share:.2f}"}
     return CheckResult(name="edited", passed=not count, severity="warning", facts=facts)
+
+
+def basis_proven(bars: pa.Table, gaps: pa.Table) -> CheckResult:
+    """How many bars are gaps since nothing proves which splits their prices know, by entity and between which days:
+    series, returns and outcomes that need them are gaps too.
+    """
+    labels = {"company": "Company", "industry": "Industry", "sector": "Sector", "index": "MarketIndex"}
+    lost = gaps.filter(pc.equal(gaps["reason"], NO_BASIS.reason))["locator"].to_pylist()
+    places = [locator.removeprefix("neo4j:Date:").split("/HAS_PRICE/") for locator in lost]
+    unproven = Counter(entity for _, entity in places)
+    count = bars.num_rows + len(lost)
+    share = f"{100 * len(lost) / count:.2f}" if count else "0.00"
+    facts: dict[str, int | str] = {"bars": count, "unproven": len(lost), "percent": share}
+    held: Counter[str] = Counter()
+    if lost:
+        held.update(
+            map("{}:{}".format, (labels[one] for one in bars["entity_kind"].to_pylist()), bars["entity_id"].to_pylist())
+        )
+    for entity, number in unproven.most_common(MOST_FIELDS):
+        days = [day for day, of in places if of == entity]
+        facts[entity] = f"{number} of {number + held[entity]}, {min(days)} to {max(days)}"
+    return CheckResult(
+        name="basis_proven",
+        passed=not lost,
+        severity="warning",
+        facts=facts,
+        examples=tuple(sorted(lost)[:MOST_EXAMPLES]),
+    )
 
 
 def drifted(rows: pa.Table) -> CheckResult:
@@ -57,14 +86,15 @@ def is_asked(dataset: Dataset) -> bool:
     return dataset.group == OUTSIDE
 
 
-MEASURES: dict[str, Callable[[pa.Table], CheckResult]] = {
-    "edited": edited,
-    "sources_agree": sources_agree,
-    "drifted": drifted,
+MEASURES: dict[str, Callable[[pa.Table, pa.Table], CheckResult]] = {
+    "edited": lambda rows, _gaps: edited(rows),
+    "sources_agree": lambda rows, _gaps: sources_agree(rows),
+    "drifted": lambda rows, _gaps: drifted(rows),
+    "basis_proven": basis_proven,
 }
 
 
 def warnings(dataset: Dataset, rows: pa.Table, gaps: pa.Table) -> tuple[CheckResult, ...]:
     """The results of a dataset's warnings, over what was staged."""
-    named = (MEASURES[name](rows) for name in dataset.warnings)
+    named = (MEASURES[name](rows, gaps) for name in dataset.warnings)
     return (*named, answered(gaps)) if is_asked(dataset) else tuple(named)

@@ -11,6 +11,7 @@ PitlakeError                    anything pitlake refuses or fails at
 ├── LakeError                   the lake itself
 │   ├── LakeNotFound            no lake at that root, or no such version
 │   │   └── VersionVacuumed     that version was there, but a vacuum removed files it needs
+│   ├── LakeFault               a path of the lake is denied, missing or damaged (exit code 2)
 │   ├── LakeConflict            other writers won too often; nothing was published
 │   ├── ClockWentBack           this machine's clock lies before the newest commit; nothing was published
 │   ├── MachineExhausted        no more disk, open files or memory for it; the lake is as it was
@@ -136,6 +137,24 @@ class VersionVacuumed(LakeNotFound):
             f"lake version {version} was vacuumed and can't be read any more (missing files of {listed}); "
             "ask a newer one"
         )
+
+
+class LakeFault(LakeError):
+    """A path of the lake can't be used. `cause`: "permission", "missing" or "damaged"; `path`: which one."""
+
+    exit_code = 2
+
+    def __init__(self, cause: str, path: object) -> None:
+        self.cause, self.path = cause, str(path)
+        super().__init__(_FAULTS[cause].format(self.path))
+
+
+_FAULTS = {
+    "permission": "{}: permission denied; nothing is lost: let this user read and enter it (to publish, compact or "
+    "vacuum also write to it), or run as the lake's owner",
+    "missing": "{} is missing; restore it from a copy of the lake",
+    "damaged": "{} is damaged; restore it from a copy of the lake",
+}
 
 
 class LakeConflict(LakeError):

@@ -1,6 +1,6 @@
 """The clocks: what counts as an instant, how one is written, and New York's days around its clock changes."""
 
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone, tzinfo
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pitlake import clock
 from pitlake.errors import BadInput, BadInstant
 from pitlake.gate.rules import FAULTS
+from tests.every import every
 
 UTC = timezone.utc
 ZONES = st.sampled_from([UTC, clock.NEW_YORK, ZoneInfo("Asia/Tokyo"), ZoneInfo("Australia/Lord_Howe")])
@@ -82,6 +83,21 @@ def test_nothing_takes_a_naive_datetime_for_local_time(use):
     assert fault_of(lambda: use(datetime.fromisoformat("2024-02-15T16:00:00"))) == "naive"
 
 
+def test_a_time_zone_that_knows_no_offset_is_none():
+    class Lost(tzinfo):
+        def utcoffset(self, moment):
+            return None
+
+    moment = datetime.fromisoformat("2024-02-15T16:00:00").replace(tzinfo=Lost())
+    assert fault_of(lambda: clock.instant(moment)) == "naive"
+
+
+def test_microseconds_are_counted_from_the_unix_epoch():
+    assert clock.micros(clock.instant("1970-01-01T00:00:00Z")) == 0
+    assert clock.micros(clock.instant("2001-09-09T01:46:40.000001Z")) == 1_000_000_000_000_001
+    assert clock.iso(clock.from_micros(-1)) == "1969-12-31T23:59:59.999999Z"
+
+
 def test_a_pandas_timestamp_becomes_a_plain_datetime():
     read = clock.instant(pd.Timestamp("2024-02-15T16:00:00.000001", tz="America/New_York"))
     assert type(read) is datetime
@@ -135,5 +151,5 @@ def test_the_month_is_new_yorks():
 
 def test_now_is_aware_and_goes_on():
     readings = [clock.now() for _ in range(3)]
-    assert all(later >= earlier for earlier, later in pairwise(readings))
+    assert every(later >= earlier for earlier, later in pairwise(readings))
     assert {reading.tzinfo for reading in readings} == {UTC}

@@ -32,6 +32,8 @@ def made(kind):
     samples = {"dict": {"a": 1}, "tuple": ("a",), "float": 1.0, "int": 1}
     if kind is errors.LimitExceeded:
         return kind("rows", 10, "ask for less")
+    if kind is errors.LakeFault:
+        return kind("missing", "tables/news")
     parameters = list(inspect.signature(kind).parameters.values()) if "__init__" in vars(kind) else []
     wanted = [parameter for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     shapes = [getattr(parameter.annotation, "__name__", "str") for parameter in wanted]

@@ -12,6 +12,7 @@ import pytest
 
 import pitlake
 from pitlake.gate import rules
+from tests.every import every
 
 ROOT = Path(pitlake.__file__).parents[1]
 OLDEST = (3, 9)
@@ -105,7 +106,7 @@ def test_a_copy_of_the_rules_file_alone_is_the_whole_gate(tmp_path):
 def test_the_public_names_are_these():
     assert pitlake.__all__ == ["Lake", "PitlakeError", "connect", "parse_instant"]
     assert dir(pitlake) == sorted(pitlake.__all__)
-    assert all(getattr(pitlake, name).__module__.startswith("pitlake.") for name in pitlake.__all__)
+    assert every(getattr(pitlake, name).__module__.startswith("pitlake.") for name in pitlake.__all__)
 
 
 def test_a_name_that_is_not_public_is_not_there():

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The PIT guard as Claude Code's PreToolUse hook: what must never run is denied before it runs.
 
-Graph writes always. While a session is bound by PITLAKE_AS_OF also raw provider and web tools, and whatever would touch
-the lake's files, the hooks or the network. `--wrapper` denies every shell command but pit_fetch.py. The exit code is
-always 0. Standard library only, Python 3.9 or newer. It reads texts: the lake is the wall, this is the fence before it.
+Graph writes always. While a session is bound by PITLAKE_AS_OF everything but what is listed here: the lake's tools,
+tools that only plan, sub-agents, the project's own skills, a few shell commands, and files where pit_places allows it.
+`--wrapper` denies every shell command but pit_fetch.py. The exit code is always 0. Standard library only, Python 3.9 or
+newer. It reads texts: the lake is the wall, this is the fence before it.
 """
 
 from __future__ import annotations
@@ -18,19 +19,29 @@ from typing import Any, Iterator, Mapping, Sequence
 HERE = os.path.dirname(os.path.abspath(__file__))
 WRAPPER = ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
 MERGE = ".claude/skills/earnings-bundle/scripts/merge_envelopes.py"
-LAKE_TOOL = re.compile(r"mcp__(plugin_[A-Za-z0-9-]+_)?pitlake__[a-z_]+")
+LAKE_TOOLS = frozenset(f"mcp__pitlake__{name}" for name in ("run_query", "query", "search", "gaps", "describe"))
+# What neither reads nor writes anything but the session's own plans and questions.
+PLANNING = frozenset((
+    "AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "KillShell", "ReportFindings", "StructuredOutput", "TaskCreate",
+    "TaskGet", "TaskList", "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch",
+))  # fmt: skip
+# Sub-agents are judged call by call like the session itself; these inputs leave them in its place.
+AGENTS = {
+    "Agent": {"description", "prompt", "subagent_type", "model", "run_in_background", "name", "resume"},
+    "Task": {"description", "prompt", "subagent_type", "model", "run_in_background", "name", "resume"},
+    "SendMessage": {"to", "summary", "message"},
+}
 SHELLS = ("Bash", "PowerShell", "Monitor")
-RAW_TOOLS = ("WebFetch", "WebSearch", "ReadMcpResourceTool", "ListMcpResourcesTool")
-WRITERS = ("Edit", "MultiEdit", "Write", "NotebookEdit")
-SEARCHERS = ("Grep", "Glob")
-PATHS = ("file_path", "notebook_path", "path")
+WRITERS = ("Edit", "MultiEdit", "Write")
 # Shell commands that read what they name and do nothing else, with the flags that keep them so.
 READERS = {
     "basename": "", "cat": "bn", "date": "u", "dirname": "", "echo": "n", "false": "", "head": "0123456789cn",
     "grep": "0123456789ABCEFHchilnovwx", "ls": "1ahlt", "mkdir": "p", "printf": "", "pwd": "", "tail": "0123456789cn",
     "true": "", "wc": "clmw",
 }  # fmt: skip
-OUT_OF_BOUNDS = ("GUARD_LAKE_FILES", "while the session is bound, the lake's files and what binds it are out of bounds")
+PATHLESS = frozenset(("basename", "date", "dirname", "echo", "false", "printf", "pwd", "true"))
+READING = "while the session is bound, it reads the project's own files: no lake, cache, capture, dot file or sample"
+SEARCHING = "while the session is bound, a search names a folder in which everything may be read, as its path"
 _QUOTED, _BARE, _OPERATORS = "$`\\!", "$`\\!\n\r{}()<>*?[]~#^", "&;|"
 
 _NOT_CYPHER = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -83,11 +94,15 @@ def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str,
         return "GUARD_GRAPH_WRITE", "the graph is only ever read"
     if call.tool in SHELLS:
         return _shell(call, env, bound=bound, wrapper_alone="--wrapper" in flags)
-    if not bound or LAKE_TOOL.fullmatch(call.tool):
+    if not bound or call.tool in LAKE_TOOLS or call.tool in PLANNING:
         return None
-    if call.tool.startswith("mcp__") or call.tool in RAW_TOOLS:
-        return "GUARD_RAW_TOOL", "while the session is bound, ask the lake's tools; this one knows no cut-off"
-    return _files(call, env)
+    if call.tool in AGENTS:
+        return _sub_agent(call)
+    if call.tool == "Skill":
+        return _skill(call)
+    if call.tool in FILE_TOOLS:
+        return FILE_TOOLS[call.tool](call.input, _places(call, env))
+    return "GUARD_RAW_TOOL", "while the session is bound, ask the lake's tools; this one knows no cut-off"
 
 
 def writes_the_graph(tool: str, given: Mapping[str, Any]) -> bool:
@@ -101,6 +116,28 @@ def writes_the_graph(tool: str, given: Mapping[str, Any]) -> bool:
     return "neo4j" in tool and any(isinstance(one, str) and _WRITES.search(_NOT_CYPHER.sub(" ", one)) for one in asked)
 
 
+def _sub_agent(call: Any) -> tuple[str, str] | None:
+    """Why a sub-agent must not be started or asked: elsewhere, with a file in its prompt, or one of another session."""
+    other = re.fullmatch(r"[A-Za-z0-9_-]+", str(call.input.get("to", "main"))) is None
+    if other or not call.input.keys() <= AGENTS[call.tool] or _expands(call.input):
+        return "GUARD_AGENT", "while the session is bound, sub-agents run in this session and are given plain text"
+    return None
+
+
+def _skill(call: Any) -> tuple[str, str] | None:
+    """Why a skill must not be loaded: it is none of the project's, or what it is given would be expanded."""
+    name = call.input.get("skill")
+    there = os.path.join(HERE, "..", "skills")
+    if name not in os.listdir(there) or _expands(call.input):
+        return "GUARD_SKILL", "while the session is bound, the project's own skills alone are loaded, with plain words"
+    return None
+
+
+def _expands(given: Mapping[str, Any]) -> bool:
+    """Whether a text names what Claude Code would read or run in its place: `@file`, or a command after `!`."""
+    return any(isinstance(text, str) and re.search(r"(?:^|\W)@\S|!\s*`", text) for text in given.values())
+
+
 def _shell(call: Any, env: Mapping[str, str], *, bound: bool, wrapper_alone: bool) -> tuple[str, str] | None:
     command, folder = call.input.get("command"), _folder(call)
     if not isinstance(command, str):
@@ -110,23 +147,34 @@ def _shell(call: Any, env: Mapping[str, str], *, bound: bool, wrapper_alone: boo
         return ("GUARD_SHELL", "its answer would come past the gate; run it in the foreground") if late else None
     if wrapper_alone:
         return "GUARD_SHELL", f"this agent's shell runs `python3 {WRAPPER} …` and nothing else, without operators"
-    if not bound or runs(MERGE, command, folder):
+    if not bound:
         return None
-    return _readers(command, folder, env) if call.tool == "Bash" else ("GUARD_SHELL", "use Bash")
+    places = _places(call, env)
+    if runs(MERGE, command, folder):
+        return None if all(map(places.readable, _operands(simple_commands(command)[0]))) else _refused(READING)
+    return _readers(command, places) if call.tool == "Bash" else ("GUARD_SHELL", "use Bash")
 
 
-def _readers(command: str, folder: str, env: Mapping[str, str]) -> tuple[str, str] | None:
+def _readers(command: str, places: Any) -> tuple[str, str] | None:
     """Why a command of a bound session must not run: it is more than READERS, or leads where nothing may be read."""
-    out_of_bounds = [*_kept(env, folder), *_binding()]
     for words in simple_commands(command) or [[]]:
         if not words or not all(set(word) <= set("-" + READERS.get(words[0], "")) for word in _flags(words)):
             return (
                 "GUARD_SHELL",
                 f"while the session is bound, a shell runs pit_fetch.py or plainly {', '.join(READERS)}",
             )
-        if any(_touches(path, folder, out_of_bounds, False) for path in words[1:]):
-            return OUT_OF_BOUNDS
+        named = [] if words[0] in PATHLESS else _operands(words)
+        if words[0] == "mkdir" and not all(places.writable(path, folder=True) for path in named):
+            return _not_written(places)
+        if words[0] == "grep" and not all(map(places.searchable, named[1:])):
+            return _refused(SEARCHING)
+        if words[0] not in ("mkdir", "grep") and not all(map(places.readable, named)):
+            return _refused(READING)
     return None
+
+
+def _operands(words: Sequence[str]) -> list[str]:
+    return [word for word in words[1:] if not word.startswith("-")]
 
 
 def _flags(words: Sequence[str]) -> Iterator[str]:
@@ -191,51 +239,54 @@ def _active(command: str) -> Iterator[tuple[str, bool]]:
             yield char, True
 
 
-def _files(call: Any, env: Mapping[str, str]) -> tuple[str, str] | None:
-    """Why a file tool must not run while the session is bound: it would touch the lake's files or what binds it."""
-    folder = _folder(call)
-    named = [call.input[key] for key in PATHS if isinstance(call.input.get(key), str)]
-    deep = call.tool in SEARCHERS
-    if deep:
-        base = os.path.join(folder, named[0]) if named else folder
-        patterns = [call.input[key] for key in ("pattern", "glob") if isinstance(call.input.get(key), str)]
-        named = [base, *(os.path.join(base, re.split(r"[*?\[{]", pattern)[0]) for pattern in patterns)]
-        if any(".." in pattern for pattern in patterns):
-            return "GUARD_LAKE_FILES", "while the session is bound, a search names its folder as its path"
-    if any(_touches(path, folder, _kept(env, folder), deep) for path in named):
-        return OUT_OF_BOUNDS
-    if call.tool in WRITERS and any(_touches(path, folder, _binding(), False) for path in named):
-        return "GUARD_LAKE_FILES", "while the session is bound, what binds it is not edited"
-    return None
+def _reads(given: Mapping[str, Any], places: Any) -> tuple[str, str] | None:
+    path = given.get("file_path")
+    return None if isinstance(path, str) and places.readable(path) else _refused(READING)
+
+
+def _writes(given: Mapping[str, Any], places: Any) -> tuple[str, str] | None:
+    path = given.get("file_path")
+    return None if isinstance(path, str) and places.writable(path) else _not_written(places)
+
+
+def _greps(given: Mapping[str, Any], places: Any) -> tuple[str, str] | None:
+    path = given.get("path", ".")
+    return None if isinstance(path, str) and places.searchable(path) else _refused(SEARCHING)
+
+
+def _globs(given: Mapping[str, Any], places: Any) -> tuple[str, str] | None:
+    """A pattern is judged by the folder its wildcards begin in."""
+    base, pattern = given.get("path", "."), given.get("pattern")
+    if not isinstance(base, str) or not isinstance(pattern, str) or ".." in pattern or pattern != pattern.strip():
+        return _refused(SEARCHING)
+    plain = re.match(r"[^*?\[\]{}()!@+|\\]*", pattern).group()
+    folder = plain.rpartition("/")[0] if plain != pattern else plain
+    rooted = folder or ("/" if pattern.startswith("/") else "")
+    return None if places.searchable(os.path.join(base, os.path.expanduser(rooted))) else _refused(SEARCHING)
+
+
+FILE_TOOLS = {"Read": _reads, "Grep": _greps, "Glob": _globs, **dict.fromkeys(WRITERS, _writes)}
+
+
+def _refused(why: str) -> tuple[str, str]:
+    return "GUARD_LAKE_FILES", why
+
+
+def _not_written(places: Any) -> tuple[str, str]:
+    own = places.own or "scratch/<session id>"
+    return "GUARD_WRITE", f"while the session is bound, it writes .csv, .json and .txt files below {own} alone"
+
+
+def _places(call: Any, env: Mapping[str, str]) -> Any:
+    import pit_places
+
+    project = os.path.join(HERE, "..", "..")
+    return pit_places.Places(project, env, _folder(call), call.message.get("session_id"))
 
 
 def _folder(call: Any) -> str:
     folder = call.message.get("cwd")
     return folder if isinstance(folder, str) and os.path.isabs(folder) else os.path.join(HERE, "..", "..")
-
-
-def _kept(env: Mapping[str, str], folder: str) -> list[str]:
-    """Where lakes and captured answers are kept, as far as this machine's files go."""
-    named = [os.path.join(HERE, "..", "..", ".pitlake"), os.path.join(folder, ".pitlake")]
-    lake = env.get("PITLAKE_LAKE")
-    if lake:
-        named.append(os.path.join(folder, lake.removeprefix("file://")))
-    return [os.path.realpath(path) for path in named]
-
-
-def _binding() -> list[str]:
-    """What binds a session, as far as this project's files go."""
-    return [os.path.realpath(os.path.join(HERE, "..", "..", name)) for name in (".claude", ".mcp.json", "pitlake")]
-
-
-def _touches(path: str, folder: str, kept: Sequence[str], deep: bool) -> bool:
-    """Whether a path leads into one of the kept folders, or, searched in depth, down to one of them."""
-    try:
-        real = os.path.realpath(os.path.join(folder, os.path.expanduser(path)))
-    except ValueError:
-        return True
-    inside = any(real == one or real.startswith(one + os.sep) for one in kept)
-    return inside or (deep and any(one.startswith(real.rstrip(os.sep) + os.sep) for one in kept if os.path.exists(one)))
 
 
 def denied(denial: Sequence[str]) -> dict[str, Any]:

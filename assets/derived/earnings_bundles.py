@@ -1,7 +1,7 @@
 """Builds `earnings_snapshots`: the named query earnings_snapshot, asked as of an instant beside each release.
 
-The as-of session decides what a snapshot may hold; nothing is filtered here. Every row cites a kept receipt, by which
-the whole bundle can be asked again. Called by `assets.derived.bundle_assets`, commands and tests.
+The as-of session decides what a snapshot may hold; nothing is filtered here. Every row cites its answer by the hash,
+which no publish of what came later moves, and a kept receipt of that answer lets the whole bundle be asked again.
 """
 
 import re
@@ -109,13 +109,14 @@ def build(
     observed = observed_at or lake.now()
     moments = [(event, anchor, as_of(event.public_at, anchor)) for event in wanted for anchor in anchors]
     past = [moment for moment in moments if moment[2] <= observed]
-    version, known, before = lake.head(), receipts.ids(lake.location), _values(lake, wanted)
+    cited, before = _cited(lake, wanted), _values(lake, wanted)
+    version, known = lake.head(), receipts.ids(lake.location)
     bundles = each(partial(_ask, lake, version), past)
     kept = [bundle.answer.keep(lake) for bundle in bundles]
 
     def fill() -> None:
-        for bundle, receipt in zip(bundles, kept, strict=True):
-            rows = [*_rows(bundle, receipt), *_withdrawn(bundle, receipt, before)]
+        for bundle in bundles:
+            rows = [*_rows(bundle), *_withdrawn(bundle, before)]
             gaps = list(_gaps(bundle, {row["section"] for row in rows}))
             stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), gaps, extracted=len(rows) + len(gaps))
         later = [
@@ -125,7 +126,8 @@ def build(
 
     with lake.stage(DATASET, run_id) as stage:
         report = concluded(stage, lake, fill, lambda: observed, audits)
-    _keep_cited(lake, wanted, known, dict(zip(kept, bundles, strict=True)))
+    ours = {name: bundle for name, bundle in zip(kept, bundles, strict=True) if name not in known}
+    _keep_cited(lake, ours, _cited(lake, wanted) - cited)
     return report
 
 
@@ -137,19 +139,24 @@ def _values(lake: Lake, wanted: Sequence[Event]) -> dict[tuple[str, str], set[tu
     return found
 
 
-def _keep_cited(lake: Lake, wanted: Sequence[Event], known: frozenset[str], ours: Mapping[str, Bundle]) -> None:
-    """Keep of our receipts those that a stored row cites, and let go of the others, unless they were there before.
+def _cited(lake: Lake, wanted: Sequence[Event]) -> set[str]:
+    """What the lake's snapshots of these events cite."""
+    return {evidence for (evidence,) in _stored(lake, wanted, "evidence")}
 
-    Another run may build the same release at the same time: then both keep the same receipt, and one of them publishes.
+
+def _keep_cited(lake: Lake, ours: Mapping[str, Bundle], newly: set[str]) -> None:
+    """Keep of our receipts those of answers that are cited newly, and let go of the others.
+
+    What was cited before has its receipt. Another run may build the same release at the same time: then both keep the
+    same receipt, and one of them publishes.
     """
-    cited = {evidence.removeprefix("receipt:") for (evidence,) in _stored(lake, wanted, "evidence")}
     there = receipts.ids(lake.location)
     for name, bundle in ours.items():
-        if name in cited and name not in there:
-            bundle.answer.keep(lake)
-        elif name in there - cited - known:
+        if _evidence(bundle) not in newly:
             with suppress(BadInput):  # gone meanwhile
                 receipts.forget(name, lake.location)
+        elif name not in there:
+            bundle.answer.keep(lake)
 
 
 def _stored(lake: Lake, wanted: Sequence[Event], columns: str) -> list[tuple[Any, ...]]:
@@ -169,22 +176,20 @@ def _ask(lake: Lake, version: int, moment: tuple[Event, str, datetime]) -> Bundl
         return Bundle(event, anchor, instant, session.sql(query.sql, query.bind({"ticker": event.ticker})))
 
 
-def _rows(bundle: Bundle, receipt: str) -> Iterator[dict[str, Any]]:
+def _rows(bundle: Bundle) -> Iterator[dict[str, Any]]:
     for row in bundle.answer.arrow().to_pylist():
         known = {name: row[name] for name in ("section", "name", "value", "text", "unit", "evidence_ids")}
-        yield _row(bundle, receipt) | known | {"known_at": row["available_at"], "withdrawn": False}
+        yield _row(bundle) | known | {"known_at": row["available_at"], "withdrawn": False}
 
 
-def _withdrawn(
-    bundle: Bundle, receipt: str, before: Mapping[tuple[str, str], set[tuple[str, str]]]
-) -> Iterator[dict[str, Any]]:
+def _withdrawn(bundle: Bundle, before: Mapping[tuple[str, str], set[tuple[str, str]]]) -> Iterator[dict[str, Any]]:
     answer = bundle.answer.arrow()
     found = set(zip(answer["section"].to_pylist(), answer["name"].to_pylist(), strict=True))
     for section, name in sorted(before.get((bundle.event.accession_no, bundle.anchor), set()) - found):
-        yield _row(bundle, receipt) | {"section": section, "name": name, "withdrawn": True}
+        yield _row(bundle) | {"section": section, "name": name, "withdrawn": True}
 
 
-def _row(bundle: Bundle, receipt: str) -> dict[str, Any]:
+def _row(bundle: Bundle) -> dict[str, Any]:
     event = bundle.event
     return {
         "accession_no": event.accession_no,
@@ -195,8 +200,12 @@ def _row(bundle: Bundle, receipt: str) -> dict[str, Any]:
         "as_of": bundle.as_of,
         "available_at": _available_at(bundle),
         "available_at_source": DATASET.source_tag,
-        "evidence": f"receipt:{receipt}",
+        "evidence": _evidence(bundle),
     }
+
+
+def _evidence(bundle: Bundle) -> str:
+    return f"receipt:{bundle.answer.receipt.result_sha256}"
 
 
 def _available_at(bundle: Bundle) -> datetime:

@@ -5,13 +5,14 @@ is told by the next one, so that nothing in a row knows of a later name. Called 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
 import pyarrow as pa
 
+from assets.edgar import released, withheld
 from assets.external import dating
 from assets.external.sec_edgar import _headers, _names
 from assets.runs import RunReport, concluded
@@ -30,6 +31,10 @@ from resources.http.providers.sec_edgar import PROVIDER
 
 READS = ("sec_filings", "xbrl_facts", "companies")
 Said = dict[str, Any]
+
+ONE_DAY, EDGAR_BEGAN = timedelta(days=1), date(1993, 1, 1)
+FIRST_DRAFTS = date(2012, 10, 1)
+"""Since when companies file drafts of registrations before anything that is shown at once."""
 
 _SUBMISSIONS = re.compile(r"/submissions/CIK\d{10}\.json$", re.ASCII)
 _NO_TICKER = frozenset({"", "-", "N/A", "NA", "NONE", "NOT APPLICABLE", "NULL"})
@@ -94,13 +99,11 @@ def _of_submissions(capture: Capture) -> list[Said]:
     answer = capture.json()
     cik, tickers = _names.cik(answer["cik"]), [str(one) for one in answer.get("tickers") or ()]
     former = [(str(one["name"]), _day(one["from"]), _day(one["to"])) for one in answer.get("formerNames") or ()]
-    found = [_borne(capture, cik, name, max(since, dating.day("1993-01-01"))) for name, since, _ in former]
-    filed = [dating.day(one) for one in answer["filings"]["recent"]["filingDate"]]
-    filed += [dating.day(page["filingFrom"]) for page in answer["filings"].get("files") or ()]
-    ended = max((to for _, _, to in former), default=date.min)
-    since = min((day for day in filed if day > ended), default=None)
-    if since is not None:
-        found.append(_borne(capture, cik, str(answer["name"]), since))
+    ended = max((to for _, _, to in former), default=date.min) + ONE_DAY
+    filings = answer["filings"]
+    borne = [(name, _shown(filings, max(since, EDGAR_BEGAN), to)) for name, since, to in former]
+    borne.append((str(answer["name"]), _shown(filings, ended, None)))
+    found = [_borne(capture, cik, name, since) for name, since in borne if since is not None]
     fetched = capture.fetched_at
     found.append(
         _said(cik, "ticker", tickers, EDGAR_TICKERS, clock.iso(fetched), fetched, f"{capture.location}&item=tickers")
@@ -108,11 +111,29 @@ def _of_submissions(capture: Capture) -> list[Said]:
     return found
 
 
+def _shown(filings: Mapping[str, Any], since: date, until: date | None) -> date | None:
+    """The first day that a filing under a name was shown; None where all of them, or none, were.
+
+    since, until: the days the name was borne, which EDGAR counts by filings that it withheld at first as well.
+    """
+    recent = filings["recent"]
+    listed = [(dating.day(day), form) for day, form in zip(recent["filingDate"], recent["form"], strict=True)]
+    older = [(dating.day(page["filingFrom"]), dating.day(page["filingTo"])) for page in filings.get("files") or ()]
+    if until is not None and since < min((day for day, _ in listed), default=date.max) and since < FIRST_DRAFTS:
+        return since
+    days = [day for day, form in listed if not withheld(form)]
+    days += [first if first < FIRST_DRAFTS and until is None else min(last, until or last) for first, last in older]
+    return min((day for day in days if since <= day <= (until or day)), default=None)
+
+
 def _of_header(capture: Capture) -> Iterator[Said]:
     text = capture.text()
     header = _headers.parsed(text)
-    accepted = clock.new_york_day(dating.edgar_header(header.acceptance).instant)
-    filed = max(header.filing_date or accepted, accepted)
+    if withheld(header.form_type):
+        return
+    accepted = dating.edgar_header(header.acceptance).instant
+    shown = clock.new_york_day(released(accepted, header.form_type, header.filing_date).at)
+    filed = max(header.filing_date or shown, shown)
     for cik, name in _headers.conformed_names(text):
         evidence = f"{capture.location}&item={cik}"
         at = dating.end_of_day(filed)

@@ -56,10 +56,6 @@ FIRST_SURELY_UTC, LAST_SURELY_UTC = time(22, 30), time(3)
 # What the Commission's own systems file comes at any hour, a quarter past midnight above all.
 ANY_HOUR_FORMS = frozenset({"EFFECT", "UPLOAD", "QUALIF", "CERT", "REVOKED", "DEREG", "ORDER", "NO ACT", "IRANNOTICE"})
 
-# Letters with the staff, draft registrations and draft offering statements are made public weeks after their
-# acceptance, and nothing says when. Amendments, which end in "/A", are withheld as well.
-RELEASED_LATER_FORMS = frozenset({"UPLOAD", "CORRESP", "LETTER", "DRS", "DRSLTR", "DOS", "DOSLTR"})
-
 
 class Dated(NamedTuple):
     """An instant and the rule that decided it."""
@@ -138,11 +134,6 @@ def new_york_clock(naive: datetime) -> datetime:
 def new_york_at(day_of_release: date, clock_time: time) -> datetime:
     """A release at a known New York clock time of a day, such as 08:30. Exact, folds aside."""
     return new_york_clock(datetime.combine(day_of_release, clock_time))
-
-
-def released_later(form: object) -> bool:
-    """Whether filings of a form are withheld at first, so that their acceptance proves nothing."""
-    return isinstance(form, str) and form.strip().upper().removesuffix("/A") in RELEASED_LATER_FORMS
 
 
 def edgar_header(text: object) -> Dated:

@@ -25,7 +25,7 @@ OURS = frozenset(
         TWICE,
         "asked", "between", "clipped", "dating", "fetched_at", "header", "lag", "line", "listed", "locator",
         "modified", "number", "place", "problem", "release_id", "released_by", "released_on", "repeat",
-        "running", "seen_at", "tickers", "undated",
+        "running", "seen_at", "tickers", "undated", "written",
     )
 )  # fmt: skip
 

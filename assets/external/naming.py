@@ -31,7 +31,7 @@ class Naming:
 
     column: str
     group: tuple[str, ...]
-    likeness: Callable[[Values, Values], int]
+    likeness: Callable[[Values, Values], float]
     fresh: Callable[[Values, Collection[Any]], Any]
     order: Callable[[Values], Any]
     id: str = ""

@@ -160,7 +160,15 @@ def _first_held(
         else:
             held = first.get(_content(one), fetched_at) if isinstance(one, Row) else fetched_at
             at = max(one.available_at, held)
-            yield replace(one, available_at=at), day_of(at)
+            if isinstance(one, Row) and at > run.observed_at:
+                yield _not_yet(feed, one), day_of(at)
+            else:
+                yield replace(one, available_at=at), day_of(at)
+
+
+def _not_yet(feed: Feed, row: Row) -> Gap:
+    """The gap of a row whose capture, by the provider's clock, was taken after this run saw it."""
+    return Gap(feed.future.type, feed.future.reason, row.evidence, None, day_of(row.available_at))
 
 
 def _content(row: Row) -> str:

@@ -4,7 +4,7 @@ Used by transcripts, prepared_remarks and qa_exchanges; no dataset lives here.
 """
 
 import re
-from datetime import timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
 
 from assets.extraction import Contest, Extractor, Parser, Place, Record, RunFacts, dated, parsed
@@ -30,23 +30,31 @@ CALL_FIELDS = """
 """
 
 _MINUTE_ID = re.compile(r".+_\d{4}-\d{2}-\d{2}T\d{2}\.\d{2}", re.ASCII)
+_MIDNIGHT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]00:00(?::00(?:\.0*)?)?(?![:.\d])", re.ASCII)
 _SHORT_ID = re.compile(r".+_\d{4}_\d", re.ASCII)
 # In spring a New York day has 23 hours: 24 of them may end on the second day after.
 LONGEST_LAG_DAYS = -(-DEFAULT_LAG // timedelta(days=1)) + 1
 
 
 def place_call(record: Record, run: RunFacts, evidence: str) -> Place:
-    """The call's start plus the publication lag; a part without a call, a call without start or ticker is no row."""
+    """The call's start plus the publication lag; a part without a call, a call without start or ticker is no row.
+
+    Midnight, where it is stated or in New York, stands for a day without a time, which may be days before the call.
+    """
     if record.get("call_node") is None:
         return Place(evidence, reason=contract.NO_CALL.reason)
     start = texts.readable(texts.published, record["conference_datetime"])
-    if start is None:
+    if start is None or _is_midnight(record["conference_datetime"], start):
         filed_under = texts.leading_day(record["conference_datetime"])
         return Place(evidence, day=filed_under, reason=contract.NO_START.reason)
     place = dated(evidence, start + run.publication_lag)
     if texts.word(record["ticker"]) is None:
         return Place(evidence, place.available_at, place.day, contract.NO_TICKER.reason)
     return place
+
+
+def _is_midnight(stated: Any, start: datetime) -> bool:
+    return _MIDNIGHT.match(str(stated).strip()) is not None or start.astimezone(NEW_YORK).time() == time()
 
 
 def call_values(record: Record) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Used by reports, report_sections, exhibits, financial_statements, filing_texts a
 from functools import lru_cache
 from typing import Any
 
-from assets.edgar import MOST_DAYS_UNRELEASED, days_unreleased, released
+from assets.edgar import MOST_DAYS_UNRELEASED, days_unreleased, released, withheld
 from assets.extraction import Extractor, Place, Record, RunFacts, dated, parsed
 from assets.graph import texts
 from pitlake.contract import Dataset
@@ -44,6 +44,8 @@ def place_filing(record: Record, run: RunFacts, evidence: str) -> Place:
     accepted = texts.readable(texts.published, record["created"])
     if accepted is None:
         return Place(evidence, day=texts.leading_day(record["created"]), reason=shared.UNDATED_FILING.reason)
+    if withheld(record.get("form_type")):
+        return Place(evidence, day=texts.leading_day(record["created"]), reason=shared.WITHHELD.reason)
     release = released(accepted, texts.word(record.get("form_type")), None, as_accepted=run.as_accepted)
     return dated(evidence, release.at, (shared.RELEASE_RULE.name, release.rule))
 

@@ -65,7 +65,7 @@ def factors(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date])
     """The factors of every bar of these days that a split has followed. Raises GraphError, LakeError."""
     if not days:
         return {}
-    entities = _split_since(graph, lake, min(days), new_york_day(run.observed_at))
+    entities = split_since(graph, lake, min(days), new_york_day(run.observed_at))
     if not entities:
         return {}
     closes, series = _closes(lake, entities), _series(graph, entities, min(days) - _basis.MOST_APART)
@@ -75,7 +75,7 @@ def factors(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date])
     }
 
 
-def _split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dict[Entity, Known]:
+def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dict[Entity, Known]:
     """Every entity whose shares were split after `since` and by `until`, with all its splits by then."""
     by_symbol = {symbol: list(stated) for symbol, stated in LakeSplits(lake, ("polygon_splits",)).statements.items()}
     by_company: dict[str, list[Stated]] = {}

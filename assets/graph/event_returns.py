@@ -1,20 +1,30 @@
 """Dataset `event_returns`: what prices did after an event, from the return properties of its edges. Open mode only."""
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from functools import partial
+from math import inf, log, log1p
 from typing import Any
 
-from assets.extraction import Contest, Extractor, Place, Record, RunFacts, dated
-from assets.graph import texts
-from assets.graph._traded import KINDS
+from assets.extraction import Contest, Extractor, GraphReader, Place, Record, RunFacts, dated
+from assets.graph import _traded, texts
+from assets.graph._traded import KINDS, Entity, Known
 from assets.graph.news import NEWS_ID
+from assets.splits import between, goes_on
+from pitlake.clock import new_york_day
 from pitlake.datasets import event_returns as contract
 from pitlake.datasets.event_returns import DATASET
 from pitlake.errors import RecordRefused
+from pitlake.lake.lake import Lake
 
 HORIZONS = ("hourly", "session", "daily")
 BENCHMARKS = ("stock", "industry", "sector", "macro")
 LONGEST_WINDOW = timedelta(days=10)
+# The close before an event lies so far back at most.
+CLOSE_BEFORE = timedelta(days=5)
+
+SplitEntities = Mapping[Entity, Known]
 
 EVENTS = {
     "news": ("News", "INFLUENCES", "created", "n.returns_schedule"),
@@ -49,7 +59,7 @@ def split(record: Record) -> Iterator[Record]:
                 yield {**record, **window, "benchmark": benchmark, "value": value}
 
 
-def locate(record: Record, _run: RunFacts) -> Place:
+def locate(record: Record, _run: RunFacts, split_entities: SplitEntities) -> Place:
     """The end of the return's window, which must follow its event and not lie absurdly far from it."""
     edge = f"{record['relation']}/{record['label']}:{record['entity_id']}/{record['horizon']}/{record['benchmark']}"
     evidence = f"neo4j:{record['event_label']}:{record['event_id']}/{edge}"
@@ -66,7 +76,21 @@ def locate(record: Record, _run: RunFacts) -> Place:
         return Place(evidence, day=day, reason=contract.BACKWARD_WINDOW.reason)
     if window_end > happened + LONGEST_WINDOW:
         return Place(evidence, day=day, reason=contract.FAR_WINDOW.reason)
+    if not _one_basis(record, happened, window_end, split_entities):
+        return Place(evidence, day=day, reason=contract.NO_BASIS.reason)
     return dated(evidence, window_end)
+
+
+def _one_basis(record: Record, happened: datetime, window_end: datetime, split_entities: SplitEntities) -> bool:
+    """Whether the return can be that of a holder, by its size and by what splits its window may cross."""
+    percent = texts.readable(texts.first_number, record["value"])
+    if percent is None:
+        return True
+    known = split_entities.get((record["label"], str(record["entity_id"])))
+    splits = known.splits if known is not None and record["benchmark"] == "stock" else ()
+    shares = between(splits, new_york_day(happened) - CLOSE_BEFORE, new_york_day(window_end))
+    move = log1p(percent / 100) if percent > -100 else -inf
+    return shares is not None and goes_on(move, log(shares))
 
 
 def values(record: Record) -> dict[str, Any]:
@@ -89,13 +113,27 @@ def values(record: Record) -> dict[str, Any]:
     }
 
 
+def extractor(split_entities: SplitEntities) -> Extractor:
+    """The extractor that knows these entities' splits."""
+    return replace(EXTRACTOR, locate=partial(locate, split_entities=split_entities), prepared=None)
+
+
+def prepared(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date]) -> Extractor:
+    """The extractor for these days: what was split in the windows that end on them is looked up. Raises GraphError."""
+    if not days:
+        return extractor({})
+    since = min(days) - LONGEST_WINDOW - CLOSE_BEFORE
+    return extractor(_traded.split_since(graph, lake, since, new_york_day(run.observed_at)))
+
+
 EXTRACTOR = Extractor(
     dataset=DATASET,
     windows=WINDOWS,
     sweeps=SWEEPS,
-    locate=locate,
+    locate=partial(locate, split_entities={}),
     values=values,
     split=split,
+    prepared=prepared,
     contest=Contest(
         group=DATASET.key,
         contender=lambda record: record["relation"],

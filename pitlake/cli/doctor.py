@@ -98,6 +98,7 @@ def lake_there(root: str | None) -> Finding:
     lake = Lake(root)
     try:
         entry = lake.entry()
+        lake.look_through()
     except LakeNotFound:
         return Finding("lake", passed=False, says=f"none at {lake.root} yet; `make demo` builds one", required=False)
     except LakeError as error:

@@ -24,7 +24,7 @@ DEFAULT_FOLDER = Path(".pitlake") / "report"
     help="The folder to write.",
 )
 def command(lake: str | None, version: int | None, since: int | None, output: Path) -> None:
-    """Write the quality report: coverage, gaps, lags, revisions, checks, and what changed.
+    """Write the quality report: coverage, gaps, late arrivals, revisions, checks, and what changed.
 
     It counts everything the version holds, outcomes too, and shows rows that failing checks name: a report for people
     who run the lake, not for agents.

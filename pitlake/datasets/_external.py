@@ -13,10 +13,4 @@ UNPARSABLE = GapRule(
     reason="the answer is unreadable",
     when="an answer is not what its source promises: no JSON, a field gone, renamed or retyped",
 )
-RELEASED_LATER = GapRule(
-    type="unverifiable",
-    reason="made public after its acceptance",
-    when="letters with the SEC's staff, draft registrations and draft offering statements are withheld for weeks, and "
-    "nothing says until when",
-)
 ANSWERS = (EMPTY, UNPARSABLE)

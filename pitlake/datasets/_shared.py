@@ -54,6 +54,12 @@ UNDATED_FILING = GapRule(
     reason="acceptance instant missing or unreadable",
     when="Report.created is no instant since 1990",
 )
+WITHHELD = GapRule(
+    type="unverifiable",
+    reason="made public after its acceptance",
+    when="letters with the SEC's staff, draft registrations and draft offering statements are withheld for weeks, and "
+    "nothing says until when",
+)
 NO_FILING = GapRule(
     type="unverifiable", reason="no parent filing", when="the content node hangs on no Report, so nothing dates it"
 )

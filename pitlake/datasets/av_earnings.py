@@ -69,7 +69,12 @@ DATASET = Dataset(
             required=True,
             meaning="As the source stated it when fetched, restated by the splits until then.",
         ),
-        Column(name="estimated_eps", type="float", unit="USD per share", meaning="Consensus the report met."),
+        Column(
+            name="estimated_eps",
+            type="float",
+            unit="USD per share",
+            meaning="Consensus the report met, restated by the splits until the fetch.",
+        ),
         Column(name="surprise", type="float", unit="USD per share", meaning="Reported less estimated, as stated."),
         Column(name="surprise_percentage", type="float", unit="percent", meaning="The surprise, as stated."),
     ),

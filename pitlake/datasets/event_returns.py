@@ -17,6 +17,12 @@ BACKWARD_WINDOW = GapRule(
 FAR_WINDOW = GapRule(
     type="unverifiable", reason="window ends too far from its event", when="it ends more than ten days later"
 )
+NO_BASIS = GapRule(
+    type="unverifiable",
+    reason="return may be a split's",
+    when="it halves or doubles the price, or is like what a split in its window makes of it, or that split is "
+    "uncertain: nothing proves that its two prices stand on one basis",
+)
 NO_PERCENT = GapRule(type="no_data", reason="return is not a number", when="the value is NaN or an empty list")
 NO_ENTITY = GapRule(type="unverifiable", reason="unknown kind of entity", when="the edge leads to another label")
 OTHER_EDGE = GapRule(
@@ -29,7 +35,10 @@ OPEN_WINDOW = GapRule(type="pit_excluded", reason="window is still open", when="
 DATASET = Dataset(
     name="event_returns",
     title="Returns after events",
-    summary="What prices did after a news article, filing or call. Outcomes, so in open mode alone.",
+    summary=(
+        "What prices did after a news article, filing or call, as far as no split can be behind it. Outcomes, so in "
+        "open mode alone."
+    ),
     availability="The end of the return's window (returns_schedule of the event).",
     columns=(
         Column(
@@ -89,6 +98,7 @@ DATASET = Dataset(
         NO_WINDOW,
         BACKWARD_WINDOW,
         FAR_WINDOW,
+        NO_BASIS,
         NO_PERCENT,
         NO_ENTITY,
         OTHER_EDGE,

@@ -26,6 +26,7 @@ DATASET = Dataset(
     source_tag="edgar_accepted",
     gap_rules=(
         shared.UNDATED_FILING,
+        shared.WITHHELD,
         shared.NO_FILING,
         shared.FUTURE,
         *shared.unreadable("statement_type", "value", "period_end"),

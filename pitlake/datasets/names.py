@@ -15,8 +15,9 @@ DATASET = Dataset(
         "each company and kind. No other dataset says what a company was called at an instant."
     ),
     availability=(
-        "A name of EDGAR's: the END, in New York, of the filing day it was first borne on. A filing's SGML header: the "
-        "END of its filing day. dei facts: as their filing. Tickers that EDGAR or the graph list without a date: when "
+        "A name of EDGAR's: the END, in New York, of the day of the first filing under it that EDGAR showed at once; "
+        "what was withheld, such as a draft, proves no name. A filing's SGML header: the END of its filing day. dei "
+        "facts: as their filing. Tickers that EDGAR or the graph list without a date: when "
         "they were fetched or observed. A name that is borne no longer is told by the next statement, never ahead."
     ),
     columns=(

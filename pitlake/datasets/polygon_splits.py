@@ -17,9 +17,9 @@ DATASET = Dataset(
         "within a week; both are kept."
     ),
     availability=(
-        "The END of the execution day in New York. The announcement came earlier, but nothing says when, and "
-        "its execution day proves no instant within that day. What was to come when it was fetched is a gap. Never "
-        "early; announcements lead by days to months."
+        "The market close of the execution day, when the first bar on the new basis is public; the END of the day in "
+        "New York where the exchange is shut. The announcement came earlier, but nothing says when. What was to come "
+        "when it was fetched is a gap. Never early; announcements lead by days to months."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),

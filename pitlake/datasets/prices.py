@@ -77,4 +77,5 @@ DATASET = Dataset(
         *shared.unreadable("date", "open", "high", "low", "close", "vwap", "volume", "transactions"),
     ),
     freshness=timedelta(days=1),
+    warnings=("basis_proven",),
 )

@@ -20,6 +20,7 @@ DATASET = Dataset(
     source_tag="edgar_accepted",
     gap_rules=(
         shared.UNDATED_FILING,
+        shared.WITHHELD,
         shared.NO_FILING,
         shared.FUTURE,
         *shared.unreadable("section_name", "content_length"),

@@ -50,6 +50,7 @@ DATASET = Dataset(
     source_tag="edgar_accepted",
     gap_rules=(
         shared.UNDATED_FILING,
+        shared.WITHHELD,
         shared.NO_FILING,
         shared.FUTURE,
         *shared.unreadable("period_of_report", "is_amendment", "items", "entities", "exhibits"),

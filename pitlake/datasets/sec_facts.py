@@ -52,6 +52,7 @@ DATASET = Dataset(
     ),
     key=("cik", "concept", "unit", "period_start", "period_end"),
     identity=("cik", "concept", "unit", "period_start", "period_end", "accession_no"),
+    thing=("cik", "concept", "unit", "period_start", "period_end"),
     tiebreak=("accepted_at", "accession_no"),
     newer_by=("filing_date",),
     entity="cik",

@@ -61,7 +61,7 @@ DATASET = Dataset(
         NO_ACCEPTANCE,
         NO_ACCESSION,
         TOLD_OTHERWISE,
-        external.RELEASED_LATER,
+        shared.WITHHELD,
         shared.FUTURE,
         *external.ANSWERS,
         *shared.unreadable(

@@ -52,7 +52,7 @@ DATASET = Dataset(
         UNKNOWN_FILING,
         MORE_HITS,
         TOLD_OTHERWISE,
-        external.RELEASED_LATER,
+        shared.WITHHELD,
         shared.FUTURE,
         *external.ANSWERS,
         *shared.unreadable(

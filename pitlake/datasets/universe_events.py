@@ -84,7 +84,7 @@ DATASET = Dataset(
         filings.NO_ACCEPTANCE,
         filings.NO_ACCESSION,
         filings.TOLD_OTHERWISE,
-        external.RELEASED_LATER,
+        shared.WITHHELD,
         shared.FUTURE,
         *external.ANSWERS,
         *shared.unreadable("filing_date"),

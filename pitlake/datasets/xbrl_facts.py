@@ -111,6 +111,7 @@ DATASET = Dataset(
     source_tag="edgar_accepted",
     gap_rules=(
         shared.UNDATED_FILING,
+        shared.WITHHELD,
         shared.NO_FILING,
         shared.FUTURE,
         INCOMPLETE,

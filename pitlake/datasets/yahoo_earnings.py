@@ -49,7 +49,12 @@ DATASET = Dataset(
             required=True,
             meaning="As the source stated it when fetched, restated by the splits until then.",
         ),
-        Column(name="estimated_eps", type="float", unit="USD per share", meaning="Consensus the report met."),
+        Column(
+            name="estimated_eps",
+            type="float",
+            unit="USD per share",
+            meaning="Consensus the report met, restated by the splits until the fetch.",
+        ),
         Column(
             name="surprise_stated",
             type="float",

@@ -23,6 +23,12 @@ DATASET = Dataset(
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Symbol as asked for."),
         Column(name="firm", type="string", required=True, meaning="The firm that rates."),
+        Column(
+            name="first_stated",
+            type="instant",
+            required=True,
+            meaning="Instant first stated for the rating, which names it when the source corrects it.",
+        ),
         Column(name="graded_at", type="instant", required=True, meaning="The rating's instant as stated; not proven."),
         Column(name="to_grade", type="string", meaning="The new rating, in the firm's words."),
         Column(name="from_grade", type="string", meaning="The rating before."),
@@ -42,9 +48,9 @@ DATASET = Dataset(
         ),
         Column(name="prior_price_target", type="float", unit="USD", meaning="The price target before.", minimum=0),
     ),
-    key=("ticker", "firm", "graded_at"),
+    key=("ticker", "firm", "first_stated"),
     entity="ticker",
-    known={"ticker": "hindsight"},
+    known={"ticker": "hindsight", "first_stated": "lake"},
     source_tag="provider_metadata",
     gap_rules=(
         shared.FUTURE,

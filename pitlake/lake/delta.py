@@ -16,7 +16,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from pitlake import clock, machine
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
-from pitlake.errors import LakeConflict, LakeError, PastChanged
+from pitlake.errors import LakeConflict, LakeError, LakeFault, PastChanged
 from pitlake.lake.files import MONTH_COLUMN, NewFile, ceil_millis, floor_millis, month_of_file
 from pitlake.lake.manifest import DataFile, TableState
 from pitlake.lake.store import PLACE, Store
@@ -159,9 +159,14 @@ class DeltaTables:
             return opened
 
     def _load(self, table: str, version: int) -> TableState:
-        opened = self._open(table, version)
+        try:
+            opened = self._open(table, version)
+        except DeltaError as error:
+            if self._store.table_options is not None or machine.lacking(error):
+                raise
+            raise self._fault(table, version) from error
         if opened is None:
-            raise LakeError(f"Delta version {version} of {table} is missing; restore the lake from a copy")
+            raise self._fault(table, version)
         actions = pa.table(_read(lambda: opened.get_add_actions(flatten=True)))
         if not actions.num_rows:
             return EMPTY
@@ -169,6 +174,13 @@ class DeltaTables:
         root = self._store.path(table_key(table))
         facts = zip(*(actions[name].to_pylist() for name in names), strict=True)
         return TableState(tuple(sorted((_data_file(str(root), *fact) for fact in facts), key=lambda file: file.path)))
+
+    def _fault(self, table: str, version: int) -> LakeFault:
+        """What is wrong with a table that has no such version: the first commit that is gone, else its whole log."""
+        log = f"{table_key(table)}/_delta_log"
+        commits = (f"{log}/{number:020d}.json" for number in range(version + 1))
+        gone = next((key for key in commits if not self._store.exists(key)), None)
+        return LakeFault("missing" if gone else "damaged", self._store.table_uri(gone or log))
 
     def _by_name(self, table: str, version: int | None) -> dict[str, DataFile]:
         return {self._name(table, file.path): file for file in self.state(table, version).files}

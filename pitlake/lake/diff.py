@@ -2,8 +2,8 @@
 
 This is the one place that decides when a content became available. Nothing is written here; called by publish.
 
-A row whose identity the lake has never seen keeps its staged available_at. A row seen before is compared with the
-newest revision the lake had as of the observation: the same content is unchanged, other content is a new revision,
+A row whose identity the lake had not seen as of the observation keeps its staged available_at. A row seen before is
+compared with the newest revision as of the observation: the same content is unchanged, other content is a new revision,
 available at the source's date of the change (the contract's revised_at) where that is later, else when observed.
 In a source-dated history (revised_at = "available_at") each instant of an identity is a statement of its own: it is
 unchanged when the lake has that very statement, and only other content under the same instant is dated by observation.
@@ -40,6 +40,12 @@ class NewRows:
     positions: Positions
     available: Positions
     revised: npt.NDArray[np.bool_]
+
+    def without(self, places: Positions) -> "NewRows":
+        """The others."""
+        kept = np.ones(len(self.positions), bool)
+        kept[places] = False
+        return NewRows(self.positions[kept], self.available[kept], self.revised[kept])
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,22 @@ def new_rows(
                 _against_frozen(staged, state, observed_at, verdict)
         verdict.look(sightings)
         verdict.floor = sightings.floors(np.flatnonzero(~verdict.known), followed)
-    return verdict.new_rows(staged, observed_at)
+    found = verdict.new_rows(staged, observed_at)
+    judged = np.arange(len(found.positions))
+    if staged.dataset.revised_at == HISTORY:
+        found = found.without(_told_again(staged, found))
+        judged = np.flatnonzero(found.revised)
+    overruled = sightings.overruled(found.positions[judged], found.available[judged])
+    return found.without(judged[overruled])
+
+
+def _told_again(staged: Staged, found: NewRows) -> Positions:
+    """Places of those that an observation dates as it dates an earlier one of the same content."""
+    places = np.flatnonzero(found.revised)
+    contents = pc.dictionary_encode(staged.content_hash.take(pa.array(found.positions[places]))).combine_chunks()
+    told = np.stack([contents.indices.to_numpy(), found.available[places]])
+    _, first = np.unique(told, axis=1, return_index=True)
+    return np.delete(places, first)
 
 
 def new_gaps(staged: Staged, state: TableState, sightings: Sightings, observed_at: datetime) -> NewGaps:
@@ -131,8 +152,8 @@ def _against_newest(staged: Staged, state: TableState, observed_at: datetime, ve
     position, seen, newest, same, stated = _newest(staged, state, observed_at)
     unchanged = (seen & same) | stated
     verdict.known[position[unchanged]] = True
-    at = position[~unchanged]
-    verdict.change(at, _revised_at(staged)[at], np.where(seen, newest, NEVER)[~unchanged])
+    changed = seen & ~unchanged
+    verdict.change(position[changed], _revised_at(staged)[position[changed]], newest[changed])
 
 
 def _newest(staged: Staged, state: TableState, observed_at: datetime) -> list[Positions]:
@@ -169,11 +190,7 @@ def _against_history(staged: Staged, state: TableState, _observed_at: datetime, 
     position, dated, stated = _ask(query, staged, (*staged.dataset.identity, "available_at"))
     verdict.known[position[dated & stated]] = True
     verdict.told[position[stated]] = True
-    changed = np.sort(position[dated & ~stated])
-    hashes = pc.dictionary_encode(staged.content_hash.take(pa.array(changed))).combine_chunks().indices.to_numpy()
-    _, first = np.unique(hashes, return_index=True)
-    verdict.known[np.delete(changed, first)] = True
-    verdict.change(changed, NEVER)
+    verdict.change(position[dated & ~stated], NEVER)
 
 
 def _against_frozen(staged: Staged, state: TableState, observed_at: datetime, verdict: Verdict) -> None:

@@ -13,8 +13,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 from pitlake import datasets, machine
 from pitlake.contract import Dataset
 from pitlake.datasets._shared import RELEASE_RULE
-from pitlake.errors import LakeNotFound, VersionVacuumed
-from pitlake.lake import conventions, incidents, judgements
+from pitlake.errors import LakeFault, LakeNotFound, VersionVacuumed
+from pitlake.lake import conventions, faults, incidents, judgements, looks
 from pitlake.lake.audit import Audit
 from pitlake.lake.compact import Compacted, Compactor
 from pitlake.lake.delta import DeltaTables
@@ -22,11 +22,12 @@ from pitlake.lake.incidents import Incident
 from pitlake.lake.judgements import Judgement
 from pitlake.lake.kept import kept_versions, receipt_id, receipt_key
 from pitlake.lake.log import Entry, LakeLog
+from pitlake.lake.looks import Look
 from pitlake.lake.manifest import Snapshot, TableState
 from pitlake.lake.places import open_store
 from pitlake.lake.publish import Published, Publisher
 from pitlake.lake.stage import Stage, remove_stale
-from pitlake.lake.store import PLACE
+from pitlake.lake.store import PLACE, Store
 from pitlake.lake.vacuum import DEFAULT_KEEP, GRACE, Vacuumed, vacuum
 
 Given = ParamSpec("Given")
@@ -41,7 +42,7 @@ def _working(
     @wraps(method)
     def door(self: "Lake", /, *args: Given.args, **options: Given.kwargs) -> Found:
         machine.require(PLACE, self.location)
-        with machine.working_in(PLACE, self.location):
+        with machine.working_in(PLACE, self.location), self._store.told():
             return method(self, *args, **options)
 
     return door
@@ -119,7 +120,7 @@ class Lake:
         Raises LakeNotFound for a version there never was, VersionVacuumed for one whose files were removed.
         """
         entry = self._log.entry(version)
-        pinned = PinnedTables(self._tables, entry.tables)
+        pinned = PinnedTables(self._store, self._tables, entry.tables)
         if self._log.is_vacuumed(entry.version):
             missing = tuple(table for table, state in pinned.items() if not all(map(self._store.holds, state.files)))
             if missing:
@@ -145,6 +146,12 @@ class Lake:
         """
         return Publisher(self._store, self._log, self._tables).publish(stage.load(), observed_at, audits)
 
+    def look_through(self) -> None:
+        """Look whether all that is needed to read the lake may be read by this user. Raises LakeFault."""
+        denied = faults.unreadable(self.root)
+        if denied is not None:
+            raise LakeFault("permission", denied)
+
     @_working
     def keep_judgement(self, judgement: Judgement) -> None:
         """Keep what a run's checks found, for people: see `pitlake.lake.judgements`."""
@@ -162,6 +169,10 @@ class Lake:
     def incidents(self) -> Iterator[Incident]:
         """What befell runs, newest first."""
         return incidents.kept(self._store)
+
+    def looks(self, dataset: str) -> list[Look]:
+        """Every look at a dataset's source, newest first. Raises LakeError."""
+        return looks.kept(self._store, dataset)
 
     @_working
     def compact(self, dataset: Dataset | str, before: str | None = None) -> Compacted:
@@ -211,11 +222,12 @@ class Lake:
 class PinnedTables(Mapping[str, TableState]):
     """The tables a log entry pins; a table's files are looked up when first asked for, so few tables open fast."""
 
-    def __init__(self, tables: DeltaTables, pins: Mapping[str, int]) -> None:
-        self._tables, self._pins = tables, pins
+    def __init__(self, store: Store, tables: DeltaTables, pins: Mapping[str, int]) -> None:
+        self._told, self._tables, self._pins = store.told, tables, pins
 
     def __getitem__(self, table: str) -> TableState:
-        return self._tables.state(table, self._pins[table])
+        with self._told():
+            return self._tables.state(table, self._pins[table])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._pins)

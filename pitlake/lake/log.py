@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from pitlake import clock
-from pitlake.errors import BadInput, ClockWentBack, LakeConflict, LakeError, LakeNotFound
+from pitlake.errors import BadInput, ClockWentBack, LakeConflict, LakeError, LakeFault, LakeNotFound
 from pitlake.lake.store import Store
 
 LOG = "_lake/log"
@@ -43,12 +43,12 @@ class Entry:
 
     @classmethod
     def from_json(cls, content: bytes) -> "Entry":
-        """The entry that the log kept. Raises LakeError when the file is not one."""
+        """The entry that the log kept. Raises ValueError when the file is not one."""
         try:
             fields = json.loads(content)
             return cls(**{**fields, "committed_at": clock.instant(fields["committed_at"], "committed_at")})
-        except (ValueError, TypeError, KeyError):
-            raise LakeError("a log entry of the lake is damaged; restore the file from a copy of the lake") from None
+        except (TypeError, KeyError, BadInput) as problem:
+            raise ValueError("no log entry") from problem
 
 
 class LakeLog:
@@ -186,7 +186,13 @@ class LakeLog:
         return self._store.exists(_key(version))
 
     def _read(self, version: int) -> Entry:
-        return Entry.from_json(self._store.read(_key(version)))
+        path = self._store.path(_key(version))
+        try:
+            return Entry.from_json(self._store.read(_key(version)))
+        except FileNotFoundError:
+            raise LakeFault("missing", path) from None
+        except ValueError:
+            raise LakeFault("damaged", path) from None
 
     def _newest(self, known: int) -> int:
         """The last version at or after a known one: double the stride until past the end, then halve the gap."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import cached_property
 
 from pitlake import clock
 from pitlake.errors import LakeError
@@ -19,7 +20,7 @@ from pitlake.lake.store import Store
 
 LOOKS = "_lake/looks"
 MOST_FILES = 32
-NEVER = -(2**63)
+NEVER, FOREVER = -(2**63), 2**63 - 1
 
 Spans = tuple[tuple[str, str], ...]
 
@@ -45,28 +46,38 @@ class Look:
 
 
 class Looks:
-    """The looks at one dataset up to an instant, newest first; read when first asked for."""
+    """The looks at one dataset as seen from one instant; read when first asked for."""
 
-    def __init__(self, store: Store, dataset: str, until: datetime, but: str = "") -> None:
+    def __init__(self, store: Store, dataset: str, at: datetime, but: str = "") -> None:
         """`but`: the run whose look at that very instant is left out, for it is the one that asks."""
-        self._store, self._dataset, self._until, self._but = store, dataset, clock.micros(until), but
-        self._listed: list[Look] | None = None
-        self._known: dict[tuple[str | None, str | None], int] = {}
+        self._store, self._dataset, self._own = store, dataset, (clock.micros(at), but)
+        self._known: dict[tuple[str | None, str | None], tuple[int, int]] = {}
 
     def last(self, day: str | None = None, entity: str | None = None) -> int:
-        """The last look at a day and an entity, in microseconds; NEVER where there was none."""
-        asked = day, entity
-        if asked not in self._known:
-            self._known[asked] = next((look.observed for look in self._looks if look.saw(*asked)), NEVER)
-        return self._known[asked]
+        """The last look at a day and an entity up to the instant, in microseconds; NEVER where there was none."""
+        return self._edges(day, entity)[0]
+
+    def next(self, day: str | None = None, entity: str | None = None) -> int:
+        """The first such look after the instant; FOREVER where there is none."""
+        return self._edges(day, entity)[1]
 
     @property
-    def _looks(self) -> list[Look]:
-        if self._listed is None:
-            own = self._until, self._but
-            every = (look for look in kept(self._store, self._dataset) if look.observed <= self._until)
-            self._listed = [look for look in every if (look.observed, look.run_id) != own]
-        return self._listed
+    def newest(self) -> bool:
+        """Whether no look was made after the instant."""
+        return not self._kept or self._kept[0].observed <= self._own[0]
+
+    def _edges(self, day: str | None, entity: str | None) -> tuple[int, int]:
+        asked = day, entity
+        if asked not in self._known:
+            found, at = [look.observed for look in self._kept if look.saw(*asked)], self._own[0]
+            last, after = (one for one in found if one <= at), (one for one in found if one > at)
+            self._known[asked] = max(last, default=NEVER), min(after, default=FOREVER)
+        return self._known[asked]
+
+    @cached_property
+    def _kept(self) -> list[Look]:
+        every = kept(self._store, self._dataset)
+        return [look for look in every if (look.observed, look.run_id) != self._own]
 
 
 def spans(days: Iterable[str]) -> Spans:

@@ -1,19 +1,20 @@
-"""Sightings: which staged records the lake has seen before, as a row or as a gap, and when a look saw them last.
+"""Sightings: which staged records looks have seen before or since, as a row or as a gap, and when.
 
 A row is known by what it tells of (the contract's thing) and by its names: its evidence, without the answer it came in,
 and what gaps of its kind are called. What a sighting means for a record's date is decided in diff.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from string import Formatter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pitlake.contract import Dataset
-from pitlake.lake.looks import NEVER, Looks
+from pitlake import clock
+from pitlake.lake.looks import FOREVER, NEVER, Looks
 from pitlake.lake.manifest import TableState
 from pitlake.lake.query import calculator, quoted, reading
 from pitlake.lake.repeats import Positions, as_numbers
@@ -25,6 +26,15 @@ OPEN = ""
 SEEN = """
 SELECT _position, max(epoch_us(observed_at)), arg_max(day, newer), arg_max(entity, newer)
 FROM (SELECT *, (available_at, available_at = observed_at) AS newer FROM ({like}) WHERE observed_at {until} $observed)
+GROUP BY _position"""
+# Of each: when the newest one as of the observation became available, and the next one after it; when one was first
+# seen after it; and where that newest one is filed.
+OVERRULING = """
+SELECT _position,
+    epoch_us(max(available_at) FILTER (WHERE known)), epoch_us(min(available_at) FILTER (WHERE NOT known)),
+    epoch_us(min(observed_at) FILTER (WHERE observed_at > $observed)),
+    arg_max(day, newer) FILTER (WHERE known), arg_max(entity, newer) FILTER (WHERE known)
+FROM (SELECT *, available_at <= $observed AS known, (available_at, available_at = observed_at) AS newer FROM ({like}))
 GROUP BY _position"""
 
 
@@ -43,14 +53,31 @@ class Sightings:
         last = np.full(self._staged.rows.num_rows, NEVER)
         dataset = self._dataset
         if self._rows:
-            self._note(last, known, self._rows_like(_same(dataset)), until="<=")
+            self._note(last, known, self._rows_like(_same(dataset.thing)), until="<=")
             if dataset.thing != dataset.identity or dataset.revised_at == HISTORY:
-                self._note(last, unknown, self._rows_like(_same(dataset)))
+                self._note(last, unknown, self._rows_like(_same(dataset.thing)))
             if dataset.evidence_names:
                 self._note(last, unknown, self._rows_like("s.evidence = e.evidence"))
         if self._gaps:
             self._note(last, unknown, self._gaps_like())
         return last
+
+    def overruled(self, positions: Positions, available: Positions) -> npt.NDArray[np.bool_]:
+        """Which of these staged rows, available so, a look made after the observation speaks against: it saw what they
+        tell of, and the lake tells it otherwise until its next revision.
+        """
+        found = np.zeros(len(positions), bool)
+        if not len(positions) or not self._rows or self._looks.newest:
+            return found
+        dataset, observed = self._dataset, clock.micros(self._observed)
+        alike = self._rows_like(_same(dataset.identity if dataset.revised_at == HISTORY else dataset.thing))
+        place_of = {int(position): place for place, position in enumerate(positions)}
+        for position, known, next_at, seen, day, entity in self._ask(positions, OVERRULING.format(like=alike)):
+            if known is not None and known <= available[place_of[position]]:
+                after = FOREVER if seen is None else seen
+                after = min(after, *(self._looks.next(**where) for where in self._where(position, day, entity)))
+                found[place_of[position]] = observed < after < (FOREVER if next_at is None else next_at)
+        return found
 
     def floors(self, positions: Positions, followed: Mapping[str, TableState]) -> Positions:
         """Per staged row the newest instant of what it follows, in microseconds; NEVER where there is nothing."""
@@ -106,31 +133,35 @@ class Sightings:
         """Take down the last look that saw each of these rows' likes. What another part of a record brought at the same
         instant is no earlier sighting, so that it makes no difference in which order a run publishes its days.
         """
-        if not len(positions):
-            return
-        dataset, rows = self._dataset, self._staged.rows
-        needed = (*dataset.thing, *dataset.columns_of_gap_names, "evidence", dataset.entity)
-        table = rows.select(list(dict.fromkeys(needed))).append_column("_position", _numbered(rows.num_rows))
-        with calculator(staged=table.take(pa.array(positions))) as sql:
-            found = sql.sql(SEEN.format(like=like, until=until), params={"observed": self._observed}).to_arrow_table()
-        for place, observed, day, entity in zip(*(column.to_pylist() for column in found.columns), strict=True):
-            last[place] = max(last[place], self._last(place, observed, day, entity))
+        for place, observed, day, entity in self._ask(positions, SEEN.format(like=like, until=until)):
+            looks = [self._looks.last(**where) for where in self._where(place, day, entity)]
+            if not self._dataset.partitioned or self._dataset.revised_at != HISTORY:
+                looks.append(observed)  # but another statement does not speak against one
+            last[place] = max(last[place], *looks)
 
-    def _last(self, place: int, observed: int, day: str, entity: str | None) -> int:
-        """The last look at what was observed then: where it was filed, and where it is filed now."""
+    def _where(self, place: int, day: str, entity: str | None) -> list[dict[str, str | None]]:
+        """Where looks had to look for what a staged row tells of: where it was filed, and where it is filed now."""
         staged, dataset = self._staged, self._dataset
         if not dataset.partitioned:
             own = staged.rows[dataset.entity][place].as_py()
-            names = {str(own or ""), entity or str(own or "")}
-            return max(observed, *(self._looks.last(entity=name or None) for name in names))
-        at_claim = self._looks.last(day=staged.partitions[staged.row_partition[place]])
-        if dataset.revised_at == HISTORY:  # another statement does not speak against one
-            return at_claim
-        return max(observed, at_claim, self._looks.last(day=day or None))
+            return [{"entity": name or None} for name in {str(own or ""), entity or str(own or "")}]
+        now: dict[str, str | None] = {"day": staged.partitions[staged.row_partition[place]]}
+        return [now] if dataset.revised_at == HISTORY else [now, {"day": day or None}]
+
+    def _ask(self, positions: Positions, query: str) -> Iterator[tuple[Any, ...]]:
+        """What a query finds of these staged rows, which it knows as `staged`, as of the observation."""
+        if not len(positions):
+            return
+        dataset, rows = self._dataset, self._staged.rows
+        needed = (*dataset.identity, *dataset.columns_of_gap_names, "evidence", dataset.entity)
+        table = rows.select(list(dict.fromkeys(needed))).append_column("_position", _numbered(rows.num_rows))
+        with calculator(staged=table.take(pa.array(positions))) as sql:
+            found = sql.sql(query, params={"observed": self._observed}).to_arrow_table()
+        yield from zip(*(column.to_pylist() for column in found.columns), strict=True)
 
 
-def _same(dataset: Dataset) -> str:
-    return " AND ".join(f"s.{quoted(name)} IS NOT DISTINCT FROM e.{quoted(name)}" for name in dataset.thing)
+def _same(names: Iterable[str]) -> str:
+    return " AND ".join(f"s.{quoted(name)} IS NOT DISTINCT FROM e.{quoted(name)}" for name in names)
 
 
 def _name(locator: str) -> str:

@@ -121,7 +121,7 @@ class Stage:
             raise BadInput(
                 "run_id", "not a name a folder can have", "use letters, digits, dots, dashes and underscores"
             )
-        self.dataset, self.run_id = dataset, run_id
+        self.dataset, self.run_id, self._told = dataset, run_id, store.told
         self._lock: int | None
         with machine.working_in(PLACE, store.path(STAGING)):
             self._folder, self._lock = _claim(store.path(f"{STAGING}/{run_id}"), dataset.name)
@@ -153,7 +153,7 @@ class Stage:
         partition = UNDATED if day is None else day.isoformat()
         self._extracted[partition] = self._extracted.get(partition, 0) + extracted
         listed = [gap.as_row() for gap in gaps]
-        with machine.working_in(PLACE, self._folder):
+        with self._told(), machine.working_in(PLACE, self._folder):
             if rows is not None and rows.num_rows:
                 typed = self._typed(rows)
                 self._hasher.put(partition, typed)

@@ -6,7 +6,7 @@ objects of the kept `obstore` library in both. What the files mean is not known 
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from obstore.store import LocalStore
 
 from pitlake import machine
 from pitlake.errors import LakeError
+from pitlake.lake import faults
 from pitlake.lake.manifest import DataFile
 
 SCRATCH = "_lake/scratch"
@@ -60,7 +61,12 @@ class Store:
 
     def exists(self, key: str) -> bool:
         """Whether there is such a file or directory."""
-        return self.path(key).exists()
+        with self.told():
+            try:
+                self.path(key).stat()
+            except (FileNotFoundError, NotADirectoryError):
+                return False
+            return True
 
     def read(self, key: str) -> bytes:
         """The bytes of a small file. Raises FileNotFoundError."""
@@ -82,18 +88,23 @@ class Store:
             self.sync(self.path(key).parent)
         return True
 
+    def told(self) -> AbstractContextManager[None]:
+        """What fails here because of a permission is told as that: LakeFault."""
+        return faults.told(self.root)
+
     @contextmanager
     def _reached(self) -> Iterator[None]:
         """What the object library can't do is an error of the lake."""
-        try:
-            yield
-        except (AlreadyExistsError, NotFoundError, FileNotFoundError):
-            raise
-        except (BaseError, OSError) as error:
-            if found := machine.exhausted(error, PLACE, self.location):
-                raise found from None
-            reason = str(error).split("\n", 1)[0][:200]
-            raise LakeError(f"{self.location} refused or could not be reached: {reason}") from None
+        with self.told():
+            try:
+                yield
+            except (AlreadyExistsError, NotFoundError, FileNotFoundError):
+                raise
+            except (BaseError, OSError) as error:
+                if found := machine.exhausted(error, PLACE, self.location):
+                    raise found from None
+                reason = str(error).split("\n", 1)[0][:200]
+                raise LakeError(f"{self.location} refused or could not be reached: {reason}") from error
 
     def sync(self, *paths: Path) -> None:
         """Force files or directories to the disk, so that nothing later on the disk refers to what is not there."""
@@ -121,7 +132,11 @@ class Store:
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
         """Every file below a folder, in no order; none when the folder is missing."""
-        for parent, _, names in os.walk(self.path(folder)):
+        with self.told():
+            yield from self._walk(folder)
+
+    def _walk(self, folder: str) -> Iterator[StoredFile]:
+        for parent, _, names in os.walk(self.path(folder), onerror=_unless_gone):
             for name in names:
                 path = Path(parent) / name
                 try:
@@ -132,4 +147,10 @@ class Store:
 
     def delete(self, key: str) -> None:
         """Remove a file; removing one that is gone is no error."""
-        self.path(key).unlink(missing_ok=True)
+        with self.told():
+            self.path(key).unlink(missing_ok=True)
+
+
+def _unless_gone(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pitlake import catalogue, datasets, searches
 from pitlake.clock import iso
 from pitlake.dictionary import facts, shown
-from pitlake.errors import BadInput, LakeNotFound, PitlakeError
+from pitlake.errors import BadInput, LakeFault, LakeNotFound, MachineExhausted, PitlakeError
 from pitlake.mcp.desk import GAPS, MOST_ROWS, ROWS, Answer, Desk, Question
 
 Sql = Annotated[
@@ -245,7 +245,9 @@ def _guarded(make: Callable[[], dict[str, Any]]) -> CallToolResult:
         told = make()
     except PitlakeError as error:
         # Which versions and files a lake has lost depends on later rows too.
-        text = GONE if isinstance(error, LakeNotFound) else str(error)
+        text = GONE if isinstance(error, LakeNotFound | LakeFault) else str(error)
+        if isinstance(error, MachineExhausted):  # and so does the path it names
+            text = f"{error.problem}: {error.place}; the lake is as it was, ask again later or tell its operator"
         return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
     plain = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
     return CallToolResult(content=[TextContent(type="text", text=plain)], structured_content=told)

@@ -18,8 +18,9 @@ from pitlake.lake.judgements import Judgement
 from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import DataFile, Snapshot
 from pitlake.lake.query import calculator, columns, quoted, reading
-from pitlake.report import past
+from pitlake.report import late, past
 from pitlake.report.anomalies import Anomaly, anomalies
+from pitlake.report.late import Late
 
 DRIFT = "drift"
 MOST_EXAMPLES = 5
@@ -108,6 +109,7 @@ class Measures:
     sources: Mapping[str, int]
     lags: Mapping[str, int]
     lag_quantiles: tuple[float, float, float] | None
+    late: Late
     newest: datetime | None
     observed: datetime | None
     freshness: CheckResult
@@ -152,6 +154,7 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
             sources=_sources(sql, files),
             lags=_lags(sql, files),
             lag_quantiles=_quantiles(sql, files),
+            late=late.arrivals(sql, dataset, files, lake.looks(dataset.name)),
             newest=newest,
             observed=observed,
             freshness=freshness(dataset, newest, at),

@@ -28,6 +28,7 @@ from pitlake.lake.lake import Lake
 from pitlake.lake.log import Entry
 from pitlake.report import charts, past
 from pitlake.report.charts import Stack
+from pitlake.report.late import Arrival
 from pitlake.report.measures import Measures, measure
 
 INDEX, STYLE, NUMBERS = "index.html", "report.css", "report.json"
@@ -155,6 +156,12 @@ def _numbers(one: Measures) -> dict[str, Any]:
         },
         "sources": dict(one.sources),
         "lags": dict(one.lags),
+        "late": {
+            "count": one.late.count,
+            "median_seconds": one.late.median,
+            "largest_seconds": one.late.largest,
+            "newest": [_arrival(found) for found in one.late.newest],
+        },
         "newest": None if one.newest is None else clock.iso(one.newest),
         "fresh": one.freshness.passed,
         "days": {
@@ -170,6 +177,11 @@ def _numbers(one: Measures) -> dict[str, Any]:
         ],
         "failing": [check.name for check in one.failing],
     }
+
+
+def _arrival(found: Arrival) -> dict[str, str]:
+    moments = {name: clock.iso(getattr(found, name)) for name in ("available_at", "missed_at", "observed_at")}
+    return {"evidence": found.evidence} | moments
 
 
 def page_name(one: Measures) -> str:

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import BinaryIO, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +21,8 @@ import pyarrow.parquet as pq
 from pitlake import machine
 from pitlake.clock import AVAILABLE_AT, micros
 from pitlake.contract import INSTANT
-from pitlake.errors import SessionRefused
+from pitlake.errors import LakeFault, SessionRefused
+from pitlake.lake import faults
 from pitlake.lake.files import ROW_GROUP_ROWS, layout, take_rows
 from pitlake.lake.manifest import DataFile
 from pitlake.session import footer
@@ -141,21 +142,36 @@ class Sources:
 
     def _stored(self, file: DataFile, descriptor: int) -> pa.Table:
         cut = self._cut
-        facts = footer.read(descriptor)
-        footer.prove(facts, cut.table, None, cut.stored, file.rows)
-        with os.fdopen(os.dup(descriptor), "rb") as source:
-            stored = pq.ParquetFile(source).read(columns=[name for name in cut.schema.names if name in facts.columns])
-        return _shaped(stored, cut.schema)
+        with faults.told(Path(file.path)):
+            facts = footer.read(descriptor)
+            if facts.fault and not facts.columns:
+                raise LakeFault("damaged", file.path)
+            footer.prove(facts, cut.table, None, cut.stored, file.rows)
+            names = [name for name in cut.schema.names if name in facts.columns]
+            with os.fdopen(os.dup(descriptor), "rb") as source:
+                return _shaped(_whole(source, names, file), cut.schema)
+
+
+def _whole(source: BinaryIO, names: list[str], file: DataFile) -> pa.Table:
+    try:
+        return pq.ParquetFile(source).read(columns=names)
+    except (pa.ArrowException, OSError) as problem:
+        if isinstance(problem, OSError) and problem.errno:
+            raise
+        raise LakeFault("damaged", file.path) from problem
 
 
 def open_file(path: str | Path, table: str) -> int:
-    """A file, open for reading. Raises SessionRefused when it is gone."""
+    """A file, open for reading. Raises LakeFault when it is gone or denied, SessionRefused for any other cause."""
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise LakeFault("missing", path) from None
     except OSError as problem:
         if found := machine.exhausted(problem, "the lake", path):
             raise found from None
-        raise SessionRefused(table, f"a file of this lake version can't be opened: {problem.strerror}") from None
+        refused = SessionRefused(table, f"a file of this lake version can't be opened: {problem.strerror}")
+        raise faults.cause(problem, Path(path)) or refused from None
 
 
 def _write(tables: Iterable[pa.Table], file: object) -> None:

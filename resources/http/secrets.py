@@ -71,13 +71,13 @@ class Secrets:
         return found
 
     def spellings(self) -> dict[bytes, str]:
-        """Every way a secret that is set might be echoed, longest first, and the name it stands for."""
+        """Every way a secret that is set might be echoed, and the name it stands for."""
         found: dict[bytes, str] = {}
         for name, variables in self._variables.items():
             for value in filter(None, (setting([variable]) for variable in variables)):
                 if value not in self._public and len(value) >= SHORTEST:
                     found |= {spelling.encode(): name for spelling in _spellings(value)}
-        return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
+        return found
 
 
 def spelled(values: Mapping[str, str]) -> dict[bytes, str]:
@@ -95,9 +95,12 @@ def _spellings(value: str) -> Iterator[str]:
 
 
 def redact(content: bytes, spellings: Mapping[bytes, str]) -> tuple[bytes, int]:
-    """The content with every secret replaced by its name, and how many there were."""
+    """The content with every secret replaced by its name, and how many there were.
+
+    The longest first: of a secret that holds another one nothing may be left.
+    """
     count = 0
-    for spelling, name in spellings.items():
+    for spelling, name in sorted(spellings.items(), key=lambda pair: -len(pair[0])):
         if spelling in content:
             count += content.count(spelling)
             content = content.replace(spelling, f"[redacted {name}]".encode())

@@ -29,8 +29,6 @@ WITH
 SELECT
     * EXCLUDE (certain, split, move),
     coalesce(bool_and(
-        certain
-        AND coalesce(abs(move) < ln(2), true)
-        AND coalesce(abs(split) < ln(1.2) OR abs(move) < abs(split) / 2, true)
+        certain AND coalesce(goes_on(move, split), true)
     ) OVER (ORDER BY date ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING), true) AS whole
 FROM steps;

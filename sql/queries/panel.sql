@@ -8,7 +8,7 @@
 -- column ticker | Ticker of the pair.
 -- column at | Instant of the pair.
 -- column price_date | Trading day of the newest bar.
--- column split_index | Shares that one share of before the first split on record had become by that day, as was public at the instant; closes compare between instants as close × split_index. Null where a split is uncertain.
+-- column split_index | Shares that one share of before the first split on record had become by that day, as was public at the instant; closes compare between instants as close × split_index. Null where a split is uncertain, and from a day on that the price halved or doubled over with no split on record to say why, or did not follow the one on record.
 -- column close | Its last price, as traded.
 -- column facts | JSON object: qualified name to value, of the newest period; unknown concepts are absent.
 -- column news_count | Articles about the ticker that became public in those days.
@@ -42,7 +42,6 @@ WITH
         FROM values_by_series
         GROUP BY position
     ),
-    bars AS MATERIALIZED (FROM asof_prices((SELECT list(DISTINCT ticker) FROM events))),
     articles AS MATERIALIZED (FROM asof_news_counts((SELECT list(DISTINCT ticker) FROM events))),
     counts AS (
         SELECT
@@ -57,9 +56,12 @@ WITH
     ),
     parts AS (
         SELECT
-            events.*,
+            bar.position,
+            bar.ticker,
+            bar.at,
             bar.date AS price_date,
             bar.close,
+            bar.split_index,
             coalesce(facts.facts, '{}') AS facts,
             counts.news_count,
             greatest(bar.available_at, facts.available_at, counts.available_at) AS newest,
@@ -68,19 +70,9 @@ WITH
             facts.available_at AS facts_at,
             facts.available_at_source AS facts_source,
             counts.available_at_source AS news_source
-        FROM events
-        ASOF LEFT JOIN bars AS bar ON bar.symbol = events.ticker AND events.at >= bar.available_at
-        LEFT JOIN facts ON facts.position = events.position
-        LEFT JOIN counts ON counts.position = events.position
-    ),
-    moved AS (
-        SELECT parts.position, CASE WHEN bool_and(split.ratio IS NOT NULL) THEN product(split.ratio) END AS shares
-        FROM parts
-        JOIN splits_of((SELECT list(DISTINCT ticker) FROM events)) AS split
-            ON split.ticker = parts.ticker
-            AND split.execution_date <= parts.price_date
-            AND split.available_at <= parts.at
-        GROUP BY parts.position
+        FROM prices_at($pairs) AS bar
+        LEFT JOIN facts ON facts.position = bar.position
+        LEFT JOIN counts ON counts.position = bar.position
     )
 SELECT
     coalesce(newest, parts.at) AS available_at,
@@ -92,10 +84,9 @@ SELECT
     ticker,
     parts.at,
     price_date,
-    CASE WHEN moved.position IS NOT NULL THEN shares WHEN price_date IS NOT NULL THEN 1 END AS split_index,
+    split_index,
     close,
     facts,
     news_count
 FROM parts
-LEFT JOIN moved ON moved.position = parts.position
-ORDER BY parts.position
+ORDER BY position

@@ -5,7 +5,7 @@
 -- param ciks texts optional | Central Index Keys to show, 10 digits; all without.
 -- column cik | Central Index Key of the company.
 -- column company_name | Newest name on a filing or in an index; null where only submissions tell.
--- column status | listed, registered (and no word of a listing), uncertain (a class was removed that no filing names), offered (a first registration alone), delisted or deregistered.
+-- column status | listed, registered (and no word of a listing), uncertain (a class was removed that no filing names, or a Form 15 under 12(g) ended one while an exchange lists another), offered (a first registration alone), delisted or deregistered.
 -- column exchange | Exchange that last certified or removed a class, where a filing says so.
 -- column since | When the first of its filings here became public.
 -- column listed_at | When its newest listing became public.
@@ -71,6 +71,8 @@ WITH
 SELECT
     available_at, available_at_source, cik, company_name,
     CASE
+        -- An exchange lists a class under 12(b); what ends under 12(g) may be another one.
+        WHEN ended AND listed AND ending.form_type LIKE '%12G' THEN 'uncertain'
         WHEN ended THEN 'deregistered'
         WHEN gone AND listed IS NULL THEN 'uncertain'
         WHEN gone THEN 'delisted'

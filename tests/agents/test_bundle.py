@@ -54,6 +54,14 @@ def test_every_gap_is_kept_with_its_lane():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", ["banana", "config", "internal_error", "invalid_pit", None, ["no_data"]])
+@pytest.mark.parametrize("pit", [PIT, None])
+def test_a_lane_with_a_gap_of_an_unknown_type_is_left_out(pit, kind):
+    told = merge({"odd": lane(item(), gaps=[{"type": kind, "reason": "x"}]), "sound": lane(item())}, pit)
+    assert [one["lanes"] for one in told["data"]] == [["sound"]]
+    assert [(one["lane"], one["type"]) for one in told["gaps"]] == [("odd", "pit_excluded" if pit else "unverifiable")]
+
+
 @pytest.mark.parametrize(
     "answer", [lane(item(at=LATER, x=MARK)), {"data": [item()], "note": MARK}, {"gaps": []}, [], {}]
 )
@@ -102,7 +110,7 @@ def fetched(monkeypatch, told, code=0):
     asked = []
 
     def run(command, **_):
-        asked.extend(command[4:])
+        asked.extend(command[command.index("fetch") + 1 :])
         return subprocess.CompletedProcess(command, code, stdout=told)
 
     monkeypatch.setattr(pit_fetch.subprocess, "run", run)

@@ -4,12 +4,14 @@ import json
 
 import pytest
 
+from pitlake.mcp.desk import Desk
+from pitlake.mcp.tools import tools
 from tests.agents.harness import ROOT
 from tests.agents.messages import EARLIER, LATER, PIT
 from tests.agents.mutate import pit_guard
 
 FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py --source yahoo --op earnings --symbol AAPL"
-MERGE = "python3 .claude/skills/earnings-bundle/scripts/merge_envelopes.py /tmp/answers.json"
+MERGE = "python3 .claude/skills/earnings-bundle/scripts/merge_envelopes.py docs/answers.json"
 
 
 def ask(env, tool, flags=(), **given):
@@ -53,8 +55,18 @@ def test_a_graph_read_is_left_alone_in_an_unbound_session(env, query):
     assert ask(env, "mcp__neo4j-cypher__read_neo4j_cypher", query=query) == {}
 
 
-RAW = ["mcp__neo4j-cypher__read_neo4j_cypher", "mcp__perplexity__perplexity_search", "mcp__anything__at_all",
-       "WebFetch", "WebSearch", "ReadMcpResourceTool"]  # fmt: skip
+LAKE_TOOLS = ["mcp__pitlake__run_query", "mcp__pitlake__query", "mcp__pitlake__search", "mcp__pitlake__gaps",
+              "mcp__pitlake__describe"]  # fmt: skip
+RAW = [
+    "mcp__neo4j-cypher__read_neo4j_cypher", "mcp__perplexity__perplexity_search", "mcp__anything__at_all",
+    "WebFetch", "WebSearch", "ReadMcpResourceTool", "ReadMcpResourceDirTool", "ListMcpResourcesTool", "NotebookEdit",
+    "NotebookRead", "CronCreate", "EnterWorktree", "ExitWorktree", "ScheduleWakeup", "Workflow", "TaskOutput",
+    "BashOutput", "REPL", "LSP", "RemoteTrigger", "Projects", "Artifact", "SlashCommand", "a tool of tomorrow", "",
+    "read", "READ", "Read ", "Readx", "Reader", "TodoWriter", "Agents", "mcp__pitlake", "mcp__pitlake__",
+    "mcp__plugin_other_pitlake__search", "mcp__pitlake2__query", "mcp__pitlake_evil__query", "xmcp__pitlake__query",
+    "mcp__evil__mcp__pitlake__query", "mcp__PITLAKE__query", "mcp__pitlake__evil",
+    *(f"{tool}{more}" for tool in LAKE_TOOLS for more in ("s", "2", "_evil", "-evil", ".evil", " ", "__x", "\n")),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("tool", RAW)
@@ -63,7 +75,11 @@ def test_a_raw_tool_is_denied_while_the_session_is_bound_alone(env, bound, tool)
     assert code(ask(bound, tool, query="x")) == "GUARD_RAW_TOOL"
 
 
-@pytest.mark.parametrize("tool", ["mcp__pitlake__run_query", "mcp__plugin_lake_pitlake__search"])
+def test_the_lake_s_tools_are_those_its_server_offers():
+    assert {f"mcp__pitlake__{tool.name}" for tool in tools(Desk())} == pit_guard.LAKE_TOOLS
+
+
+@pytest.mark.parametrize("tool", LAKE_TOOLS)
 def test_the_lake_s_tools_run_up_to_the_session_s_cut_off(env, bound, tool):
     assert ask(bound, tool) == ask(bound, tool, pit=EARLIER) == ask(env, tool, pit=LATER) == {}
     assert code(ask(bound, tool, pit=LATER)) == "PIT_INVALID_PIT"
@@ -71,9 +87,10 @@ def test_the_lake_s_tools_run_up_to_the_session_s_cut_off(env, bound, tool):
 
 
 SHELLS = {
+    "GUARD_WRITE": ["mkdir .claude/agents/x", "mkdir -p docs/x", "mkdir /tmp/x"],
     "GUARD_LAKE_FILES": [
         "cat .pitlake/lake/_lake/log/00000000000000000001.json", "ls ./.pitlake", "head -c 9 docs/../.pitlake/x",
-        "mkdir .claude/agents/x", "cat .mcp.json", "tail /srv/lake/tables/news/x.parquet",
+        "cat .mcp.json", "grep x .", "grep x docs /tmp", "cat /tmp/x", "tail /srv/lake/tables/news/x.parquet",
     ],
     "GUARD_SHELL": [
         "grep -r guidance .", "ls -R", "ls --recursive", "cat x | sort -o .claude/settings.json",
@@ -122,37 +139,47 @@ def test_an_agent_s_shell_runs_the_wrapper_and_nothing_else(env, command):
     assert ask(env, "Bash", ["--wrapper"], command=FETCH) == {}
 
 
-FILES = [
-    ("Read", {"file_path": "/srv/lake/_lake/log/1.json"}),
-    ("Read", {"file_path": str(ROOT / ".pitlake" / "captures" / "x.json")}),
-    ("Grep", {"pattern": "guidance", "path": "/srv"}),
-    ("Glob", {"pattern": "lake/**/*.parquet", "path": "/srv"}),
-    ("Glob", {"pattern": "/srv/lake/*"}),
-    ("Write", {"file_path": str(ROOT / ".claude" / "settings.json"), "content": "{}"}),
-    ("Edit", {"file_path": str(ROOT / "pitlake" / "gate" / "rules.py")}),
-]
+@pytest.mark.parametrize("tool", sorted(pit_guard.PLANNING))
+def test_tools_that_only_plan_run_while_bound(bound, tool):
+    assert ask(bound, tool, subject="read the news") == {}
 
 
-@pytest.mark.parametrize(("tool", "given"), FILES)
-def test_files_of_the_lake_and_of_the_binding_are_out_of_bounds_while_bound(env, bound, tmp_path, tool, given):
-    lake = tmp_path / "lake"
-    lake.mkdir()
-    given = json.loads(json.dumps(given).replace("/srv", str(tmp_path)))
-    assert code(ask(bound | {"PITLAKE_LAKE": str(lake)}, tool, **given)) == "GUARD_LAKE_FILES"
+AGENT = {"description": "news", "prompt": "AAPL news of the 10 days before T", "subagent_type": "neo4j-news"}
+
+
+def test_sub_agents_and_the_project_s_skills_run_while_bound(bound):
+    assert ask(bound, "Agent", **AGENT) == ask(bound, "Task", **AGENT, run_in_background=True) == {}
+    assert ask(bound, "SendMessage", to="a1b2-c3", message="a narrower window", summary="narrower") == {}
+    assert ask(bound, "Skill", skill="earnings-bundle", args="AAPL") == ask(bound, "Skill", skill="news-queries") == {}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        *(("Agent", AGENT | more) for more in (
+            {"isolation": "worktree"}, {"isolation": "remote"}, {"cwd": "/"}, {"prompt": "read @/srv/lake/x"},
+            {"prompt": "@~/.cache/pitlake/x"}, {"prompt": "(@.pitlake/x)"}, {"prompt": "!`cat x`"},
+            {"description": "@/srv/lake"}, {"mode": "bypassPermissions"})),
+        *(("SendMessage", {"to": to, "message": "x"}) for to in ("uds:/tmp/other.sock", "bridge:1", "../x", "")),
+        ("SendMessage", {"to": "main", "message": "see @/srv/lake/x"}),
+        *(("Skill", {"skill": one}) for one in ("update-config", "run", "../hooks", "", ".", "x:news-queries", None)),
+        *(("Skill", {"skill": "news-queries", "args": args}) for args in ("@/srv/x", "!`cat /srv/x`", "a @.env")),
+    ],
+)  # fmt: skip
+def test_sub_agents_elsewhere_and_what_would_be_expanded_are_denied_while_bound(env, bound, tool, given):
+    assert code(ask(bound, tool, **given)) == ("GUARD_SKILL" if tool == "Skill" else "GUARD_AGENT")
     assert ask(env, tool, **given) == {}
 
 
-def test_other_files_are_read_and_written_while_bound(bound, tmp_path):
-    assert ask(bound, "Read", file_path=str(ROOT / "README.md")) == {}
-    assert ask(bound, "Write", file_path=str(tmp_path / "answers.json")) == {}
-    assert ask(bound, "Grep", pattern="x", path=str(ROOT / "docs")) == {}
+@pytest.mark.parametrize("given", [{"file_path": 5}, {"file_path": None}, {"path": ["."]}, {"path": 5, "pattern": 5}])
+@pytest.mark.parametrize("tool", sorted(pit_guard.FILE_TOOLS))
+def test_a_file_tool_whose_paths_are_none_is_denied_while_bound(bound, tool, given):
+    assert code(ask(bound, tool, **given)) in ("GUARD_LAKE_FILES", "GUARD_WRITE")
 
 
-def test_a_link_into_the_lake_is_followed(bound, tmp_path):
-    (tmp_path / "lake").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "lake")
-    told = bound | {"PITLAKE_LAKE": f"file://{tmp_path}/lake"}
-    assert code(ask(told, "Read", file_path=f"{tmp_path}/link/x")) == "GUARD_LAKE_FILES"
+def test_the_settings_send_every_tool_through_the_guard():
+    hooks = json.loads((ROOT / ".claude" / "settings.json").read_text())["hooks"]
+    assert [entry["matcher"] for entry in hooks["PreToolUse"]] == ["*"]
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"{", b"{}", b'{"tool_name": "Bash", "tool_input": [1]}', b"[" * 100_000])

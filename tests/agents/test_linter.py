@@ -10,6 +10,7 @@ import yaml
 from skills_ref.validator import validate
 
 from tests.agents.harness import CLAUDE, ROOT, SCRIPTS, linter
+from tests.every import every
 
 LINTER = SCRIPTS / "lint_data_agents.py"
 SKILLS = sorted(path.parent for path in (CLAUDE / "skills").glob("*/SKILL.md"))
@@ -108,7 +109,7 @@ def test_a_skill_is_valid_and_of_a_readable_size(skill):
 def test_the_page_about_agents_names_what_is_there():
     page = (ROOT / "docs" / "agents.md").read_text()
     assert [path for path in linter._PATH.findall(page) if not (ROOT / path).exists()] == []
-    assert all(
+    assert every(
         f"\n{target}: " in (ROOT / "Makefile").read_text() for target in re.findall(r"^make (\w+)", page, re.MULTILINE)
     )
     named = {re.sub("^-", "perplexity-", name) for name in re.findall(r"(?<=[| ])([a-z0-9]*-[a-z-]+)(?=[ ,])", page)}

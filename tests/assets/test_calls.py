@@ -83,7 +83,16 @@ def test_a_lag_ends_within_the_days_a_partition_looks_back(run, name):
             assert 0 <= (new_york_day(row.available_at) - new_york_day(start)).days <= extractor.trail
 
 
-@pytest.mark.parametrize("start", [None, "", "2024-05-02", "1970-01-01T00:00:00Z"], ids=repr)
+MIDNIGHTS = [
+    "2024-05-02T00:00:00-04:00",
+    "2024-05-02T00:00:00.000-07:00",
+    "2024-05-02 00:00:00-0700",
+    "2024-05-02T04:00:00Z",
+    "2024-11-03T04:00:00+00:00",
+]
+
+
+@pytest.mark.parametrize("start", [None, "", "2024-05-02", "1970-01-01T00:00:00Z", *MIDNIGHTS], ids=repr)
 def test_a_call_without_a_start_is_a_gap(run, start):
     for name, record in (("transcripts", transcript), ("prepared_remarks", lambda **c: part("prepared_remarks", **c))):
         gap = all_extractors()[name].normalise(record(conference_datetime=start), run)

@@ -156,6 +156,28 @@ def test_how_far_back_a_day_must_look_is_never_too_short():
         day += DAY
 
 
+@pytest.mark.parametrize(
+    "day",
+    [
+        "1994-04-27", "2001-12-24", "2003-12-26", "2004-06-11", "2007-01-02", "2007-12-24", "2008-12-26", "2012-12-24",
+        "2014-12-26", "2018-12-05", "2018-12-24", "2019-12-24", "2020-12-24", "2024-12-24", "2025-01-09", "2025-12-24",
+        "2025-12-26",
+    ],
+)  # fmt: skip
+def test_the_offices_were_shut_by_order_on_these_days(day):
+    assert not is_business_day(date.fromisoformat(day))
+    assert len(SHUT_BY_ORDER) == 17
+
+
+@pytest.mark.parametrize("decade", range(1990, 2200, 10))
+def test_a_decade_has_its_first_and_its_last_holidays(decade):
+    for day in (date(decade, 1, 1), date(decade + 9, 12, 25)):
+        assert not is_business_day(day)
+    mondays = [date(decade, 1, day) for day in range(15, 22)]
+    assert not is_business_day(next(day for day in mondays if day.weekday() == 0))  # Martin Luther King's
+    assert is_business_day(next(day for day in mondays if day.weekday() == 1))
+
+
 def test_orders_name_weekdays_that_are_no_holidays_anyway():
     for day in SHUT_BY_ORDER:
         assert day.weekday() < 5
@@ -164,5 +186,6 @@ def test_orders_name_weekdays_that_are_no_holidays_anyway():
 
 
 def test_years_beyond_the_calendar_have_weekends_alone():
+    assert is_business_day(date(2200, 12, 25))
     assert is_business_day(date(2300, 12, 25)) == (date(2300, 12, 25).weekday() < 5)
     assert released(at("9998-12-31T21:00:00-05:00"), "8-K", None).at.year == 9999

@@ -2,9 +2,14 @@
 
 from datetime import date, datetime, timedelta, timezone
 
+import neo4j
 import pytest
 
-from assets.graph.event_returns import EXTRACTOR
+from assets.graph import _traded
+from assets.graph._traded import Known
+from assets.graph.event_returns import EXTRACTOR, extractor
+from assets.splits import merged
+from pitlake.lake.lake import Lake
 
 SCHEDULE = (
     '{"hourly": "2024-05-02T17:30:00-04:00", "session": "2024-05-03T09:30:00-04:00",'
@@ -76,3 +81,45 @@ def test_an_open_window_is_not_public_yet(run):
     schedule = f'{{"daily": "{soon.isoformat()}"}}'
     gap = outcome(run, happened_at=run.observed_at.isoformat(), schedule=schedule)
     assert (gap.type, gap.reason, gap.available_at) == ("pit_excluded", "window is still open", None)
+
+
+def with_splits(*splits):
+    """The extractor where the company's shares were split: (day, ratio)."""
+    return extractor({("Company", "0000320193"): Known("AAPL", merged(splits))})
+
+
+def reason_of(run, percent, *splits, **changes):
+    record = next(iter(EXTRACTOR.split(edge(edge={"daily_stock": percent}, **changes))))
+    return getattr(with_splits(*splits).normalise(record, run), "reason", None)
+
+
+@pytest.mark.parametrize("percent", [-67.56, -50.0, 100.0, 1900.0, -100.0])
+def test_a_return_as_large_as_a_split_s_is_not_proven_without_one(run, percent):
+    assert reason_of(run, percent) == "return may be a split's"
+
+
+@pytest.mark.parametrize("day", [date(2024, 5, 2), date(2024, 5, 3)])
+@pytest.mark.parametrize(("ratio", "percent"), [(3.0, -67.0), (1.5, -33.3), (0.1, 890.0), (1.3, -23.0)])
+def test_a_return_that_is_that_of_a_split_in_its_window_is_not_proven(run, day, ratio, percent):
+    assert reason_of(run, percent, (day, ratio)) == "return may be a split's"
+    assert reason_of(run, 5.06, (day, ratio)) is None
+
+
+def test_a_split_whose_ratio_is_uncertain_proves_no_return(run):
+    assert reason_of(run, 5.06, (date(2024, 5, 3), None)) == "return may be a split's"
+
+
+@pytest.mark.parametrize("day", [date(2024, 4, 20), date(2024, 5, 4)])
+def test_a_split_outside_of_the_window_takes_no_return_away(run, day):
+    assert reason_of(run, -33.3, (day, 1.5)) is None
+
+
+def test_returns_of_a_split_company_are_judged_by_what_the_graph_has_of_it(run, tmp_path):
+    class Graph:
+        def stream(self, cypher, params, *, fetch_size):
+            entity = {"label": "Company", "entity_id": "0000320193", "symbol": "AAPL"}
+            split = {"ticker": "AAPL", "day": "2024-05-03", "before": 2.0, "after": 3.0, "companies": ["0000320193"]}
+            yield [neo4j.Record({_traded.SPLITS: split, _traded.ENTITIES: entity}[cypher])]
+
+    prepared = EXTRACTOR.prepared(Graph(), Lake(tmp_path / "lake"), run, [date(2024, 5, 2), date(2024, 5, 3)])
+    assert prepared.normalise(pieces(edge={"daily_stock": -33.3})[0], run).reason == "return may be a split's"

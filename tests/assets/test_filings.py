@@ -56,6 +56,14 @@ def test_a_filing_is_available_at_its_acceptance(run):
     assert row.values["exhibits"] == '{"EX-99.1":"https://example.org/ex"}'
 
 
+@pytest.mark.parametrize("form", ["CORRESP", "UPLOAD", "drs/a ", "DOSLTR"])
+@pytest.mark.parametrize("name", ["reports", *CONTENT])
+def test_a_filing_that_is_withheld_at_first_is_a_gap(run, name, form):
+    record = report(form_type=form) if name == "reports" else content(name, form_type=form)
+    gap = all_extractors()[name].normalise(record, run)
+    assert (gap.type, gap.reason) == ("unverifiable", "made public after its acceptance")
+
+
 @pytest.mark.parametrize("created", [None, "", "2024-05-02T16:31:05", "1970-01-01T00:00:00Z"], ids=repr)
 @pytest.mark.parametrize("name", ["reports", *CONTENT])
 def test_without_acceptance_there_is_no_row(run, name, created):

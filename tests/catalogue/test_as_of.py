@@ -185,3 +185,33 @@ def test_of_statements_of_one_instant_a_panel_takes_the_one_the_views_show(world
     facts = [fact(1, 0, one["content_hash"][0]) | one for one in told]
     (row,) = world(prices=bars, xbrl_facts=facts).run("panel", pairs=[("NOG", at(9))], concepts=["a:One"])
     assert (row["close"], json.loads(row["facts"])) == (3.0, {"a:One": 3.0})
+
+
+def unrecorded(ratio, hours=4, days=8):
+    """Bars of one symbol that a split nobody recorded has followed on a day."""
+    return [bar(day, day, 100 / (ratio if day >= hours else 1)) for day in range(days)]
+
+
+@pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
+@pytest.mark.parametrize("ratio", [3.0, 0.1])
+def test_closes_that_an_unrecorded_split_parts_have_nothing_to_be_compared_by(world, query, ratio):
+    made = world(prices=unrecorded(ratio))
+    found = made.run(query, pairs=[("NOG", at(hours)) for hours in range(8)])
+    assert [row["split_index"] for row in found] == [1.0] * 4 + [None] * 4
+    assert [row["close"] for row in found] == [row["close"] for row in unrecorded(ratio)]
+
+
+@pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
+def test_a_split_told_late_joins_closes_from_then_on(world, query):
+    told = {"ticker": "NOG", "execution_date": "2023-12-05", "split_from": 1.0, "split_to": 3.0, "available_at": at(6)}
+    made = world(prices=unrecorded(3.0), splits=[told])
+    found = made.run(query, pairs=[("NOG", at(hours)) for hours in range(8)])
+    assert [row["split_index"] for row in found] == [1.0] * 4 + [None] * 2 + [3.0] * 2
+
+
+@pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
+def test_a_split_whose_price_never_moved_joins_nothing(world, query):
+    told = {"ticker": "NOG", "execution_date": "2023-12-05", "split_from": 1.0, "split_to": 3.0, "available_at": at(4)}
+    made = world(prices=unrecorded(1.0), splits=[told])
+    found = made.run(query, pairs=[("NOG", at(hours)) for hours in range(8)])
+    assert [row["split_index"] for row in found] == [1.0] * 4 + [None] * 4

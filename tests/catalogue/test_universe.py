@@ -106,6 +106,16 @@ def test_a_form_15_under_15d_alone_ends_nothing_while_an_exchange_lists_the_comp
     assert status("2024-06-04", REPORTED, ended) == "deregistered"
 
 
+@pytest.mark.parametrize("form", ["15-12G", "15F-12G"])
+def test_a_form_15_under_12g_may_end_another_class_than_the_listed_one(status, form):
+    ended = DARK | {"form_type": form}
+    assert status("2024-08-31", LISTED, ended) == "listed"
+    assert status("2024-09-01", LISTED, ended) == "uncertain"
+    assert status("2024-09-01", LISTED, STRUCK, ended) == "deregistered"
+    assert status("2024-09-01", REPORTED, ended) == "deregistered"
+    assert status("2025-03-01", LISTED, ended, event(9, "2025-02-20", "reported", "10-K")) == "listed"
+
+
 def test_a_first_registration_alone_is_no_part_of_the_market(status):
     assert status("2024-06-01", event(9, "2024-03-01", "offered", "S-1")) == "offered"
 

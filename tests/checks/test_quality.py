@@ -10,6 +10,7 @@ from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from resources.lake import LakeResource
+from tests.every import every
 from tests.toys import NOTES, OBSERVED, TOY, ToyGraph, between
 
 
@@ -27,7 +28,7 @@ def test_data_docs_show_the_suite_and_how_the_lake_stands_to_it_without_values(l
     assert "notes" in pages["index.html"]
     assert "Succeeded" in pages["validations"]
     assert "said" in pages["expectations"]
-    assert not any("canary" in text for text in pages.values())
+    assert every("canary" not in text for text in pages.values())
 
 
 def test_data_docs_replace_their_own_folder_and_no_other(lake, tmp_path):

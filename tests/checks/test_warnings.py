@@ -1,13 +1,15 @@
 """Warnings: the share of edited articles, and questions that were not answered."""
 
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
 import pyarrow as pa
 
-from checks.warnings import answered, edited, warnings
+from checks.warnings import answered, basis_proven, edited, warnings
 from pitlake.contract import INSTANT
 from pitlake.datasets import get
+from pitlake.lake.lake import Lake
 from pitlake.lake.stage import GAP_STAGED_SCHEMA, Gap
+from tests.derived.test_splits import DAYS, Upstream
 
 NOON = datetime(2024, 5, 1, 16, tzinfo=timezone.utc)
 
@@ -40,6 +42,44 @@ def test_a_question_without_an_answer_is_counted_by_its_reason():
 
 def test_a_dataset_has_the_warnings_its_contract_names_and_what_is_asked_outside_one_more():
     assert [found.name for found in warnings(get("news"), articles(), gaps())] == ["edited"]
-    assert warnings(get("prices"), articles(), gaps()) == ()
+    assert [found.name for found in warnings(get("prices"), articles(), gaps())] == ["basis_proven"]
+    assert warnings(get("dividends"), articles(), gaps()) == ()
     asked = warnings(get("benzinga_news"), articles(), gaps())
     assert [found.name for found in asked] == ["edited", "answered"]
+
+
+def bar_gap(day, entity, reason="split basis is not proven"):
+    return Gap("unverifiable", reason, f"neo4j:Date:2024-06-{day:02}/HAS_PRICE/{entity}")
+
+
+def test_bars_whose_basis_is_not_proven_are_counted_by_entity_and_day():
+    bars = pa.table({"entity_kind": ["company"] * 5 + ["sector"], "entity_id": ["7"] * 3 + ["8"] * 2 + ["7"]})
+    lost = [
+        bar_gap(3, "Company:7"),
+        bar_gap(4, "Company:7"),
+        bar_gap(3, "Company:9"),
+        bar_gap(5, "Company:8", "no price"),
+    ]
+    found = basis_proven(bars, gaps(*lost))
+    assert (found.passed, found.severity) == (False, "warning")
+    assert found.facts == {
+        "bars": 9, "unproven": 3, "percent": "33.33",
+        "Company:7": "2 of 5, 2024-06-03 to 2024-06-04", "Company:9": "1 of 1, 2024-06-03 to 2024-06-03",
+    }  # fmt: skip
+    assert found.examples[0] == "neo4j:Date:2024-06-03/HAS_PRICE/Company:7"
+    assert basis_proven(bars, gaps(lost[-1])).passed
+
+
+def test_a_run_of_bars_before_a_split_too_small_to_be_seen_warns(tmp_path):
+    upstream = Upstream(s0610=1.047)
+    told = run_partitions_of(upstream, Lake(tmp_path / "lake"))
+    assert (told.passed, told.facts["unproven"]) == (False, sum(day < date(2024, 6, 10) for day in DAYS))
+    assert run_partitions_of(Upstream(s0610=10.0), Lake(tmp_path / "other")).passed
+
+
+def run_partitions_of(upstream, lake):
+    found = []
+    upstream.extract(
+        lake, audits=[lambda staged, _: found.extend(warnings(staged.dataset, staged.rows, staged.gaps)) or ()]
+    )
+    return next(one for one in found if one.name == "basis_proven")

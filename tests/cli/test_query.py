@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import AFTER, BEFORE, BETWEEN
+from tests.every import every
 
 TITLES = "SELECT title FROM news ORDER BY id"
 
@@ -91,7 +92,7 @@ def test_values_are_told_as_the_envelope_tells_them(pitlake):
     )
     assert json.loads(json_said.out) == [TOLD]
     assert next(csv.DictReader(io.StringIO(csv_said.out))) == TOLD | {"l": "[0.5]"}
-    assert all(text in table.out for text in list(TOLD.values())[:-1])
+    assert every(text in table.out for text in list(TOLD.values())[:-1])
     (row,) = json.loads(agents.out)["data"]
     assert {name: row[name] for name in TOLD} == TOLD
 
@@ -183,7 +184,7 @@ def test_bad_input_gets_one_line_that_names_the_fault(pitlake, arguments, named)
     assert said.out == ""
     assert len(said.err.splitlines()) == 1
     assert said.err.startswith("pitlake: ")
-    assert all(word in said.err for word in named), said.err
+    assert every(word in said.err for word in named), said.err
 
 
 @pytest.mark.parametrize(

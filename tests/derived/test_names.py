@@ -9,6 +9,7 @@ from assets.derived import earnings_events, names
 from assets.external.feed import Scope
 from assets.external.runs import run_feed
 from assets.external.sec_edgar.sec_filings import FEED as FILINGS
+from pitlake.clock import NEW_YORK
 from pitlake.lake.lake import Lake
 from pitlake.session import connect
 from pitlake.tickers import Tickers
@@ -111,6 +112,70 @@ def test_names_begin_when_edgar_says_and_end_with_the_next_one(lake):
     assert called(lake, "2021-10-30T00:00:00-04:00") == ["Later Name, Inc."]
     assert called(lake, LATER - timedelta(seconds=1), "ticker") is None
     assert called(lake, LATER, "ticker") == ["LATE"]
+
+
+WITHHELD = [("DRS", 1), ("DRS/A", 1), ("UPLOAD", 1), ("CORRESP", 1), ("DRSLTR", 1), ("8-K", 0)]
+
+
+@pytest.mark.parametrize(("form", "days_later"), WITHHELD)
+def test_a_name_on_a_filing_that_was_withheld_at_first_was_not_known_by_it(lake, form, days_later):
+    """The company's first filing under either name was one that EDGAR showed weeks later, under the old date."""
+    answer = submissions(former=(("EARLY NAME INC", "2012-05-18", "2021-10-27"),))
+    recent = answer["filings"]["recent"]
+    for column in COLUMNS:
+        recent[column] = [recent[column][-1 - number] for number in (1, 2, 3, 4)][::-1]
+    recent["form"] = ["8-K", form, "8-K", form]
+    edgar(lake, answer)
+    assert recent["filingDate"] == ["2024-02-01", "2021-10-29", "2021-10-27", "2012-05-18"]
+    known = [("2012-05-18", "2021-10-27"), ("2021-10-29", "2024-02-01")]
+    for name, days in zip((["EARLY NAME INC"], ["Later Name, Inc."]), known, strict=True):
+        counts = date.fromisoformat(days[days_later]) + timedelta(days=1)
+        assert called(lake, f"{counts}T00:00:00-05:00") == name
+        assert called(lake, f"{counts - timedelta(days=1)}T23:59:00-04:00") != name
+
+
+@pytest.mark.parametrize(
+    ("pages", "since"),
+    [
+        ([("1996-02-14", "2011-09-11")], "1996-02-14"),
+        ([("2013-02-14", "2015-09-11")], "2015-09-11"),
+        ([("2013-02-14", "2015-09-11"), ("2005-02-14", "2013-02-13")], "2005-02-14"),
+    ],
+)
+def test_what_an_older_page_begins_with_may_be_a_draft_since_there_are_drafts(pages, since):
+    answer = submissions("ONLY NAME INC", former=())
+    answer["filings"]["files"] = [{"name": "x", "filingFrom": first, "filingTo": last} for first, last in pages]
+    for column in COLUMNS:
+        answer["filings"]["recent"][column] = answer["filings"]["recent"][column][:1]
+    found = names.answered(captured(PROVIDER, Request(f"/submissions/CIK{CIK}.json"), json.dumps(answer).encode()))
+    assert [one["since"] for one in found if one["source"] == "edgar_name"] == [date.fromisoformat(since)]
+
+
+@pytest.mark.parametrize(("form", "statements"), [("DRS", 0), ("DRS/A", 0), ("CORRESP", 0), ("8-K", 2)])
+def test_a_header_of_a_filing_that_was_withheld_says_nothing(form, statements):
+    told = header("0000000777-21-000009", "Later Name, Inc.", [("EARLY NAME INC", "20050217")])
+    told = told.replace("TYPE:\t8-K", f"TYPE:\t{form}")
+    path = "/Archives/edgar/data/777/000000077721000009/0000000777-21-000009.hdr.sgml"
+    assert len(names.answered(captured(PROVIDER, Request(path, host="www"), told.encode()))) == statements
+
+
+@pytest.mark.parametrize(
+    ("filed", "accepted", "counts"),
+    [
+        ("20211029", "20211029160000", "2021-10-30"),
+        ("20211101", "20211029180000", "2021-11-02"),
+        (None, "20211029160000", "2021-10-30"),
+        (None, "20211029180000", "2021-11-02"),
+        (None, "20211224100000", "2021-12-28"),
+    ],
+)
+def test_a_header_counts_at_the_end_of_the_day_its_filing_was_shown(filed, accepted, counts):
+    told = header("0000000777-21-000009", "Later Name, Inc.", accepted=accepted)
+    lines = [f"FILED AS OF DATE:\t\t{filed}" if one.startswith("FILED AS") else one for one in told.split("\n")]
+    told = "\n".join(one for one in lines if filed or not one.startswith("FILED AS"))
+    path = "/Archives/edgar/data/777/000000077721000009/0000000777-21-000009.hdr.sgml"
+    [one] = names.answered(captured(PROVIDER, Request(path, host="www"), told.encode()))
+    assert one["available_at"].astimezone(NEW_YORK).isoformat()[:16] == f"{counts}T00:00"
 
 
 def test_a_rename_after_the_instant_changes_no_answer(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 
 from pitlake import catalogue, cli
 from tests.doors.conftest import AS_OF
+from tests.every import every
 
 PAIRS = '[{"ticker": "NOG", "at": "2024-03-01T00:00:00Z"}]'
 VALUES = {
@@ -54,7 +55,7 @@ def test_every_query_runs_by_name(pitlake, name):
 def test_run_alone_lists_the_queries(pitlake):
     code, out, _ = pitlake("run")
     assert code == 0
-    assert all(name in out for name in catalogue.all_queries())
+    assert every(name in out for name in catalogue.all_queries())
 
 
 def test_the_help_of_a_query_names_its_parameters_and_columns(pitlake):
@@ -99,7 +100,7 @@ def test_search_finds_what_was_public_best_first(pitlake):
     assert code == 0
     found = json.loads(out)
     assert {row["title"] for row in found} == {"gross margin fell"}
-    assert all(row["available_at"] <= AS_OF for row in found)
+    assert every(row["available_at"] <= AS_OF for row in found)
 
 
 def test_search_by_meaning_asks_the_configured_model(pitlake, monkeypatch):

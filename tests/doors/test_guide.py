@@ -8,6 +8,7 @@ from skills_ref.validator import validate
 from pitlake import catalogue, guide
 from pitlake.datasets import all_datasets
 from pitlake.parameters import TYPES
+from tests.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
 SKILL = ROOT / ".claude" / "skills" / "lake-schema"
@@ -29,10 +30,10 @@ def test_nothing_there_is_to_ask_about_is_left_out():
     skill, page = guide.skill(), guide.queries_page()
     for dataset in all_datasets().values():
         assert f"### {dataset.name}\n" in skill
-        assert all(column.name in skill for column in dataset.columns)
+        assert every(column.name in skill for column in dataset.columns)
     for query in catalogue.all_queries().values():
         assert f"**{query.name}**" in skill
-        assert all(parameter.meaning in page for parameter in query.parameters)
+        assert every(parameter.meaning in page for parameter in query.parameters)
 
 
 def test_every_type_of_parameter_is_explained():

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -11,10 +12,12 @@ import pytest
 
 import pitlake
 from pitlake import receipts
+from pitlake.clock import iso
 from pitlake.errors import (
     BadInput,
     LakeNotFound,
     LimitExceeded,
+    QueryFailed,
     ReceiptDamaged,
     ReplayDiffers,
     ReplayImpossible,
@@ -52,6 +55,16 @@ def test_a_kept_receipt_gives_the_same_bytes_after_the_lake_moved_on(own_lake):
     revise(own_lake)
     assert ask(own_lake).arrow() != result.arrow()
     assert receipts.replay(receipts.find(name, own_lake.root), own_lake).arrow() == result.arrow()
+
+
+@pytest.mark.parametrize("after", [timedelta(microseconds=1), timedelta(milliseconds=1), timedelta(seconds=1)], ids=str)
+def test_a_replay_is_as_of_the_very_instant(own_lake, after):
+    [[newest]] = ask(own_lake, "SELECT max(available_at) FROM news").rows()
+    receipt = ask(own_lake, "SELECT max(available_at), as_of() FROM news", as_of=newest - after).receipt
+    assert receipt.as_of == iso(newest - after)
+    assert receipts.replay(receipt, own_lake).receipt == receipt
+    at = ask(own_lake, "SELECT max(available_at), as_of() FROM news", as_of=newest)
+    assert receipts.replay(at.receipt, own_lake).rows() == [(newest, newest)]
 
 
 def test_a_receipt_is_found_by_id_prefix_or_file(own_lake):
@@ -113,6 +126,44 @@ def test_forgetting_a_receipt_frees_its_version(own_lake):
     name = ask(own_lake).keep(own_lake)
     assert receipts.forget(name, own_lake.root) == name
     assert receipts.kept(own_lake.root) == {}
+
+
+def test_a_receipt_is_forgotten_by_its_file_too(own_lake, tmp_path):
+    result = ask(own_lake)
+    name, copy = result.keep(own_lake), tmp_path / "copy.json"
+    copy.write_bytes(result.receipt.to_json())
+    assert receipts.forget(str(copy), own_lake.root) == name
+    assert receipts.kept(own_lake.root) == {}
+
+
+@pytest.mark.parametrize(
+    ("sql", "params"),
+    [("load nothing_of_this_name", None), ("INSERT INTO mine VALUES (?)", ["x" * 60])],
+    ids=["load of another kind", "parameters as long as a hash"],
+)
+def test_what_only_looks_like_loaded_rows_is_asked_again(own_lake, sql, params):
+    with pitlake.connect(AS_OF, lake=own_lake) as session:
+        session.sql("CREATE TABLE mine (a VARCHAR)")
+        with suppress(QueryFailed):
+            session.sql(sql, params)
+        result = session.sql("FROM mine")
+    assert [len(step.parameters) for step in result.receipt.question.prelude][1:] in ([64], [4])
+    assert receipts.replay(result.receipt, own_lake).arrow() == result.arrow()
+
+
+@pytest.mark.parametrize(
+    ("then", "reason"),
+    [
+        ({"engine": "duckdb 0", "threads": 2}, "answered by duckdb 0, this is duckdb"),
+        ({"threads": 2}, "answered with 2 threads"),
+        ({}, "the lake is not the one"),
+    ],
+)
+def test_an_answer_that_differs_says_why_it_may(own_lake, then, reason):
+    receipt = ask(own_lake).receipt
+    told = replace(receipt, result_sha256="0" * 64, question=replace(receipt.question, **then))
+    with pytest.raises(ReplayDiffers, match=reason):
+        receipts.replay(told, own_lake)
 
 
 def test_a_lake_with_a_damaged_receipt_is_not_vacuumed(own_lake):
@@ -233,6 +284,7 @@ def damaged(lake, damage):
         lambda told: told["question"].update(as_of=5),
         lambda told: told["question"].update(datasets="news"),
         lambda told: told["question"].update(datasets=[["news"]]),
+        lambda told: told["question"].update(datasets=["news", 5]),
         lambda told: told["question"].update(seconds="60"),
         lambda told: told["question"].update(prelude=[{"sql": "SELECT 1", "parameters": 5}]),
         lambda told: told["question"].update(prelude=5),

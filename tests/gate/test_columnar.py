@@ -13,8 +13,9 @@ import pytest
 
 from pitlake.clock import micros
 from pitlake.errors import BadInstant
-from pitlake.gate import hidden, rules
+from pitlake.gate import columnar, hidden, rules
 from pitlake.gate.columnar import SHOWN_ROWS, judge
+from tests.every import every
 
 CUTOFF = datetime(2024, 2, 15, 21, tzinfo=timezone.utc)
 JUST_AFTER = CUTOFF + timedelta(microseconds=1)
@@ -36,7 +37,7 @@ def codes(table, cutoff=CUTOFF, **options):
     found = judge(table, cutoff, **options)
     assert sum(found.codes.values()) == len(found.rows) <= SHOWN_ROWS
     assert bool(found) == bool(found.rows)
-    assert all(detail.startswith(f"row {row} ") for row, _, detail in found.rows)
+    assert [detail for row, _, detail in found.rows if not detail.startswith(f"row {row} ")] == []
     by_row = {row: code for row, code, _ in found.rows}
     return [by_row.get(row) for row in range(table.num_rows)]
 
@@ -351,11 +352,19 @@ def test_text_that_is_no_utf8_is_judged_like_any_other():
     ]
 
 
-def test_a_type_nested_beyond_sight_is_refused():
-    kind = pa.int64()
-    value = 1
+NESTED = {
+    "lists": lambda kind, value: (pa.list_(kind), [value]),
+    "structs": lambda kind, value: (pa.struct({"a": kind}), {"a": value}),
+    "maps": lambda kind, value: (pa.map_(pa.string(), kind), [("a", value)]),
+    "lists of one": lambda kind, value: (pa.list_(kind, 1), [value]),
+}
+
+
+@pytest.mark.parametrize("deeper", NESTED.values(), ids=NESTED)
+def test_a_type_nested_beyond_sight_is_refused(deeper):
+    kind, value = pa.int64(), 1
     for _ in range(rules.MAX_DEPTH + 5):
-        kind, value = pa.list_(kind), [value]
+        kind, value = deeper(kind, value)
     deep = pa.array([value, None], kind)
     assert codes(rows(2, deep=deep)) == [FORBIDDEN, None]
 
@@ -411,7 +420,7 @@ def test_every_bad_row_is_counted_and_the_first_are_named():
     found = judge(rows(count, available_at=pa.array(values).cast(UTC_MICROS)), CUTOFF)
     assert found.codes == {"PIT_VIOLATION_GT_CUTOFF": 500}
     assert [row for row, _, _ in found.rows] == list(range(count - 500, count - 500 + SHOWN_ROWS))
-    assert all(detail.startswith(f"row {row} ") for row, _, detail in found.rows)
+    assert every(detail.startswith(f"row {row} ") for row, _, detail in found.rows)
 
 
 def test_details_name_places_and_never_values():
@@ -464,3 +473,11 @@ def test_every_character_unseen_may_lead_a_suspect():
     for low, high in rules.UNSEEN:
         for number in range(low, high + 1):
             assert hidden._LEADING[chr(number).encode("utf-8", "surrogatepass")[0]]
+
+
+def test_the_first_bad_rows_are_shown_and_all_are_counted_over_batches(monkeypatch):
+    monkeypatch.setattr(columnar, "_BATCH", 7)
+    monkeypatch.setattr(columnar, "SHOWN_ROWS", 10)
+    found = judge(rows(30, available_at=stamps(*[JUST_AFTER] * 30)), CUTOFF)
+    assert [row for row, _, _ in found.rows] == list(range(10))
+    assert found.codes == {"PIT_VIOLATION_GT_CUTOFF": 30}

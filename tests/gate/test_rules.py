@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pitlake.datasets import all_datasets
 from pitlake.gate import rules
 
 NEW_YORK = ZoneInfo("America/New_York")
@@ -377,3 +378,26 @@ def test_every_code_can_come_out():
 def test_any_json_value_gets_a_verdict(value):
     assert code_of(rules.check_text(json.dumps(value), PIT)) in rules.CODES
     rules.check_item({"any": value}, CUTOFF)
+
+
+def test_the_source_tags_are_these_four():
+    assert rules.SOURCES == ("neo4j_created", "edgar_accepted", "time_series_timestamp", "provider_metadata")
+    assert {dataset.source_tag for dataset in all_datasets().values()} <= set(rules.SOURCES)
+
+
+# The first and the last of what a reader does not see in a key.
+UNSEEN = [
+    (0x00, 0x20), (0x7F, 0xA0), (0xAD, 0xAD), (0x300, 0x36F), (0x483, 0x489), (0x61C, 0x61C), (0x115F, 0x1160),
+    (0x1680, 0x1680), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x2000, 0x200F),
+    (0x2028, 0x202F), (0x205F, 0x206F), (0x20D0, 0x20FF), (0x2800, 0x2800), (0x3000, 0x3000), (0x3164, 0x3164),
+    (0xD800, 0xDFFF), (0xFE00, 0xFE0F), (0xFE20, 0xFE2F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFB),
+    (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "last"), UNSEEN)
+def test_characters_nobody_sees_hide_no_key(first, last):
+    for code in (first, (first + last) // 2, last):
+        for key in (f"daily{chr(code)}_stock", f"{chr(code)}daily_stock", f"daily_stock{chr(code)}"):
+            assert rules.is_forbidden_key(key), hex(code)
+    assert tuple(UNSEEN) == rules.UNSEEN

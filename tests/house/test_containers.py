@@ -6,6 +6,8 @@ import pytest
 import yaml
 from dagster._core.instance.ref import InstanceRef
 
+from tests.every import every
+
 
 @pytest.fixture(scope="module")
 def compose(root) -> dict:
@@ -15,14 +17,14 @@ def compose(root) -> dict:
 def test_every_port_is_open_on_this_machine_only(compose):
     ports = [port for service in compose["services"].values() for port in service.get("ports", [])]
     assert ports
-    assert all(port.startswith("127.0.0.1:") for port in ports)
+    assert every(port.startswith("127.0.0.1:") for port in ports)
 
 
 def test_no_password_is_written_down(root):
     text = (root / "compose.yaml").read_text()
     passwords = re.findall(r"PASSWORD: (.*)", text)
     assert passwords
-    assert all(re.fullmatch(r"\$\{\w+:\?set \w+\}", password) for password in passwords)
+    assert every(re.fullmatch(r"\$\{\w+:\?set \w+\}", password) for password in passwords)
 
 
 def test_dagster_waits_for_its_servers_to_be_healthy(compose):

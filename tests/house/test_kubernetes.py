@@ -10,6 +10,8 @@ import pytest
 import yaml
 from dagster._core.instance.ref import InstanceRef
 
+from tests.every import every
+
 BROKER = {"CELERY_BROKER_URL": "redis://:S3cret@broker/0", "CELERY_RESULT_BACKEND": "redis://:S3cret@broker/0"}
 HOUSE = ("pitlake-webserver", "pitlake-daemon", "pitlake-worker")
 
@@ -110,7 +112,7 @@ def test_what_is_mounted_and_named_exists(objects, kustomization):
     for _, pod, container in containers(objects):
         volumes = {volume["name"]: volume for volume in pod["volumes"]}
         assert {mount["name"] for mount in container["volumeMounts"]} == set(volumes)
-        assert all("emptyDir" in volume for volume in volumes.values())  # what must last lies in the lake
+        assert every("emptyDir" in volume for volume in volumes.values())  # what must last lies in the lake
     for service in of(objects, "Service").values():
         labels = [pod["spec"]["template"]["metadata"]["labels"] for pod in pods.values()]
         assert any(service["spec"]["selector"].items() <= found.items() for found in labels)

@@ -10,6 +10,7 @@ import pytest
 
 from pitlake.lake.lake import Lake
 from tests.cli.conftest import CREATED, ROOT, article, publish
+from tests.every import every
 
 TEXT = (ROOT / "README.md").read_text()
 
@@ -67,7 +68,7 @@ def test_the_agents_settings_name_a_command_that_exists():
         [sys.executable, "-c", "from pitlake.cli import main; main()", server["args"][0], "--help"],
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
-    assert all(option in said.stdout for option in server["args"] if option.startswith("--"))
+    assert every(option in said.stdout for option in server["args"] if option.startswith("--"))
 
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"`([\w.]+/[\w./-]*)`", TEXT))))

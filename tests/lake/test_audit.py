@@ -10,6 +10,7 @@ from pitlake.errors import CheckFailed, GateRefused
 from pitlake.lake.audit import CheckResult, audit, enforce, freshness, past_never_changes
 from pitlake.lake.manifest import DataFile, TableState
 from pitlake.lake.stage import Gap
+from tests.every import every
 from tests.lake.world import HISTORY, TOY, Toy, publish, table, utc
 
 DAY = date(2024, 3, 5)
@@ -37,7 +38,7 @@ def test_a_clean_stage_passes_every_check(lake):
     assert list(found) == [
         "gate", "required", "partition_window", "identity_unique", "key_unique", "gaps_well_formed", "conservation",
     ]  # fmt: skip
-    assert all(result.passed for result in found.values())
+    assert every(result.passed for result in found.values())
 
 
 def test_a_row_of_the_future_is_refused_with_its_locator(lake):

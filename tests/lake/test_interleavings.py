@@ -9,6 +9,7 @@ from itertools import permutations, product
 import pytest
 
 from pitlake.lake import Lake
+from tests.every import every
 from tests.lake.world import KINDS, Oracle, Toy, answers, by_day, publish, rows, utc
 
 # 02:59:59 and 03:00 of the New York day without 02:xx, the month's last microsecond and its end.
@@ -68,7 +69,7 @@ def test_every_order_of_partitions_gives_the_same_rows(tmp_path):
         oracle = live_through(lake, "history", SMALL_WORLDS, order)
         ends.append(rows(lake))
         assert ends[-1] == oracle.rows
-    assert all(end == ends[0] for end in ends)
+    assert every(end == ends[0] for end in ends)
 
 
 def test_as_of_each_observation_the_lake_answers_what_the_source_showed(lake):

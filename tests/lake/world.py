@@ -39,6 +39,7 @@ BY_COLUMN = replace(TOY, revised_at="revised")
 HISTORY = replace(TOY, revised_at="available_at")
 KINDS_OF_COLUMNS = tuple(column.type for column in TOY.columns)
 EVER = datetime.min.replace(tzinfo=timezone.utc)
+NEVER = datetime.max.replace(tzinfo=timezone.utc)
 KINDS = {"observed": WHEN_OBSERVED, "column": BY_COLUMN, "history": HISTORY}
 
 
@@ -177,6 +178,8 @@ class Oracle:
         published = unchanged = 0
         for toy in toys:
             available_at = self._available(toy, before.get(toy.key, []), observed_at)
+            if available_at and self._seen_otherwise_since(toy, before.get(toy.key, []), available_at, observed_at):
+                available_at = None
             known = self.by_key.setdefault(toy.key, [])
             row = None if available_at is None else Row(*toy.content, available_at, observed_at)
             if row is None or row in known:
@@ -206,7 +209,7 @@ class Oracle:
         return toy.available_at
 
     def _now(self, toy: Toy, known: list[Row], observed_at: datetime) -> datetime | None:
-        if not known:
+        if not any(row.available_at <= observed_at for row in known):
             gap = self._gap(toy, observed_at)
             last = (
                 max(gap[0], self._last_look(observed_at, gap[1]), self._last_look(observed_at, toy.day))
@@ -232,6 +235,20 @@ class Oracle:
         day = None if filed.available_at == filed.observed_at else clock.new_york_day(filed.available_at)
         looks = (self._last_look(observed_at, one) for one in (day, toy.day))
         return max(*looks, *(row.observed_at for row in seen))
+
+    def _seen_otherwise_since(self, toy: Toy, known: list[Row], available_at: datetime, observed_at: datetime) -> bool:
+        """Whether the lake answers this key otherwise at a later look, until which nothing would end the row."""
+        dates = {row.available_at for row in known}
+        if self.kind == "history" and available_at == toy.available_at and available_at not in dates:
+            return False  # a statement of its own
+        then = answers(known, observed_at).get(toy.key)
+        if then is None or then.available_at > available_at:
+            return False
+        ends = min((row.available_at for row in known if row.available_at > observed_at), default=NEVER)
+        filed = {toy.day} if self.kind == "history" else {toy.day, clock.new_york_day(then.available_at)}
+        moved = self.kind != "history" and then.available_at == then.observed_at
+        looks = [at for at, days in self.looks if moved or filed & days] + [row.observed_at for row in known]
+        return any(observed_at < at < ends for at in looks)
 
     def _gap(self, toy: Toy, observed_at: datetime) -> Told | None:
         told = self.gaps.get(toy.key)

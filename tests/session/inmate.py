@@ -1,30 +1,48 @@
 """Runs in a process sealed as a session's is, with one file, and tries what native code might; prints what came of it.
 
 Arguments: the session's file, another file, a directory, and any of "root" (have a root of its own, where the system
-allows it) and "nobody" (give up being root before).
+allows it) and "nobody" (give up being root before). With "only" and the names of LAYERS, or none, it is these alone
+that seal, anew for each attempt, and what an attempt does to the files is mended.
 """
 # The bare calls are what is tried.
 # ruff: noqa: PTH101, PTH102, PTH104, PTH108, PTH115, PTH116, PTH208
 
 import ctypes
 import json
+import mmap
 import os
 import resource
+import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from pitlake.session import child, engine, sandbox
 from pitlake.session.protocol import FIRST_FILE, file_name
 
 DONE = "done"
+PAGE = mmap.mmap(-1, mmap.PAGESIZE)
 
 
-def attempts(other: str, directory: str) -> dict[str, Callable[[], object]]:
-    own, parent = file_name(0), os.getppid()
+LAYERS: dict[str, Callable[[], object]] = {
+    "own root": lambda: sandbox.separate() and sandbox.own_root(),
+    "capabilities": sandbox.drop_capabilities,
+    "limits": lambda: sandbox.limit(2 << 30, 1),
+    "landlock": lambda: sandbox.read_only_these(1),
+    "seccomp": sandbox.allow_only_calls,
+}
+
+
+def attempts(other: str, directory: str, stranger: int) -> dict[str, Callable[[], object]]:
+    own = file_name(0)
     libc = ctypes.CDLL(None, use_errno=True)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(PAGE))
+    one_byte, one, none = (ctypes.c_uint64 * 2)(address, 1), ctypes.c_ulong(1), ctypes.c_ulong(0)
+    array_map = (ctypes.c_uint32 * 32)(2, 4, 4, 1)  # type, size of key and value, entries
 
     def called(result: int) -> int:
         if result < 0:
@@ -35,14 +53,13 @@ def attempts(other: str, directory: str) -> dict[str, Callable[[], object]]:
         "read its own file": lambda: os.read(os.open(own, os.O_RDONLY), 4),
         "read another file": lambda: os.open(other, os.O_RDONLY),
         "read through the root link": lambda: os.open(f"/proc/self/root{other}", os.O_RDONLY),
-        "read the parent's files": lambda: os.open(f"/proc/{parent}/fd/0", os.O_RDONLY),
+        "read another's files": lambda: os.open(f"/proc/{stranger}/fd/0", os.O_RDONLY),
         "read its environment": lambda: os.open("/proc/self/environ", os.O_RDONLY),
         "read the memory map": lambda: os.open("/proc/self/maps", os.O_RDONLY),
         "read a library": lambda: os.open(os.__file__, os.O_RDONLY),
         "write its own file": lambda: os.open(own, os.O_WRONLY),
         "truncate its own file": lambda: os.truncate(own, 0),
         "open its own file for both": lambda: os.open(own, os.O_RDWR),
-        "write the descriptor": lambda: os.write(FIRST_FILE, b"x"),
         "write another file": lambda: os.open(other, os.O_WRONLY | os.O_TRUNC),
         "make a file": lambda: os.open(f"{directory}/new", os.O_WRONLY | os.O_CREAT),
         "make an unnamed file": lambda: os.open(directory, os.O_WRONLY | os.O_TMPFILE),
@@ -64,20 +81,24 @@ def attempts(other: str, directory: str) -> dict[str, Callable[[], object]]:
         "make an internet socket": lambda: socket.socket(socket.AF_INET),
         "make a socket": lambda: socket.socket(socket.AF_UNIX),
         "make a socket pair": socket.socketpair,
-        "fork": os.fork,
+        "fork": lambda: os.fork() or os._exit(0),
         "run a program": lambda: subprocess.run(["/bin/true"], check=True),
         "exec": lambda: os.execv("/bin/true", ["true"]),
-        "kill the parent": lambda: os.kill(parent, 0),
-        "trace": lambda: called(libc.ptrace(16, parent, 0, 0)),
-        "read another's memory": lambda: called(libc.syscall(310, parent, 0, 0, 0, 0, 0)),
+        "signal another": lambda: os.kill(stranger, 0),
+        "signal another's thread": lambda: called(libc.tgkill(stranger, stranger, 0)),
+        "read another's limits": lambda: resource.prlimit(stranger, resource.RLIMIT_CORE),
+        "set another's limits": lambda: resource.prlimit(stranger, resource.RLIMIT_CORE, (0, 0)),
+        "trace": lambda: called(libc.ptrace(0x4206, stranger, 0, 0)),
+        "read another's memory": lambda: called(libc.process_vm_readv(stranger, one_byte, one, one_byte, one, none)),
         "own namespaces": lambda: called(libc.unshare(0x10000000)),
         "mount": lambda: called(libc.mount(b"tmpfs", b"/", b"tmpfs", 0, None)),
         "change the root": lambda: os.chroot("/"),
         "change directory": lambda: os.chdir(directory),
         "become another user": lambda: os.setuid(65534),
         "io_uring": lambda: called(libc.syscall(425, 8, ctypes.create_string_buffer(256))),
-        "executable memory": lambda: called(libc.mprotect(ctypes.c_void_p(0x1000), 4096, 7)),
-        "bpf": lambda: called(libc.syscall(321, 0, 0, 0)),
+        "make memory executable": lambda: called(libc.mprotect(ctypes.c_void_p(address), mmap.PAGESIZE, 7)),
+        "map executable memory": lambda: mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC),
+        "bpf": lambda: called(libc.syscall(321, 0, array_map, ctypes.sizeof(array_map))),
         "more memory": lambda: resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, -1)),
         "longer files": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30)),
         "use more memory than allowed": lambda: len(bytearray(4 << 30)),
@@ -103,6 +124,7 @@ def in_a_thread(work: Callable[[], object]) -> object:
 
 
 def main(own: str, other: str, directory: str, *ways: str) -> None:
+    keep_mounts_to_itself()
     sandbox.load_libraries()
     connection = engine.connect({})
     descriptor = os.open(own, os.O_RDONLY)
@@ -113,8 +135,58 @@ def main(own: str, other: str, directory: str, *ways: str) -> None:
         os.setgid(65534)
         os.setuid(65534)
         ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # one's /proc stays one's own, as it is for who never was root
-    separated = "root" in ways and sandbox.separate()
-    tries = attempts(other, directory)
+    stranger = os.fork() or wait_for_the_end()
+    tries = attempts(other, directory, stranger)
+    if "only" in ways:
+        paths = [Path(own), Path(other)]
+        layers = [LAYERS[name] for name in ways if name in LAYERS]
+        told: dict[str, object] = {name: alone(attempt, layers, paths) for name, attempt in tries.items()}
+    else:
+        told = sealed(tries, connection, separated="root" in ways and sandbox.separate())
+    os.write(1, json.dumps(told).encode())
+    os._exit(0)
+
+
+def keep_mounts_to_itself() -> None:
+    """What is mounted here stays here: an attempt that nothing stops would cover the machine's own root."""
+    libc, own_mounts, below_the_root, private = ctypes.CDLL(None), 0x20000, 0x4000, 1 << 18
+    if libc.unshare(own_mounts) == 0:
+        libc.mount(b"none", b"/", None, below_the_root | private, None)
+
+
+def wait_for_the_end() -> int:
+    """What a process for others to reach does: nothing, for as long as its parent lives."""
+    sandbox.die_with(os.getppid())
+    os.close(1)
+    while True:
+        signal.pause()
+
+
+def alone(attempt: Callable[[], object], layers: list[Callable[[], object]], files: list[Path]) -> object:
+    """What comes of one attempt under these layers; its files are as before afterwards."""
+    before = [path.read_bytes() for path in files]
+    there = set(files[-1].parent.iterdir())
+    if (pid := os.fork()) == 0:
+        code = 255
+        try:
+            for layer in layers:
+                layer()
+            attempt()
+            code = 0
+        except OSError as error:
+            code = error.errno or code
+        finally:
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    for path in set(files[-1].parent.iterdir()) - there:
+        path.rmdir() if path.is_dir() else path.unlink()
+    for path, content in zip(files, before, strict=True):
+        path.write_bytes(content)
+    return DONE if code == 0 else code
+
+
+def sealed(tries: dict[str, Callable[[], object]], connection: Any, *, separated: bool) -> dict[str, object]:
+    """What comes of all attempts in this process, sealed as a session's is, and that it still answers."""
     told: dict[str, object] = {"own_root": child._seal(2 << 30, 1, separated)}
     for name, attempt in tries.items():
         try:
@@ -126,8 +198,7 @@ def main(own: str, other: str, directory: str, *ways: str) -> None:
             told[name] = type(error).__name__
     engine.allot(connection, threads=2, memory=1 << 30)
     told["query its own file"] = connection.sql(f"SELECT count(*) FROM read_parquet('{file_name(0)}')").fetchall()[0][0]
-    os.write(1, json.dumps(told).encode())
-    os._exit(0)
+    return told
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import pytest
 
 from pitlake.errors import QueryFailed, SessionLost
 from pitlake.session import launcher
+from tests.every import every
 from tests.processes import ended, wait_for_end
 from tests.session.conftest import once_it_runs
 from tests.session.toylake import T, row
@@ -178,7 +179,8 @@ def test_a_session_inherits_neither_environment_nor_descriptors(lake, ask):
         session = ask(datasets=["charts"])
         child = Path(f"/proc/{session._backend.pid}")
         held = {str(entry.readlink()) for entry in (child / "fd").iterdir()}
-        assert not any(path.startswith(str(ROOT)) for path in held)
+        assert every(not path.startswith(str(ROOT)) for path in held)
+        assert len([path for path in held if path.startswith(("socket:", "pipe:"))]) == 1  # its own, not the zygote's
         assert b"SECRET" not in (child / "environ").read_bytes()
     finally:
         os.close(kept)

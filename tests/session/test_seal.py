@@ -27,7 +27,18 @@ def imprison(lake):
         start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.modules['numpy'] = None"  # as the zygote does
         program = f"{start}; from tests.session.inmate import main; main(*sys.argv[1:])"
         told = subprocess.run(
-            [sys.executable, "-I", "-W", "ignore", "-c", program, own.path, other.path, str(lake.root), *ways],
+            [
+                sys.executable,
+                "-I",
+                "-W",
+                "ignore",
+                "-c",
+                program,
+                own.path,
+                other.path,
+                str(Path(own.path).parent),
+                *ways,
+            ],
             stdout=subprocess.PIPE,
             check=True,
             timeout=60,
@@ -54,6 +65,54 @@ def test_a_sealed_process_can_read_its_file_and_do_nothing_else(lake, imprison, 
     assert told["own_root"] == ("root" in ways and launcher.separated())
     assert told["query its own file"] == 2
     assert {path: path.read_bytes() for path in lake.root.rglob("*") if path.is_file()} == before
+
+
+# What a system may refuse to all its processes; where it does, the attempt proves nothing of the seal.
+REFUSED_BY_SOME_SYSTEMS = {
+    "become another user", "bpf", "change the root", "io_uring", "make an unnamed file", "mount", "own namespaces",
+    "read another's files", "read another's memory", "trace",
+}  # fmt: skip
+BY_PATH = {
+    "exec", "list a directory", "make a directory", "make a file", "make an unnamed file", "read a library",
+    "read another file", "read another's files", "read its environment", "read the memory map",
+    "read through the root link", "remove a file", "rename a file", "run a program", "start a thread",
+    "write another file",
+}  # fmt: skip
+# Each layer alone, and what it must stop whatever the others do.
+STOPPED = {
+    ("own root",): BY_PATH | {"change directory", "look for a file", "stat another file", "stat as Python does",
+                              "statx another file"},
+    ("capabilities",): {"become another user", "bpf", "change the root", "mount", "read another's memory", "trace"},
+    ("limits",): {"use more memory than allowed"},
+    ("capabilities", "limits"): {"longer files", "more memory"},
+    ("landlock",): BY_PATH | {"list the root", "open its own file for both", "truncate its own file",
+                              "write its own file"},
+}  # fmt: skip
+# seccomp lets files be opened for reading and stat() answer; it counts no memory, and stops every other attempt.
+LET_BY_SECCOMP = {
+    "read a library", "read another file", "read another's files", "read its environment",
+    "read its own file", "read the memory map", "read through the root link", "start a thread", "stat another file",
+    "use more memory than allowed",
+}  # fmt: skip
+
+
+def test_without_the_seal_every_attempt_succeeds(imprison):
+    told = imprison("only")
+    refused = {name: outcome for name, outcome in told.items() if outcome != DONE}
+    assert refused.keys() <= REFUSED_BY_SOME_SYSTEMS
+    by_the_system = {errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOSPC, errno.EISDIR}
+    assert by_the_system.issuperset(refused.values())
+
+
+@pytest.mark.parametrize("layers", STOPPED, ids=" and ".join)
+def test_each_layer_stops_its_own_without_the_others(imprison, layers):
+    if "own root" in layers and not launcher.separated():
+        pytest.skip("this system allows no own root")
+    assert done(imprison("only", *layers)).isdisjoint(STOPPED[layers])
+
+
+def test_seccomp_alone_stops_all_but_reading(imprison):
+    assert done(imprison("only", "seccomp")) == LET_BY_SECCOMP
 
 
 def test_the_lake_is_not_even_there_where_the_system_allows_an_own_root(ask):

@@ -5,9 +5,11 @@ from datetime import datetime, timedelta, timezone
 import pyarrow as pa
 import pytest
 
+from pitlake.tombstones import SUPERSEDED_SCHEMA
 from tests.session.toylake import CHARTS, MS, US, T, ToyLake, gap, row
 
 DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
 
 
 def tracks(session, relation="charts_revisions"):
@@ -102,6 +104,12 @@ def test_gaps_tell_nothing_of_the_future_of_runs_or_of_the_wall_clock(lake, ask,
     ]
 
 
+@pytest.mark.parametrize("name", ["charts", "sales"])
+def test_later_gaps_of_any_dataset_are_cut_away(lake, ask, isolation, name):
+    lake.add(f"gaps/{name}", [gap(T, name, locator="now"), gap(T + US, name, locator="later")])
+    assert ask(isolation=isolation).sql("SELECT dataset, locator FROM gaps").rows() == [(name, "now")]
+
+
 def test_gaps_are_those_of_the_bound_datasets(lake, ask):
     lake.add("gaps/charts", [gap(T)])
     lake.add("gaps/sales", [gap(T, "sales")])
@@ -138,6 +146,36 @@ def test_the_new_york_month_is_what_counts(lake, ask):
     lake.add("charts", [row("a", end_of_january), row("b", end_of_january + MS)])
     assert tracks(ask(end_of_january)) == ["a"]
     assert tracks(ask(end_of_january + MS)) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "evening", [datetime(2024, 2, 1, 2, tzinfo=timezone.utc), datetime(2024, 1, 1, 2, tzinfo=timezone.utc)]
+)
+def test_the_last_evening_of_a_new_york_month_belongs_to_it(lake, ask, isolation, evening):
+    lake.add("charts", [row("a", evening), row("b", evening + MS)])
+    lake.add("charts", [row("c", evening), row("d", evening + 3 * HOUR - US), row("e", evening + 3 * HOUR)])
+    lake.add("gaps/charts", [gap(evening, locator="now"), gap(evening + MS, locator="later")])
+    session = ask(evening, isolation=isolation)
+    assert sorted(tracks(session)) == ["a", "c"]
+    assert session.sql("SELECT locator FROM gaps").rows() == [("now",)]
+    assert sorted(tracks(ask(evening + 3 * HOUR, isolation=isolation))) == ["a", "b", "c", "d", "e"]
+
+
+@pytest.mark.parametrize("name", ["charts", "charts_revisions", "gaps", "lake_info"])
+def test_a_dataset_without_rows_looks_alike_whatever_comes_later(ask_of, tmp_path, name):
+    nothing, later = (ToyLake(tmp_path / name) for name in ("nothing", "later"))
+    later.add("charts", [row("a", T + 40 * DAY), row("a", T + 41 * DAY)])
+    later.add("gaps/charts", [gap(T + 40 * DAY)])
+    dead = {"available_at": T + 41 * DAY, "dead_at": T + 40 * DAY, "dead_hash": b"0" * 16}
+    later.add_file("superseded/charts", pa.Table.from_pylist([dead], schema=SUPERSEDED_SCHEMA))
+    queries = (
+        f"EXPLAIN FROM {name}",
+        "SELECT sql FROM duckdb_views() ORDER BY ALL",
+        f"DESCRIBE {name}",
+        f"FROM {name}",
+    )
+    told = [[ask_of(lake).sql(query).rows() for query in queries] for lake in (nothing, later)]
+    assert told[0] == told[1]
 
 
 def test_loaded_rows_can_be_joined_with(lake, ask, isolation):

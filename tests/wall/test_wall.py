@@ -9,6 +9,7 @@ import pytest
 
 from pitlake import catalogue
 from pitlake.tickers import Tickers
+from tests.every import every
 from tests.wall import attacks, fuzz, statements, truth
 from tests.wall.distinguish import distinguish
 from tests.wall.sealed import Sealed
@@ -67,7 +68,7 @@ def test_generated_hostile_statements_say_nothing_of_the_future(tmp_path):
 def test_answers_equal_those_of_a_lake_without_the_future(tmp_path, share):
     tally = truth.campaign(tmp_path, 2_500, seed=share)
     assert tally.mismatches == []
-    assert tally.answered > 0.9 * tally.pairs
+    assert tally.answered > 0.9 * (tally.pairs - tally.left_out)
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.__name__)
@@ -97,7 +98,7 @@ def test_a_company_renamed_after_t_changes_no_answer(tmp_path, hindsight):
             answers.append([session.run(sql, _given(sql, values)) for sql in asked])
         later.append({cik for ticker in TICKERS for cik in Tickers(world.snapshot).resolve(ticker, None).ciks})
     assert answers[0] == answers[1]
-    assert not any(CANARY in answer or answer.startswith("error") for answer in answers[0])
+    assert every(not (CANARY in answer or answer.startswith("error")) for answer in answers[0])
     assert Tickers(world.snapshot).resolve("NOG", T).ciks == (CIKS[2],)
     assert set(CIKS) != later[0] or later[0] != later[1]
 

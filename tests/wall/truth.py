@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from pitlake.session.hints import LEFT_OUT
 from tests.wall import questions, statements
 from tests.wall.sealed import Sealed
 from tests.wall.worlds import CANARY, T, World, build, instants
@@ -23,10 +24,13 @@ NAMED = 40  # one in so many is a query of the catalogue: full-text, vectors and
 
 @dataclass
 class Tally:
-    """What a campaign compared: pairs, how many were answered with rows, and every mismatch as (T, seed, statement)."""
+    """What a campaign compared: pairs, how many were answered with rows, how many named a column that the session left
+    out, and every mismatch as (T, seed, statement).
+    """
 
     pairs: int = 0
     answered: int = 0
+    left_out: int = 0
     mismatches: list[tuple[str, int, str]] = field(default_factory=list)
 
 
@@ -74,5 +78,6 @@ def _compare(tally: Tally, cut: World, full: tuple[World, ...], as_of: datetime,
                 answer = session.run(sql, values)
                 tally.pairs += 1
                 tally.answered += not answer.startswith("error")
+                tally.left_out += answer.startswith("error") and LEFT_OUT in answer
                 if answer != wanted or (as_of <= T and CANARY in answer):
                     tally.mismatches.append((as_of.isoformat(), seed, sql))

@@ -164,25 +164,34 @@ def when_fetched(record: Record, run: RunFacts, *names: Any) -> Place:
 
 
 def when_published(record: Record, run: RunFacts) -> Place:
-    """The place of a call's text: the latest of its stated starts and the lag; without a start the 8-K of its release,
-    some days and a day, and without that the fetch. Later where it was published or its file written later.
+    """The place of a call's text: the latest of its stated starts and the lag, a later day alone by its end; without a
+    start the 8-K of its release, some days and a day, and without that the fetch. Later where it was published or its
+    file written later.
     """
     evidence = named(run, record, record["exchange"], record["symbol"], f"{record['year']}Q{record['quarter']}")
     stated = (record.get("start"), *record["listed"])
     try:
         start = later(*stated)
-        published = publication(record.get("published"))
+        published = publication(record.get("published") or ())
         days = [day for one in stated if (at := _exact(one)) and (day := _midnight_of(one, at))]
     except Unreadable:
         return Place(evidence, reason="call_start is unreadable")
     fetched_at = run.fetched_at or run.observed_at
-    spoken = start + record["lag"] if start else _after_release(record["symbol"], days, run) or fetched_at
-    written = record["modified"] and min(record["modified"], fetched_at)  # it was there when fetched, at the latest
-    return dated(evidence, max(filter(None, (spoken, published, written))))
+    if start:
+        spoken = max([start, *map(dating.end_of_day, days)]) + record["lag"]
+    else:
+        spoken = _after_release(record["symbol"], days, run) or fetched_at
+    return dated(evidence, max(filter(None, (spoken, published, record["written"]))))
 
 
-def publication(value: Any) -> datetime | None:
-    """A publication; at midnight the end of that day, for no time is stated then. Raises Unreadable."""
+def publication(stated: Sequence[Any]) -> datetime | None:
+    """The latest of stated publications; at midnight the end of that day, for no time is stated then. None where there
+    is none. Raises Unreadable.
+    """
+    return max(filter(None, map(_publication, stated)), default=None)
+
+
+def _publication(value: Any) -> datetime | None:
     found = _exact(value)
     day = found and _midnight_of(value, found)
     return max(found, dating.end_of_day(day)) if found and day else found
@@ -220,6 +229,20 @@ def call_values(record: Record) -> dict[str, Any]:
 def later(*stated: Any) -> datetime | None:
     """The later of stated starts; None where there is none."""
     return max(filter(None, map(instant, stated)), default=None)
+
+
+def written(capture: Capture) -> datetime | None:
+    """By when the provider had written the answer's file for sure; None where no header says so.
+
+    It was there when fetched, and a header that lies ahead or can't be read tells no more than that.
+    """
+    stated = capture.headers.get("last-modified")
+    if stated is None:
+        return None
+    try:
+        return min(dating.rfc2822(stated, dating.EVER), capture.fetched_at)
+    except Unreadable:
+        return capture.fetched_at
 
 
 def modified(capture: Capture) -> datetime | None:

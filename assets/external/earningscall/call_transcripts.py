@@ -44,6 +44,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
             "listed": calls.listed_starts(captures, call),
             "published": _published(body, event),
             "modified": calls.modified(capture),
+            "written": calls.written(capture),
             "lag": _lag(unit, event),
             "body": body,
         }
@@ -59,9 +60,9 @@ def _lag(unit: Unit, event: Mapping[str, Any]) -> timedelta:
     return calls.lag(unit.scope) if told else calls.listed_lag(unit.scope, unit.name)
 
 
-def _published(*places: Mapping[str, Any]) -> Any:
-    """The publication as it is spelled, wherever the answer has it."""
-    return next((place[name] for place in places for name in calls.PUBLISHED if place.get(name)), None)
+def _published(*places: Mapping[str, Any]) -> list[Any]:
+    """The publications as they are spelled, wherever the answer has them."""
+    return [place[name] for place in places for name in calls.PUBLISHED if place.get(name)]
 
 
 def locate(record: Record, run: RunFacts) -> Place:

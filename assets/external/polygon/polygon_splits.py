@@ -1,4 +1,4 @@
-"""Dataset `polygon_splits`: exact share splits, dated by the end of their execution day."""
+"""Dataset `polygon_splits`: exact share splits, dated by the close of their execution day."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
@@ -8,7 +8,8 @@ from assets.external.feed import Feed, Fetch, Unit
 from assets.external.items import Came, read_or_spelled, told_once
 from assets.external.naming import Naming, Values, first_free
 from assets.external.polygon import _pages
-from assets.extraction import Place, Record, RunFacts, parsed
+from assets.external.sessions import session
+from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import polygon_splits as contract
 from pitlake.datasets.polygon_splits import DATASET
@@ -36,9 +37,12 @@ def _what(one: Record) -> Hashable:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The end of the execution day, if the answer was made after it."""
+    """The close of the execution day, its end where the exchange is shut, if the answer was made after it."""
     undated = contract.NO_DATE.reason
     place = _pages.place(record, run, named_by="execution_date", dated_by="execution_date", undated=undated)
+    held = session(dating.day(record["execution_date"])) if place.available_at is not None else None
+    if held is not None:
+        place = dated(place.evidence, held.close)
     if run.fetched_at is not None and place.available_at is not None and place.available_at > run.fetched_at:
         return Place(place.evidence, day=place.day, reason=shared.FUTURE.reason)  # it may yet be called off
     return place

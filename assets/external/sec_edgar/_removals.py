@@ -19,7 +19,7 @@ _EQUITY = re.compile(
 _OTHER = re.compile(
     r"\b(?:warrants?|rights?|notes?|bonds?|debentures?|preferred|preference|etns?|certificates?)\b", re.IGNORECASE
 )
-_PARTS = re.compile(r"\b(?:units?|depositary)\b", re.IGNORECASE)
+_PARTS = re.compile(r"\bunits?\b", re.IGNORECASE)
 # What a right is to, what a note turns into, what a unit holds.
 _BEHIND = re.compile(
     r"\b(?:to (?:purchase|acquire|receive|subscribe)|exercisable|exchangeable|convertible|representing|consisting"

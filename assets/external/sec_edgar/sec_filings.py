@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import quote
 
+from assets.edgar import withheld
 from assets.external import dating, fields
 from assets.external.acceptances import proven_by, release, with_what_was_known
 from assets.external.feed import Feed, Fetch, Scope, Unit
@@ -22,8 +23,7 @@ from assets.external.items import TWICE, named
 from assets.external.sec_edgar import _headers, _indexes, _names
 from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import sec_filings as contract
-from pitlake.datasets._external import RELEASED_LATER
-from pitlake.datasets._shared import RELEASE_RULE, UNPROVEN
+from pitlake.datasets._shared import RELEASE_RULE, UNPROVEN, WITHHELD
 from pitlake.datasets.sec_filings import DATASET
 from pitlake.errors import AnswerRefused, BadInput, RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
@@ -247,8 +247,8 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, found and found.instant, reason=contract.NO_ACCESSION.reason)
     if found is None:
         return Place(evidence, reason=contract.NO_ACCEPTANCE.reason)
-    if dating.released_later(record.get("form_type")):
-        return Place(evidence, reason=RELEASED_LATER.reason)
+    if withheld(record.get("form_type")):
+        return Place(evidence, reason=WITHHELD.reason)
     try:
         form, filing_date = fields.word(record.get("form_type")), _names.optional_day(record.get("filing_date"))
     except Unreadable:  # `values` says which

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assets.edgar import Release
+from assets.edgar import Release, withheld
 from assets.external import dating, fields
 from assets.external.acceptances import release
 from assets.external.feed import Feed, Fetch, Scope, Unit
@@ -16,8 +16,7 @@ from assets.external.items import TWICE, named
 from assets.external.sec_edgar import _headers, _names
 from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import sec_fulltext_hits as contract
-from pitlake.datasets._external import RELEASED_LATER
-from pitlake.datasets._shared import RELEASE_RULE
+from pitlake.datasets._shared import RELEASE_RULE, WITHHELD
 from pitlake.datasets.sec_fulltext_hits import DATASET
 from pitlake.errors import BadInput, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
@@ -138,8 +137,8 @@ def locate(record: Record, run: RunFacts) -> Place:
     if MORE in record:
         return Place(run.evidence, reason=contract.MORE_HITS.reason)
     evidence = named(run, record, record["query"], record["accession_no"], record["document"])
-    if dating.released_later(record["form_type"]):
-        return Place(evidence, reason=RELEASED_LATER.reason)
+    if withheld(record["form_type"]):
+        return Place(evidence, reason=WITHHELD.reason)
     found = _release(record, run)
     if found is None:
         return Place(evidence, reason=contract.UNKNOWN_FILING.reason)

@@ -42,11 +42,11 @@ DAYS_TO_EFFECT = {
     **dict.fromkeys(("15-12B", "15-12G", "15F-12B", "15F-12G", "15F-15D"), 90),
     **dict.fromkeys(("15-15D", "REVOKED"), 0),
 }
-# A removal and a certificate bear the CIK of the exchange that files them as the head of their number.
+# A removal and a certificate bear the CIK of the exchange that files them as the head of their number. Only exchanges
+# that bore their name ever since they file are named so.
 EXCHANGES = {
     "0000876661": "NEW YORK STOCK EXCHANGE LLC",
     "0001354457": "The Nasdaq Stock Market LLC",
-    "0001417835": "Cboe BZX Exchange, Inc.",
 }
 CERTIFICATES = {"CERTNYS": "NEW YORK STOCK EXCHANGE LLC", "CERTNAS": "The Nasdaq Stock Market LLC"}
 PARSERS: dict[str, Parser] = {"filing_date": _names.required_day}

@@ -1,12 +1,14 @@
 """Dataset `yahoo_upgrades`: analyst ratings of Yahoo, dated by the end of the rating's day."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
 from assets.external import fields
 from assets.external.feed import Feed, Fetch, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.external.naming import Naming, Values
 from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.splits import a_share
@@ -18,6 +20,8 @@ from resources.http.capture import Capture, Request
 from resources.http.providers.yahoo import PROVIDER
 
 MODULE = "upgradeDowngradeHistory"
+# A rating whose instant was corrected lies near the one stated first; a firm rates a company again weeks later.
+MOVED_AT_MOST = timedelta(days=6)
 
 PARSERS = {"current_price_target": _answers.number, "prior_price_target": _answers.number}
 SPELLED = {"current_price_target": "currentPriceTarget", "prior_price_target": "priorPriceTarget"}
@@ -59,7 +63,8 @@ def _ratings(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """The end of the rating's day; with a price target, the fetch after a split."""
-    evidence = named(run, record, record["ticker"], record.get("firm"), record.get("epochGradeDate"))
+    # The instant may be corrected: what comes for a gap is known by its company and firm alone.
+    evidence = f"{named(run, record, record['ticker'], record.get('firm'))}&graded={record.get('epochGradeDate')}"
     try:
         found = _dates.of_instant(_dates.instant_of_epoch(record.get("epochGradeDate")))
     except Unreadable:
@@ -91,6 +96,28 @@ def values(record: Record) -> dict[str, Any]:
     )
 
 
+def likeness(one: Values, other: Values) -> float:
+    """By their instants: a rating that has gone from its instant is the one that came beside it."""
+    apart = abs(one["graded_at"] - other["graded_at"])
+    return 0 if apart > MOVED_AT_MOST else 1 + (MOVED_AT_MOST - apart) / MOVED_AT_MOST
+
+
+def first_stated(rating: Values, taken: Collection[datetime]) -> datetime:
+    """The rating's instant, or the next one that names no other rating."""
+    moment: datetime = rating["graded_at"]
+    while moment in taken:
+        moment += timedelta(seconds=1)
+    return moment
+
+
+NAMING = Naming(
+    column="first_stated",
+    group=("ticker", "firm"),
+    likeness=likeness,
+    fresh=first_stated,
+    order=lambda row: row["graded_at"],
+)
+
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
@@ -100,4 +127,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    naming=NAMING,
 )

@@ -21,9 +21,9 @@ WEEK = timedelta(days=7)
 class World:
     """One feed, asked again and again: each answer is a body for every request of the scope."""
 
-    def __init__(self, lake, name, **scope):
+    def __init__(self, lake, name, releases=None, **scope):
         self.lake, self.feed, self.scope = lake, all_feeds()[name], Scope(**scope)
-        self.runs = 0
+        self.runs, self.releases = 0, releases
 
     def hears(self, *bodies, at):
         """A run whose requests are answered so at this instant. Returns its counts."""
@@ -36,7 +36,7 @@ class World:
 
         self.runs += 1
         client = SimpleNamespace(fetch=fetch, mode="replay", store=CaptureStore.of(self.lake.root))
-        report = run_feed(self.feed, self.scope, client, self.lake, run_id=f"run-{self.runs}")
+        report = run_feed(self.feed, self.scope, client, self.lake, run_id=f"run-{self.runs}", releases=self.releases)
         assert isinstance(report.outcome, Published), report.outcome
         return report
 
@@ -196,6 +196,74 @@ def test_an_event_moved_to_another_day_supersedes_what_was_stated_first(world):
     assert days == [["2024-05-02", "2024-08-01"], ["2024-05-01", "2024-08-01"]]
     again = apple.hears(events(SUMMER, SPRING), at=FIRST)
     assert again.outcome.total.published == 0
+
+
+def ratings(*told):
+    history = [{"epochGradeDate": at, "firm": firm, "toGrade": grade, "action": "up"} for at, firm, grade in told]
+    return {"quoteSummary": {"result": [{"upgradeDowngradeHistory": {"history": history}}], "error": None}}
+
+
+JULY, HOURS = 1720008011, 3600  # 3 July 2024, 08:00 in New York
+
+
+@pytest.mark.parametrize("moved", [1, -40 * HOURS, 5 * 24 * HOURS])
+def test_a_rating_whose_instant_is_corrected_is_a_revision_and_no_second_rating(world, moved):
+    apple = world("yahoo_upgrades", tickers=("AAPL",))
+    other = JULY + 48 * HOURS, "Other", "Sell"
+    apple.hears(ratings((JULY, "Harbor", "Buy"), other), at=FIRST)
+    then = apple.as_of(FIRST + WEEK / 2, "graded_at", "firm", "to_grade")
+    apple.hears(ratings((JULY + moved, "Harbor", "Hold"), other), at=FIRST + WEEK)
+    assert apple.as_of(FIRST + WEEK / 2, "graded_at", "firm", "to_grade") == then
+    assert apple.as_of(FIRST + WEEK, "firm", "to_grade") == [("Harbor", "Hold"), ("Other", "Sell")]
+
+
+def test_a_rating_that_was_a_gap_under_another_instant_is_dated_when_it_was_seen(world):
+    apple = world("yahoo_upgrades", tickers=("AAPL",))
+    apple.hears(ratings((JULY, "Harbor", 7)), at=FIRST)
+    apple.hears(ratings((JULY + HOURS, "Harbor", "Buy")), at=FIRST + WEEK)
+    assert apple.as_of(FIRST + WEEK / 2, "to_grade") == []
+    assert apple.as_of(FIRST + WEEK, "to_grade") == [("Buy",)]
+
+
+def test_a_rating_days_after_another_of_its_firm_is_another(world):
+    apple = world("yahoo_upgrades", tickers=("AAPL",))
+    apple.hears(ratings((JULY, "Harbor", "Buy")), at=FIRST)
+    report = apple.hears(ratings((JULY, "Harbor", "Buy"), (JULY - 48 * HOURS, "Harbor", "Hold")), at=FIRST + WEEK)
+    assert report.outcome.revisions == 0
+    assert apple.as_of("2024-08-01T00:00:00-04:00", "to_grade") == [("Buy",), ("Hold",)]
+
+
+class Accepted:
+    """Filings that EDGAR released at noon UTC of their filing date."""
+
+    def release(self, _accession_no, _cik, filed):
+        at = datetime(filed.year, filed.month, filed.day, 12, tzinfo=timezone.utc)
+        return SimpleNamespace(at=at, rule="accepted_same_day", accepted_at=at)
+
+
+def facts(*told):
+    stated = [
+        {"end": "2023-12-31", "val": value, "accn": f"0000320193-{filed[2:4]}-{number:06}", "form": "10-K",
+         "filed": filed}
+        for number, (filed, value) in enumerate(told)
+    ]  # fmt: skip
+    return {"cik": 320193, "facts": {"us-gaap": {"Assets": {"units": {"USD": stated}}}}}
+
+
+def test_a_fact_moved_to_another_filing_is_dated_when_it_was_seen(world):
+    apple = world("sec_facts", ciks=("320193",), releases=Accepted())
+    apple.hears(facts(("2024-02-01", 1)), at=FIRST)
+    apple.hears(facts(("2024-05-01", 2)), at=FIRST + WEEK)
+    assert apple.as_of(FIRST + WEEK / 2, "value") == [("1",)]
+    assert apple.as_of(FIRST + WEEK, "value") == [("2",)]
+
+
+def test_a_fact_that_a_filing_since_the_last_look_restates_keeps_its_release(world):
+    apple = world("sec_facts", ciks=("320193",), releases=Accepted())
+    apple.hears(facts(("2024-02-01", 1), ("2024-05-01", 2)), at=FIRST)
+    apple.hears(facts(("2024-02-01", 1), ("2024-05-01", 2), ("2025-03-06", 3)), at=FIRST + WEEK)
+    assert apple.as_of("2024-03-01T00:00:00-05:00", "value") == [("1",)]
+    assert apple.as_of("2025-03-06T13:00:00+00:00", "value") == [("3",)]
 
 
 VINTAGES = ("2014-04-30", "2014-05-29")

@@ -99,6 +99,42 @@ def test_the_ambiguous_z_is_decided_by_what_can_be_proven(spelled, form, instant
 
 
 @pytest.mark.parametrize(
+    ("clock_time", "rule"),
+    [
+        ("02:59:59.999999", dating.UTC), ("03:00:00", dating.LATER), ("05:59:59.999999", dating.LATER),
+        ("06:00:00", dating.NEW_YORK_CLOCK), ("09:59:59.999999", dating.NEW_YORK_CLOCK), ("10:00:00", dating.LATER),
+        ("22:29:59.999999", dating.LATER), ("22:30:00", dating.UTC),
+    ],
+)  # fmt: skip
+def test_the_hours_that_decide_begin_and_end_to_the_microsecond(clock_time, rule):
+    assert dating.edgar(f"2024-02-22T{clock_time}Z", "10-K").rule == rule
+
+
+@pytest.mark.parametrize("text", ["1969-12-31", "1970-01-01", "19700101", "1959-12-30"])
+def test_a_day_that_a_field_spells_which_nobody_set_is_none(text):
+    with pytest.raises(Unreadable, match="no plausible date"):
+        dating.end_of_day_text(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["2024-W07-4", "2024W074", "2024-02-30", "20240230", "2024-2-3", " ", "", None, 20240215]
+)
+def test_a_week_or_an_impossible_day_is_no_day(text):
+    with pytest.raises(Unreadable, match="no date"):
+        dating.day(text)
+
+
+@pytest.mark.parametrize(
+    "form", ["EFFECT", "UPLOAD", "QUALIF", "CERT", "REVOKED", "DEREG", "ORDER", "NO ACT", "IRANNOTICE", " effect "]
+)
+@pytest.mark.parametrize("hour", [0, 2, 6, 9, 22, 23])
+def test_what_the_commission_files_itself_has_no_hours_that_decide(form, hour):
+    spelled = datetime(2024, 4, 9, hour, 35, 11)  # noqa: DTZ001
+    assert dating.edgar(f"{spelled}Z", form) == (spelled.replace(tzinfo=NEW_YORK).astimezone(UTC), dating.LATER)
+    assert dating.edgar(f"{spelled}Z", "10-K").rule != dating.LATER
+
+
+@pytest.mark.parametrize(
     "text",
     [
         *(None, "", "2024-02-22", "2024-02-30T10:00:00Z", "20240222161503", 5, "9999-12-31T23:59:59Z"),

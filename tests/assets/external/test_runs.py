@@ -2,7 +2,9 @@
 
 import json
 import logging
+import os
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import dagster as dg
@@ -20,6 +22,7 @@ from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from resources.http.provider import Provider
 from resources.lake import LakeResource
+from tests.every import every
 from tests.loopback import Answer, Loopback
 from tests.toys import NOTES, UNDATED, stored
 
@@ -98,6 +101,26 @@ def test_every_record_is_a_row_or_a_gap(loopback, run, lake):
     assert report.gaps == {("unverifiable", "undated"): 2}
 
 
+def test_what_rows_cite_is_on_the_disk_before_they_are_published(loopback, run, lake, monkeypatch):
+    forced, kept, sync, publish = set(), set(), os.fsync, lake.publish
+
+    def noted(handle):
+        forced.add(Path(f"/proc/self/fd/{handle}").readlink())
+        sync(handle)
+
+    def published(*given):
+        root = CaptureStore.of(lake.root).root
+        for part in ("bodies", "answers", "runs"):
+            kept.update(path for path in (root / part).rglob("*") if path.is_file())
+        assert kept <= forced
+        return publish(*given)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(lake, "publish", published)
+    assert run().outcome.total.published == 1
+    assert len(kept) == 2 + 4 + 1  # bodies, answers, and what the run was asked for
+
+
 FAULTS = {
     "refused": (Answer(b"", 403), ("upstream_error", "HTTP 403")),
     "gone": (Answer(b"", 404), ("no_data", "HTTP 404")),
@@ -126,7 +149,7 @@ def test_what_came_before_a_fault_is_kept(loopback, run):
 def test_what_is_not_public_yet_is_a_gap(loopback, run, lake):
     loopback.plays("/two", Answer({"notes": [NOTE | {"id": "c", "at": "2200-01-01T00:00:00Z"}]}))
     assert run().gaps == {("pit_excluded", "not public yet"): 2}
-    assert all(row["available_at"].year < 2100 for row in stored(lake, "gaps/notes"))
+    assert every(row["available_at"].year < 2100 for row in stored(lake, "gaps/notes"))
 
 
 def test_a_replay_publishes_nothing_new_and_asks_nobody(loopback, run, lake):
@@ -227,7 +250,7 @@ def test_no_artefact_of_a_run_holds_the_key_even_when_the_provider_echoes_it(
     assert len(files) > 5
     assert [path for path in files if any(one in path.read_bytes() for one in encoded)] == []
     captures = [*CaptureStore.of(lake.root).every()]
-    assert all(capture.redacted for capture in captures)
+    assert every(capture.redacted for capture in captures)
 
 
 def test_a_key_in_dotenv_serves_as_well(loopback, run, tmp_path, monkeypatch):

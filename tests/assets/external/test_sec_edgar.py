@@ -26,6 +26,7 @@ from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from resources.http.providers.sec_edgar import PROVIDER, judge
 from tests.answers import FETCHED, FOLDER, Played, captured
+from tests.every import every
 
 CIK, EIGHT_K, TEN_K, AMENDED = "0001104485", "0001104485-24-000010", "0001104485-24-000011", "0001104485-24-000021"
 COMPANY = Scope(ciks=("1104485",))
@@ -319,7 +320,7 @@ def test_a_header_that_is_none_costs_its_own_filing_nothing_but_its_proof(broken
     found = happened(FILINGS, scope, headers)
     row = next(row for row in rows(found) if row.values["accession_no"] == EIGHT_K)
     assert (row.available_at, row.values["acceptance_rule"]) == (at("2024-02-22T21:15:03"), "two_readings")
-    assert not any(reason == "the answer is unreadable" for _, reason in reasons(found))
+    assert every(reason != "the answer is unreadable" for _, reason in reasons(found))
 
 
 def test_no_hits_and_a_refused_search_are_gaps():

@@ -249,6 +249,8 @@ def test_former_names_of_another_shape_are_one_gap_and_cost_no_filing(names):
         ("Common Stock Purchase Rights", False),
         ("6.25% Mandatory Convertible Preferred Stock", False),
         ("Depositary Shares, each representing 1/1000th of a share of Preferred Stock", False),
+        ("Global Depositary Shares", None),
+        ("Depositary Shares representing Common Stock", None),
         ("A Fund of Ours", None),
         (None, None),
     ],

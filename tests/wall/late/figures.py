@@ -181,7 +181,7 @@ def _ratings(request: Request, held: list[State]) -> Answer:
     state = of(held, request.path.rpartition("/")[2])
     history = [
         {
-            "epochGradeDate": int(new_york(DAYS[number], 9, 30).timestamp()),
+            "epochGradeDate": int(new_york(DAYS[number], 9, 30).timestamp()) + 3600 * one["moved"],
             "firm": f"Firm {number}",
             "toGrade": one["to"],
             "fromGrade": "Hold",
@@ -336,8 +336,12 @@ FEEDS = (
         "yahoo_upgrades",
         kind(
             "yahoo_upgrades",
-            lambda r, n: {"to": "Buy", "price": r.randrange(100, 200)},
-            PRICE | {"grade corrected": lambda o, r, _: o.update(to=r.choice(("Buy", "Sell", "Hold")))},
+            lambda r, n: {"to": "Buy", "price": r.randrange(100, 200), "moved": 0},
+            PRICE
+            | {
+                "grade corrected": lambda o, r, _: o.update(to=r.choice(("Buy", "Sell", "Hold"))),
+                "instant corrected": lambda o, r, _: o.update(moved=r.randrange(-70, 70)),
+            },
         ),
         tickers,
         _ratings,

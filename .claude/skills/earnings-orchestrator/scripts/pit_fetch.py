@@ -3,8 +3,9 @@
 
 stdout is exactly one envelope {"data": [...], "gaps": [...]}, whatever happens, and the exit code is 0. A session bound
 by PITLAKE_AS_OF is never widened: its own cut-off is added, a later one is refused; nor is one bound by
-PITLAKE_KNOWN_BY, whose instant takes the place of any other. What the command answers passes the lake's rules before it
-is shown. Standard library only; nothing is fetched, dated or filtered here.
+PITLAKE_KNOWN_BY, whose instant takes the place of any other. It asks its own lake, and no file in place of a source.
+What runs is the installed pitlake, whatever lies in the working directory. What the command answers passes the lake's
+rules before it is shown. Standard library only; nothing is fetched, dated or filtered here.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[4]
 KNOWN_BY = "PITLAKE_KNOWN_BY"
+UNBOUND = ("lake", "input_file")
 COMMAND = "from pitlake.cli import main; main()"
 sys.path.insert(0, str(ROOT / ".claude" / "hooks"))
 
-from pit_call import cut_off, rules  # noqa: E402
+from pit_call import BOUND, cut_off, rules  # noqa: E402
 
 
 def interpreter() -> str:
@@ -42,17 +44,20 @@ def answer(arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
     pit = cut_off(_asked(arguments), env)
     if pit is not None and not isinstance(pit, str):
         return gap("pit_excluded", f"{pit.code}: {pit.detail}")
+    given = (one for one in arguments if one.startswith("--") or "=" in one)
+    named = {one.lstrip("-").partition("=")[0].replace("-", "_") for one in given}
+    if BOUND in env and not named.isdisjoint(UNBOUND):
+        return gap("pit_excluded", "PIT_INVALID_PIT: a bound session names neither a lake nor a file of answers")
     if pit is not None:
         arguments = [*_without_pit(arguments), "--pit", pit]
     if KNOWN_BY in env:
         arguments = [*arguments, "--known-by", env[KNOWN_BY]]
-    path = os.pathsep.join(filter(None, [str(ROOT), env.get("PYTHONPATH", "")]))
     # A shell shows stderr beside stdout, and nothing may stand beside an envelope that is judged at a cut-off.
     beside = None if pit is None else subprocess.DEVNULL
     try:
         said = subprocess.run(
-            [interpreter(), "-c", COMMAND, "fetch", *arguments],
-            stdout=subprocess.PIPE, stderr=beside, env={**env, "PYTHONPATH": path}, check=False,
+            [interpreter(), "-I", "-c", COMMAND, "fetch", *arguments],
+            stdout=subprocess.PIPE, stderr=beside, env=dict(env), check=False,
         )  # fmt: skip
     except (OSError, ValueError):
         return gap("upstream_error", "pitlake fetch could not be started")

@@ -4,7 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit
@@ -52,13 +52,16 @@ class Answers:
 
         return fetch
 
-    def outcomes(self, *bodies, observed_at=OBSERVED, releases=None, splits=None, **how) -> list[Row | Gap]:
+    def outcomes(self, *bodies, **how) -> list[Row | Gap]:
+        return [outcome for outcome, _ in self.dated(*bodies, **how)]
+
+    def dated(self, *bodies, observed_at=OBSERVED, releases=None, splits=None, **how) -> list[tuple[Row | Gap, date]]:
         fetch = self.captures(*bodies, **how)
         run = RunFacts(observed_at=observed_at, releases=releases, splits=splits)
         found = []
         for unit in self.feed.units(self.scope):
             captures, refusal = collected(self.feed, unit, fetch)
-            found += [outcome for outcome, _ in outcomes(self.feed, unit, captures, refusal, run)]
+            found += outcomes(self.feed, unit, captures, refusal, run)
         return found
 
     def rows(self, *bodies, **how) -> list[Row]:

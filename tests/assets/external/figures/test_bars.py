@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.external.alpha_vantage.av_intraday_bars import INTERVALS, STAMP, start_of
-from assets.external.sessions import session
-from pitlake.clock import NEW_YORK
+from assets.external.sessions import planned, session, session_by
+from assets.extraction import Gap
+from pitlake.clock import MICROSECOND, NEW_YORK
 from pitlake.errors import BadInput
+from tests.every import every
 
 UTC = timezone.utc
 EPOCH_2000, EPOCH_2030 = 946_684_800, 1_893_456_000
@@ -103,7 +105,17 @@ def test_an_intraday_bar_is_available_at_its_end_in_every_session(answers):
         "13:00": "post_market", "16:55": "post_market",
     }  # fmt: skip
     assert sessions["12:55"].available_at == datetime(2024, 7, 3, 17, tzinfo=UTC)
-    assert all(row.available_at - row.values["bar_start"] == timedelta(minutes=5) for row in rows)
+    assert every(row.available_at - row.values["bar_start"] == timedelta(minutes=5) for row in rows)
+
+
+@pytest.mark.parametrize("stamp", ["2024-01-05 19:55:00", "2024-01-12 19:55:00", "2024-07-03 19:59:00"])
+def test_an_evening_s_bar_is_of_its_new_york_day_whatever_day_it_is_in_utc(answers, stamp):
+    bars = answers("av_intraday_bars", tickers=("AAPL",))
+    [(outcome, day)] = bars.dated(f"{HEAD}{stamp},1,1,1,1,1")
+    assert (outcome.values["market_session"], day) == ("post_market", date.fromisoformat(stamp[:10]))
+    months = answers("av_intraday_bars", tickers=("KO",), date_from=date(2024, 5, 1), date_to=date(2024, 6, 1))
+    twice = months.dated(*(f"{HEAD}{stamp},1,1,1,{close},1" for close in (1, 2)))
+    assert [(one.reason, day) for one, day in twice if isinstance(one, Gap)] == [("told twice", day)]
 
 
 def test_intraday_months_are_asked_for_one_by_one_and_raw(answers):
@@ -138,3 +150,19 @@ def test_sessions_lie_within_their_new_york_day(day):
     assert opens.date() == closes.date() == day
     assert closes.strftime("%H:%M") in {"13:00", "16:00"} or day.year < 2000
     assert day.weekday() < 5
+
+
+@pytest.mark.parametrize(
+    ("day", "known"),
+    [(date(1989, 12, 29), False), (date(1990, 1, 2), True), (date(2199, 12, 31), True), (date(2200, 1, 2), False)],
+)
+def test_sessions_are_known_from_1990_to_2199(day, known):
+    assert (session(day) is not None) == known
+
+
+def test_a_session_is_planned_until_one_that_is_called_off_does_not_open():
+    mourning, plan = date(2025, 1, 9), planned(date(2025, 1, 9))
+    assert (session_by(mourning, plan.open - MICROSECOND), session_by(mourning, plan.open)) == (plan, None)
+    held, weekend = session(date(2025, 1, 10)), date(2025, 1, 11)
+    assert session_by(date(2025, 1, 10), held.open) == session_by(date(2025, 1, 10), held.open - MICROSECOND) == held
+    assert session_by(weekend, held.open) is None

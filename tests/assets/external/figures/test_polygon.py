@@ -80,9 +80,9 @@ def test_a_dividend_that_cannot_be_read_is_a_gap(answers, changes, reason):
     assert answers("polygon_dividends", tickers=("KO",)).reasons({"results": [dividend(**changes)]}) == [reason]
 
 
-def test_a_split_is_public_at_the_end_of_its_day(answers):
+def test_a_split_is_public_when_the_first_bar_on_its_basis_is(answers):
     [split] = answers("polygon_splits", tickers=("NVDA",)).rows()
-    assert split.available_at == datetime(2024, 6, 11, 4, tzinfo=UTC)
+    assert split.available_at == datetime(2024, 6, 10, 20, tzinfo=UTC)
     assert (split.values["split_from"], split.values["split_to"]) == (1.0, 10.0)
 
 

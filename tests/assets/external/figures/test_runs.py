@@ -10,6 +10,7 @@ from assets.external.feed import Scope
 from assets.external.runs import run_feed
 from pitlake import connect
 from pitlake.lake.publish import Published
+from tests.every import every
 
 UTC = timezone.utc
 KEY = "planted-key-of-tests"
@@ -93,7 +94,7 @@ def test_yahoo_is_asked_with_the_cookie_and_the_crumb_it_gave(loopback, client, 
     played.first = [(200, b'{"quoteSummary": {"result": [], "crumb": "crumb/of-tests"}}')]
     run("yahoo_upgrades", ("AAPL",), client(feed.provider), lake)
     assert [target.split("?")[0] for target in played.asked[:2]] == ["/", "/v1/test/getcrumb"]
-    assert all("crumb=crumb%2Fof-tests" in target for target in played.asked[2:])
+    assert every("crumb=crumb%2Fof-tests" in target for target in played.asked[2:])
     assert played.cookies[1:] == ["A1=granted"] * 3
     assert [path for path in tmp_path.rglob("*") if path.is_file() and b"crumb/of-tests" in path.read_bytes()] == []
 

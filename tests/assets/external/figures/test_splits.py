@@ -1,6 +1,6 @@
 """Figures a share that a split has followed count when fetched: providers restate their history by every split."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 
@@ -32,6 +32,17 @@ def test_what_was_reported_after_a_split_keeps_its_date(answers):
     assert kept == [row.available_at for row in plain if row.values["reported_date"] >= date(2024, 4, 1)]
     assert 0 < len(kept) < len(rows)
     assert {row.evidence.rpartition("=")[2] for row in rows} == {"end_of_day", "split_since"}
+
+
+@pytest.mark.parametrize(("name", "told"), [("av_earnings", "reported_date"), ("yahoo_earnings", "event_date")])
+def test_what_was_told_on_the_eve_of_a_split_counts_when_fetched(answers, name, told):
+    """It is public from midnight on, and shares are split at the next morning's open."""
+    source = answers(name, tickers=("AAPL",))
+    eve = max(row.values[told] for row in source.rows() if row.available_at < FETCHED)
+    for days, counted in ((1, FETCHED), (0, None)):
+        rows = source.rows(splits=on(eve + timedelta(days=days), 10.0))
+        plain = next(row.available_at for row in source.rows() if row.values[told] == eve)
+        assert {row.available_at for row in rows if row.values[told] == eve} == {counted or plain}
 
 
 def test_a_rating_counts_when_fetched_after_a_split_where_it_bears_a_price_target(answers):

@@ -1,0 +1,129 @@
+"""Which of this machine's files a bound session may read, search and write. Everything else is out of bounds.
+
+Readable is the project, without names that begin with a dot (but agents and skills), `sample`, lakes wherever they lie,
+what the settings name as a place of lake, captures, caches or logs, and other sessions' files. Writable is plain data
+in the session's own folder, `scratch/<session id>`: nothing there is run or loaded by anything. Paths are judged by
+where they lead. Standard library only, Python 3.9 or newer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import unicodedata
+from typing import Iterator, Mapping
+from urllib.parse import unquote, urlsplit
+
+SCRATCH = "scratch"
+SUFFIXES = (".csv", ".json", ".txt")
+OPEN_DOTS = ((".claude", "agents"), (".claude", "skills"))
+# The folders a lake or a store of captures is known by, and the demo's world, which is told in full beside its lake.
+MARKS = ("_lake", "_captures", "_delta_log")
+WORLD = "sample"
+SETTINGS = (
+    "PITLAKE_LAKE", "PITLAKE_CAPTURES", "PITLAKE_CACHE", "PITLAKE_GRAPH_ROOT", "PITLAKE_REPORT", "PITLAKE_HOOK_LOG",
+    "DAGSTER_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR",
+)  # fmt: skip
+CONFIGURED = (".mcp.json", ".claude/settings.json", ".claude/settings.local.json")
+MOST_NAMES = 5_000
+
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_SESSION = re.compile(r"[A-Za-z0-9-]{8,64}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Places:
+    """The places of one session. `folder`: where relative paths begin; `session`: its id, None where it has none."""
+
+    def __init__(self, project: str, env: Mapping[str, str], folder: str, session: object) -> None:
+        self.project, self.folder = os.path.realpath(project), folder
+        known = isinstance(session, str) and _SESSION.fullmatch(session)
+        self.own = os.path.join(self.project, SCRATCH, str(session)) if known else None
+        self._kept = [_folded(place) for place in configured(self.project, env, folder)]
+
+    def readable(self, path: str) -> bool:
+        """Whether a file, or the names in a folder, may be read."""
+        real = self._leads_to(path)
+        return real is not None and self._open(real)
+
+    def searchable(self, path: str) -> bool:
+        """Whether everything below a path may be read. A folder too large to be looked through may not."""
+        real = self._leads_to(path)
+        if real is None or not self._open(real):
+            return False
+        seen = 0
+        for parent, folders, files in os.walk(real):
+            seen += len(folders) + len(files)
+            found = (os.path.realpath(os.path.join(parent, name)) for name in (*folders, *files))
+            if seen > MOST_NAMES or not all(map(self._open, found)):
+                return False
+        return True
+
+    def writable(self, path: str, *, folder: bool = False) -> bool:
+        """Whether plain data may be written there: a file of SUFFIXES below the session's own folder, or a folder."""
+        real = self._leads_to(path)
+        if self.own is None or real is None or not _below(real, self.own):
+            return False
+        names = [name for name in os.path.relpath(real, self.own).split(os.sep) if name != "."]
+        plain = all(_PLAIN.fullmatch(name) for name in names)
+        return plain and (folder or (bool(names) and names[-1].endswith(SUFFIXES)))
+
+    def _leads_to(self, path: str) -> str | None:
+        """Where a path leads, links followed; None for one that others may read as another path."""
+        if path != path.strip() or _CONTROL.search(path):
+            return None
+        try:
+            return os.path.realpath(os.path.join(self.folder, os.path.expanduser(path)))
+        except ValueError:
+            return None
+
+    def _open(self, real: str) -> bool:
+        if not _below(real, self.project) or any(_below(_folded(real), kept) for kept in self._kept):
+            return False
+        if self.own is not None and _below(real, self.own):
+            return True
+        names = [] if real == self.project else os.path.relpath(real, self.project).split(os.sep)
+        folded = tuple(_folded(name) for name in names)
+        if folded[:1] in ((SCRATCH,), (WORLD,)):
+            return False
+        hidden = folded[2:] if tuple(names[:2]) in OPEN_DOTS else folded
+        return not any(name.startswith(".") or name in MARKS for name in hidden) and not self._in_a_lake(names)
+
+    def _in_a_lake(self, names: list[str]) -> bool:
+        folders = (os.path.join(self.project, *names[:depth]) for depth in range(len(names) + 1))
+        return any(os.path.lexists(os.path.join(folder, mark)) for folder in folders for mark in MARKS)
+
+
+def configured(project: str, env: Mapping[str, str], folder: str) -> Iterator[str]:
+    """The real paths of what the environment, the servers' and the hooks' settings name as places of their data."""
+    for settings in (env, *_configurations(project)):
+        for name in SETTINGS:
+            told = settings.get(name)
+            if isinstance(told, str) and told:
+                place = unquote(urlsplit(told).path) if told.startswith("file:") else told
+                for base in (folder, project):
+                    yield os.path.realpath(os.path.join(base, os.path.expanduser(place)))
+
+
+def _configurations(project: str) -> Iterator[Mapping[str, object]]:
+    for name in CONFIGURED:
+        try:
+            with open(os.path.join(project, name), "rb") as file:
+                told = json.load(file)
+        except (OSError, ValueError):
+            continue
+        servers = told.get("mcpServers") if isinstance(told, dict) else None
+        for holder in (told, *(servers.values() if isinstance(servers, dict) else ())):
+            held = holder.get("env") if isinstance(holder, dict) else None
+            if isinstance(held, dict):
+                yield held
+
+
+def _below(path: str, place: str) -> bool:
+    return path == place or path.startswith(place.rstrip(os.sep) + os.sep)
+
+
+def _folded(path: str) -> str:
+    """A path as a file system that does not tell cases or compositions of letters apart knows it."""
+    return unicodedata.normalize("NFC", path).casefold()

@@ -1,0 +1,93 @@
+"""What of a lake this user may not read or write, told as that.
+
+Libraries tell a folder that this user may not enter as one that is not there, or as damage. So whatever fails below a
+lake's root passes `told`, which looks at the files' permissions before anything is called lost.
+"""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
+
+from pitlake.errors import (
+    ClockWentBack,
+    LakeConflict,
+    LakeError,
+    LakeFault,
+    LakeNotFound,
+    MachineExhausted,
+    PastChanged,
+)
+
+FOLDERS = ("_lake", "tables", "gaps", "superseded")
+"""What is needed to read a lake. Stages are their runs' own and closed to others."""
+DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
+_DENIED_SAID = ("Permission denied", "os error 13", "os error 1)", "Read-only file system")
+_FAULTY = (OSError, DeltaError, BaseError, duckdb.Error, pa.ArrowException, LakeError)
+_CLEAR = (LakeFault, LakeConflict, LakeNotFound, ClockWentBack, MachineExhausted, PastChanged, FileNotFoundError,
+          FileExistsError, NotFoundError, AlreadyExistsError)  # fmt: skip
+
+
+@contextmanager
+def told(root: Path) -> Iterator[None]:
+    """Raises LakeFault in place of what fails below the root because of a permission."""
+    try:
+        yield
+    except _CLEAR:
+        raise
+    except _FAULTY as error:
+        fault = cause(error, root)
+        if fault is None:
+            raise
+        raise fault from error
+
+
+def cause(error: Exception, root: Path) -> LakeFault | None:
+    """The fault behind an error: a path that is denied to this user; None for any other."""
+    number, said = getattr(error, "errno", None), f"{error} {error.__cause__}"
+    if number is not None and number not in DENIED:
+        return None
+    denied = unreadable(root)
+    if denied is None and (number in DENIED or any(text in said for text in _DENIED_SAID)):
+        denied = _unwritable(root, getattr(error, "filename", None)) or root
+    return LakeFault("permission", denied) if denied else None
+
+
+def unreadable(root: Path) -> Path | None:
+    """The first path from the file system's root down, and of all that is needed to read a lake, that is denied."""
+    for folder in reversed(root.parents):
+        if not _may(folder, os.X_OK):
+            return folder
+    for top in (root, *(root / name for name in FOLDERS)):
+        for path in _below(top) if top != root else (root,):
+            if not _may(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
+                return path
+    return None
+
+
+def _below(top: Path) -> Iterator[Path]:
+    """A path and everything below it, each before what lies in it."""
+    if _may(top, os.F_OK):
+        yield top
+    for parent, folders, files in os.walk(top):
+        yield from (Path(parent, name) for name in (*sorted(folders), *sorted(files)))
+
+
+def _unwritable(root: Path, file: str | None) -> Path | None:
+    """The folder of a file that may not be written to; where no file is known, the first such folder of the lake."""
+    tops = (root, root / "_staging", *(root / name for name in FOLDERS))
+    every = (path for top in tops for path in ((top,) if top == root else _below(top)) if path.is_dir())
+    return next((path for path in (Path(file).parents if file else every) if not _may(path, os.W_OK)), None)
+
+
+def _may(path: Path, mode: int) -> bool:
+    """Whether this process may, as the user that it is now. What is not there denies nothing."""
+    effective = os.access in os.supports_effective_ids
+    there = os.access(path, os.F_OK, effective_ids=effective)
+    return os.access(path, mode, effective_ids=effective) if there else mode != os.F_OK

@@ -1,0 +1,102 @@
+"""Late arrivals: rows that a later look brought though a completed one had looked where they lie and held none of them.
+
+They keep their source's date, for nothing speaks against it. Here they are counted, so that who asks as of an instant
+knows how much may yet come before it. Called by `pitlake.report.measures`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import duckdb
+import pyarrow as pa
+
+from pitlake import clock
+from pitlake.contract import INSTANT, Dataset
+from pitlake.lake.looks import Look
+from pitlake.lake.manifest import DataFile
+from pitlake.lake.query import quoted, reading
+
+MOST_LISTED = 20
+EVER = ("0001-01-01", "9999-12-31")
+LOOKS = pa.schema(
+    [("observed", INSTANT), ("first_day", pa.string()), ("last_day", pa.string()), ("entities", pa.int64())]
+)
+ENTITIES = pa.schema([("number", pa.int64()), ("entity", pa.string())])
+# Which looks may have missed what: the last one before a row was first observed that covered its day and entity, at or
+# after the instant the row is dated by. Places (a day and an entity) are few, rows are many.
+MISSED = """
+WITH
+    rows AS (
+        SELECT available_at, observed_at, evidence, {entity}::VARCHAR AS entity,
+            strftime(available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d') AS day
+        FROM {rows} WHERE observed_at > (SELECT min(observed) FROM looks)
+    ),
+    places AS (SELECT day, entity, observed_at, min(available_at) AS first FROM rows GROUP BY ALL),
+    missed AS (
+        SELECT day, places.entity, observed_at, max(observed) AS missed_at
+        FROM places
+        JOIN looks ON observed < observed_at AND observed >= first AND day BETWEEN first_day AND last_day
+        WHERE entities IS NULL OR places.entity IS NULL
+            OR EXISTS (FROM entities WHERE entities.number = looks.entities AND entities.entity = places.entity)
+        GROUP BY ALL
+    ),
+    late AS (
+        SELECT rows.*, missed_at, epoch_us(rows.observed_at) - epoch_us(rows.available_at) AS lag
+        FROM rows JOIN missed
+            ON rows.day = missed.day AND rows.observed_at = missed.observed_at
+            AND rows.entity IS NOT DISTINCT FROM missed.entity
+        WHERE missed_at >= rows.available_at
+    )
+SELECT available_at, missed_at, observed_at, evidence, count(*) OVER (), median(lag) OVER () / 1e6,
+    max(lag) OVER () / 1e6
+FROM late ORDER BY observed_at DESC, available_at DESC, evidence LIMIT {limit}
+"""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A row that came late: what it is dated by, the last look that missed it, and the one that brought it."""
+
+    available_at: datetime
+    missed_at: datetime
+    observed_at: datetime
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Late:
+    """The late arrivals of a dataset. Lags are between available_at and observed_at, in seconds; the newest first."""
+
+    count: int = 0
+    median: float = 0.0
+    largest: float = 0.0
+    newest: Sequence[Arrival] = ()
+
+
+def arrivals(
+    sql: duckdb.DuckDBPyConnection, dataset: Dataset, files: Sequence[DataFile], looks: Sequence[Look]
+) -> Late:
+    """The late arrivals among a version's rows, by the looks at their dataset."""
+    if not files or not looks:
+        return Late()
+    sets: dict[frozenset[str], int] = {}
+    spans = [
+        {
+            "observed": clock.from_micros(look.observed),
+            "first_day": first,
+            "last_day": last,
+            "entities": None if look.entities is None else sets.setdefault(look.entities, len(sets)),
+        }
+        for look in looks
+        for first, last in ((EVER,) if look.days is None else look.days)
+    ]
+    names = [{"number": number, "entity": name} for entities, number in sets.items() for name in entities]
+    sql.register("looks", pa.Table.from_pylist(spans, LOOKS))
+    sql.register("entities", pa.Table.from_pylist(names, ENTITIES))
+    query = MISSED.format(entity=quoted(dataset.entity), rows=reading(files), limit=MOST_LISTED)
+    found = sql.sql(query).fetchall()
+    if not found:
+        return Late()
+    count, median, largest = found[0][4:]
+    return Late(count, median, largest, [Arrival(*one[:4]) for one in found])

@@ -1,0 +1,55 @@
+-- reads: prices, splits, polygon_splits
+-- For each of the (ticker, instant) pairs the newest daily bar that was public then, if any, and split_index: what makes
+-- closes of different instants comparable, by what was public at each. Null from the first day on that a price does not
+-- go on over, as far as splits on record say: an unrecorded split is a gap and not a return.
+CREATE MACRO prices_at(pairs) AS TABLE
+WITH
+    events AS MATERIALIZED (FROM asof_pairs(pairs)),
+    bars AS MATERIALIZED (FROM asof_prices((SELECT list(DISTINCT ticker) FROM events))),
+    acts AS MATERIALIZED (FROM splits_of((SELECT list(DISTINCT ticker) FROM events))),
+    joined AS MATERIALIZED (
+        SELECT events.position, events.ticker, events.at, bar.* EXCLUDE (symbol, before)
+        FROM events
+        ASOF LEFT JOIN bars AS bar ON bar.symbol = events.ticker AND events.at >= bar.available_at
+    ),
+    moved AS (
+        SELECT joined.position, CASE WHEN bool_and(acts.ratio IS NOT NULL) THEN product(acts.ratio) END AS shares
+        FROM joined
+        JOIN acts
+            ON acts.ticker = joined.ticker AND acts.execution_date <= joined.date AND acts.available_at <= joined.at
+        GROUP BY joined.position
+    ),
+    nights AS (
+        SELECT symbol, before.date AS since, date, available_at,
+            ln(coalesce(nullif(open, 0), close) / nullif(before.close, 0)) AS move
+        FROM bars
+        WHERE before IS NOT NULL
+    ),
+    -- Whether a price goes on can be in doubt over large moves and over splits alone.
+    doubtful AS (
+        FROM nights
+        WHERE NOT goes_on(move, 0)
+            OR EXISTS (FROM acts WHERE ticker = symbol AND execution_date > since AND execution_date <= nights.date)
+    ),
+    crossed AS (
+        SELECT joined.position, doubtful.move, coalesce(sum(ln(acts.ratio)), 0) AS split
+        FROM joined
+        JOIN doubtful ON doubtful.symbol = joined.ticker AND doubtful.available_at <= joined.at
+        LEFT JOIN acts
+            ON acts.ticker = joined.ticker
+            AND acts.execution_date > doubtful.since
+            AND acts.execution_date <= doubtful.date
+            AND acts.available_at <= joined.at
+        GROUP BY joined.position, doubtful.date, doubtful.available_at, doubtful.move
+    ),
+    broken AS (SELECT DISTINCT position FROM crossed WHERE NOT goes_on(move + split, split))
+SELECT
+    joined.*,
+    CASE
+        WHEN date IS NULL OR broken.position IS NOT NULL THEN NULL
+        WHEN moved.position IS NOT NULL THEN shares
+        ELSE 1
+    END AS split_index
+FROM joined
+LEFT JOIN moved ON moved.position = joined.position
+LEFT JOIN broken ON broken.position = joined.position;

@@ -1,0 +1,89 @@
+"""The PreToolUse hook: of tools whose names begin or end like the lake's, none passes while the session is bound."""
+
+import json
+
+import pytest
+
+from tests.agents.mutate import pit_gate, pit_guard
+from tests.agents.test_guard import FETCH, ask, code
+
+LIKE_OURS = [
+    "mcp__pitlake__run_query2", "mcp__pitlake__run-query", "mcp__pitlake__run_query/../fetch", "mcp__pitlake__",
+    "mcp__pitlake__run_query ", "mcp__pitlake__run_query\n", "mcp__pitlake__Search", "mcp__pitlake_web__search",
+    "mcp__pitlakes__search", "mcp__pitlake__search:fetch", "mcp__my_pitlake__search", "mcp__x__mcp__pitlake__search",
+    "mcp__plugin_lake_pitlake_web__search", "mcp__plugin__pitlake__search", "mcp__plugin_a_b_pitlake__search",
+    "mcp__neo4j__pitlake__search",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", LIKE_OURS)
+def test_a_tool_whose_name_is_like_one_of_ours_is_another_tool(bound, tool):
+    assert code(ask(bound, tool, query="x")) is not None
+
+
+@pytest.mark.parametrize("command", ["echo delete and create the set", "git commit -m 'Remove what nobody merges'"])
+def test_words_of_cypher_in_an_unbound_shell_are_only_words(env, command):
+    assert ask(env, "Bash", command=command) == {}
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "runs"),
+    [
+        ("python", True),
+        ("python3", True),
+        ("sh", False),
+        ("python2", False),
+        ("source", False),
+        ("/tmp/python3", False),
+    ],
+)
+def test_the_wrapper_runs_by_python_and_by_nothing_else(bound, interpreter, runs):
+    answer = code(ask(bound, "Bash", command=FETCH.replace("python3", interpreter, 1)))
+    assert (answer is None) == runs
+
+
+@pytest.mark.parametrize("tool", ["PowerShell", "Monitor"])
+def test_other_shells_than_bash_run_nothing_while_bound(bound, tool):
+    assert code(ask(bound, tool, command="ls")) == "GUARD_SHELL"
+
+
+@pytest.mark.parametrize("pattern", ["../lake/*.parquet", "*/../../lake/x", "docs/../.pitlake/**"])
+def test_a_search_does_not_climb_out_of_its_folder_while_bound(bound, tmp_path, pattern):
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "docs").mkdir()
+    told = bound | {"PITLAKE_LAKE": str(tmp_path / "lake")}
+    assert code(ask(told, "Glob", pattern=pattern, path=str(tmp_path / "docs"))) == "GUARD_LAKE_FILES"
+
+
+def test_the_lake_of_the_folder_that_a_call_is_made_in_is_out_of_bounds(bound, tmp_path):
+    asked = {"file_path": ".pitlake/lake/x"}
+    message = {"hook_event_name": "PreToolUse", "tool_name": "Read", "tool_input": asked, "cwd": str(tmp_path)}
+    assert code(pit_guard.decide(json.dumps(message).encode(), bound)) == "GUARD_LAKE_FILES"
+
+
+@pytest.mark.parametrize("command", ["python3", "'a;b' c", "ls 'a|b'"])
+def test_one_word_and_quoted_operators_are_read_as_what_they_are(bound, command):
+    denied = command == "python3" or command.startswith("'")
+    assert code(ask(bound, "Bash", command=command)) == ("GUARD_SHELL" if denied else None)
+
+
+@pytest.mark.parametrize("quoted", ["grep 'two words' README.md", 'head -2 "README.md"', "echo 'a  b' | wc -l"])
+def test_quoted_words_are_one_word(bound, quoted):
+    assert ask(bound, "Bash", command=quoted) == {}
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "type", "annotations", "_meta", "meta", "isError", "is_error", "stderr", "interrupted", "isImage", "durationMs",
+        "noOutputExpected", "returnCodeInterpretation", "backgroundTaskId", "backgroundedByUser", "rawOutputPath",
+        "assistantAutoBackgrounded", "dangerouslyDisableSandbox", "persistedOutputPath", "persistedOutputSize",
+        "staleReadFileStateHint",
+    ],
+)  # fmt: skip
+def test_what_may_stand_beside_an_answer_is_let_stand_while_it_says_nothing(beside):
+    assert pit_gate._held({"stdout": "x", beside: ""}) == [("stdout", "x")]
+    assert pit_gate._held({"stdout": "x"} | dict.fromkeys(pit_gate.BESIDE, "")) == [("stdout", "x")]
+    if beside != "durationMs":
+        with pytest.raises(pit_gate.Refused):
+            pit_gate._held({"stdout": "x", beside: "y"})

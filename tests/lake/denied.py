@@ -1,0 +1,104 @@
+"""`python -m tests.lake.denied LAKE FOLDER`: every door of a lake tried while one path after another is denied.
+
+Prints `{place: {door: [class, cause, path, exit code, text] or null}}`. To be run as a user without override.
+"""
+
+import json
+import os
+import shutil
+import sys
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+
+from pitlake import cli
+from pitlake.cli.doctor import lake_there
+from pitlake.errors import PitlakeError
+from pitlake.lake import Lake
+from pitlake.session.api import Catalogue, open_session
+from tests.lake.world import TOY, Toy, publish, utc
+from tests.session.toylake import view_of
+
+LATER = utc("2024-06-05T12:00:00-04:00")
+READING, WRITING = 0o000, 0o500
+READERS = ("versions", "snapshot", "session", "doctor", "judgements", "incidents", "vacuum, dry")
+WRITERS = ("publish", "compact", "vacuum", "receipt")
+
+
+def places(root: Path) -> dict[str, Path]:
+    """One path of every kind there is in a lake: folders, and of files the newest of each folder and ending."""
+    found = {".": root}
+    for path in sorted(root.rglob("*"), key=lambda path: path.stat().st_mtime_ns, reverse=True):
+        kind = path.relative_to(root).as_posix()
+        if path.is_dir():
+            found[kind] = path
+        elif (key := f"{path.parent.relative_to(root).as_posix()}/*{path.suffix}") not in found:
+            found[key] = path
+    return found
+
+
+def doors(root: Path):
+    """What one can do with a lake. Each opens it anew, as a process of its own would."""
+    yield "versions", lambda: list(Lake(root).versions())
+    yield "snapshot", lambda: [state.files for state in Lake(root).snapshot().tables.values()]
+    yield "session", lambda: asked(root)
+    yield "doctor", lambda: lake_there(str(root))
+    yield "judgements", lambda: list(Lake(root).judgements("toys"))
+    yield "incidents", lambda: list(Lake(root).incidents())
+    yield "publish", lambda: publish(Lake(root), [Toy("0a", "new", LATER), Toy("n", "x", LATER)], LATER)
+    yield "compact", lambda: Lake(root).compact(TOY, before="2024-07")
+    yield "vacuum, dry", lambda: Lake(root).vacuum(timedelta(0))
+    yield "vacuum", lambda: Lake(root).vacuum(timedelta(0), dry_run=False)
+    yield "receipt", lambda: Lake(root).keep_receipt(b'{"question": {"version": 1}}', 1)
+
+
+def asked(root: Path) -> None:
+    catalogue = Catalogue({"toys": TOY}, {"toys": view_of(TOY)})
+    with open_session(Lake(root).snapshot(), LATER, isolation="in_process", catalogue=catalogue) as session:
+        session.sql("SELECT count(*) FROM toys").rows()
+
+
+def tried(door) -> list | None:
+    """What an attempt raised, null where it raised nothing."""
+    try:
+        told = door()
+    except PitlakeError as error:
+        return [type(error).__name__, getattr(error, "cause", ""), str(getattr(error, "path", "")), error.exit_code,
+                str(error)]  # fmt: skip
+    except Exception as error:  # noqa: BLE001  What must not come out of a door is what is looked for.
+        return [type(error).__name__, "", "", 1, str(error)]
+    return ["doctor", "", "", 0, told.says] if getattr(told, "passed", True) is False else None
+
+
+def main() -> int:
+    lake, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    found: dict[str, dict[str, list | None]] = {}
+    for mode in (READING, WRITING):
+        for place in places(lake):
+            if mode == WRITING and "*" in place:
+                continue
+            told = found[f"{mode:o} {place}"] = {}
+            for names in (READERS, *((name,) for name in WRITERS)):
+                root = folder / f"{mode:o} {len(found)} {names[0]}"
+                shutil.copytree(lake, root)
+                path = places(root)[place]
+                with ExitStack() as after:
+                    after.callback(shutil.rmtree, root, ignore_errors=True)
+                    after.callback(os.chmod, path, 0o700)
+                    path.chmod(mode)
+                    for name in names:
+                        seen = json.dumps(tried(dict(doors(root))[name]))
+                        told[name] = json.loads(seen.replace(str(path), "PLACE"))
+            if mode == READING and place in (".", "_lake/log", "tables/toys"):
+                root = folder / "command"
+                shutil.copytree(lake, root)
+                places(root)[place].chmod(mode)
+                told["command"] = ["exit", "", "", cli.invoke(["vacuum", "--lake", str(root)]), ""]
+                places(root)[place].chmod(0o700)
+                shutil.rmtree(root)
+    json.dump(found, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""What the system denies is told as that, by the path that is denied, at every door; never as loss, never raw."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from pitlake.lake import Lake
+from pitlake.lake.incidents import Incident
+from pitlake.lake.judgements import Judgement
+from pitlake.lake.stage import Gap
+from tests.lake import denied
+from tests.lake.world import TOY, Toy, publish, utc
+
+NOON = utc("2024-03-05T12:00:00-05:00")
+# As root: without the rights that let it pass by every permission.
+ORDINARY = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"] if os.geteuid() == 0 else []
+PLACES = [
+    ".", "_lake", "_lake/log", "_lake/log/*.json", "_lake/looks", "_lake/looks/toys", "_lake/looks/toys/*.json",
+    "_lake/receipts", "_lake/receipts/*.json", "_lake/vacuumed", "_lake/vacuumed/*.json", "_lake/judgements",
+    "_lake/judgements/toys", "_lake/judgements/toys/*.json", "_lake/incidents", "_lake/incidents/*.json",
+    *(f"{table}{below}" for table in ("tables/toys", "gaps/toys", "superseded/toys")
+      for below in ("", "/_delta_log", "/_delta_log/*.json")),
+    "tables", "gaps", "superseded", "tables/toys/available_month=2024-03",
+    "tables/toys/available_month=2024-03/*.parquet",
+]  # fmt: skip
+
+
+def build(root):
+    lake = Lake(root)
+    gap = {None: [Gap("unverifiable", "no date", "Toy:lost", NOON)]}
+    publish(lake, [Toy("0a", "x", NOON), Toy("1a", "x", NOON)], NOON, gap)
+    publish(lake, [Toy("2a", "x", NOON), Toy("3a", "x", NOON)], NOON + denied.timedelta(days=1))
+    lake.keep_receipt(b'{"question": {"version": 1}}', 1)
+    for month in ("04", "05"):
+        at = utc(f"2024-{month}-05T12:00:00-04:00")
+        publish(lake, [Toy("0a", f"y{month}", NOON), Toy(f"{month}a", "x", at)], at)
+    lake.compact(TOY, before="2024-05")
+    publish(lake, [Toy("0a", "z", NOON)], utc("2024-05-06T12:00:00-04:00"))
+    lake.vacuum(denied.timedelta(0), dry_run=False)
+    lake.keep_judgement(Judgement(dataset="toys", run_id="run", judged_at=NOON, version=1))
+    lake.keep_incident(Incident(happened_at=NOON, run_id="run", job="job", kind="failed", reasons=()))
+    return lake
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("denied")
+    build(folder / "lake")
+    command = [*ORDINARY, sys.executable, "-m", "tests.lake.denied", str(folder / "lake"), str(folder / "copies")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_every_kind_of_place_and_every_door_is_tried(found, tmp_path):
+    assert {*denied.READERS, *denied.WRITERS} == {name for name, _ in denied.doors(tmp_path)}
+    missing = [place for place in PLACES if f"0 {place}" not in found]
+    assert missing == []
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_closed_path_is_named_at_every_door_that_needs_it(found, place):
+    told = {door: seen for door, seen in found[f"0 {place}"].items() if seen is not None}
+    wrong = {door: seen for door, seen in told.items() if door not in ("doctor", "command")
+             and seen[:4] != ["LakeFault", "permission", "PLACE", 2]}  # fmt: skip
+    assert wrong == {}
+    assert "permission" in told["doctor"][4]
+    assert "PLACE" in told["doctor"][4]
+    assert len(told) > 1 or place == "_lake/vacuumed/*.json"  # whose name alone says it
+    assert not any(word in seen[4] for seen in told.values() for word in ("restore", "missing", "damaged"))
+    if "command" in told:
+        assert told["command"][3] == 2
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if "*" not in place])
+def test_a_folder_that_may_not_be_written_to_is_named_by_whoever_writes(found, place):
+    told = {door: seen for door, seen in found[f"500 {place}"].items() if seen is not None}
+    wrong = {door: seen for door, seen in told.items() if seen[:4] != ["LakeFault", "permission", "PLACE", 2]}
+    assert wrong == {}
+    assert not told.keys() & set(denied.READERS)
+
+
+@pytest.mark.parametrize("place", ["_lake/log", "tables/toys/_delta_log"])
+def test_publishing_needs_to_write(found, place):
+    assert found[f"500 {place}"]["publish"] is not None
+
+
+LOST = {
+    "a log entry": (f"_lake/log/{2:020d}.json", "_lake/log"),
+    "a commit of Delta": (f"tables/toys/_delta_log/{0:020d}.json", "tables/toys/_delta_log"),
+    "a file of rows": (None, "tables/toys/available_month=2024-05"),
+}
+
+
+@pytest.mark.parametrize("key", LOST)
+@pytest.mark.parametrize("how", ["missing", "damaged"])
+def test_what_is_missing_or_damaged_is_told_as_that_by_its_path(tmp_path, key, how):
+    lake = build(tmp_path / "lake")
+    name, folder = LOST[key]
+    live = next(file.path for file in lake.snapshot().files("toys") if "2024-05" in file.path)
+    path = lake.root / name if name else denied.Path(live)
+    path.unlink() if how == "missing" else path.write_bytes(b"{")
+    doors = dict(denied.doors(tmp_path / "lake"))
+    told = [told for door in ("versions", "snapshot", "session") if (told := denied.tried(doors[door]))]
+    assert {one[:2] + one[3:4] for one in map(tuple, told)} == {("LakeFault", how, 2)}
+    assert all(folder in one[4] and "restore" in one[4] for one in told)
+
+
+def test_too_many_open_files_are_told_as_that(tmp_path):
+    root = build(tmp_path / "lake").root
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    told = {}
+    for name, door in denied.doors(root):
+        taken = []
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+            try:
+                while True:
+                    taken.append(os.open(os.devnull, os.O_RDONLY))
+            except OSError:
+                os.close(taken.pop())
+            told[name] = denied.tried(door)
+        finally:
+            for one in taken:
+                os.close(one)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    wrong = {door: seen for door, seen in told.items() if seen and seen[0] != "MachineExhausted"}
+    assert {door: seen for door, seen in wrong.items() if door != "doctor"} == {}
+    assert told["session"]
+    assert told["publish"]

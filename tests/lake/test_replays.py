@@ -1,0 +1,78 @@
+"""Answers that come again from their captures, in any order: what a later look told is never told otherwise since it.
+
+Exhaustive: three looks at a key whose text, date and date of change differ in every way, published in every order.
+"""
+
+from datetime import timedelta
+from itertools import permutations, product
+
+import pytest
+
+from tests.lake.world import KINDS, Oracle, Toy, answers, publish, rows, utc
+
+STEP = timedelta(days=1)
+LOOKS = tuple(utc("2024-03-04T12:00:00-05:00") + place * 2 * STEP for place in range(3))
+MOMENTS = tuple(LOOKS[0] + place * STEP for place in range(-3, 7))
+DATED = LOOKS[0] - 2 * STEP, LOOKS[0] - STEP
+# What a look tells: nothing, or a text with the date of its change, before the first look or since the look before.
+TELLS = (None, *product("xy", (0, 1)))
+STORIES = list(product(TELLS, repeat=3))
+
+
+def told(look, kind):
+    """Every story's toys at one look: all at one date, but a source that keeps its history tells every date's last."""
+    for number, story in enumerate(STORIES):
+        statements = {}
+        for place in range(look + 1):
+            if story[place] is not None:
+                text, since = story[place]
+                revised = LOOKS[place] - STEP if since else DATED[1]
+                at = revised if kind == "history" else DATED[0]
+                statements[at] = Toy(f"{number:03}", text, at, revised)
+        if story[look] is not None:
+            yield from statements.values() if kind == "history" else [statements[DATED[0]]]
+
+
+@pytest.fixture(params=list(permutations(range(3))), ids=str)
+def order(request):
+    return request.param
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_replay_changes_what_was_answered_since_a_later_look(lake, kind, order):
+    oracle, looked = Oracle(kind), []
+    lake.start()
+    for look in order:
+        before = rows(lake)
+        publish(lake, told(look, kind), LOOKS[look], dataset=KINDS[kind])
+        oracle.publish(told(look, kind), LOOKS[look])
+        after = rows(lake)
+        assert after == oracle.rows
+        for at in MOMENTS:
+            last = max((one for one in looked if LOOKS[one] <= at), default=None)
+            if last is not None and LOOKS[look] < LOOKS[last]:
+                seen = {toy.key for toy in told(last, kind)}
+                then, now = (answers(found, at) for found in (before, after))
+                wrong = {key: (then[key], now[key]) for key in seen & then.keys() if then[key][:2] != now[key][:2]}
+                assert not wrong, (at, wrong)
+        looked.append(look)
+
+
+@pytest.mark.parametrize("kind", ["observed", "column"])
+def test_after_all_looks_the_newest_of_them_tells(lake, kind, order):
+    for look in order:
+        publish(lake, told(look, kind), LOOKS[look], dataset=KINDS[kind])
+    now = answers(rows(lake), MOMENTS[-1])
+    for number, story in enumerate(STORIES):
+        if story[-1] is not None:
+            assert now[f"{number:03}"].text == story[-1][0], (story, now[f"{number:03}"])
+
+
+@pytest.mark.parametrize("kind", ["observed", "column"])
+def test_in_their_own_order_looks_tell_at_each_of_them_what_they_saw(lake, kind):
+    for look, at in enumerate(LOOKS):
+        publish(lake, told(look, kind), at, dataset=KINDS[kind])
+    found = rows(lake)
+    for look, at in enumerate(LOOKS):
+        now = answers(found, at)
+        assert all(now[toy.key].text == toy.text for toy in told(look, kind))

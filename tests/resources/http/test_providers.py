@@ -1,0 +1,163 @@
+"""Providers, their secrets and their lines: what is sent, what is refused before it is sent, what a log may hold."""
+
+import json
+import logging
+from dataclasses import replace
+
+import pytest
+
+from pitlake.errors import BadInput, CaptureDamaged, Unparsable
+from resources.http import client as http_client
+from resources.http.capture import CaptureStore, Request
+from resources.http.client import HttpClient, captured
+from resources.http.lines import cells
+from resources.http.secrets import WIRE_LOGGERS, Mask, spelled
+from tests.every import every
+from tests.loopback import Answer
+from tests.resources.http.conftest import TOY
+
+ASK = Request("/notes", {"q": "x"})
+GOOD = Answer({"notes": [1]})
+
+
+def masks():
+    return [list(logging.getLogger(name).filters) for name in WIRE_LOGGERS]
+
+
+def test_a_handshake_is_made_once_for_all_questions_and_what_it_grants_is_masked(loopback, client):
+    made, before = [], masks()
+
+    def handshake(session, provider):
+        made.append(provider.name)
+        return {"crumb": "granted-by-a-handshake"}
+
+    loopback.plays("/notes", Answer({"notes": ["granted-by-a-handshake"]}))
+    asking = client("refresh", provider=replace(TOY, handshake=handshake))
+    told = [asking.fetch(Request("/notes", {"q": number})).text() for number in range(3)]
+    assert (made, {"granted" in text for text in told}) == (["toy"], {False})
+    assert every(len(found) == len(there) + 1 for found, there in zip(masks(), before, strict=True))
+    asking.close()
+    assert masks() == before
+
+
+def test_without_a_pause_of_the_caller_s_own_the_client_waits_itself(loopback, store, monkeypatch):
+    waited = []
+    monkeypatch.setattr(http_client, "sleep", waited.append)
+    loopback.plays("/notes", Answer(b"", 429, {"Retry-After": "3"}), GOOD)
+    with HttpClient(TOY, store, "live") as asking:
+        assert asking.fetch(ASK).status == 200
+    assert [seconds >= 3 for seconds in waited] == [True]
+
+
+@pytest.mark.parametrize(
+    ("variables", "verify"),
+    [
+        ({}, True),
+        ({"CURL_CA_BUNDLE": "/curl.pem"}, "/curl.pem"),
+        ({"REQUESTS_CA_BUNDLE": "/own.pem", "CURL_CA_BUNDLE": "/curl.pem"}, "/own.pem"),
+    ],
+)
+def test_certificates_are_those_the_system_names_and_are_always_checked(
+    loopback, store, monkeypatch, variables, verify
+):
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    line = http_client._Line.open(TOY, store.root)
+    assert (line.session.verify, line.session.trust_env) == (verify, False)
+    line.limit.close()
+
+
+@pytest.mark.parametrize(
+    ("stated", "seconds"),
+    [
+        ({}, 0.0), ({"retry-after": "7"}, 7.0), ({"retry-after": "9999"}, 300.0), ({"retry-after": "soon"}, 0.0),
+        ({"retry-after": "Mon, 08 Jul 2024 19:59:59 GMT"}, 0.0), ({"retry-after": "-5"}, 0.0),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_a_provider_asks_to_wait_is_never_less_than_nothing_nor_beyond_the_most(stated, seconds):
+    assert http_client._retry_after(captured(TOY, ASK, b"", status=429, headers=stated)) == seconds
+
+
+@pytest.mark.parametrize("contact", ["", "nobody in particular"])
+def test_a_contact_without_an_address_is_refused_by_its_variable(monkeypatch, tmp_path, contact):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOY_CONTACT", contact)
+    demanding = replace(TOY, contact=("TOY_CONTACT",))
+    with pytest.raises(BadInput, match="TOY_CONTACT"):
+        demanding.request_headers()
+    monkeypatch.setenv("TOY_CONTACT", "Jane Doe jane@example.com")
+    assert demanding.request_headers() == {"User-Agent": "Jane Doe jane@example.com"}
+
+
+@pytest.mark.parametrize(("key", "taken"), [("demo", True), ("short", False), ("12345678", True), ("1234567", False)])
+def test_a_key_that_is_too_short_is_none_unless_it_is_the_public_one(monkeypatch, tmp_path, key, taken):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOY_API_KEY", key)
+    secrets = replace(TOY, public=("demo",)).secret_store()
+    if taken:
+        assert secrets.values() == {"apikey": key}
+    else:
+        with pytest.raises(BadInput, match="TOY_API_KEY"):
+            secrets.values()
+    assert bool(secrets.spellings()) == (key == "12345678")
+
+
+def test_a_masked_record_is_logged_without_the_secret():
+    mask = Mask(spelled({"apikey": "planted-key"}))
+    record = logging.LogRecord("x", logging.DEBUG, "", 0, "GET /?k=%s", ("planted-key",), None)
+    assert mask.filter(record) is True
+    assert record.getMessage() == "GET /?k=[redacted apikey]"
+    other = logging.LogRecord("x", logging.DEBUG, "", 0, "GET %s", ("/",), None)
+    assert (mask.filter(other), other.args) == (True, ("/",))
+
+
+def test_where_something_is_asked_for_holds_only_what_names_it():
+    provider = replace(TOY, names=("symbol",))
+    kept = captured(provider, Request("/bars", {"symbol": "KO", "page": 2}), b"{}")
+    assert provider.location(kept) == "https://toy.example/bars?symbol=KO"
+
+
+def test_lines_are_read_until_one_is_broken():
+    def read(text):
+        found = []
+        try:
+            found.extend(cells(captured(TOY, ASK, text.encode())))
+        except Unparsable:
+            found.append("unparsable")
+        return found
+
+    assert read("a,b\n\n1,2\n3\n") == [["a", "b"], ["1", "2"], ["3"]]
+    assert read('a,b\n"1\n2",3\n4,5\n') == [["a", "b"], "unparsable"]
+    assert read('a,b\n1,"2\r3"\n4,5\n') == [["a", "b"], "unparsable"]
+    assert read('a,b\n1,"2\r\n3"\n') == [["a", "b"], "unparsable"]
+
+
+def test_a_run_s_facts_come_back_and_are_the_same_bytes_in_any_order(store):
+    store.keep_run("r", "notes", {"scope": {"tickers": ["é"]}, "mode": "live"})
+    [file] = (store.root / "runs").rglob("*.json")
+    before = file.read_bytes()
+    store.keep_run("r", "notes", {"mode": "live", "scope": {"tickers": ["é"]}})
+    assert (file.read_bytes(), "é".encode() in before) == (before, True)
+    assert store.run("r", "notes") == {"scope": {"tickers": ["é"]}, "mode": "live"}
+    store.keep_run("q", "notes", {})
+    assert store.runs() == [("q", "notes"), ("r", "notes")]
+    with pytest.raises(BadInput, match="run"):
+        store.run("r", "other")
+
+
+@pytest.mark.parametrize("harm", [[], None, 5, "x", {}, {"sha256": 5}, {"sha256": None}])
+def test_an_answer_s_file_of_another_shape_is_damaged(store, harm):
+    store.put(captured(TOY, ASK, b"{}"))
+    next((store.root / "answers").rglob("*.json")).write_text(json.dumps(harm))
+    with pytest.raises(CaptureDamaged):
+        list(store.newest_first("toy", ASK.key("toy")))
+
+
+def test_captures_lie_with_the_lake_unless_a_place_is_named(tmp_path, monkeypatch):
+    monkeypatch.delenv("PITLAKE_CAPTURES", raising=False)
+    assert CaptureStore.of(tmp_path / "lake").root == tmp_path / "lake" / "_captures"
+    monkeypatch.setenv("PITLAKE_CAPTURES", str(tmp_path / "named"))
+    assert CaptureStore.of(tmp_path / "lake").root == tmp_path / "named"

@@ -1,0 +1,44 @@
+"""What comes through a session's door unharmed: numbers that JSON lacks, enums wherever they stand, absent fields."""
+
+import math
+import struct
+
+import pytest
+
+from pitlake.session.arrival import _field
+from pitlake.session.hints import LEFT_OUT, hint
+from pitlake.session.protocol import Failure
+
+
+@pytest.mark.parametrize("isolation", ["process", "in_process"])
+def test_numbers_that_json_lacks_can_be_bound(ask, isolation):
+    session = ask(isolation=isolation)
+    assert session.sql("SELECT isnan(?)", [math.nan]).rows() == [(True,)]
+    assert session.sql("SELECT ?, ?", [math.inf, -math.inf]).rows() == [(math.inf, -math.inf)]
+
+
+@pytest.mark.parametrize("isolation", ["process", "in_process"])
+def test_enums_come_as_texts_wherever_they_stand(ask, isolation):
+    mood = "'a'::ENUM('a', 'b')"
+    told = ask(isolation=isolation).sql(
+        f"""SELECT {mood} AS plain, {{'x': {mood}, 'y "z"': [{mood}]}} AS struct, [{mood}] AS list,
+        [{mood}, {mood}]::ENUM('a', 'b')[2] AS pair, map {{{mood}: [{mood}]}} AS map"""
+    )
+    assert told.rows() == [("a", {"x": "a", 'y "z"': ["a"]}, ["a"], ["a", "a"], [("a", ["a"])])]
+
+
+def test_a_field_beyond_its_table_s_list_is_absent():
+    fields = struct.pack("<HHHH", 6, 0, 8, 0xFFFF)  # room for one field; what follows is not the table's
+    message = memoryview(fields.ljust(16, b"\0") + struct.pack("<i", 16))
+    assert [_field(message, 16, number) for number in range(3)] == [24, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ['Referenced column "Ticker" not found in FROM clause!', "Table Function with name news_of does not exist!"],
+)
+def test_what_hindsight_left_out_is_told_where_it_is_left_out_alone(message):
+    failure = Failure("BinderException", message)
+    assert hint(failure, (), (), (), ("ticker",)) == LEFT_OUT
+    assert hint(failure, (), (), ()) == ""
+    assert hint(Failure("BinderException", "something else"), (), (), (), ("ticker",)) == ""

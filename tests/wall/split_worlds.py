@@ -1,0 +1,238 @@
+"""Small worlds of bars and splits, asked through sessions as of every instant, against returns of as-traded prices.
+
+A world is a ticker: when its shares were split and by how much, how that was recorded, and which bars were restated
+later. All of them lie in one lake. `make splits` asks about all of them, `python -m tests.wall.split_worlds N` about N.
+"""
+
+import random
+import sys
+import tempfile
+from collections import Counter
+from datetime import date, datetime, timedelta, timezone
+from itertools import combinations, pairwise, product
+from math import isclose, prod
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from assets.derived import earnings_outcomes
+from assets.derived.earnings_bundles import Event
+from pitlake import catalogue
+from pitlake.clock import end_of_new_york_day, new_york_day
+from pitlake.datasets import get
+from pitlake.lake.lake import Lake
+from pitlake.lake.stage import staged_schema
+from pitlake.session import connect
+
+DAYS = [date(2024, 6, day) for day in (3, 4, 5, 6, 7, 10, 11)]
+RATIOS = (3.0, 0.1)
+RECORDS = ("graph", "polygon", "both", "late", "polygon a day off", "two ratios", "none")
+RESTATED = ("no bar", "the bar before", "every bar before")
+QUERIES = ("panel", "prices_as_of_event", "bars_adjusted", "earnings_snapshot")
+READS = sorted({name for query in QUERIES for name in catalogue.get(query).reads})
+OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
+SURE = ("graph", "polygon", "both")
+
+
+class World(NamedTuple):
+    """One ticker. splits: (place in DAYS, ratio), in order."""
+
+    ticker: str
+    splits: tuple[tuple[int, float], ...]
+    record: str
+    restated: str
+
+    def shares(self, after: int, until: int) -> float:
+        """What one share of a day is on another."""
+        return prod(ratio for day, ratio in self.splits if after < day <= until)
+
+    def traded(self, day: int) -> float:
+        """The close as traded."""
+        return (100 + (-1) ** day) / self.shares(-1, day)
+
+    def value(self, after: int, until: int) -> float:
+        """What a holder's money of one day has become on another."""
+        return self.traded(until) * self.shares(after, until) / self.traded(after)
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing may be missing from an answer. One ratio told for two days within a week is one split."""
+        if len({ratio for _, ratio in self.splits}) < len(self.splits):
+            return False
+        return self.restated == "no bar" and (self.record in SURE or not self.splits)
+
+
+def worlds() -> list[World]:
+    """Every world there is, in one order."""
+    single = [((day, ratio),) for day, ratio in product(range(1, len(DAYS)), RATIOS)]
+    double = [tuple(zip(days, both, strict=True)) for days in combinations(range(1, len(DAYS)), 2)
+              for both in product(RATIOS, RATIOS)]  # fmt: skip
+    kinds = [*product(single, RECORDS, RESTATED), *product(double, RECORDS, RESTATED[:1])]
+    return [World("W", (), "none", "no bar"), *(World(f"W{n}", *kind) for n, kind in enumerate(kinds))]
+
+
+def close_of(day: int) -> datetime:
+    """The exchange's close."""
+    return datetime(2024, 6, DAYS[day].day, 20, tzinfo=timezone.utc)
+
+
+INSTANTS = [moment for day in range(len(DAYS)) for moment in (close_of(day), close_of(day) + timedelta(hours=6))]
+
+
+def newest(moment: datetime) -> int:
+    """The newest day whose bar is public."""
+    return max(day for day in range(len(DAYS)) if close_of(day) <= moment)
+
+
+def bar(world: World, day: int, shares: float = 1.0):
+    """A bar as its source gives it, for so many shares that one has become."""
+    named = {"entity_kind": "company", "entity_id": world.ticker, "symbol": world.ticker, "date": DAYS[day]}
+    prices = dict.fromkeys(("open", "high", "low", "close"), world.traded(day) / shares)
+    return named | prices | {"available_at": close_of(day)}
+
+
+def restated(world: World):
+    """What a look a day after the last split sees of its bars: (when it looks, bar)."""
+    split = world.splits[-1][0] if world.splits else 0
+    for day in {"no bar": (), "the bar before": (split - 1,), "every bar before": range(split)}[world.restated]:
+        yield close_of(split) + timedelta(hours=25), bar(world, day, world.shares(day, split))
+
+
+def statements(world: World):
+    """What is on record of its splits: (dataset, row)."""
+    for number, (day, ratio) in enumerate(world.splits):
+        told = {"ticker": world.ticker, "execution_date": DAYS[day], "split_from": 1.0, "split_to": ratio}
+        closed = {"available_at": close_of(day)}
+        if world.record in ("graph", "both", "two ratios"):
+            yield "splits", told | closed
+        if world.record == "late":
+            yield "splits", told | {"available_at": close_of(day) + timedelta(hours=49)}
+        if world.record in ("polygon", "both"):
+            yield "polygon_splits", told | closed | {"ordinal": number}
+        if world.record == "two ratios":
+            yield "polygon_splits", told | closed | {"ordinal": number, "split_to": 2 * ratio}
+        if world.record == "polygon a day off":
+            off = DAYS[day] - timedelta(days=1)
+            yield (
+                "polygon_splits",
+                told | {"ordinal": number, "execution_date": off, "available_at": end_of_new_york_day(off)},
+            )
+
+
+def lake_of(asked: list[World], root) -> Lake:
+    """A lake that holds these worlds."""
+    lake = Lake(root)
+    look(lake, "prices", [bar(world, day) for world in asked for day in range(len(DAYS))], OBSERVED)
+    again = [told for world in asked for told in restated(world)]
+    for at in sorted({at for at, _ in again}):
+        look(lake, "prices", [row for when, row in again if when == at], at)
+    recorded = [told for world in asked for told in statements(world)]
+    for dataset in ("splits", "polygon_splits"):
+        look(lake, dataset, [row for name, row in recorded if name == dataset], OBSERVED)
+    return lake
+
+
+def look(lake: Lake, dataset: str, rows: list[dict], observed_at: datetime) -> None:
+    """Publish rows as one look at their source saw them."""
+    contract, days = get(dataset), {}
+    for number, row in enumerate(rows):
+        proof = {"available_at_source": contract.source_tag, "evidence": f"{dataset}:{number}"}
+        days.setdefault(new_york_day(row["available_at"]), []).append(row | proof)
+    with lake.stage(contract, "run") as stage:
+        for day, own in days.items():
+            stage.add(day, pa.Table.from_pylist(own, staged_schema(contract)), extracted=len(own))
+        lake.publish(stage, observed_at)
+
+
+class Judge:
+    """Asks about worlds as of every instant. wrong: what no holder had, or what was otherwise as of a later instant."""
+
+    def __init__(self, asked: list[World], lake: Lake) -> None:
+        self.asked, self.lake = asked, lake
+        self.wrong: list[tuple] = []
+        self.compared: Counter[str] = Counter()
+        self._first: dict[tuple, dict] = {}
+
+    def judge(self) -> None:
+        """All of it."""
+        for moment in INSTANTS:
+            with connect(moment, lake=self.lake, datasets=READS, isolation="in_process") as session:
+                self._pairs(session, moment)
+                for world in self.asked:
+                    self._series(session, world, moment)
+        self._outcomes()
+
+    def _is(self, kind: str, found: float | None, due: float, world: World, *where) -> None:
+        if found is None:
+            if world.certain:
+                self.wrong.append((kind, "missing", due, world, *where))
+            return
+        self.compared[kind] += 1
+        if not isclose(found, due, rel_tol=1e-6):
+            self.wrong.append((kind, found, due, world, *where))
+
+    def _pairs(self, session, moment) -> None:
+        told = [at for at in INSTANTS if at <= moment]
+        asked = [(world.ticker, at) for world in self.asked for at in told]
+        for query in QUERIES[:2]:
+            rows = session.run(query, pairs=asked).arrow().to_pylist()
+            for world, own in zip(self.asked, batches(rows, len(told)), strict=True):
+                known = [(row, newest(at)) for row, at in zip(own, told, strict=True) if row["split_index"] is not None]
+                for (one, before), (other, day) in pairwise(known):
+                    found = other["close"] * other["split_index"] / (one["close"] * one["split_index"])
+                    self._is(query, found, world.value(before, day), world, moment)
+                if world.certain and len(known) < len(told):
+                    self.wrong.append((query, "missing", world, moment))
+                for row, at in zip(own, told, strict=True):
+                    first = self._first.setdefault((query, world.ticker, at), row)
+                    # Two ratios of one day are uncertain once both are public: that may take an answer away.
+                    taken = world.record == "two ratios" and row["split_index"] is None
+                    if not taken and row != first:
+                        self.wrong.append((query, "changed", first, row, world, at, moment))
+
+    def _series(self, session, world: World, moment) -> None:
+        last = newest(moment)
+        rows = session.run("bars_adjusted", ticker=world.ticker).arrow().to_pylist()
+        if [row["date"] for row in rows] != DAYS[: last + 1]:
+            self.wrong.append(("bars_adjusted", "days", world, moment))
+        for day, row in enumerate(rows):
+            self._is("bars_adjusted", row["close"], world.traded(day) / world.shares(day, last), world, moment, day)
+        for row in session.run("earnings_snapshot", ticker=world.ticker).arrow().to_pylist():
+            if row["section"] == "prices":
+                day = DAYS.index(date.fromisoformat(row["name"]))
+                self._is("snapshot level", row["value"], world.traded(day) / world.shares(day, last), world, moment)
+            elif row["section"] == "returns":
+                since = last - int(row["name"].split()[1])
+                self._is("snapshot return", row["value"] / 100 + 1, world.value(since, last), world, moment)
+
+    def _outcomes(self) -> None:
+        released = close_of(0) + timedelta(hours=1)
+        events = [Event(released, world.ticker, f"0000000000-24-{n:06}") for n, world in enumerate(self.asked)]
+        earnings_outcomes.build(self.lake, events, run_id="outcomes", observed_at=OBSERVED)
+        by_ticker = {world.ticker: world for world in self.asked}
+        with connect(lake=self.lake, open_mode=True, datasets=["earnings_outcomes"], isolation="in_process") as session:
+            for row in session.sql("FROM earnings_outcomes").arrow().to_pylist():
+                world, days = by_ticker[row["ticker"]], (DAYS.index(row["base_date"]), DAYS.index(row["end_date"]))
+                self._is("outcome", row["change"] / 100 + 1, world.value(*days), world, days)
+
+
+def batches(rows: list, size: int) -> list[list]:
+    """Rows in parts of a size."""
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+def main() -> int:
+    every = worlds()
+    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else len(every)
+    asked = random.Random(0).sample(every, min(wanted, len(every)))
+    with tempfile.TemporaryDirectory() as root:
+        judge = Judge(asked, lake_of(asked, root))
+        judge.judge()
+    for one in judge.wrong[:10]:
+        print(*one)
+    print(f"{len(asked)} worlds, compared {dict(judge.compared)}: {len(judge.wrong)} wrong")
+    return 1 if judge.wrong else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,36 @@
+"""A sample of the small worlds of splits; `make splits` asks about all of them."""
+
+from tests.wall.split_worlds import Judge, World, lake_of
+
+# Each way to record and to restate is among them.
+SAMPLE = [
+    World("GRAPH", ((2, 3.0), (4, 0.1)), "graph", "no bar"),
+    World("POLY", ((3, 3.0),), "polygon", "no bar"),
+    World("LATE", ((2, 0.1),), "late", "no bar"),
+    World("OFF", ((3, 3.0),), "polygon a day off", "no bar"),
+    World("TWO", ((3, 3.0),), "two ratios", "no bar"),
+    World("LOST", ((2, 3.0),), "none", "no bar"),
+    World("BACK", ((3, 3.0),), "both", "every bar before"),
+]
+
+
+def judged(asked, folder):
+    judge = Judge(asked, lake_of(asked, folder))
+    judge.judge()
+    return judge
+
+
+def test_no_answer_knows_a_later_split_and_no_return_rests_on_one_that_is_not_proven(tmp_path):
+    found = judged(SAMPLE, tmp_path)
+    assert not found.wrong, found.wrong[:5]
+    kinds = {"panel", "prices_as_of_event", "bars_adjusted", "snapshot level", "snapshot return", "outcome"}
+    assert kinds <= found.compared.keys()
+
+
+def test_a_split_that_is_known_and_not_counted_is_found(tmp_path, monkeypatch):
+    """The judge's own proof: where holders are taken to have had no split, every kind of answer is wrong."""
+    told = lake_of(SAMPLE[1:2], tmp_path)
+    monkeypatch.setattr(World, "value", lambda world, after, until: world.traded(until) / world.traded(after))
+    judge = Judge(SAMPLE[1:2], told)
+    judge.judge()
+    assert {"panel", "prices_as_of_event", "snapshot return", "outcome"} <= {kind for kind, *_ in judge.wrong}
