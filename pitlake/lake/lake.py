@@ -223,10 +223,10 @@ class PinnedTables(Mapping[str, TableState]):
     """The tables a log entry pins; a table's files are looked up when first asked for, so few tables open fast."""
 
     def __init__(self, store: Store, tables: DeltaTables, pins: Mapping[str, int]) -> None:
-        self._told, self._tables, self._pins = store.told, tables, pins
+        self._store, self._tables, self._pins = store, tables, pins
 
     def __getitem__(self, table: str) -> TableState:
-        with self._told():
+        with machine.working_in(PLACE, self._store.location), self._store.told():
             return self._tables.state(table, self._pins[table])
 
     def __iter__(self) -> Iterator[str]:

@@ -163,15 +163,14 @@ class LakeLog:
                 return True
         except (LakeError, OSError) as problem:
             try:
-                there = self._read(entry.version)
-            except FileNotFoundError:
-                raise problem from None
-            except (LakeError, OSError):
+                return self._read(entry.version).nonce == entry.nonce
+            except (LakeError, OSError) as unread:
+                if isinstance(unread, LakeFault) and unread.cause == "missing":
+                    raise problem from None  # nothing was put
                 unknown = (
                     f"whether version {entry.version} was published is not known; running again is safe either way"
                 )
                 raise LakeError(f"{problem}; {unknown}") from None
-            return there.nonce == entry.nonce
         return self._read(entry.version).nonce == entry.nonce
 
     def mark_vacuumed(self, version: int) -> None:
