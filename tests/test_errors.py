@@ -34,6 +34,8 @@ def made(kind):
         return kind("rows", 10, "ask for less")
     if kind is errors.LakeFault:
         return kind("missing", "tables/news")
+    if kind is errors.MachineExhausted:
+        return kind("disk", "the lake", "lake", "No space left on device")
     parameters = list(inspect.signature(kind).parameters.values()) if "__init__" in vars(kind) else []
     wanted = [parameter for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     shapes = [getattr(parameter.annotation, "__name__", "str") for parameter in wanted]

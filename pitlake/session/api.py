@@ -383,7 +383,7 @@ def open_session(  # noqa: PLR0913 - all that a session is made of
     binding = Binding(snapshot, asked, catalogue.choose(given.names(datasets), open_mode=open_mode), omit)
     opening = partial(statements.opening, binding, catalogue.views_of(list(binding.datasets)))
     backend: Backend
-    with machine.working_in("a session of the lake", Path.cwd()):
+    with machine.working_in("a session of the lake", "."):
         if isolation == "process":
             backend = SealedProcess(binding, boundary or Boundary(), limits, opening)
         else:

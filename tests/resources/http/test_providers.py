@@ -64,7 +64,7 @@ def test_certificates_are_those_the_system_names_and_are_always_checked(
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    line = http_client._Line.open(TOY, store.root)
+    line = http_client._Line.open(TOY, store.root, lambda: 1.0)
     assert (line.session.verify, line.session.trust_env) == (verify, False)
     line.limit.close()
 
