@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 from assets.extraction import Gap, Row, RunFacts
@@ -108,6 +108,24 @@ def _alike(naming: Naming, row: Values, statements: Sequence[Values], present: C
     if own and not known.isdisjoint(present):
         return 0
     return max(naming.likeness(row, statement) for statement in statements)
+
+
+def first_dated(group: tuple[str, ...], dated: str, *, moved_at_most: timedelta, step: timedelta) -> Naming:
+    """Records named `first_stated`, by the day or instant in the column `dated` when they were first told of. One that
+    has gone from there is the one that came beside it; one that finds its name taken has the next, a step on.
+    """
+
+    def likeness(one: Values, other: Values) -> float:
+        apart: timedelta = abs(one[dated] - other[dated])
+        return 0 if apart > moved_at_most else 1 + (moved_at_most - apart) / moved_at_most
+
+    def fresh(row: Values, taken: Collection[Any]) -> Any:
+        name = row[dated]
+        while name in taken:
+            name += step
+        return name
+
+    return Naming(column="first_stated", group=group, likeness=likeness, fresh=fresh, order=lambda row: row[dated])
 
 
 def first_free(_row: Values, taken: Collection[Any]) -> int:

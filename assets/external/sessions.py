@@ -47,9 +47,11 @@ def planned(day: date) -> Session | None:
 
 
 def session_by(day: date, moment: datetime) -> Session | None:
-    """The session of a New York day as known at an instant: planned, until one that is called off does not open."""
+    """The session of a New York day as known at an instant: planned, until it closes early or does not open."""
     held, plan = session(day), planned(day)
-    return plan if held is None and plan is not None and moment < plan.open else held
+    if plan is None or moment >= (plan.open if held is None else held.close):
+        return held
+    return plan
 
 
 def _decade(day: date) -> int:

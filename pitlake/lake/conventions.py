@@ -1,6 +1,6 @@
 """What a lake is agreed to mean for ever: from when its filings count. One small file, written once or not at all.
 
-Rows of two rules side by side would make one answer of two clocks. Called by the lake alone.
+Rows of two rules side by side would make one answer of two clocks.
 """
 
 from pitlake.errors import BadInput

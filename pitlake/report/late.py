@@ -1,7 +1,7 @@
 """Late arrivals: rows that a later look brought though a completed one had looked where they lie and held none of them.
 
 They keep their source's date, for nothing speaks against it. Here they are counted, so that who asks as of an instant
-knows how much may yet come before it. Called by `pitlake.report.measures`.
+knows how much may yet come before it.
 """
 
 from collections.abc import Sequence

@@ -43,8 +43,8 @@ def hint(
     if failure.kind == "PermissionException":
         return "a session reads its own views and nothing else: SELECT * FROM lake_info lists what it has"
     column = _MISSING_COLUMN.search(failure.message)
-    missing = "" if column is None else next(filter(None, column.groups()), "").lower()
-    if missing in left_out or (left_out and _MISSING_MACRO.search(failure.message)):
+    absent = "" if column is None else next(filter(None, column.groups()), "").lower()
+    if absent in left_out or (left_out and _MISSING_MACRO.search(failure.message)):
         return LEFT_OUT
     missing = _MISSING_TABLE.search(failure.message)
     name = missing.group(1).removesuffix("_revisions") if missing else ""

@@ -3,11 +3,8 @@
 import contextlib
 import os
 import random
-import subprocess
-import sys
 import threading
 import time
-import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
@@ -26,8 +23,8 @@ from resources.graph.graph import Graph
 from resources.graph.server import GraphServer
 from tests.faults.proxy import CUT, LOST, REFUSED, Proxy
 from tests.faults.work import NOON, SEEN
-from tests.lake.test_remote import SERVER
 from tests.lake.world import TOY, Toy, publish, rows
+from tests.object_store import object_store, settings
 from tests.providers.conftest import CONTACT, KEY, NoLimit
 from tests.providers.faults import CASES, always, at_first
 from tests.providers.server import Loopback
@@ -191,21 +188,8 @@ def providers() -> Iterator[Providers]:
 @contextlib.contextmanager
 def stores() -> Iterator[Stores]:
     """An object store with one empty bucket."""
-    command = [sys.executable, "-c", SERVER]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as s3:
-        with Proxy(f"http://127.0.0.1:{int(s3.stdout.readline())}") as proxy:
-            urllib.request.urlopen(urllib.request.Request(f"{proxy.url}/lakes", method="PUT")).close()
-            settings = {
-                "AWS_ENDPOINT_URL": proxy.url,
-                "AWS_ACCESS_KEY_ID": "someone",
-                "AWS_SECRET_ACCESS_KEY": "S3cretS3cret",
-                "AWS_REGION": "us-east-1",
-            }
-            with patch.dict(os.environ, settings):
-                yield Stores(proxy)
-        s3.stdin.close()
+    with object_store() as store, Proxy(store) as proxy, patch.dict(os.environ, settings(proxy.url)):
+        yield Stores(proxy)
 
 
 @contextlib.contextmanager

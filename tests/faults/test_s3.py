@@ -1,9 +1,6 @@
 """A small sample of the campaign's object store: answers lost or cut off on their way, for each kind of file."""
 
 import os
-import subprocess
-import sys
-import urllib.request
 from datetime import timedelta
 
 import pytest
@@ -11,8 +8,8 @@ import pytest
 from pitlake.errors import LakeError
 from pitlake.lake import Lake
 from tests.faults.proxy import CUT, LOST, REFUSED, Proxy, once
-from tests.lake.test_remote import SERVER
 from tests.lake.world import TOY, Toy, publish, rows, utc
+from tests.object_store import object_store, settings
 
 NOON, SEEN = utc("2024-03-05T12:00:00-05:00"), utc("2024-06-01T12:00:00-04:00")
 EVER = 10_000
@@ -20,27 +17,15 @@ EVER = 10_000
 
 @pytest.fixture(scope="module")
 def proxy():
-    command = [sys.executable, "-c", SERVER]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as server:
-        with Proxy(f"http://127.0.0.1:{int(server.stdout.readline())}") as proxy:
-            urllib.request.urlopen(urllib.request.Request(f"{proxy.url}/lakes", method="PUT")).close()
-            yield proxy
-        server.stdin.close()
+    with object_store() as store, Proxy(store) as proxy:
+        yield proxy
 
 
 @pytest.fixture
 def url(proxy, monkeypatch, tmp_path):
     proxy.fault = lambda _method, _path: None
     proxy.done.clear()
-    for name, value in {
-        "AWS_ENDPOINT_URL": proxy.url,
-        "AWS_ACCESS_KEY_ID": "someone",
-        "AWS_SECRET_ACCESS_KEY": "S3cretS3cret",
-        "AWS_REGION": "us-east-1",
-        "PITLAKE_CACHE": str(tmp_path / "cache"),
-    }.items():
+    for name, value in (settings(proxy.url) | {"PITLAKE_CACHE": str(tmp_path / "cache")}).items():
         monkeypatch.setenv(name, value)
     return f"s3://lakes/{os.urandom(6).hex()}"
 

@@ -5,9 +5,6 @@
 
 import os
 import shutil
-import subprocess
-import sys
-import urllib.request
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
@@ -36,6 +33,7 @@ from tests.lake.test_writers import (
     slow_beside_quick,
 )
 from tests.lake.world import TOY, Toy, publish, rows, utc
+from tests.object_store import object_store, settings
 
 NUMBERS = count()
 NOON, SEEN = utc("2024-03-05T12:00:00-05:00"), utc("2024-06-01T12:00:00-04:00")
@@ -45,40 +43,17 @@ QUESTIONS = (
     "SELECT count(*), max(available_at) FROM news",
     "FROM gaps ORDER BY ALL",
 )
-SERVER = """
-import sys
-from moto.server import ThreadedMotoServer
-server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-server.start()
-print(server.get_host_and_port()[1], flush=True)
-sys.stdin.read()
-"""
 
 
 @pytest.fixture(scope="module")
 def endpoint():
-    with subprocess.Popen(
-        [sys.executable, "-c", SERVER],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as server:
-        url = f"http://127.0.0.1:{int(server.stdout.readline())}"
-        urllib.request.urlopen(urllib.request.Request(f"{url}/lakes", method="PUT")).close()
+    with object_store() as url:
         yield url
-        server.stdin.close()
 
 
 @pytest.fixture
 def url(endpoint, monkeypatch, tmp_path):
-    for name, value in {
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ACCESS_KEY_ID": "someone",
-        "AWS_SECRET_ACCESS_KEY": "S3cretS3cret",
-        "AWS_REGION": "us-east-1",
-        "PITLAKE_CACHE": str(tmp_path / "cache"),
-    }.items():
+    for name, value in (settings(endpoint) | {"PITLAKE_CACHE": str(tmp_path / "cache")}).items():
         monkeypatch.setenv(name, value)
     return f"s3://lakes/of/test-{next(NUMBERS)}"
 

@@ -1,14 +1,14 @@
 """Dataset `yahoo_earnings`: reported earnings of Yahoo, dated by the end of the event's day."""
 
-from collections.abc import Collection, Iterator, Sequence
-from datetime import date, timedelta
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
 from assets.external import fields
 from assets.external.feed import Feed, Fetch, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
-from assets.external.naming import Naming, Values
+from assets.external.naming import first_dated
 from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.splits import a_share
@@ -128,27 +128,7 @@ def values(record: Record) -> dict[str, Any]:
     }
 
 
-def likeness(one: Values, other: Values) -> int:
-    """By their days: an event that has gone from its day is the one that came beside it."""
-    apart = abs(one["event_date"] - other["event_date"])
-    return 0 if apart > MOVED_AT_MOST else 1 + (MOVED_AT_MOST - apart).days
-
-
-def first_stated(event: Values, taken: Collection[date]) -> date:
-    """The event's day, or the next one that names no other event."""
-    day: date = event["event_date"]
-    while day in taken:
-        day += timedelta(days=1)
-    return day
-
-
-NAMING = Naming(
-    column="first_stated",
-    group=("ticker",),
-    likeness=likeness,
-    fresh=first_stated,
-    order=lambda row: row["event_date"],
-)
+NAMING = first_dated(("ticker",), "event_date", moved_at_most=MOVED_AT_MOST, step=timedelta(days=1))
 
 FEED = Feed(
     dataset=DATASET,

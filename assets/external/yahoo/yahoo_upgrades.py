@@ -1,14 +1,14 @@
 """Dataset `yahoo_upgrades`: analyst ratings of Yahoo, dated by the end of the rating's day."""
 
-from collections.abc import Collection, Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
 from assets.external import fields
 from assets.external.feed import Feed, Fetch, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
-from assets.external.naming import Naming, Values
+from assets.external.naming import first_dated
 from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.splits import a_share
@@ -96,27 +96,7 @@ def values(record: Record) -> dict[str, Any]:
     )
 
 
-def likeness(one: Values, other: Values) -> float:
-    """By their instants: a rating that has gone from its instant is the one that came beside it."""
-    apart = abs(one["graded_at"] - other["graded_at"])
-    return 0 if apart > MOVED_AT_MOST else 1 + (MOVED_AT_MOST - apart) / MOVED_AT_MOST
-
-
-def first_stated(rating: Values, taken: Collection[datetime]) -> datetime:
-    """The rating's instant, or the next one that names no other rating."""
-    moment: datetime = rating["graded_at"]
-    while moment in taken:
-        moment += timedelta(seconds=1)
-    return moment
-
-
-NAMING = Naming(
-    column="first_stated",
-    group=("ticker", "firm"),
-    likeness=likeness,
-    fresh=first_stated,
-    order=lambda row: row["graded_at"],
-)
+NAMING = first_dated(("ticker", "firm"), "graded_at", moved_at_most=MOVED_AT_MOST, step=timedelta(seconds=1))
 
 FEED = Feed(
     dataset=DATASET,

@@ -166,3 +166,10 @@ def test_a_session_is_planned_until_one_that_is_called_off_does_not_open():
     held, weekend = session(date(2025, 1, 10)), date(2025, 1, 11)
     assert session_by(date(2025, 1, 10), held.open) == session_by(date(2025, 1, 10), held.open - MICROSECOND) == held
     assert session_by(weekend, held.open) is None
+
+
+def test_an_early_close_that_no_rule_foretells_is_not_known_before_it():
+    day = date(2003, 12, 26)
+    held, plan = session(day), planned(day)
+    assert held.close < plan.close
+    assert (session_by(day, held.close - MICROSECOND), session_by(day, held.close)) == (plan, held)
