@@ -130,7 +130,7 @@ class Toolbox:
         query: Annotated[str, Field(description='Words (any may match), "quoted phrases", AND to require both sides.')],
         within: Annotated[searches.Within, Field(description="Which texts to search.")] = "news",
         ticker: Annotated[str | None, Field(description="One company; left out: all. concepts need it.")] = None,
-        by: Annotated[searches.By, Field(description="words, or meaning where a local model is configured.")] = "words",
+        by: Annotated[searches.By, Field(description="words, or meaning: the like in other words.")] = "words",
         limit: Annotated[int | None, Field(description="How many of the best.")] = None,
         pit: Pit = None,
         cursor: CursorText = None,

@@ -349,7 +349,6 @@ def test_a_pit_that_is_later_or_no_instant_gets_no_data(lake, tool, arguments, p
         ("search", {"query": " "}, "query"),
         ("search", {"query": "oil", "within": "dreams"}, "within"),
         ("search", {"query": "oil", "within": "concepts"}, "ticker"),
-        ("search", {"query": "oil", "by": "meaning"}, "no local model"),
         ("gaps", {"dataset": "sunspots"}, "sunspots"),
         ("gaps", {"dataset": ""}, "dataset"),
         ("search", {"query": "!!!"}, "query: no word"),
