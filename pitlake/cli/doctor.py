@@ -83,7 +83,7 @@ def views() -> Finding:
 
 def sealed_sessions() -> Finding:
     """What an as-of session needs of the system to be sealed."""
-    from pitlake.session.sandbox import lacking
+    from pitlake.session.sealed.sandbox import lacking
 
     problem = lacking()
     advice = '; trusted code may ask for isolation="in_process" by name'

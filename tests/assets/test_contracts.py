@@ -8,7 +8,7 @@ import pytest
 from assets.graph import all_extractors, texts
 from assets.graph.xbrl_facts import PARSERS as FACT_PARSERS
 from pitlake.datasets import all_datasets
-from pitlake.session.statements import STORED, Ready, revisions
+from pitlake.session.sql.statements import STORED, Ready, revisions
 from pitlake.tombstones import newest_first
 
 NEVER_REFUSES = {texts.text, texts.word}

@@ -14,7 +14,7 @@ import pytest
 
 from pitlake.clock import micros
 from pitlake.errors import LakeFault, MachineExhausted, SessionRefused
-from pitlake.session import footer
+from pitlake.session.visible import footer
 from tests.session.toylake import CHARTS, T, row
 
 MONTH = timedelta(days=31)
@@ -183,9 +183,9 @@ def test_a_footer_that_cannot_be_read_for_want_of_files_is_no_damage(tmp_path, m
     def none_left(_descriptor):
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
-    monkeypatch.setattr("pitlake.session.footer.os.dup", none_left)
+    monkeypatch.setattr("pitlake.session.visible.footer.os.dup", none_left)
     with pytest.raises(MachineExhausted, match=r"Too many open files: this process may have \d+ \(ulimit -n\)"):
         footer.read(descriptor)
-    monkeypatch.setattr("pitlake.session.footer.os.dup", duplicate)
+    monkeypatch.setattr("pitlake.session.visible.footer.os.dup", duplicate)
     assert footer.read(descriptor).rows == 1
     os.close(descriptor)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pitlake.session.arrival import table
-from pitlake.session.protocol import ProtocolError, tell
+from pitlake.session.sealed.protocol import ProtocolError, tell
+from pitlake.session.sealed.untrusted_ipc import table
 
 ROWS = pa.table({"a": [1, 2, 3], "s": ["x", None, "zz"], "l": [[1], [], None]})
 

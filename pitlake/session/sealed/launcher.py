@@ -1,7 +1,7 @@
 """The parent's hold on its zygote: start it once, warm; fork sessions from it; end it with this process.
 
-One zygote a process, started by the first sealed session (or `warm`), used by all threads under a lock. Called by
-process.py. What runs on the other side is zygote.py.
+One zygote a process, started by the first sealed session (or `warm`), used by all threads under a lock. What
+runs on the other side is zygote.py.
 """
 
 import atexit
@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pitlake.errors import IsolationUnavailable, SessionLost
-from pitlake.session import sandbox
-from pitlake.session.statements import fingerprint
-from pitlake.session.zygote import ANSWER, SEPARATED
+from pitlake.session.sealed import sandbox
+from pitlake.session.sealed.zygote import ANSWER, SEPARATED
+from pitlake.session.sql.statements import fingerprint
 
 START_SECONDS = 30.0
 _GREETING = 1 + 32
-_ROOT = str(Path(__file__).resolve().parents[2])
+_ROOT = str(Path(__file__).resolve().parents[3])
 _ENVIRONMENT = {
     # One thread in the zygote: fork copies no other, and own namespaces are refused to a process with several.
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
@@ -156,7 +156,7 @@ def _program(descriptor: int) -> str:
     path = [entry for entry in sys.path if os.path.isabs(entry)]  # noqa: PTH117
     if _ROOT not in path:
         path.append(_ROOT)
-    return f"import sys; sys.path[:] = {path!r}; from pitlake.session.zygote import main; main({descriptor})"
+    return f"import sys; sys.path[:] = {path!r}; from pitlake.session.sealed.zygote import main; main({descriptor})"
 
 
 atexit.register(_drop)

@@ -1,7 +1,7 @@
 """What a session is bound to: the files of its datasets and gaps, chosen, cut, proven and handed over one by one.
 
 Pure choice first (`Binding`), then `deliver`, which opens, proves and gives each file to the session's side as an open
-descriptor. Called by api.py; the two receivers are process.py and in_process.py.
+descriptor. The two receivers are sealed/process.py and in_process.py.
 """
 
 import os
@@ -17,10 +17,10 @@ import pyarrow as pa
 from pitlake.clock import AVAILABLE_AT, OBSERVED_AT, from_micros, micros
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.lake.manifest import DataFile, Snapshot
-from pitlake.session import footer
-from pitlake.session.boundary import Boundary
-from pitlake.session.cuts import Cut, open_file
-from pitlake.session.plan import Choice, choose
+from pitlake.session.visible import footer
+from pitlake.session.visible.cut_cache import CutCache
+from pitlake.session.visible.cuts import Cut, open_file
+from pitlake.session.visible.plan import Choice, choose
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 _CUTTERS = 2
@@ -87,13 +87,13 @@ class Binding:
         self.superseded = {dataset.name: self._tombstones(dataset) for dataset in self.datasets if self._dated(dataset)}
         self.relations = [*rows, *self.superseded.values(), self._gaps()]
 
-    def deliver(self, boundary: Boundary, take: Take) -> None:
+    def deliver(self, cut_cache: CutCache, take: Take) -> None:
         """Open, prove, number and give every file. Raises SessionRefused, after which nothing may be opened."""
         self.snapshot.fetch(file for relation in self.relations for file in relation.sources)
         numbers = count()
         with ThreadPoolExecutor(_CUTTERS) as cutters:
             cutting = deque(
-                (relation, cutters.submit(boundary.open, cut)) for relation in self.relations for cut in relation.cuts
+                (relation, cutters.submit(cut_cache.open, cut)) for relation in self.relations for cut in relation.cuts
             )
             try:
                 for relation in self.relations:

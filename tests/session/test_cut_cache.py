@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pitlake.lake import copies
-from pitlake.session import footer
-from pitlake.session.boundary import Boundary
+from pitlake.session.visible import footer
+from pitlake.session.visible.cut_cache import CutCache
 from tests.session.toylake import T, row
 
 HOUR = timedelta(hours=1)
@@ -41,16 +41,16 @@ def test_a_cut_is_a_function_of_the_rows_it_keeps(lake, ask_of, tmp_path):
     cuts = []
     for number, each in enumerate((lake, other)):
         home = tmp_path / f"cuts{number}"
-        ask_of(each, boundary=Boundary(home), datasets=["charts"]).close()
+        ask_of(each, cut_cache=CutCache(home), datasets=["charts"]).close()
         cuts.append(sorted(kept(home).values()))
     assert cuts[0] == cuts[1]
 
 
 def test_a_cut_is_made_once_for_the_same_question(lake, ask, home):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
-    ask(boundary=Boundary(home))
+    ask(cut_cache=CutCache(home))
     before = {path: path.stat().st_ino for path in home.iterdir()}
-    ask(boundary=Boundary(home))
+    ask(cut_cache=CutCache(home))
     assert {path: path.stat().st_ino for path in home.iterdir()} == before
 
 
@@ -58,7 +58,7 @@ def test_a_cut_is_made_once_for_the_same_question(lake, ask, home):
 @pytest.mark.parametrize("as_of", [T, T - 3 * HOUR, T + 40 * HOUR])
 def test_no_kept_file_holds_a_row_after_the_instant(lake, ask, home, as_of, few):
     lake.add("charts", [row(f"t{number}", T + number * HOUR) for number in range(-99, 99, 3)])
-    ask(as_of, boundary=Boundary(home, few=few)).close()
+    ask(as_of, cut_cache=CutCache(home, few=few)).close()
     newest = [pq.read_table(path)["available_at"] for path in home.rglob("*") if path.suffix == ".parquet"]
     assert max(at for each in newest for at in each.to_pylist()) == max(
         T + number * HOUR for number in range(-99, 99, 3) if T + number * HOUR <= as_of
@@ -95,88 +95,88 @@ def swapped(path):
 @pytest.mark.parametrize("few", [1, 100])
 def test_a_kept_file_that_was_changed_by_hand_is_not_believed(lake, ask, home, few, harm):
     lake.add("charts", [row(f"t{number}", T - number * 9 * HOUR) for number in range(20)])
-    right = shown(ask(boundary=Boundary(home, few=few)))
+    right = shown(ask(cut_cache=CutCache(home, few=few)))
     good = kept(home)
     for path in home.glob("*.parquet"):
         harm(path)
     assert kept(home) != good
-    assert shown(ask(boundary=Boundary(home, few=few))) == right
+    assert shown(ask(cut_cache=CutCache(home, few=few))) == right
     assert kept(home) == good
 
 
 def test_a_copied_directory_is_proven_by_its_bytes(lake, ask, home, tmp_path):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
-    ask(boundary=Boundary(home)).close()
+    ask(cut_cache=CutCache(home)).close()
     shutil.copytree(home, tmp_path / "copy")
     (tmp_path / "copy").chmod(0o700)
     before = {path.name: path.stat().st_ino for path in (tmp_path / "copy").glob("*.parquet")}
-    assert shown(ask(boundary=Boundary(tmp_path / "copy"))) == [("a",)]
+    assert shown(ask(cut_cache=CutCache(tmp_path / "copy"))) == [("a",)]
     assert {path.name: path.stat().st_ino for path in (tmp_path / "copy").glob("*.parquet")} == before
 
 
 def test_cuts_of_different_instants_are_different_files(lake, ask, home):
     lake.add("charts", [row("a", T), row("b", T + HOUR), row("c", T + 2 * HOUR)])
-    assert shown(ask(T, boundary=Boundary(home))) == [("a",)]
-    assert shown(ask(T + HOUR, boundary=Boundary(home))) == [("a",), ("b",)]
+    assert shown(ask(T, cut_cache=CutCache(home))) == [("a",)]
+    assert shown(ask(T + HOUR, cut_cache=CutCache(home))) == [("a",), ("b",)]
 
 
 def test_a_growing_lake_is_cut_anew_only_after_a_publish(lake, ask, home):
     lake.add("charts", [row("a", T - HOUR)])
-    ask(T, boundary=Boundary(home))
+    ask(T, cut_cache=CutCache(home))
     before = set(kept(home))
-    ask(T + HOUR, boundary=Boundary(home))
+    ask(T + HOUR, cut_cache=CutCache(home))
     assert set(kept(home)) == before
     lake.add("charts", [row("b", T)])
-    assert shown(ask(T, boundary=Boundary(home))) == [("a",), ("b",)]
+    assert shown(ask(T, cut_cache=CutCache(home))) == [("a",), ("b",)]
 
 
 def test_the_directory_is_private(lake, ask, home):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
-    ask(boundary=Boundary(home))
+    ask(cut_cache=CutCache(home))
     assert home.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_cut_does_not_tell_when_it_was_made(lake, ask, home):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
-    session = ask(boundary=Boundary(home))
+    session = ask(cut_cache=CutCache(home))
     told = session.sql("SELECT epoch(last_modified) FROM read_blob('/proc/self/fd/300')").rows()
     assert told == [(0.0,)]
 
 
 def test_a_damaged_cut_is_made_again(lake, ask, home):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
-    ask(boundary=Boundary(home)).close()
+    ask(cut_cache=CutCache(home)).close()
     good = kept(home)
     for path in home.iterdir():
         path.write_bytes(b"PAR1")
-    assert shown(ask(boundary=Boundary(home))) == [("a",)]
+    assert shown(ask(cut_cache=CutCache(home))) == [("a",)]
     assert kept(home) == good
 
 
 def test_a_cut_with_later_rows_put_in_its_place_is_not_used(lake, ask, home):
     file = lake.add("charts", [row("a", T), row("b", T + HOUR)])
-    ask(boundary=Boundary(home)).close()
+    ask(cut_cache=CutCache(home)).close()
     for path in home.iterdir():
         path.write_bytes(Path(file.path).read_bytes())
-    assert shown(ask(boundary=Boundary(home))) == [("a",)]
+    assert shown(ask(cut_cache=CutCache(home))) == [("a",)]
 
 
 def test_the_least_recently_used_cuts_go_first(lake, ask, home):
     lake.add("charts", [row(f"t{number}", T + number * HOUR) for number in range(8)])
     for number in range(6):
-        ask(T + number * HOUR, datasets=["charts"], boundary=Boundary(home, most=9_000)).close()
+        ask(T + number * HOUR, datasets=["charts"], cut_cache=CutCache(home, most=9_000)).close()
     assert sum(path.stat().st_size for path in home.glob("*.parquet")) <= 9_000
     assert {path.name for path in home.glob("*.sum")} == {f"{name}.sum" for name in kept(home)}
-    assert shown(ask(T, boundary=Boundary(home, most=9_000))) == [("t0",)]
+    assert shown(ask(T, cut_cache=CutCache(home, most=9_000))) == [("t0",)]
 
 
 def test_a_cut_used_again_counts_as_newly_used(lake, ask, home):
     lake.add("charts", [row(f"t{number}", T + number * HOUR) for number in range(8)])
     for hour in (0, 2):
-        ask(T + hour * HOUR, datasets=["charts"], boundary=Boundary(home)).close()
+        ask(T + hour * HOUR, datasets=["charts"], cut_cache=CutCache(home)).close()
     for path in home.glob("*.sum"):
         os.utime(path, (1e9, 1e9))
-    ask(T, datasets=["charts"], boundary=Boundary(home)).close()
+    ask(T, datasets=["charts"], cut_cache=CutCache(home)).close()
     used = [path for path in home.glob("*.sum") if path.stat().st_mtime > 1e9]
     assert 0 < len(used) < len(kept(home))
 
@@ -184,9 +184,9 @@ def test_a_cut_used_again_counts_as_newly_used(lake, ask, home):
 def test_the_footers_of_unchanged_cuts_are_not_read_again(lake, ask, home, monkeypatch):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
     for _ in range(2):  # the first to use what was just made notes so, which changes the file's facts
-        ask(boundary=Boundary(home)).close()
+        ask(cut_cache=CutCache(home)).close()
     monkeypatch.setattr(footer, "_read", lambda descriptor: pytest.fail("a footer was read again"))
-    assert shown(ask(boundary=Boundary(home))) == [("a",)]
+    assert shown(ask(cut_cache=CutCache(home))) == [("a",)]
 
 
 def test_what_a_killed_process_left_is_removed(lake, ask, home):
@@ -195,20 +195,20 @@ def test_what_a_killed_process_left_is_removed(lake, ask, home):
     stale.write_bytes(b"half a file")
     os.utime(stale, (0, 0))
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
-    ask(boundary=Boundary(home))
+    ask(cut_cache=CutCache(home))
     assert not stale.exists()
 
 
 def test_a_directory_others_may_enter_is_not_trusted(lake, ask, home):
     home.mkdir(mode=0o755, parents=True)
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
-    assert shown(ask(boundary=Boundary(home))) == [("a",)]
+    assert shown(ask(cut_cache=CutCache(home))) == [("a",)]
     assert list(home.iterdir()) == []
 
 
 def test_sessions_outlive_the_eviction_of_their_cuts(lake, ask, home):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
-    session = ask(boundary=Boundary(home))
+    session = ask(cut_cache=CutCache(home))
     for path in home.iterdir():
         path.unlink()
     assert shown(session) == [("a",)]

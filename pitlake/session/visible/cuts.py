@@ -25,8 +25,8 @@ from pitlake.errors import LakeFault, SessionRefused
 from pitlake.lake import faults
 from pitlake.lake.files import ROW_GROUP_ROWS, layout, take_rows
 from pitlake.lake.manifest import DataFile
-from pitlake.session import footer
-from pitlake.session.plan import Period
+from pitlake.session.visible import footer
+from pitlake.session.visible.plan import Period
 
 _FORM = 3  # of the cut files; a change makes old ones unfindable
 

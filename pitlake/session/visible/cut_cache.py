@@ -1,4 +1,4 @@
-"""The boundary: what a session sees, as files of the parent's own making, kept for later.
+"""The cut cache: what a session sees, as files of the parent's own making, kept for later.
 
 Rows before T's year, if many, become a file for each year; those of T's year before T's month, if many, a file for each
 month; those of T's month, if many, a file for each day before T's. All of these every later T finds, and only T's own
@@ -24,8 +24,8 @@ import pyarrow as pa
 from pitlake import machine
 from pitlake.errors import SessionRefused
 from pitlake.lake import copies
-from pitlake.session import footer
-from pitlake.session.cuts import Cut, Sources
+from pitlake.session.visible import footer
+from pitlake.session.visible.cuts import Cut, Sources
 
 _STALE_SECONDS = 3600.0
 _NOTED_SECONDS = 600.0
@@ -36,7 +36,7 @@ _written: dict[Path, int] = {}
 _writing = threading.Lock()
 
 
-class Boundary:
+class CutCache:
     """The directory of cuts. `most` bytes are kept, by default half of what is free and 2 GiB at least, and a 64th more
     per process; the least recently used go first.
 

@@ -22,7 +22,8 @@ def main(descriptor: int) -> None:
     """Serve forks on this socket until the other side closes it."""
     # DuckDB and Arrow use these to hand data to Python, which never happens here; without them the start is shorter.
     sys.modules["numpy"] = sys.modules["pandas"] = None  # type: ignore[assignment]
-    from pitlake.session import child, engine, sandbox, statements
+    from pitlake.session.sealed import child, sandbox
+    from pitlake.session.sql import engine, statements
 
     sandbox.load_libraries()
     # Prepared with every dataset, and with none: a session of few datasets is sooner made from nothing.
@@ -57,7 +58,7 @@ def _next_channel(control: socket.socket) -> int:
 
 
 def _leave_zygote(zygote: int, channel: int) -> None:
-    from pitlake.session import sandbox
+    from pitlake.session.sealed import sandbox
 
     sandbox.die_with(zygote)
     os.closerange(3, channel)

@@ -1,7 +1,7 @@
 """The bytes between the parent and a session's process: frames, file descriptors, parameters.
 
-A frame is a kind, a length and a payload; files travel as descriptors, so that no path ever does. Standard library
-only: both sides import it, and the child does so before it is sealed.
+A frame is a kind, a length and a payload; files travel as descriptors, so that no path ever does. Little more than the
+standard library: both sides import it, and the child does so before it is sealed.
 """
 
 import base64
@@ -18,6 +18,8 @@ from datetime import time as clock_time
 from decimal import Decimal
 from typing import Any
 
+from pitlake.session.limits import Failure
+
 HEADER = struct.Struct(">cQ")
 FILES, OPEN, QUERY, LOAD, INTERRUPT = b"F", b"O", b"Q", b"L", b"I"
 OWN_ROOT = b"own root"  # what READY says of a session that has one
@@ -29,25 +31,6 @@ FIRST_FILE = 300
 _WHOLE = 1 << 15
 FILES_PER_FRAME = 128
 """Descriptors sent at once: the kernel takes at most 253, and the child must not run into FIRST_FILE."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Caps:
-    """Bounds of one result. `truncate`: stop at a bound and say so, instead of refusing."""
-
-    rows: int
-    bytes: int
-    truncate: bool = False
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A failed query, as plain data. `limit` names the bound that was met; `fatal` means DuckDB is unusable now."""
-
-    kind: str
-    message: str
-    limit: str = ""
-    fatal: bool = False
 
 
 @dataclass(frozen=True)

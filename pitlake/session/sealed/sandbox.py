@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from pitlake.session.protocol import FIRST_FILE, file_name
+from pitlake.session.sealed.protocol import FIRST_FILE, file_name
 
 LEAST_LANDLOCK = 3
 """The first version that covers truncation. Network and signals, which later versions add, are seccomp's here."""

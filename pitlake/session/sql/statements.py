@@ -22,7 +22,7 @@ from pitlake.errors import BadInput
 from pitlake.tombstones import SUPERSEDED_SCHEMA, newest_first
 
 if TYPE_CHECKING:
-    from pitlake.session.binding import Binding, Relation
+    from pitlake.session.visible.binding import Binding, Relation
 
 Statements = Callable[[Callable[["Relation"], str], Mapping[str, "Ready"]], list[str]]
 """Makes a session's statements, given what names a relation's files in SQL and what its DuckDB was prepared with."""
@@ -31,7 +31,7 @@ STORED = "lake"
 """The schema of the views over stored rows: every revision up to T, with `content_hash`, which makes orders total."""
 
 _NAIVE = "(as_of() AT TIME ZONE 'UTC')"
-# Every spelling of "now" DuckDB 2 looks up by name, bound to T. What can't be bound is refused in hints.py.
+# Every spelling of "now" DuckDB 2 looks up by name, bound to T. What can't be bound is refused by `arguments`.
 _CLOCK = {
     "now": "as_of()",
     "current_timestamp": "as_of()",

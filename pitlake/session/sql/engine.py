@@ -10,8 +10,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from pitlake.session import exact, statements
-from pitlake.session.protocol import Caps, Failure
+from pitlake.session.limits import Caps, Failure
+from pitlake.session.sql import arrow_fidelity, statements
 
 BATCH_ROWS = 32_768
 _LONGEST_MESSAGE = 8192
@@ -106,16 +106,16 @@ class Answer:
             connection.execute(statement)
             connection.complete()
         relation = connection.sql(script[-1], params=parameters)
-        exact.check_types(relation.columns, relation.types)
-        self._reader = exact.spelled_out(relation).to_arrow_reader(BATCH_ROWS)
-        self.schema: pa.Schema = exact.typed(self._reader.schema)
+        arrow_fidelity.check_types(relation.columns, relation.types)
+        self._reader = arrow_fidelity.spelled_out(relation).to_arrow_reader(BATCH_ROWS)
+        self.schema: pa.Schema = arrow_fidelity.typed(self._reader.schema)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows. Raises OverCap at a cap unless truncation was asked for. Closes the query in every case."""
         try:
             for batch in self._reader:
                 kept = self._within(batch if batch.schema == self.schema else batch.cast(self.schema))
-                exact.check_values(kept)
+                arrow_fidelity.check_values(kept)
                 if kept.num_rows:
                     self.rows += kept.num_rows
                     self._bytes += kept.nbytes

@@ -1,7 +1,7 @@
 """The parent's side of one sealed process: hand it its files, ask it, bound it, end it.
 
-What comes back is not trusted: capped, validated, and a child that does not keep to the protocol is killed. Used by
-api.py for isolation="process"; the other side is child.py, the files come from binding.py.
+What comes back is not trusted: capped, validated, and a child that does not keep to the protocol is killed. This
+is isolation="process"; the other side is child.py, the files come from visible/binding.py.
 """
 
 import os
@@ -17,11 +17,9 @@ from typing import Any, Self
 import pyarrow as pa
 
 from pitlake.errors import IsolationUnavailable, SessionError, SessionLost
-from pitlake.session import arrival, launcher
-from pitlake.session.binding import Binding, Relation
-from pitlake.session.boundary import Boundary
-from pitlake.session.limits import Limits
-from pitlake.session.protocol import (
+from pitlake.session.limits import Caps, Failure, Limits
+from pitlake.session.sealed import launcher, untrusted_ipc
+from pitlake.session.sealed.protocol import (
     DATA,
     END,
     FILES_PER_FRAME,
@@ -31,9 +29,7 @@ from pitlake.session.protocol import (
     OWN_ROOT,
     QUERY,
     READY,
-    Caps,
     Channel,
-    Failure,
     Late,
     ProtocolError,
     Told,
@@ -41,7 +37,9 @@ from pitlake.session.protocol import (
     file_name,
     tell,
 )
-from pitlake.session.statements import Statements, installed, parquet
+from pitlake.session.sql.statements import Statements, installed, parquet
+from pitlake.session.visible.binding import Binding, Relation
+from pitlake.session.visible.cut_cache import CutCache
 
 OPEN_SECONDS = 60.0
 GRACE_SECONDS = 2.0
@@ -72,7 +70,7 @@ class Failed(Exception):
 class SealedProcess:
     """One session's process. Not for several threads at once, but `interrupt` is."""
 
-    def __init__(self, binding: Binding, boundary: Boundary, limits: Limits, statements: Statements) -> None:
+    def __init__(self, binding: Binding, cut_cache: CutCache, limits: Limits, statements: Statements) -> None:
         self._limits = limits
         forked = launcher.fork()
         self._channel = Channel(forked.channel)
@@ -80,7 +78,7 @@ class SealedProcess:
         self._end = weakref.finalize(self, _end, self._channel, self._pidfd, os.getpid())
         self._sending, self._order, self._running = threading.Lock(), 0, False
         try:
-            self.own_root = self._open(binding, boundary, statements)
+            self.own_root = self._open(binding, cut_cache, statements)
         except ProtocolError as problem:
             self.close()
             raise SessionLost(f"the session did not open: {problem}") from None
@@ -93,7 +91,7 @@ class SealedProcess:
         order = {"sql": sql, "parameters": parameters, **asdict(caps)}
         told, stream = self._ask(QUERY, order, b"", caps.bytes + caps.bytes // 8 + _PADDING)
         try:
-            table = arrival.table(pa.py_buffer(stream), caps.rows)
+            table = untrusted_ipc.table(pa.py_buffer(stream), caps.rows)
         except ProtocolError as problem:
             raise self._lost(str(problem)) from None
         return Reply(table, told.truncated, told.stateless)
@@ -114,9 +112,9 @@ class SealedProcess:
         """Kill the process and see it gone."""
         self._end()
 
-    def _open(self, binding: Binding, boundary: Boundary, statements: Statements) -> bool:
+    def _open(self, binding: Binding, cut_cache: CutCache, statements: Statements) -> bool:
         with _Parcel(self._channel) as parcel:
-            binding.deliver(boundary, parcel.add)
+            binding.deliver(cut_cache, parcel.add)
         ready = installed()
         prepared = 2 * len(binding.datasets) > len(ready)  # else less is to be made than to be dropped
         order = {

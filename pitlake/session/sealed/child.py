@@ -14,8 +14,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from pitlake.session import engine, protocol, sandbox
-from pitlake.session.protocol import (
+from pitlake.session.limits import Caps, Failure
+from pitlake.session.sealed import protocol, sandbox
+from pitlake.session.sealed.protocol import (
     ACK,
     DATA,
     END,
@@ -29,6 +30,7 @@ from pitlake.session.protocol import (
     ChildEnd,
     Told,
 )
+from pitlake.session.sql import engine
 
 _CHUNK = 1 << 18
 # DuckDB refuses to start threads when there is a control group it can't read; in a root of its own there is none.
@@ -45,7 +47,7 @@ def serve(descriptor: int, blank: Blank, separated: bool) -> None:
     try:
         connection = _open(end, blank, separated)
     except (sandbox.Unsealable, protocol.ProtocolError, OSError, duckdb.Error) as problem:
-        failure = protocol.Failure(type(problem).__name__, str(problem))
+        failure = Failure(type(problem).__name__, str(problem))
         end.send(END, protocol.end_of(Told(0, failure=failure)))
         return
     Server(end, connection).run()
@@ -138,7 +140,7 @@ class Server:
 
     def _query(self, order: dict[str, Any]) -> Told:
         stateless = False
-        caps = protocol.Caps(rows=order["rows"], bytes=order["bytes"], truncate=order["truncate"])
+        caps = Caps(rows=order["rows"], bytes=order["bytes"], truncate=order["truncate"])
         try:
             parameters = protocol.unpack_parameters(order["parameters"])
             answer = engine.Answer(self._connection, order["sql"], parameters, caps)

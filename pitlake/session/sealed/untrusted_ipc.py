@@ -8,7 +8,7 @@ import struct
 
 import pyarrow as pa
 
-from pitlake.session.protocol import ProtocolError
+from pitlake.session.sealed.protocol import ProtocolError
 
 _CONTINUATION = 0xFFFFFFFF
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
