@@ -1,4 +1,4 @@
-"""SQL as data: views/ (one file a dataset), queries/ (the named catalogue) and what they share. No Python lives here.
+"""SQL as data: queries/ (the named catalogue), macros/, and the views/ that do not follow from their contract alone.
 
-Read through importlib.resources by pitlake; being a package makes every build backend ship the files.
+views/README.md shows every view. No Python lives here. Being a package makes every build backend ship the files.
 """

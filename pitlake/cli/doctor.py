@@ -9,7 +9,6 @@ import platform
 import sys
 from dataclasses import dataclass
 from importlib import metadata
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +46,7 @@ class Finding:
 @format_option(("table", "json"))
 def command(lake: str | None, form: str) -> int:
     """Check this machine, the installation and the lake."""
-    findings = [python(), libraries(), views(), sealed_sessions(), lake_there(lake), *disks(lake), graph()]
+    findings = [python(), libraries(), sealed_sessions(), lake_there(lake), *disks(lake), graph()]
     if form == "json":
         facts = [{"check": found.name, "verdict": found.verdict, "says": found.says} for found in findings]
         render.deliver(render.to_json(facts), None)
@@ -69,16 +68,6 @@ def libraries() -> Finding:
     if missing:
         return Finding("libraries", passed=False, says=f"not installed: {', '.join(missing)}; install pitlake again")
     return Finding("libraries", passed=True, says=", ".join(f"{name} {metadata.version(name)}" for name in LIBRARIES))
-
-
-def views() -> Finding:
-    """One SQL view a dataset, shipped with the package."""
-    from pitlake.datasets import all_datasets
-
-    folder = files("sql") / "views"
-    missing = [name for name in all_datasets() if not (folder / f"{name}.sql").is_file()]
-    says = f"missing: {', '.join(missing)}; install pitlake again" if missing else f"{len(all_datasets())} datasets"
-    return Finding("views", not missing, says)
 
 
 def sealed_sessions() -> Finding:
