@@ -1,7 +1,5 @@
 """Contracts, extractors and views agree: columns are the same everywhere, and every gap's reason is written down."""
 
-from importlib.resources import files
-
 import duckdb
 import pytest
 
@@ -9,6 +7,7 @@ from assets.graph import all_extractors, texts
 from assets.graph.xbrl_facts import PARSERS as FACT_PARSERS
 from pitlake.datasets import all_datasets
 from pitlake.session.sql.statements import STORED, Ready, revisions
+from pitlake.sql_files import sql_file
 from pitlake.tombstones import newest_first
 
 NEVER_REFUSES = {texts.text, texts.word}
@@ -27,14 +26,14 @@ def test_a_view_has_the_contract_s_columns(name):
         connection.register("stored", stored)
         connection.execute(f"CREATE SCHEMA {STORED}; CREATE TABLE {STORED}.{name} AS FROM stored")
         connection.execute(revisions(Ready(dataset, "")))
-        connection.execute((files("sql") / "views" / f"{name}.sql").read_text())
+        connection.execute(sql_file("views", name).read_text())
         described = connection.sql(f"FROM {name}").columns
     assert tuple(described) == dataset.agent_columns
 
 
 @pytest.mark.parametrize("name", all_datasets())
 def test_a_view_shows_the_newest_revision_of_each_key(name):
-    text = (files("sql") / "views" / f"{name}.sql").read_text()
+    text = sql_file("views", name).read_text()
     dataset = all_datasets()[name]
     assert f"PARTITION BY {', '.join(dataset.key)}" in text
     assert f"ORDER BY {', '.join(f'{column} DESC' for column in newest_first(dataset)[:-1])}" in text

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from pitlake.clock import iso
 from pitlake.contract import INSTANT, Dataset
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
+from pitlake.sql_files import sql_file
 from pitlake.tombstones import SUPERSEDED_SCHEMA, newest_first
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def agent_views(datasets: Iterable[Dataset]) -> dict[str, str]:
 @cache
 def installed() -> dict[str, Ready]:
     """This installation's datasets that have a view: what the zygote prepares."""
-    texts = {name: files("sql") / "views" / f"{name}.sql" for name in all_datasets()}
+    texts = {name: sql_file("views", name) for name in all_datasets()}
     return {
         name: Ready(all_datasets()[name], text.read_text(encoding="utf-8"))
         for name, text in texts.items()
