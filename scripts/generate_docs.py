@@ -14,7 +14,7 @@ from pitlake import dictionary, guide, skills
 from pitlake.cli import cli, load, names
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
-from pitlake.session import statements
+from pitlake.session.sql import statements
 
 ROOT = Path(__file__).resolve().parents[1]
 HELP_WIDTH = 100

@@ -21,7 +21,8 @@ from pitlake.cli.options import format_option, lake_option
 if TYPE_CHECKING:
     from pitlake.machine import Room
 
-LIBRARIES = ("duckdb", "pyarrow", "deltalake", "dagster", "neo4j")
+LIBRARIES = ("duckdb", "pyarrow", "deltalake")
+PLATFORM = ("dagster", "neo4j")
 OLDEST, NEWEST = (3, 11), (3, 13)
 FULL_BYTES, NEAR_BYTES, NEAR_SHARE = 16 << 20, 512 << 20, 50
 
@@ -46,7 +47,7 @@ class Finding:
 @format_option(("table", "json"))
 def command(lake: str | None, form: str) -> int:
     """Check this machine, the installation and the lake."""
-    findings = [python(), libraries(), sealed_sessions(), lake_there(lake), *disks(lake), graph()]
+    findings = [python(), libraries(), filling(), sealed_sessions(), lake_there(lake), *disks(lake), graph()]
     if form == "json":
         facts = [{"check": found.name, "verdict": found.verdict, "says": found.says} for found in findings]
         render.deliver(render.to_json(facts), None)
@@ -67,7 +68,18 @@ def libraries() -> Finding:
     missing = [name for name in LIBRARIES if find_spec(name) is None]
     if missing:
         return Finding("libraries", passed=False, says=f"not installed: {', '.join(missing)}; install pitlake again")
-    return Finding("libraries", passed=True, says=", ".join(f"{name} {metadata.version(name)}" for name in LIBRARIES))
+    return Finding("libraries", passed=True, says=_versions(LIBRARIES))
+
+
+def filling() -> Finding:
+    """The libraries that fill the lake. Whoever only asks needs none."""
+    missing = [name for name in PLATFORM if find_spec(name) is None]
+    says = f"not installed: {', '.join(missing)}; asking needs none, to fill a lake set up a checkout with `make demo`"
+    return Finding("platform", not missing, says if missing else _versions(PLATFORM), required=False)
+
+
+def _versions(names: tuple[str, ...]) -> str:
+    return ", ".join(f"{name} {metadata.version(name)}" for name in names)
 
 
 def sealed_sessions() -> Finding:

@@ -2,7 +2,6 @@
 
 import re
 from datetime import datetime, timedelta, timezone
-from importlib.resources import files
 from itertools import product
 
 import duckdb
@@ -14,6 +13,7 @@ from assets.graph.xbrl_facts import PARSERS as FACT_PARSERS
 from pitlake.contract import Column, Dataset
 from pitlake.datasets import all_datasets
 from pitlake.session.sql.statements import STORED, Ready, agent_view, installed, newest_by_window, revisions
+from pitlake.sql_files import sql_files
 from pitlake.tombstones import newest_first
 
 NEVER_REFUSES = {texts.text, texts.word}
@@ -80,7 +80,7 @@ def test_a_view_shows_the_newest_row_of_each_key_and_no_other():
 
 
 def test_a_file_stands_only_where_a_view_is_decided_otherwise():
-    decided = {path.name.removesuffix(".sql") for path in (files("sql") / "views").iterdir() if path.suffix == ".sql"}
+    decided = {path.stem for path in sql_files("views")}
     assert decided == {name for name, ready in installed().items() if not ready.is_plain}
     for name in decided:
         written, derived = (

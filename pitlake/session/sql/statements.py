@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from textwrap import fill, indent
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from pitlake.clock import iso
 from pitlake.contract import INSTANT, Dataset
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
+from pitlake.sql_files import sql_file
 from pitlake.tombstones import SUPERSEDED_SCHEMA, newest_first
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def newest_by_window(dataset: Dataset) -> str:
 
 def agent_view(dataset: Dataset) -> str:
     """The text of a dataset's view: that of sql/views where a decision stands there, else the newest revisions."""
-    decided = files("sql") / "views" / f"{dataset.name}.sql"
+    decided = sql_file("views", dataset.name)
     return decided.read_text(encoding="utf-8") if decided.is_file() else newest_by_window(dataset)
 
 

@@ -1,4 +1,4 @@
-"""A shelf: Arrow tables put away on disk as they come, and read back together in the order of their partitions.
+"""A spill file: Arrow tables put away on disk as they come, and read back in the order of their partitions.
 
 One file however many tables there are, mapped rather than read. Which tables are put there is the stage's business.
 """
@@ -12,7 +12,7 @@ import pyarrow as pa
 from pitlake.lake.repeats import Positions
 
 
-class Shelf:
+class SpillFile:
     """Tables of one schema below one folder."""
 
     def __init__(self, folder: Path, name: str, schema: pa.Schema) -> None:
