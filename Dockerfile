@@ -6,5 +6,5 @@ RUN useradd --create-home --uid 1000 dagster && mkdir -p /opt/dagster /srv/lake 
 COPY requirements.lock ./
 RUN pip install --no-cache-dir --require-hashes --no-deps --requirement requirements.lock
 COPY . .
-RUN pip install --no-cache-dir --no-deps --no-index --no-build-isolation .
+RUN pip install --no-cache-dir --no-deps --no-index --no-build-isolation --editable .
 USER dagster

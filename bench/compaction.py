@@ -25,8 +25,8 @@ from pitlake.lake.delta import table_key
 from pitlake.lake.files import MONTH_COLUMN, NewFile, write_parquet
 from pitlake.lake.parallel import each
 from pitlake.session import Limits, open_session
-from pitlake.session.boundary import Boundary
-from pitlake.session.launcher import warm
+from pitlake.session.sealed.launcher import warm
+from pitlake.session.visible.cut_cache import CutCache
 
 FULL = {"counts": (1_000, 10_000, 50_000)}
 COMPANIES = 300
@@ -76,13 +76,13 @@ def landed(root: Path, count: int) -> Lake:
 
 def asked(lake: Lake, folder: str) -> dict[str, float]:
     """Median CPU milliseconds of opening (T seen before) and of the point query; without them when it is refused."""
-    boundary, snapshot = Boundary(Path(folder) / "cuts"), lake.snapshot()
+    cut_cache, snapshot = CutCache(Path(folder) / "cuts"), lake.snapshot()
     opened, queried = [], []
     try:
         for _ in range(ROUNDS + 1):
             started = time.process_time()
             with open_session(
-                snapshot, T, datasets=["prices"], boundary=boundary, limits=Limits(seconds=600)
+                snapshot, T, datasets=["prices"], cut_cache=cut_cache, limits=Limits(seconds=600)
             ) as session:
                 clock = processor(session._backend.pid)
                 opened.append(clock() - started)

@@ -30,8 +30,8 @@ from pitlake.lake import Lake
 from pitlake.lake.files import NewFile
 from pitlake.lake.stage import staged_schema
 from pitlake.session import Limits, Session, open_session
-from pitlake.session.boundary import Boundary
-from pitlake.session.launcher import warm
+from pitlake.session.sealed.launcher import warm
+from pitlake.session.visible.cut_cache import CutCache
 
 T = start_of_new_york_day(DAY)
 SCAN = "SELECT avg(open), avg(close), sum(volume), max(high) FROM prices"
@@ -62,25 +62,25 @@ def _rows(counts: tuple[int, ...], sessions: tuple[int, ...]) -> Iterator[Figure
     for count in counts:
         with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as folder:
             lake, name = bars(Path(folder) / "lake", count), f"{count:,} bars"
-            boundary = Boundary(Path(folder) / "cuts")
+            cut_cache = CutCache(Path(folder) / "cuts")
             stored = lake.snapshot().files("prices")
             have = sum(file.rows for file in stored)
             yield figure(f"bytes a row, {name}", sum(file.size for file in stored) / have, "bytes")
-            yield figure(f"open at a new T, {name}", _opening(lake, boundary), "ms of CPU")
-            with opened(lake, boundary) as session:
+            yield figure(f"open at a new T, {name}", _opening(lake, cut_cache), "ms of CPU")
+            with opened(lake, cut_cache) as session:
                 yield figure(f"one ticker's bars, {name}", _cost(partial(session.sql, ONE), 20), "ms of CPU")
                 yield figure(f"four columns of all, {name}", _cost(partial(session.sql, SCAN), ROUNDS), "ms of CPU")
             yield figure(f"publish one day more, {name}", _one_day_more(lake, count), "ms of CPU")
             if count == counts[-1]:
                 for many in sessions:
-                    yield from _at_once(lake, boundary, many, name)
+                    yield from _at_once(lake, cut_cache, many, name)
 
 
-def _at_once(lake: Lake, boundary: Boundary, many: int, name: str) -> Iterator[Figure]:
+def _at_once(lake: Lake, cut_cache: CutCache, many: int, name: str) -> Iterator[Figure]:
     """So many sessions held open together, and all of them asked at the same time."""
     with ExitStack() as held, ThreadPoolExecutor(many) as pool:
         started = time.perf_counter()
-        sessions = list(pool.map(lambda _: held.enter_context(opened(lake, boundary)), range(many)))
+        sessions = list(pool.map(lambda _: held.enter_context(opened(lake, cut_cache)), range(many)))
         yield figure(f"open {many} sessions, {name}", time.perf_counter() - started, "s")
         asks = [session for session in sessions for _ in range(ROUNDS * 4)]
         started = time.perf_counter()
@@ -93,9 +93,9 @@ def _files(counts: tuple[int, ...]) -> Iterator[Figure]:
     """The same bars in more files, none compacted; the instant was asked before."""
     for count in counts:
         with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as folder:
-            lake, boundary = landed(Path(folder) / "lake", count), Boundary(Path(folder) / "cuts")
-            yield figure(f"open, {count:,} files", _opening(lake, boundary, days=0), "ms of CPU")
-            with opened(lake, boundary) as session:
+            lake, cut_cache = landed(Path(folder) / "lake", count), CutCache(Path(folder) / "cuts")
+            yield figure(f"open, {count:,} files", _opening(lake, cut_cache, days=0), "ms of CPU")
+            with opened(lake, cut_cache) as session:
                 yield figure(f"one ticker's bars, {count:,} files", _cost(partial(session.sql, ONE), 5), "ms of CPU")
 
 
@@ -150,17 +150,17 @@ def _one_day_more(lake: Lake, count: int) -> float:
     return 1000 * (_cpu() - started)
 
 
-def opened(lake: Lake, boundary: Boundary, back: timedelta = timedelta(0)) -> Session:
+def opened(lake: Lake, cut_cache: CutCache, back: timedelta = timedelta(0)) -> Session:
     """A session of bars alone, as of T or so long before."""
-    return open_session(lake.snapshot(), T - back, datasets=["prices"], boundary=boundary, limits=LIMITS)
+    return open_session(lake.snapshot(), T - back, datasets=["prices"], cut_cache=cut_cache, limits=LIMITS)
 
 
-def _opening(lake: Lake, boundary: Boundary, days: int = 37) -> float:
+def _opening(lake: Lake, cut_cache: CutCache, days: int = 37) -> float:
     """CPU milliseconds to open, each time so many days earlier; 0: at an instant asked before. Footers were read."""
-    opened(lake, boundary).close()
+    opened(lake, cut_cache).close()
     held: list[Session] = []
     instants = iter(timedelta(days=days * number) for number in range(1, 11))
-    taken = _cost(lambda: held.append(opened(lake, boundary, next(instants))), 10)
+    taken = _cost(lambda: held.append(opened(lake, cut_cache, next(instants))), 10)
     for session in held:
         session.close()
     return taken

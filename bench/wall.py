@@ -25,8 +25,8 @@ from bench.panel import panel
 from pitlake.clock import iso
 from pitlake.lake import Lake
 from pitlake.session import Limits, Session, open_session
-from pitlake.session.boundary import Boundary
-from pitlake.session.launcher import warm
+from pitlake.session.sealed.launcher import warm
+from pitlake.session.visible.cut_cache import CutCache
 
 HOME = Path(".pitlake") / "bench"
 FULL = {"size": biglake.FULL, "events": 100_000, "opens": 40}
@@ -82,8 +82,8 @@ def run(
         figures = [figure("rows of the lake", rows, "rows")]
         figures += opening(lake, opens)
         with tempfile.TemporaryDirectory() as cuts, closing(_plain(lake, asked)) as plain:
-            boundary = Boundary(Path(cuts) / "cuts")
-            with open_session(lake.snapshot(), T, datasets=THREE, limits=LIMITS, boundary=boundary) as session:
+            cut_cache = CutCache(Path(cuts) / "cuts")
+            with open_session(lake.snapshot(), T, datasets=THREE, limits=LIMITS, cut_cache=cut_cache) as session:
                 session.load("events", asked)
                 figures += questions(session, plain)
                 figures += newest(session, plain)
@@ -105,13 +105,13 @@ def opening(lake: Lake, opens: int) -> list[Figure]:
         ("all datasets", None, ("≤ 200", "", "≤ 20")),
     ):
         with tempfile.TemporaryDirectory() as cuts:
-            boundary = Boundary(Path(cuts) / "cuts")
+            cut_cache = CutCache(Path(cuts) / "cuts")
             snapshot = Lake(lake.root).snapshot()
-            made, _ = _opened(partial(open_session, snapshot, T, datasets=names, boundary=boundary))
+            made, _ = _opened(partial(open_session, snapshot, T, datasets=names, cut_cache=cut_cache))
             figures.append(figure(f"open {what}, the first session of all", made / 1000, "s"))
             asked = (moments, [at.replace(day=(at.day + 11) % 28 + 1) for at in moments], moments)
             taken_by = [
-                [_opened(partial(open_session, snapshot, at, datasets=names, boundary=boundary)) for at in each]
+                [_opened(partial(open_session, snapshot, at, datasets=names, cut_cache=cut_cache)) for at in each]
                 for each in asked
             ]
         kinds = ("new T of a new month", "new T", "T seen before")

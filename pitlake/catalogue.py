@@ -10,12 +10,11 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any
 
 from pitlake.errors import BadInput
 from pitlake.parameters import TYPES, spell
+from pitlake.sql_files import sql_files
 
 SYSTEM_COLUMNS = ("available_at", "available_at_source")
 COMPANIES = "company_ciks"
@@ -185,22 +184,17 @@ def parse(name: str, text: str) -> Query:
 
 @cache
 def _all_queries() -> dict[str, Query]:
-    named = ((path.name.removesuffix(".sql"), path.read_text(encoding="utf-8")) for path in _sql_files("queries"))
+    named = ((path.stem, path.read_text(encoding="utf-8")) for path in sql_files("queries"))
     return {name: parse(name, text) for name, text in named}
 
 
 @cache
 def _macros() -> tuple[tuple[frozenset[str], str], ...]:
     """What each macro file reads and its text. Fewer datasets first: a macro must stand before another uses it."""
-    texts = (path.read_text(encoding="utf-8") for path in _sql_files("macros"))
+    texts = (path.read_text(encoding="utf-8") for path in sql_files("macros"))
     headed = ((_READS.match(text), text) for text in texts)
     found = ((frozenset(reads[1].split(", ") if reads else ()), text) for reads, text in headed)
     return tuple(sorted(found, key=lambda one: len(one[0])))
-
-
-def _sql_files(folder: str) -> list[Traversable]:
-    found = (path for path in files("sql").joinpath(folder).iterdir() if path.name.endswith(".sql"))
-    return sorted(found, key=lambda path: path.name)
 
 
 def _split(text: str) -> tuple[list[str], str]:

@@ -159,7 +159,7 @@ def _why(then: Question, now: Question) -> str:
 
 
 def _values(parameters: str) -> Any:
-    from pitlake.session.protocol import unpack_parameters
+    from pitlake.session.sealed.protocol import unpack_parameters
 
     try:
         values = unpack_parameters(json.loads(parameters))

@@ -32,6 +32,11 @@ COMMANDS = (
     "vacuum",
     "doctor",
 )
+EXTRAS = {
+    "mcp": ("mcp", "mcp_types", "pydantic", "uvicorn"),
+    "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
+}
+"""Modules that some commands need and that do not come along, by the extra of pitlake that brings them."""
 FAILED, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 EXIT_CODES = "Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted, 141 the reader of stdout went away."
 
@@ -98,6 +103,11 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         return _complain(error.format_message(), FAILED)
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", INTERRUPTED)
+    except ModuleNotFoundError as error:
+        extra = next((extra for extra, brings in EXTRAS.items() if error.name in brings), None)
+        if extra is None:
+            raise
+        return _complain(f"{error.name} is not installed; pip install 'pitlake[{extra}]' brings it", FAILED)
     except OSError as error:
         return _complain(f"{error.filename or 'input/output'}: {error.strerror or error}", FAILED)
     return code if isinstance(code, int) else 0

@@ -9,7 +9,6 @@ import platform
 import sys
 from dataclasses import dataclass
 from importlib import metadata
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +21,8 @@ from pitlake.cli.options import format_option, lake_option
 if TYPE_CHECKING:
     from pitlake.machine import Room
 
-LIBRARIES = ("duckdb", "pyarrow", "deltalake", "dagster", "neo4j")
+LIBRARIES = ("duckdb", "pyarrow", "deltalake")
+PLATFORM = ("dagster", "neo4j")
 OLDEST, NEWEST = (3, 11), (3, 13)
 FULL_BYTES, NEAR_BYTES, NEAR_SHARE = 16 << 20, 512 << 20, 50
 
@@ -47,7 +47,7 @@ class Finding:
 @format_option(("table", "json"))
 def command(lake: str | None, form: str) -> int:
     """Check this machine, the installation and the lake."""
-    findings = [python(), libraries(), views(), sealed_sessions(), lake_there(lake), *disks(lake), graph()]
+    findings = [python(), libraries(), filling(), sealed_sessions(), lake_there(lake), *disks(lake), graph()]
     if form == "json":
         facts = [{"check": found.name, "verdict": found.verdict, "says": found.says} for found in findings]
         render.deliver(render.to_json(facts), None)
@@ -68,22 +68,23 @@ def libraries() -> Finding:
     missing = [name for name in LIBRARIES if find_spec(name) is None]
     if missing:
         return Finding("libraries", passed=False, says=f"not installed: {', '.join(missing)}; install pitlake again")
-    return Finding("libraries", passed=True, says=", ".join(f"{name} {metadata.version(name)}" for name in LIBRARIES))
+    return Finding("libraries", passed=True, says=_versions(LIBRARIES))
 
 
-def views() -> Finding:
-    """One SQL view a dataset, shipped with the package."""
-    from pitlake.datasets import all_datasets
+def filling() -> Finding:
+    """The libraries that fill the lake. Whoever only asks needs none."""
+    missing = [name for name in PLATFORM if find_spec(name) is None]
+    says = f"not installed: {', '.join(missing)}; asking needs none, to fill a lake set up a checkout with `make demo`"
+    return Finding("platform", not missing, says if missing else _versions(PLATFORM), required=False)
 
-    folder = files("sql") / "views"
-    missing = [name for name in all_datasets() if not (folder / f"{name}.sql").is_file()]
-    says = f"missing: {', '.join(missing)}; install pitlake again" if missing else f"{len(all_datasets())} datasets"
-    return Finding("views", not missing, says)
+
+def _versions(names: tuple[str, ...]) -> str:
+    return ", ".join(f"{name} {metadata.version(name)}" for name in names)
 
 
 def sealed_sessions() -> Finding:
     """What an as-of session needs of the system to be sealed."""
-    from pitlake.session.sandbox import lacking
+    from pitlake.session.sealed.sandbox import lacking
 
     problem = lacking()
     advice = '; trusted code may ask for isolation="in_process" by name'

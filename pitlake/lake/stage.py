@@ -27,10 +27,10 @@ from pitlake import clock, machine
 from pitlake.contract import INSTANT, Dataset
 from pitlake.errors import BadInput, CheckFailed, GateRefused
 from pitlake.gate.columnar import judge
-from pitlake.lake.hasher import Hasher
+from pitlake.lake.hashing import Hasher
 from pitlake.lake.looks import Spans, spans
 from pitlake.lake.repeats import Positions, Repeats, as_micros, find_repeats
-from pitlake.lake.shelf import Shelf
+from pitlake.lake.spill_file import SpillFile
 from pitlake.lake.store import Store
 
 STAGING = "_staging"
@@ -125,8 +125,8 @@ class Stage:
         self._lock: int | None
         with machine.working_in(PLACE, store.path(STAGING)):
             self._folder, self._lock = _claim(store.path(f"{STAGING}/{run_id}"), dataset.name)
-        self._rows = Shelf(self._folder, "rows", staged_schema(dataset))
-        self._gaps = Shelf(self._folder, "gaps", GAP_STAGED_SCHEMA)
+        self._rows = SpillFile(self._folder, "rows", staged_schema(dataset))
+        self._gaps = SpillFile(self._folder, "gaps", GAP_STAGED_SCHEMA)
         self._hasher = Hasher(dataset.content_columns)
         self._extracted: dict[str, int] = {}
         self._loaded: list[Staged] = []
@@ -195,9 +195,9 @@ class Stage:
         self._hasher.close()
         for staged in self._loaded:
             staged.let_go()
-        for shelf in (self._rows, self._gaps):
+        for spilled in (self._rows, self._gaps):
             with suppress(OSError):
-                shelf.close()
+                spilled.close()
         shutil.rmtree(self._folder, ignore_errors=True)
         with suppress(OSError):
             self._folder.parent.rmdir()

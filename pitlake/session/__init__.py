@@ -1,8 +1,8 @@
 """As-of sessions: DuckDB over exactly what was public at T, in a sealed process that holds nothing else.
 
-The door is `connect` (api.py). Names are imported when first used, because the zygote imports this package and must
-stay small. The parent's modules are api, plan, footer, boundary, binding, launcher and process; zygote, child and
-sandbox run on the other side; engine, statements and protocol serve both.
+The door is `connect` (api.py). `visible` finds what was public at T, `sealed` holds a session's process on both its
+sides, `sql` is what runs on a DuckDB, here and there alike. Names are imported when first used, because the zygote
+imports this package and must stay small.
 """
 
 from typing import TYPE_CHECKING

@@ -1,14 +1,13 @@
 """The door: `connect` opens a session as of an instant, `Session.sql` asks it.
 
 Finds the lake version, remembers what later answers depend on, and turns what can go wrong into the error tree. What
-callers give is checked in given.py, which files are bound is binding.py's, how they are sealed process.py's. Called by
-pitlake.connect, the command line and the MCP server.
+callers give is checked in `arguments`, which files are bound is said by `visible`, how they are sealed by `sealed`.
 """
 
 import re
 import threading
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache, partial
 from importlib.metadata import version as version_of
@@ -24,18 +23,18 @@ from pitlake.contract import Dataset
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
 from pitlake.lake.conventions import RELEASE
 from pitlake.lake.manifest import Snapshot
-from pitlake.session import given, hints, statements
-from pitlake.session.binding import Binding
-from pitlake.session.boundary import Boundary
-from pitlake.session.limits import Limits
-from pitlake.session.process import Failed, Reply, SealedProcess
-from pitlake.session.protocol import Caps
+from pitlake.session import arguments
+from pitlake.session.limits import Caps, Limits
 from pitlake.session.result import OMIT, SHOW, Question, Result, Step, canonical
+from pitlake.session.sealed.process import Failed, Reply, SealedProcess
+from pitlake.session.sql import statements
+from pitlake.session.visible.binding import Binding
+from pitlake.session.visible.cut_cache import CutCache
 from pitlake.tickers import Tickers
 
 if TYPE_CHECKING:
     from pitlake.lake.lake import Lake
-    from pitlake.session.given import Params, Rows
+    from pitlake.session.arguments import Params, Rows
 
 Isolation = Literal["process", "in_process"]
 Hindsight = Literal["show", "omit"]
@@ -61,10 +60,10 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The contracts a session knows and the texts of their views (default: this installation's)."""
+    """The contracts a session knows, and the texts of views that are other than `agent_view` has them."""
 
     contracts: Mapping[str, Dataset]
-    views: Mapping[str, str] | None = None
+    views: Mapping[str, str] = field(default_factory=dict)
 
     def choose(self, names: Collection[str] | None, *, open_mode: bool) -> list[Dataset]:
         """The datasets to bind, in alphabetical order. Raises BadInput for a name that can't be bound."""
@@ -79,7 +78,7 @@ class Catalogue:
 
     def views_of(self, datasets: list[Dataset]) -> Mapping[str, str]:
         """The views' texts of these datasets."""
-        return statements.agent_views(datasets) if self.views is None else self.views
+        return {one.name: self.views.get(one.name) or statements.agent_view(one) for one in datasets}
 
 
 class Session:
@@ -131,10 +130,10 @@ class Session:
         if self._omits and (named := queries.by_text(query)):
             return self._asked_beside(named, params, max_rows, max_bytes)
         params, notes = self._resolved(params)
-        packed = given.packed(query, params)
-        if spelling := hints.reads_real_clock(query) if self.as_of else "":
+        packed = arguments.packed(query, params)
+        if spelling := arguments.reads_real_clock(query) if self.as_of else "":
             raise QueryFailed("Clock", f"{spelling} asks for the machine's clock", "now() and as_of() answer T")
-        caps = given.caps(self.limits, max_rows, max_bytes)
+        caps = arguments.caps(self.limits, max_rows, max_bytes)
         reply, prelude = self._run(query, packed, caps)
         question = Question(
             as_of=iso(self.as_of) if self.as_of else None,
@@ -188,7 +187,7 @@ class Session:
 
         Raises BadInput, LimitExceeded, SessionLost.
         """
-        name, table, digest = given.table(name, rows, self._catalogue.contracts)
+        name, table, digest = arguments.table(name, rows, self._catalogue.contracts)
         with self._lock:
             try:
                 self._live().load(name, table)
@@ -303,7 +302,7 @@ class Session:
         failure = failed.failure
         limit = failure.limit or failed.reason
         if limit:
-            next_step = hints.NEXT_STEP[limit]
+            next_step = arguments.NEXT_STEP[limit]
             if failure.fatal:
                 self._closed = "the session was closed, because a query did not stop; open a new one"
                 next_step += "; this session is closed, because the query did not stop"
@@ -315,7 +314,7 @@ class Session:
         return QueryFailed(
             failure.kind,
             failure.message,
-            hints.hint(failure, self.datasets, list(contracts), open_only, self._left_out),
+            arguments.hint(failure, self.datasets, list(contracts), open_only, self._left_out),
         )
 
     @property
@@ -344,13 +343,13 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     leaves out the columns that nobody could know at available_at, such as today's tickers.
     Raises BadInput, BadInstant, LakeNotFound, MachineExhausted, SessionRefused, IsolationUnavailable.
     """
-    asked = given.moment(as_of, open_mode=open_mode)
-    known = given.known_by(known_by, version)
+    asked = arguments.moment(as_of, open_mode=open_mode)
+    known = arguments.known_by(known_by, version)
     from pitlake.lake.lake import Lake
 
     opened = lake if isinstance(lake, Lake) else Lake(lake)
     session = open_session(
-        opened.snapshot(opened.version_at(known) if known else given.version(version)),
+        opened.snapshot(opened.version_at(known) if known else arguments.version(version)),
         asked,
         datasets=datasets,
         isolation=isolation,
@@ -372,27 +371,27 @@ def open_session(  # noqa: PLR0913 - all that a session is made of
     hindsight: Hindsight = "show",
     limits: Limits | None = None,
     catalogue: Catalogue | None = None,
-    boundary: Boundary | None = None,
+    cut_cache: CutCache | None = None,
 ) -> Session:
-    """Open a session on one lake version; the rest as `connect`. boundary: where cut files are kept."""
-    asked = given.moment(as_of, open_mode=open_mode)
+    """Open a session on one lake version; the rest as `connect`. cut_cache: where cut files are kept."""
+    asked = arguments.moment(as_of, open_mode=open_mode)
     if isolation not in ("process", "in_process"):
         raise BadInput("isolation", f"{isolation!r} is none", 'choose "process" or "in_process"')
-    limits, catalogue = given.bounds(limits), catalogue or Catalogue(_installed_contracts())
-    omit = given.omits(hindsight, open_mode=open_mode)
-    binding = Binding(snapshot, asked, catalogue.choose(given.names(datasets), open_mode=open_mode), omit)
+    limits, catalogue = arguments.bounds(limits), catalogue or Catalogue(_installed_contracts())
+    omit = arguments.omits(hindsight, open_mode=open_mode)
+    binding = Binding(snapshot, asked, catalogue.choose(arguments.names(datasets), open_mode=open_mode), omit)
     opening = partial(statements.opening, binding, catalogue.views_of(list(binding.datasets)))
     backend: Backend
     with machine.working_in("a session of the lake", "."):
         if isolation == "process":
-            backend = SealedProcess(binding, boundary or Boundary(), limits, opening)
+            backend = SealedProcess(binding, cut_cache or CutCache(), limits, opening)
         else:
             from pitlake.session.in_process import InProcess
 
-            backend = InProcess(binding, boundary or Boundary(), limits, opening)
+            backend = InProcess(binding, cut_cache or CutCache(), limits, opening)
     beside = partial(
         open_session, snapshot, asked, datasets=datasets, isolation=isolation, limits=limits, catalogue=catalogue,
-        boundary=boundary,
+        cut_cache=cut_cache,
     )  # fmt: skip
     return Session(binding, backend, catalogue, limits, beside if omit else None)
 

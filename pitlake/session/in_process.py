@@ -2,7 +2,7 @@
 
 DuckDB reads the proven files through Arrow datasets, so it is given no path at all and may write nowhere: a list of
 allowed paths would allow writing them. What is given up: bounds on memory, a kill for what can't be interrupted, and
-the wall around native code. Used by api.py for isolation="in_process".
+the wall around native code. This is isolation="in_process".
 """
 
 import mmap
@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from pitlake.errors import SessionLost
-from pitlake.session import engine, protocol
-from pitlake.session.binding import Binding, Relation
-from pitlake.session.boundary import Boundary
-from pitlake.session.limits import Limits
-from pitlake.session.process import Failed, Reply
-from pitlake.session.protocol import Caps
-from pitlake.session.statements import Statements
+from pitlake.session.limits import Caps, Limits
+from pitlake.session.sealed import protocol
+from pitlake.session.sealed.process import Failed, Reply
+from pitlake.session.sql import engine
+from pitlake.session.sql.statements import Statements
+from pitlake.session.visible.binding import Binding, Relation
+from pitlake.session.visible.cut_cache import CutCache
 
 _PARQUET = ds.ParquetFileFormat()
 
@@ -29,14 +29,14 @@ class InProcess:
 
     own_root = False
 
-    def __init__(self, binding: Binding, boundary: Boundary, limits: Limits, statements: Statements) -> None:
+    def __init__(self, binding: Binding, cut_cache: CutCache, limits: Limits, statements: Statements) -> None:
         files: dict[str, list[ds.Fragment]] = {relation.name: [] for relation in binding.relations}
 
         def take(relation: Relation, _number: int, descriptor: int) -> None:
             content = pa.py_buffer(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
             files[relation.name].append(_PARQUET.make_fragment(content))
 
-        binding.deliver(boundary, take)
+        binding.deliver(cut_cache, take)
         self._connection = engine.connect({})
         try:
             engine.allot(self._connection, threads=int(limits.threads), memory=limits.address_space // 2)

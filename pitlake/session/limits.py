@@ -1,4 +1,4 @@
-"""What a session may use up: rows, bytes, seconds, memory, threads.
+"""What a session may use up: rows, bytes, seconds, memory, threads; and a query that failed, by a limit or otherwise.
 
 The parent holds rows, bytes and seconds against the child, the kernel holds memory (RLIMIT_AS). Set by callers of
 `connect`; read by the parent and, as plain numbers, by the child.
@@ -49,3 +49,22 @@ class Limits:
         """`memory`, but never more than three quarters of the machine's."""
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return max(LEAST_MEMORY, min(int(self.memory), machine * 3 // 4))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caps:
+    """Bounds of one result. `truncate`: stop at a bound and say so, instead of refusing."""
+
+    rows: int
+    bytes: int
+    truncate: bool = False
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failed query, as plain data. `limit` names the bound that was met; `fatal` means DuckDB is unusable now."""
+
+    kind: str
+    message: str
+    limit: str = ""
+    fatal: bool = False

@@ -139,11 +139,11 @@ class Result:
         return self._table
 
     def df(self) -> "pd.DataFrame":
-        """The rows as a pandas DataFrame; instants are timezone-aware."""
+        """The rows as a pandas DataFrame; instants are timezone-aware. Needs pandas: `pip install pitlake[pandas]`."""
         return self._table.to_pandas()
 
     def pl(self) -> "pl.DataFrame":
-        """The rows as a polars DataFrame. Needs polars, which `pip install pitlake[polars]` brings."""
+        """The rows as a polars DataFrame. Needs polars: `pip install pitlake[polars]`."""
         import polars as pl
 
         frame = pl.from_arrow(self._table)

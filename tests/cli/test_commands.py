@@ -89,7 +89,7 @@ def test_doctor_never_prints_a_secret(pitlake, monkeypatch):
 
 
 def test_doctor_fails_where_a_session_cannot_be_sealed(pitlake, monkeypatch):
-    monkeypatch.setattr("pitlake.session.sandbox.lacking", lambda: "the kernel has no Landlock")
+    monkeypatch.setattr("pitlake.session.sealed.sandbox.lacking", lambda: "the kernel has no Landlock")
     said = pitlake("doctor")
     assert said.code == 1
     assert "in_process" in said.out

@@ -26,7 +26,7 @@ PLACES = (
     ("pitlake.lake.delta:DeltaTables", "commit"),
     ("pitlake.lake.log:LakeLog", "append"),
     ("pitlake.lake.log:LakeLog", "mark_vacuumed"),
-    ("pitlake.lake.shelf:Shelf", "put"),
+    ("pitlake.lake.spill_file:SpillFile", "put"),
     ("pitlake.lake.files", "write_parquet"),
 )
 

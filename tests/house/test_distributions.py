@@ -1,16 +1,23 @@
 """What is built from the checkout: complete, and working where there is no checkout."""
 
+import os
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import venv
 import zipfile
+from importlib import metadata
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
+from pitlake.cli import COMMANDS, EXTRAS
 from pitlake.lake.lake import Lake
 from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
+
+LIGHT = 512 << 20
+"""Bytes that asking may take on disk, libraries included."""
 
 
 @pytest.fixture(scope="module")
@@ -23,15 +30,50 @@ def built(root, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def installed(built, tmp_path_factory):
-    """A fresh environment with the wheel in it; the dependencies are this environment's, to be quick."""
-    home = tmp_path_factory.mktemp("installed")
-    venv.create(home / "env", with_pip=False)
-    site = next((home / "env").glob("lib/python*/site-packages"))
-    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    with zipfile.ZipFile(built["wheel"]) as wheel:
-        wheel.extractall(site)
-    return home
+def install(built, tmp_path_factory):
+    """Makes an empty environment with the wheel in it and what it declares, from this environment's own files."""
+
+    def made(*extras):
+        home = tmp_path_factory.mktemp("installed")
+        venv.create(home / "env", with_pip=False)
+        site = next((home / "env").glob("lib/python*/site-packages"))
+        with zipfile.ZipFile(built["wheel"]) as wheel:
+            wheel.extractall(site)
+        (own,) = metadata.distributions(name="pitlake", path=[str(site)])
+        for name in closure(own.requires, extras):
+            bring(metadata.distribution(name), site)
+        return home
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def installed(install):
+    """The wheel and what it brings along, no extra asked for."""
+    return install()
+
+
+def closure(requirements, extras, seen=frozenset()) -> set[str]:
+    """The names of what these requirements bring, as an installer follows them."""
+    found = set(seen)
+    for wanted in map(Requirement, requirements or ()):
+        if wanted.marker and not any(wanted.marker.evaluate({"extra": extra}) for extra in (*extras, "")):
+            continue
+        if wanted.name not in found:
+            found |= closure(metadata.requires(wanted.name), tuple(wanted.extras), found | {wanted.name})
+    return found
+
+
+def bring(distribution, site):
+    """Link what a distribution holds: packages whole, and file by file what several may share."""
+    for file in distribution.files:
+        package = Path(file.parts[0])
+        whole = Path(distribution.locate_file(package / "__init__.py")).is_file()
+        linked = package if whole else file
+        source = Path(distribution.locate_file(linked))
+        if ".." not in file.parts and source.exists() and not (site / linked).exists():
+            (site / linked).parent.mkdir(parents=True, exist_ok=True)
+            (site / linked).symlink_to(source)
 
 
 def pitlake(installed, *arguments):
@@ -39,12 +81,21 @@ def pitlake(installed, *arguments):
     return subprocess.run(command, cwd=installed, capture_output=True, text=True, timeout=120, check=False, env={})
 
 
-def test_the_wheel_carries_code_and_sql_but_no_tests(built):
+def site_of(installed):
+    return next((installed / "env").glob("lib/python*/site-packages"))
+
+
+def files_below(folder):
+    return (Path(home, name) for home, _, names in os.walk(folder, followlinks=True) for name in names)
+
+
+def test_the_wheel_brings_one_package_with_its_sql(built):
     names = zipfile.ZipFile(built["wheel"]).namelist()
-    tops = {name.split("/")[0] for name in names}
-    assert {"pitlake", "assets", "checks", "resources", "pipelines", "sql", "sample"} <= tops
-    assert any(name.startswith("sql/views/") and name.endswith(".sql") for name in names)
-    assert not tops & {"tests", "bench", "docs", "scripts"}
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"pitlake"}
+    for folder in ("views", "queries", "macros"):
+        here = {path.name for path in (Path("sql") / folder).glob("*.sql")}
+        assert here
+        assert {name.rpartition("/")[2] for name in names if name.startswith(f"pitlake/sql/{folder}/")} == here
 
 
 def test_the_wheel_declares_its_command(built):
@@ -59,8 +110,19 @@ def test_the_source_archive_can_run_its_own_tests(built):
     assert {"Makefile", "requirements.lock", "scripts/set-up", "tests/house/conftest.py", ".ci/run"} <= names
 
 
+def test_asking_is_light(installed):
+    site = site_of(installed)
+    tops = {path.name for path in site.iterdir()}
+    assert not tops & {"assets", "checks", "resources", "pipelines", "sql", "sample", "tests"}
+    assert not tops & {"dagster", "great_expectations", "neo4j", "pandas", "requests", "sqlalchemy"}
+    assert sum(path.stat().st_size for path in files_below(site)) < LIGHT
+
+
 def test_the_installed_wheel_answers_outside_the_checkout(installed):
-    assert "query" in pitlake(installed, "--help").stdout
+    listed = pitlake(installed, "--help").stdout
+    assert [line.split()[0] for line in listed.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()] == [
+        *COMMANDS
+    ]
     described = pitlake(installed, "describe", "news")
     assert described.returncode == 0, described.stderr
     assert described.stdout.startswith("# news")
@@ -77,3 +139,42 @@ def test_the_installed_wheel_asks_a_lake_as_of_an_instant(installed, tmp_path):
     ]
     assert [said.returncode for said in counts] == [0, 0], counts
     assert [said.stdout for said in counts] == ["id\n", "id\nbzNews_1\n"]
+    named = pitlake(
+        installed, "run", "news_latest", "--lake", str(lake.root), "--as-of", AFTER, "--format", "csv", "--ticker", "A"
+    )
+    assert (named.returncode, named.stdout.count("\n")) == (0, 1), named
+    checked = pitlake(installed, "doctor", "--lake", str(lake.root))
+    assert checked.returncode == 0, checked
+    assert "asking needs none" in checked.stdout
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(installed, install, tmp_path, extra):
+    lake = Lake(tmp_path / "lake")
+    publish(lake, "run", [article(1, "Title", CREATED)])
+    rest = ("--as-of", AFTER) if extra == "mcp" else ("--output", str(tmp_path / "report"))
+    without = pitlake(installed, extra, "--lake", str(lake.root), *rest)
+    assert (without.returncode, without.stdout) == (1, "")
+    assert without.stderr.endswith(f"is not installed; pip install 'pitlake[{extra}]' brings it\n")
+    assert pitlake(install(extra), extra, "--lake", str(lake.root), *rest).returncode == 0
+
+
+def test_every_module_of_an_extra_is_declared_in_it(pyproject):
+    declared = pyproject["project"]["optional-dependencies"]
+    for extra, modules in EXTRAS.items():
+        assert sorted(Requirement(text).name.replace("-", "_") for text in declared[extra]) == sorted(modules)
+
+
+def test_the_platform_extra_brings_what_the_platform_imports(install):
+    """Its code is the checkout's; its libraries are the extra's, and nothing of `dev` is among them."""
+    home = install("platform", "embedded-graph")
+    outcome = subprocess.run(
+        [str(home / "env/bin/python"), "-c", "import pipelines.definitions"],
+        cwd=home,
+        env={"PYTHONPATH": str(Path.cwd()), "DAGSTER_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert outcome.returncode == 0, outcome.stderr

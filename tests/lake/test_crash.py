@@ -39,7 +39,7 @@ getattr(test_crash, sys.argv[6])(Lake(sys.argv[1]))
 """
 
 STEPS = {
-    "while staging": ("pitlake.lake.shelf:Shelf", "put", 2, "before"),
+    "while staging": ("pitlake.lake.spill_file:SpillFile", "put", 2, "before"),
     "before the gate": ("pitlake.lake.audit", "judge", 1, "before"),
     "after the gate": ("pitlake.lake.audit", "judge", 1, "after"),
     "before a file is written": ("pitlake.lake.files", "write_parquet", 1, "before"),

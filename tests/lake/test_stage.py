@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from pitlake.errors import BadInput, BadInstant, CheckFailed, GateRefused, MachineExhausted
-from pitlake.lake.shelf import Shelf
+from pitlake.lake.spill_file import SpillFile
 from pitlake.lake.stage import NAMELESS_GRACE_SECONDS, STAGING, Gap, remove_stale
 from pitlake.lake.store import Store
 from tests.lake.world import TOY, Toy, table, utc
@@ -61,7 +61,7 @@ def test_a_disk_that_is_full_at_once_leaves_no_stage_behind(lake, monkeypatch):
 
 def test_a_stage_whose_files_cannot_be_finished_is_removed_and_its_lock_let_go(lake, monkeypatch):
     opened = psutil.Process().num_fds()
-    finish = Shelf.close
+    finish = SpillFile.close
 
     def full(self):
         finish(self)
@@ -69,7 +69,7 @@ def test_a_stage_whose_files_cannot_be_finished_is_removed_and_its_lock_let_go(l
 
     with lake.stage(TOY, "run") as stage:
         stage.add(DAY, table([Toy("a", "x", NOON)]), [Gap("no_data", "no text", "Toy:b")], extracted=2)
-        monkeypatch.setattr(Shelf, "close", full)
+        monkeypatch.setattr(SpillFile, "close", full)
         with pytest.raises(MachineExhausted, match="the staging of the lake"):
             stage.load()
     assert staging(lake) == []

@@ -30,13 +30,13 @@ def _found(root: Path, patterns: tuple[str, ...]) -> Iterator[str]:
 
 
 _HOOKS = ("pit_call", "pit_gate", "pit_guard")
-_SEALED = ("child", "engine", "exact", "protocol", "sandbox", "zygote")
+_SEALED = ("sealed/child", "sealed/protocol", "sealed/sandbox", "sealed/zygote", "sql/arrow_fidelity", "sql/engine")
 
 AREAS = {
     "clock": Area(("pitlake/clock.py",), ("tests/test_clock.py",)),
     "gate": Area(("pitlake/gate/*.py",), ("tests/gate/test_[!b]*.py", "tests/test_envelope.py")),
     "session": Area(
-        ("pitlake/session/*.py",),
+        ("pitlake/session/**/*.py",),
         ("tests/session/test_*.py", "tests/doors/test_hindsight.py"),
         frozenset(f"pitlake/session/{name}.py" for name in _SEALED),
     ),

@@ -12,8 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pitlake.session import Limits, Session, launcher, open_session
-from pitlake.session.boundary import Boundary
+from pitlake.session import Limits, Session, open_session
+from pitlake.session.sealed import launcher
+from pitlake.session.visible.cut_cache import CutCache
 from tests.processes import running
 from tests.session.toylake import CATALOGUE, T, ToyLake
 
@@ -42,17 +43,17 @@ def lake(tmp_path: Path) -> ToyLake:
 
 
 @pytest.fixture(scope="session")
-def boundary(tmp_path_factory: pytest.TempPathFactory) -> Boundary:
-    return Boundary(tmp_path_factory.mktemp("cuts") / "boundary", few=2)  # so that small lakes are cut both ways
+def cut_cache(tmp_path_factory: pytest.TempPathFactory) -> CutCache:
+    return CutCache(tmp_path_factory.mktemp("cuts") / "boundary", few=2)  # so that small lakes are cut both ways
 
 
 @pytest.fixture
-def ask_of(boundary: Boundary) -> Iterable[Open]:
+def ask_of(cut_cache: CutCache) -> Iterable[Open]:
     """Opens sessions on any toy lake, as of T unless told otherwise, and closes them."""
     opened: list[Session] = []
 
     def open_it(lake: ToyLake, as_of: datetime | None = T, **changes: object) -> Session:
-        settings = {"catalogue": CATALOGUE, "boundary": boundary, "limits": Limits(seconds=30)} | changes
+        settings = {"catalogue": CATALOGUE, "cut_cache": cut_cache, "limits": Limits(seconds=30)} | changes
         session = open_session(lake.snapshot, as_of, **settings)
         opened.append(session)
         return session

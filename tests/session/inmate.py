@@ -21,8 +21,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pitlake.session import child, engine, sandbox
-from pitlake.session.protocol import FIRST_FILE, file_name
+from pitlake.session.sealed import child, sandbox
+from pitlake.session.sealed.protocol import FIRST_FILE, file_name
+from pitlake.session.sql import engine
 
 DONE = "done"
 PAGE = mmap.mmap(-1, mmap.PAGESIZE)

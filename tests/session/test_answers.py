@@ -5,9 +5,9 @@ import struct
 
 import pytest
 
-from pitlake.session.arrival import _field
-from pitlake.session.hints import LEFT_OUT, hint
-from pitlake.session.protocol import Failure
+from pitlake.session.arguments import LEFT_OUT, hint
+from pitlake.session.limits import Failure
+from pitlake.session.sealed.untrusted_ipc import _field
 
 
 @pytest.mark.parametrize("isolation", ["process", "in_process"])

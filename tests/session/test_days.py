@@ -9,8 +9,8 @@ import pytest
 
 from pitlake.clock import new_york_day, start_of_new_york_day
 from pitlake.errors import QueryFailed, SessionRefused
-from pitlake.session import cuts
-from pitlake.session.boundary import Boundary
+from pitlake.session.visible import cuts
+from pitlake.session.visible.cut_cache import CutCache
 from tests.session.toylake import CHARTS, T, ToyLake, row
 
 DAY = timedelta(days=1)
@@ -59,8 +59,8 @@ def test_how_rows_lie_in_files_is_a_function_of_the_rows_up_to_t(ask_of, tmp_pat
     bare.add("charts", past[::-1])
     found = []
     for lake in (together, landed, bare):
-        cuts = Boundary(tmp_path / f"cuts of {lake.root.name}", few=FEW)
-        session = ask_of(lake, as_of, datasets=["charts"], boundary=cuts)
+        cuts = CutCache(tmp_path / f"cuts of {lake.root.name}", few=FEW)
+        session = ask_of(lake, as_of, datasets=["charts"], cut_cache=cuts)
         found.append(bytes_of_files(session))
         assert shown(session) == sorted(each["track"] for each in past)
     assert found[0] == found[1] == found[2]
@@ -83,8 +83,8 @@ def test_how_the_past_lies_in_files_tells_neither_landings_nor_compaction(ask_of
     daily.add("charts", [row("later", T + 99 * DAY)])
     found = []
     for lake in (merged, landed, daily):
-        cuts = Boundary(tmp_path / f"cuts of {lake.root.name}", few=FEW)
-        session = ask_of(lake, as_of, datasets=["charts"], boundary=cuts)
+        cuts = CutCache(tmp_path / f"cuts of {lake.root.name}", few=FEW)
+        session = ask_of(lake, as_of, datasets=["charts"], cut_cache=cuts)
         found.append(bytes_of_files(session))
         assert shown(session) == sorted(each["track"] for each in past)
         with pytest.raises(QueryFailed, match="observed_at"):
@@ -95,9 +95,9 @@ def test_how_the_past_lies_in_files_tells_neither_landings_nor_compaction(ask_of
 
 def test_what_is_past_is_made_once_for_every_later_instant(lake, ask, home):
     lake.add("charts", [row(f"t{number}", T - number * 20 * DAY) for number in range(40)])
-    ask(T, boundary=Boundary(home, few=FEW), datasets=["charts"]).close()
+    ask(T, cut_cache=CutCache(home, few=FEW), datasets=["charts"]).close()
     before = {path.name: path.stat().st_ino for path in home.iterdir()}
-    ask(T + 90 * DAY, boundary=Boundary(home, few=FEW), datasets=["charts"]).close()
+    ask(T + 90 * DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"]).close()
     assert before.items() <= {path.name: path.stat().st_ino for path in home.iterdir()}.items()
     new = {path.name for path in home.iterdir()} - before.keys()
     assert len(new) <= 4  # the months between, and what T's own month holds
@@ -105,9 +105,9 @@ def test_what_is_past_is_made_once_for_every_later_instant(lake, ask, home):
 
 def test_another_instant_of_the_month_cuts_its_own_day_alone(lake, ask, home, kept):
     lake.add("charts", days_before(T + 5 * DAY, 12))
-    ask(boundary=Boundary(home, few=FEW), datasets=["charts"])
+    ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"])
     before = kept()
-    earlier = ask(T - 2 * DAY, boundary=Boundary(home, few=FEW), datasets=["charts"])
+    earlier = ask(T - 2 * DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
     assert before.items() <= kept().items()
     assert len(kept()) - len(before) == 1
     assert shown(earlier) == sorted(f"t{number}-{each}" for number in range(7, 12) for each in range(2))
@@ -117,7 +117,7 @@ def test_a_file_is_read_once_for_all_the_days_made_of_it(lake, ask, home, monkey
     lake.add("charts", days_before(T, 10))
     read, opened = cuts.Sources._stored, []
     monkeypatch.setattr(cuts.Sources, "_stored", lambda *given: opened.append(given[1].path) or read(*given))
-    ask(boundary=Boundary(home, few=FEW), datasets=["charts"])
+    ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"])
     assert len(opened) == len(set(opened)) == 1
 
 
@@ -125,7 +125,7 @@ def test_a_file_is_read_once_for_all_the_days_made_of_it(lake, ask, home, monkey
 def test_days_that_are_not_as_they_were_made_are_not_used(lake, ask, home, kept, harm):
     later = [row(f"later{number}", T + US) for number in range(2)]
     lake.add("charts", [*days_before(T, 6), *later])
-    ask(boundary=Boundary(home, few=FEW), datasets=["charts"]).close()
+    ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]).close()
     count = len(kept())
     for path in home.glob("*.parquet"):
         columns = pq.ParquetFile(path).schema_arrow.names
@@ -137,7 +137,7 @@ def test_days_that_are_not_as_they_were_made_are_not_used(lake, ask, home, kept,
         elif harm == "later":
             pq.write_table(pa.Table.from_pylist(later, schema=CHARTS.arrow_schema).select(columns), path)
     for _ in range(2):
-        found = shown(ask(boundary=Boundary(home, few=FEW), datasets=["charts"]))
+        found = shown(ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]))
         assert found == sorted(f"t{number}-{each}" for number in range(6) for each in range(2))
     assert len(kept()) == count
 
@@ -145,21 +145,21 @@ def test_days_that_are_not_as_they_were_made_are_not_used(lake, ask, home, kept,
 def test_days_in_a_directory_others_may_enter_are_not_kept(lake, ask, home):
     home.mkdir(mode=0o755, parents=True)
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
-    assert len(shown(ask(boundary=Boundary(home, few=FEW)))) == 12
+    assert len(shown(ask(cut_cache=CutCache(home, few=FEW)))) == 12
     assert list(home.iterdir()) == []
 
 
 def test_days_go_when_there_is_no_room_and_come_back(lake, ask, home, kept):
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
-    small = Boundary(home, most=1, few=FEW)
-    ask(boundary=small, datasets=["charts"])
+    small = CutCache(home, most=1, few=FEW)
+    ask(cut_cache=small, datasets=["charts"])
     assert kept() == {}
-    assert len(shown(ask(boundary=small, datasets=["charts"]))) == 12
+    assert len(shown(ask(cut_cache=small, datasets=["charts"]))) == 12
 
 
 def test_a_session_outlives_the_eviction_of_its_days(lake, ask, home):
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
-    session = ask(boundary=Boundary(home, few=FEW))
+    session = ask(cut_cache=CutCache(home, few=FEW))
     for path in home.iterdir():
         path.unlink()
     assert len(shown(session)) == 12
@@ -169,8 +169,8 @@ def test_a_file_that_lies_is_refused_and_leaves_no_descriptor(lake, ask, home, l
     file = lake.add("charts", [*days_before(T, 6), row("later", T + US)])
     lake.replace("charts", file, replace(file, rows=12))
     for _ in range(2):
-        with pytest.raises(SessionRefused, match="13 rows where the manifest says 12"):
-            ask(boundary=Boundary(home, few=FEW))
+        with pytest.raises(SessionRefused, match="another number of rows"):
+            ask(cut_cache=CutCache(home, few=FEW))
         before = leftovers()
     children, descriptors = leftovers()
     assert children == before[0]

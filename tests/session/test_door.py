@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import pitlake
 from pitlake.errors import BadInput, BadInstant, LakeNotFound, QueryFailed
 from pitlake.session import connect, open_session
-from pitlake.session.protocol import pack_parameters, unpack_parameters
+from pitlake.session.sealed.protocol import pack_parameters, unpack_parameters
 from tests.session.toylake import CATALOGUE, T, row
 
 

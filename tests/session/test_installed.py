@@ -5,8 +5,10 @@ import pytest
 from pitlake.datasets import all_datasets
 from pitlake.errors import IsolationUnavailable, QueryFailed
 from pitlake.lake.manifest import Snapshot
-from pitlake.session import launcher, open_session, statements
+from pitlake.session import open_session
 from pitlake.session.api import Catalogue
+from pitlake.session.sealed import launcher
+from pitlake.session.sql import statements
 from tests.session.toylake import T
 
 NAMES = [name for name, contract in all_datasets().items() if not contract.open_only]
@@ -18,12 +20,12 @@ CONTENTS = (
 
 
 @pytest.fixture
-def bound(boundary):
+def bound(cut_cache):
     opened = []
 
     def open_it(**changes):
         as_of = None if changes.get("open_mode") else T
-        opened.append(open_session(Snapshot(1), as_of, boundary=boundary, **changes))
+        opened.append(open_session(Snapshot(1), as_of, cut_cache=cut_cache, **changes))
         return opened[-1]
 
     yield open_it

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from pitlake.errors import QueryFailed, SessionLost
-from pitlake.session import launcher
+from pitlake.session.sealed import launcher
 from tests.every import every
 from tests.processes import ended, wait_for_end
 from tests.session.conftest import once_it_runs
@@ -113,7 +113,8 @@ def test_sessions_die_with_the_process_that_opened_them(lake, tmp_path):
     program = """
 import os, sys, time
 from pitlake.lake.manifest import Snapshot
-from pitlake.session import open_session, launcher
+from pitlake.session import open_session
+from pitlake.session.sealed import launcher
 session = open_session(Snapshot(1), "2024-01-01T00:00:00Z", datasets=["news"])
 print(launcher._zygote.process.pid, session._backend.pid, flush=True)
 session.sql("SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(i)")

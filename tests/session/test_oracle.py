@@ -29,13 +29,13 @@ def newest(rows, as_of):
 @pytest.mark.parametrize("isolation", ["process", "in_process"])
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(files=st.lists(ROWS.filter(bool), max_size=4), shift=SHIFTS)
-def test_a_session_holds_what_the_sentence_says(tmp_path_factory, boundary, isolation, files, shift):
+def test_a_session_holds_what_the_sentence_says(tmp_path_factory, cut_cache, isolation, files, shift):
     lake, as_of = ToyLake(tmp_path_factory.mktemp("lake")), T + shift
     files = [[(track, T + at, position) for track, at, position in rows] for rows in files]
     for rows in files:
         lake.add("charts", [row(*each) for each in rows])
     rows = [each for file in files for each in file]
-    with open_session(lake.snapshot, as_of, catalogue=CATALOGUE, boundary=boundary, isolation=isolation) as session:
+    with open_session(lake.snapshot, as_of, catalogue=CATALOGUE, cut_cache=cut_cache, isolation=isolation) as session:
         found = session.sql("SELECT track, available_at, position FROM charts_revisions").rows()
         assert sorted(found) == visible(rows, as_of)
         found = session.sql("SELECT track, available_at FROM charts").rows()

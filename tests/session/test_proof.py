@@ -14,7 +14,7 @@ import pytest
 
 from pitlake.clock import micros
 from pitlake.errors import LakeFault, MachineExhausted, SessionRefused
-from pitlake.session import footer
+from pitlake.session.visible import footer
 from tests.session.toylake import CHARTS, T, row
 
 MONTH = timedelta(days=31)
@@ -84,7 +84,9 @@ def test_a_row_without_an_instant_is_found_in_any_row_group(lake, place):
 def test_a_manifest_that_lies_about_the_number_of_rows_is_caught(lake, ask):
     file = lake.add("charts", BEFORE)
     lake.replace("charts", file, replace(file, rows=1))
-    assert "2 rows where the manifest says 1" in refused(ask)
+    told = refused(ask)
+    assert "another number of rows" in told
+    assert not any(char.isdigit() for char in told)  # how many there are after T is not told
 
 
 def test_a_file_without_statistics_is_refused(lake, ask):
@@ -183,9 +185,9 @@ def test_a_footer_that_cannot_be_read_for_want_of_files_is_no_damage(tmp_path, m
     def none_left(_descriptor):
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
-    monkeypatch.setattr("pitlake.session.footer.os.dup", none_left)
+    monkeypatch.setattr("pitlake.session.visible.footer.os.dup", none_left)
     with pytest.raises(MachineExhausted, match=r"Too many open files: this process may have \d+ \(ulimit -n\)"):
         footer.read(descriptor)
-    monkeypatch.setattr("pitlake.session.footer.os.dup", duplicate)
+    monkeypatch.setattr("pitlake.session.visible.footer.os.dup", duplicate)
     assert footer.read(descriptor).rows == 1
     os.close(descriptor)

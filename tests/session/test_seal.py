@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pitlake.errors import IsolationUnavailable
-from pitlake.session import launcher, sandbox
+from pitlake.session.sealed import launcher, sandbox
 from tests.session.inmate import DONE
 from tests.session.toylake import T, row
 

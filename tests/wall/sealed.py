@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from pitlake.errors import LimitExceeded, PitlakeError, SessionLost
 from pitlake.session import Limits, Session, open_session
-from pitlake.session.boundary import Boundary
+from pitlake.session.visible.cut_cache import CutCache
 from tests.wall.worlds import DATASETS, SEARCHED, T, World
 
 LIMITS = Limits(seconds=30.0)
@@ -29,7 +29,7 @@ class Sealed:
             isolation=self.isolation,
             hindsight=self.hindsight,
             limits=LIMITS,
-            boundary=Boundary(few=FEW_ROWS),
+            cut_cache=CutCache(few=FEW_ROWS),
         )
 
     def run(self, sql: str, values: dict[str, Any] | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Newest revisions by tombstones are those the views in sql/views give by sorting every revision."""
+"""Newest revisions by tombstones are those the views give by sorting every revision."""
 
 import dataclasses
 from datetime import timedelta
@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from pitlake.datasets import all_datasets
-from pitlake.session.statements import installed
+from pitlake.session.sql.statements import installed
 from tests.wall.sealed import Sealed
 from tests.wall.worlds import DATASETS, T, World, build
 

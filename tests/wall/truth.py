@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from pitlake.session.hints import LEFT_OUT
+from pitlake.session.arguments import LEFT_OUT
 from tests.wall import questions, statements
 from tests.wall.sealed import Sealed
 from tests.wall.worlds import CANARY, T, World, build, instants

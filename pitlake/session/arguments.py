@@ -1,0 +1,185 @@
+"""What callers give a session, checked: each mistake is one BadInput that names the field and the next step.
+
+And for a query that was refused, what to do about it: a courtesy to the caller, never the wall. Its text is read only
+to find spellings of "now" that reach past the session's clock. No session and no connection here.
+"""
+
+import re
+from collections.abc import Collection
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+
+from pitlake.clock import instant
+from pitlake.errors import BadInput
+from pitlake.session.digest import sha256_of
+from pitlake.session.limits import Caps, Failure, Limits
+from pitlake.session.result import OMIT, SHOW
+from pitlake.session.sealed.protocol import pack_parameters
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+    Rows: TypeAlias = pa.Table | pd.DataFrame | pl.DataFrame | list[dict[str, Any]]
+    Params: TypeAlias = list[Any] | tuple[Any, ...] | dict[str, Any] | None
+
+_RESERVED = frozenset({"gaps", "lake_info", "lake"})
+_QUOTED_OR_COMMENT = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_REAL_CLOCK = re.compile(
+    r'\bsystem"?\s*\.\s*(?:"?main"?\s*\.\s*)?"?'
+    r"(now|today|age|uuidv7|(?:get_)?current_\w+|transaction_timestamp|local\w*time\w*)\b",
+    re.IGNORECASE,
+)
+_MISSING_COLUMN = re.compile(
+    r'[Cc]olumn (?:named )?"(\w+)" (?:not found|was not found)|does not have a column named "(\w+)"'
+)
+_MISSING_MACRO = re.compile(r"Table Function with name \w+_of does not exist")
+_MISSING_TABLE = re.compile(r"Table with name (\w+) does not exist")
+
+LEFT_OUT = (
+    "it is known with hindsight alone, which this session leaves out: join by CIK, take names from `names`, or run a "
+    "named query"
+)
+NEXT_STEP = {
+    "rows": "aggregate or filter, ask for a part with max_rows, or open the session with Limits(rows=...)",
+    "bytes": "select fewer columns or rows, ask for a part with max_bytes, or open the session with Limits(bytes=...)",
+    "seconds": "filter on a key or an interval of time, or open the session with Limits(seconds=...)",
+    "memory": "aggregate earlier or select less, or open the session with Limits(memory=...)",
+}
+"""What to do about each limit."""
+
+
+def moment(as_of: str | datetime | None, *, open_mode: bool) -> datetime | None:
+    """The instant asked for, None in open mode; never neither and never both."""
+    if as_of is not None and open_mode:
+        raise BadInput("as_of", "given together with open_mode", "give one of them")
+    if as_of is None and not open_mode:
+        raise BadInput("as_of", "missing", "give an instant such as 2024-02-15T16:00:00-05:00, or open_mode=True")
+    return None if as_of is None else instant(as_of)
+
+
+def version(value: Any) -> int | None:
+    """A number of a lake version, which need not exist, or None for the newest."""
+    if value is not None and type(value) is not int:
+        raise BadInput("version", f"{value!r} is no whole number", "`pitlake versions` lists them")
+    return value
+
+
+def known_by(value: Any, version: Any) -> datetime | None:
+    """The instant by whose lake to answer, None for the newest; never beside a version."""
+    if value is not None and version is not None:
+        raise BadInput("known_by", "given together with version", "give one of them")
+    return None if value is None else instant(value, "known_by")
+
+
+def omits(hindsight: Any, *, open_mode: bool) -> bool:
+    """Whether columns that are hindsight are left out."""
+    if hindsight not in (SHOW, OMIT):
+        raise BadInput("hindsight", f"{hindsight!r} is none", f'choose "{SHOW}" or "{OMIT}"')
+    if hindsight == OMIT and open_mode:
+        raise BadInput("hindsight", "given together with open_mode", "open mode shows everything; ask as of an instant")
+    return bool(hindsight == OMIT)
+
+
+def bounds(limits: Any) -> Limits:
+    """A session's limits, by default those of every session."""
+    if limits is not None and not isinstance(limits, Limits):
+        raise BadInput("limits", f"is a {type(limits).__name__}", "give Limits(rows=…, seconds=…)")
+    return limits or Limits()
+
+
+def names(datasets: Any) -> list[str] | None:
+    """The names of datasets, which there need not be, or None for all."""
+    if datasets is None:
+        return None
+    if (
+        isinstance(datasets, str)
+        or not isinstance(datasets, Collection)
+        or not all(isinstance(one, str) for one in datasets)
+    ):
+        raise BadInput("datasets", "is no list of names", 'give one such as ["news"]')
+    return list(datasets)
+
+
+def caps(limits: Limits, max_rows: int | None, max_bytes: int | None) -> Caps:
+    """The bounds of one result: the session's limits, and what was asked for where that is less."""
+    for field, value in (("max_rows", max_rows), ("max_bytes", max_bytes)):
+        if value is not None and (type(value) is not int or value < 0):
+            raise BadInput(field, f"{value!r} is no count", "give a whole number, 0 or more")
+    rows, size = int(limits.rows), int(limits.bytes)
+    return Caps(
+        rows=rows if max_rows is None else min(rows, max_rows),
+        bytes=size if max_bytes is None else min(size, max_bytes),
+        truncate=max_rows is not None or max_bytes is not None,
+    )
+
+
+def packed(query: object, params: object) -> object:
+    """Parameters as they travel, beside SQL that can."""
+    if not isinstance(query, str):
+        raise BadInput("query", "is no SQL text", "give a string")
+    if params is not None and not isinstance(params, (list, tuple, dict)):
+        raise BadInput("params", f"is a {type(params).__name__}", "give a list for ?, a dict for $name")
+    try:
+        query.encode()
+    except UnicodeEncodeError:
+        raise BadInput("query", "is no UTF-8 text", "give SQL in UTF-8") from None
+    try:
+        return pack_parameters(params)
+    except (TypeError, ValueError, OverflowError, RecursionError) as problem:
+        raise BadInput("params", str(problem), "give numbers, text, dates, instants, lists or dicts") from None
+
+
+def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.Table, str]:
+    """A caller's rows: under a name that shadows no view, as Arrow, and their hash, by which a receipt knows them."""
+    plain = name.lower().removesuffix("_revisions") if isinstance(name, str) else ""
+    if not isinstance(name, str) or not name.isidentifier() or plain in _RESERVED.union(contracts):
+        raise BadInput("name", f"{name!r} can't name loaded rows", "give an identifier that names no view")
+    try:
+        found = _as_arrow(rows)
+        return name, found, sha256_of(found)
+    except (pa.ArrowException, AttributeError, TypeError, ValueError, OverflowError) as problem:
+        raise BadInput("rows", f"are no table of plain columns ({problem})", "give each column one type") from None
+
+
+def reads_real_clock(sql: str) -> str:
+    """The spelling by which a query asks for the machine's clock, empty if it doesn't."""
+    found = _REAL_CLOCK.search(_QUOTED_OR_COMMENT.sub(" ", sql))
+    return found.group(0) if found else ""
+
+
+def hint(
+    failure: Failure,
+    bound: Collection[str],
+    known: Collection[str],
+    open_only: Collection[str],
+    left_out: Collection[str] = (),
+) -> str:
+    """The next step after a failure; empty when DuckDB's own words say it all. left_out: columns that are hindsight."""
+    if failure.kind == "PermissionException":
+        return "a session reads its own views and nothing else: SELECT * FROM lake_info lists what it has"
+    column = _MISSING_COLUMN.search(failure.message)
+    absent = "" if column is None else next(filter(None, column.groups()), "").lower()
+    if absent in left_out or (left_out and _MISSING_MACRO.search(failure.message)):
+        return LEFT_OUT
+    missing = _MISSING_TABLE.search(failure.message)
+    name = missing.group(1).removesuffix("_revisions") if missing else ""
+    if name in open_only and name not in bound:
+        return f"{name} tells outcomes; it is shown in open mode only (open_mode=True, --open)"
+    if name in known and name not in bound:
+        return f"this session was opened without {name}; open one with it in datasets"
+    return ""
+
+
+def _as_arrow(rows: Any) -> pa.Table:
+    if isinstance(rows, pa.Table):
+        return rows
+    if isinstance(rows, list):
+        return pa.Table.from_pylist(rows)
+    if hasattr(rows, "to_arrow"):
+        return rows.to_arrow()
+    if type(rows).__module__.split(".")[0] == "pandas":
+        return pa.Table.from_pandas(rows, preserve_index=False)
+    raise BadInput("rows", f"is a {type(rows).__name__}", "give an Arrow table, a DataFrame or a list of dicts")

@@ -1,0 +1,185 @@
+"""One session's process, from the fork to its end: take the files, be sealed, open them, answer.
+
+It holds nothing but the files and statements its parent sent, and its own copy of the zygote's blank DuckDB. Started by
+the zygote; speaks protocol.py; the seal is sandbox.py, the SQL engine.py. Its only thread reads the socket; a second,
+started after the seal, runs the queries, so that a query can be interrupted.
+"""
+
+import json
+import os
+import threading
+from queue import SimpleQueue
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from pitlake.session.limits import Caps, Failure
+from pitlake.session.sealed import protocol, sandbox
+from pitlake.session.sealed.protocol import (
+    ACK,
+    DATA,
+    END,
+    FILES,
+    FIRST_FILE,
+    INTERRUPT,
+    LOAD,
+    OPEN,
+    OWN_ROOT,
+    READY,
+    ChildEnd,
+    Told,
+)
+from pitlake.session.sql import engine
+
+_CHUNK = 1 << 18
+# DuckDB refuses to start threads when there is a control group it can't read; in a root of its own there is none.
+_READABLE_WITHOUT_OWN_ROOT = ("/proc/self/cgroup", "/sys/fs/cgroup")
+
+
+Blank = tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyConnection]
+"""The zygote's blank DuckDBs: one that knows every installed dataset, one that knows none."""
+
+
+def serve(descriptor: int, blank: Blank, separated: bool) -> None:
+    """Live one session on this socket. `separated`: the zygote has its own namespaces, so a root can be made."""
+    end = ChildEnd(descriptor)
+    try:
+        connection = _open(end, blank, separated)
+    except (sandbox.Unsealable, protocol.ProtocolError, OSError, duckdb.Error) as problem:
+        failure = Failure(type(problem).__name__, str(problem))
+        end.send(END, protocol.end_of(Told(0, failure=failure)))
+        return
+    Server(end, connection).run()
+
+
+def _open(end: ChildEnd, blank: Blank, separated: bool) -> duckdb.DuckDBPyConnection:
+    files = 0
+    while True:
+        kind, payload = end.receive()
+        if kind == OPEN:
+            break
+        if kind != FILES:
+            raise protocol.ProtocolError(f"a frame {kind!r} before the session is open")
+        files += _take_files(end, json.loads(payload))
+    order = json.loads(payload)
+    own_root = _seal(order["memory"], files, separated)
+    connection = blank[0] if order["prepared"] else blank[1]
+    engine.allot(connection, threads=order["threads"], memory=order["memory"] // 2)
+    engine.execute(connection, *order["statements"])
+    names = [protocol.file_name(index) for index in range(files)]
+    engine.lock(connection, files=names, seconds=order["seconds"])
+    end.send(READY, OWN_ROOT if own_root else b"")
+    return connection
+
+
+def _take_files(end: ChildEnd, indexes: list[int]) -> int:
+    for index, received in zip(indexes, end.receive_files(len(indexes)), strict=True):
+        os.dup2(received, FIRST_FILE + index, inheritable=False)
+        os.close(received)
+    end.send(ACK)
+    return len(indexes)
+
+
+def _seal(memory: int, files: int, separated: bool) -> bool:
+    own_root = separated and sandbox.own_root()
+    sandbox.drop_capabilities()
+    sandbox.limit(memory, files)
+    sandbox.read_only_these(files, () if own_root else _READABLE_WITHOUT_OWN_ROOT)
+    sandbox.allow_only_calls()
+    return own_root
+
+
+class Server:
+    """Answers the parent, one query at a time."""
+
+    def __init__(self, end: ChildEnd, connection: duckdb.DuckDBPyConnection) -> None:
+        self._end, self._connection = end, connection
+        self._orders: SimpleQueue[tuple[bytes, bytes]] = SimpleQueue()
+        self._running: int | None = None
+        self._guard = threading.Lock()
+
+    def run(self) -> None:
+        """Read orders until the parent hangs up."""
+        threading.Thread(target=self._work, daemon=True).start()
+        while True:
+            try:
+                kind, payload = self._end.receive()
+            except EOFError:
+                return
+            if kind == INTERRUPT:
+                self._interrupt(json.loads(payload)["id"])
+            else:
+                self._orders.put((kind, payload))
+
+    def _interrupt(self, order: int) -> None:
+        with self._guard:  # so that it can't hit the next query instead
+            if self._running == order:
+                self._connection.interrupt()
+
+    def _work(self) -> None:
+        while True:
+            kind, payload = self._orders.get()
+            length = int.from_bytes(payload[:4], "big")
+            order = json.loads(payload[4 : 4 + length])
+            with self._guard:
+                self._running = order["id"]
+            told = self._load(order, payload[4 + length :]) if kind == LOAD else self._query(order)
+            with self._guard:
+                self._running = None
+            self._end.send(END, protocol.end_of(told))
+            if told.failure and told.failure.fatal:
+                os._exit(1)
+
+    def _load(self, order: dict[str, Any], body: bytes) -> Told:
+        try:
+            engine.load(self._connection, order["name"], pa.ipc.open_stream(body).read_all())
+        except Exception as error:  # noqa: BLE001  the boundary: whatever an order raises is told, the session lives
+            return Told(order["id"], failure=engine.failure(error))
+        return Told(order["id"])
+
+    def _query(self, order: dict[str, Any]) -> Told:
+        stateless = False
+        caps = Caps(rows=order["rows"], bytes=order["bytes"], truncate=order["truncate"])
+        try:
+            parameters = protocol.unpack_parameters(order["parameters"])
+            answer = engine.Answer(self._connection, order["sql"], parameters, caps)
+            stateless = answer.stateless
+            sink = _Sink(self._end)
+            with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), answer.schema) as writer:
+                for batch in answer.batches():
+                    writer.write_batch(batch)
+            sink.flush()
+        except Exception as error:  # noqa: BLE001  the same boundary
+            return Told(order["id"], stateless=stateless, failure=engine.failure(error))
+        return Told(order["id"], answer.truncated, stateless)
+
+
+class _Sink:
+    """What Arrow's stream writer writes to: DATA frames, small writes gathered."""
+
+    closed = False
+
+    def __init__(self, end: ChildEnd) -> None:
+        self._end, self._held = end, bytearray()
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data).cast("B")
+        if len(view) >= _CHUNK:
+            self.flush()
+            for start in range(0, len(view), _CHUNK):
+                self._end.send(DATA, view[start : start + _CHUNK])
+        else:
+            self._held += view
+            if len(self._held) >= _CHUNK:
+                self.flush()
+        return len(view)
+
+    def flush(self) -> None:
+        """Send what is held back."""
+        if self._held:
+            self._end.send(DATA, bytes(self._held))
+            self._held.clear()
+
+    def close(self) -> None:
+        """Arrow asks for it."""

@@ -1,0 +1,162 @@
+"""The parent's hold on its zygote: start it once, warm; fork sessions from it; end it with this process.
+
+One zygote a process, started by the first sealed session (or `warm`), used by all threads under a lock. What
+runs on the other side is zygote.py.
+"""
+
+import atexit
+import os
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from pitlake.errors import IsolationUnavailable, SessionLost
+from pitlake.session.sealed import sandbox
+from pitlake.session.sealed.zygote import ANSWER, SEPARATED
+from pitlake.session.sql.statements import fingerprint
+
+START_SECONDS = 30.0
+_GREETING = 1 + 32
+_ROOT = str(Path(__file__).resolve().parents[3])
+_ENVIRONMENT = {
+    # One thread in the zygote: fork copies no other, and own namespaces are refused to a process with several.
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    # Every arena reserves 64 MiB of the address space that RLIMIT_AS bounds.
+    "MALLOC_ARENA_MAX": "2",
+}
+
+
+@dataclass
+class Forked:
+    """A new session's process: the socket to it, its pid, and a pidfd that can't be mistaken for another process."""
+
+    channel: socket.socket
+    pid: int
+    pidfd: int
+
+
+class Zygote:
+    """The running zygote and the socket to it."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-W", "ignore", "-c", _program(theirs.fileno())],
+                env=_ENVIRONMENT,
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,  # heard only while it starts
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # a terminal's Ctrl-C is the parent's affair
+            )
+        self._control = ours
+        ours.settimeout(START_SECONDS)
+        first = self._started()
+        self.separated = first[:1] == SEPARATED
+        if first[1:] != fingerprint():
+            self.close()
+            raise IsolationUnavailable("this process runs another pitlake than is installed now; restart it")
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs and is ours: a fork of this process must not share its parent's."""
+        return self.owner == os.getpid() and self.process.poll() is None
+
+    def fork(self) -> Forked:
+        """A new process, waiting for its files. Raises SessionLost when the zygote is gone."""
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                socket.send_fds(self._control, [b"\0"], [theirs.fileno()])
+            answer, descriptors, _, _ = socket.recv_fds(self._control, ANSWER.size, 1)
+        except OSError:
+            answer, descriptors = b"", []
+        if len(answer) != ANSWER.size or not descriptors:
+            ours.close()
+            raise SessionLost("the process sessions are forked from is gone; try again")
+        return Forked(ours, ANSWER.unpack(answer)[0], descriptors[0])
+
+    def close(self) -> None:
+        """End it, and every session with it."""
+        self._control.close()
+        if self.owner == os.getpid():
+            try:
+                self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def _started(self) -> bytes:
+        with self.process.stderr or nullcontext() as said:
+            try:
+                first = self._control.recv(_GREETING, socket.MSG_WAITALL)
+            except OSError:
+                first = b""
+            if len(first) < _GREETING:
+                self.process.kill()
+                last = said.read().decode(errors="replace").strip().splitlines()[-1:] if said else []
+                self.close()
+                raise IsolationUnavailable(f"the process to fork them from did not start ({''.join(last) or 'silent'})")
+        return first
+
+
+_lock = threading.Lock()
+_zygote: Zygote | None = None
+
+
+def warm() -> None:
+    """Start the zygote, so that the first session need not wait for it. Raises IsolationUnavailable."""
+    with _lock:
+        _running()
+
+
+def fork() -> Forked:
+    """A new session's process. Raises IsolationUnavailable where sessions can't be sealed."""
+    with _lock:
+        try:
+            return _running().fork()
+        except SessionLost:
+            _drop()
+            return _running().fork()
+
+
+def separated() -> bool:
+    """Whether sessions get a root of their own here."""
+    with _lock:
+        return _running().separated
+
+
+def _running() -> Zygote:
+    global _zygote  # noqa: PLW0603  one zygote a process is the point
+    if _zygote is None or not _zygote.alive:
+        _drop()
+        if problem := sandbox.lacking():
+            raise IsolationUnavailable(problem)
+        _zygote = Zygote()
+    return _zygote
+
+
+def _drop() -> None:
+    global _zygote  # noqa: PLW0603
+    if _zygote is not None:
+        _zygote.close()
+        _zygote = None
+
+
+def _program(descriptor: int) -> str:
+    # No site, no environment, no current directory: only where this process itself finds its libraries.
+    path = [entry for entry in sys.path if os.path.isabs(entry)]  # noqa: PTH117
+    if _ROOT not in path:
+        path.append(_ROOT)
+    return f"import sys; sys.path[:] = {path!r}; from pitlake.session.sealed.zygote import main; main({descriptor})"
+
+
+atexit.register(_drop)

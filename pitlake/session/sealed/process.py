@@ -1,0 +1,246 @@
+"""The parent's side of one sealed process: hand it its files, ask it, bound it, end it.
+
+What comes back is not trusted: capped, validated, and a child that does not keep to the protocol is killed. This
+is isolation="process"; the other side is child.py, the files come from visible/binding.py.
+"""
+
+import os
+import select
+import signal
+import threading
+import time
+import weakref
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import pyarrow as pa
+
+from pitlake.errors import IsolationUnavailable, SessionError, SessionLost
+from pitlake.session.limits import Caps, Failure, Limits
+from pitlake.session.sealed import launcher, untrusted_ipc
+from pitlake.session.sealed.protocol import (
+    DATA,
+    END,
+    FILES_PER_FRAME,
+    INTERRUPT,
+    LOAD,
+    OPEN,
+    OWN_ROOT,
+    QUERY,
+    READY,
+    Channel,
+    Late,
+    ProtocolError,
+    Told,
+    encode,
+    file_name,
+    tell,
+)
+from pitlake.session.sql.statements import Statements, installed, parquet
+from pitlake.session.visible.binding import Binding, Relation
+from pitlake.session.visible.cut_cache import CutCache
+
+OPEN_SECONDS = 60.0
+GRACE_SECONDS = 2.0
+"""How long an interrupted query may take to stop before its process is killed."""
+_AGAIN_SECONDS = 0.2  # an interrupt may come before the query it is meant for has begun
+_KILLED = Failure("Killed", "the query did not stop", limit="seconds", fatal=True)
+_FRAME_BYTES = 1 << 20
+_PADDING = 16 << 20  # what Arrow's stream may put around and between values
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answered query. `stateless`: later answers can't depend on it."""
+
+    table: pa.Table
+    truncated: bool
+    stateless: bool
+
+
+class Failed(Exception):
+    """A query that was refused or failed; the session tells the caller."""
+
+    def __init__(self, failure: Failure, *, stateless: bool, reason: str = "") -> None:
+        self.failure, self.stateless, self.reason = failure, stateless, reason
+        super().__init__(failure.message)
+
+
+class SealedProcess:
+    """One session's process. Not for several threads at once, but `interrupt` is."""
+
+    def __init__(self, binding: Binding, cut_cache: CutCache, limits: Limits, statements: Statements) -> None:
+        self._limits = limits
+        forked = launcher.fork()
+        self._channel = Channel(forked.channel)
+        self.pid, self._pidfd = forked.pid, forked.pidfd
+        self._end = weakref.finalize(self, _end, self._channel, self._pidfd, os.getpid())
+        self._sending, self._order, self._running = threading.Lock(), 0, False
+        try:
+            self.own_root = self._open(binding, cut_cache, statements)
+        except ProtocolError as problem:
+            self.close()
+            raise SessionLost(f"the session did not open: {problem}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, sql: str, parameters: object, caps: Caps) -> Reply:
+        """One query. Raises Failed, SessionLost, KeyboardInterrupt (the session lives on)."""
+        order = {"sql": sql, "parameters": parameters, **asdict(caps)}
+        told, stream = self._ask(QUERY, order, b"", caps.bytes + caps.bytes // 8 + _PADDING)
+        try:
+            table = untrusted_ipc.table(pa.py_buffer(stream), caps.rows)
+        except ProtocolError as problem:
+            raise self._lost(str(problem)) from None
+        return Reply(table, told.truncated, told.stateless)
+
+    def load(self, name: str, table: pa.Table) -> None:
+        """The caller's own rows as a temporary table."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        self._ask(LOAD, {"name": name}, memoryview(sink.getvalue()), _FRAME_BYTES)
+
+    def interrupt(self) -> None:
+        """Stop the running query, if there is one. From any thread."""
+        if self._running:
+            self._send_interrupt()
+
+    def close(self) -> None:
+        """Kill the process and see it gone."""
+        self._end()
+
+    def _open(self, binding: Binding, cut_cache: CutCache, statements: Statements) -> bool:
+        with _Parcel(self._channel) as parcel:
+            binding.deliver(cut_cache, parcel.add)
+        ready = installed()
+        prepared = 2 * len(binding.datasets) > len(ready)  # else less is to be made than to be dropped
+        order = {
+            "prepared": prepared,
+            "statements": statements(_files, ready if prepared else {}),
+            "memory": self._limits.address_space,
+            "threads": int(self._limits.threads),
+            "seconds": self._limits.seconds,
+        }
+        deadline = time.monotonic() + OPEN_SECONDS
+        self._channel.send(OPEN, encode(order), deadline)
+        kind, payload = self._channel.receive(_FRAME_BYTES, deadline)
+        if kind == READY:
+            return payload == OWN_ROOT
+        failure = tell(payload).failure or Failure("Unknown", "no reason was given")
+        if failure.kind == "Unsealable":
+            raise IsolationUnavailable(failure.message)
+        raise SessionError(f"the session did not open: {failure.message}")
+
+    def _ask(self, kind: bytes, order: dict[str, Any], body: memoryview | bytes, cap: int) -> tuple[Told, bytearray]:
+        self._order += 1
+        head = encode({**order, "id": self._order})
+        deadline = time.monotonic() + self._limits.seconds
+        try:
+            with self._sending:
+                self._channel.send(kind, b"".join((len(head).to_bytes(4, "big"), head, body)), deadline)
+            self._running = True
+            told, stream, reason = self._await(cap, deadline)
+        except ProtocolError as problem:
+            raise self._lost(str(problem)) from None
+        except KeyboardInterrupt:
+            self._send_interrupt()
+            raise
+        finally:
+            self._running = False
+        if told.failure is None:
+            return told, stream
+        if told.failure.fatal:
+            raise self._lost(f"DuckDB failed in itself: {told.failure.message}")
+        raise Failed(told.failure, stateless=told.stateless, reason=reason)
+
+    def _await(self, cap: int, deadline: float) -> tuple[Told, bytearray, str]:
+        reason, give_up, stream = "", deadline, bytearray()
+        while True:
+            try:
+                kind, payload = self._channel.receive(_FRAME_BYTES, deadline)
+            except (Late, KeyboardInterrupt) as stopped:
+                by_hand = isinstance(stopped, KeyboardInterrupt)
+                if reason and (by_hand or time.monotonic() >= give_up):
+                    raise self._killed(reason) from None
+                if not reason:
+                    reason, give_up = "keyboard" if by_hand else "seconds", time.monotonic() + GRACE_SECONDS
+                self._send_interrupt()
+                deadline = min(give_up, time.monotonic() + _AGAIN_SECONDS)
+                continue
+            if kind == DATA:
+                stream += payload
+            elif kind == END and (told := tell(payload)).order == self._order:
+                if reason == "keyboard":
+                    raise KeyboardInterrupt
+                return told, stream, reason
+            else:  # what is left of an order that was given up before its answer was read
+                stream = bytearray()
+            if len(stream) > cap:
+                raise ProtocolError("the session sent more than was asked for")
+
+    def _killed(self, reason: str) -> BaseException:
+        self.close()
+        return KeyboardInterrupt() if reason == "keyboard" else Failed(_KILLED, stateless=False)
+
+    def _send_interrupt(self) -> None:
+        with suppress(ProtocolError), self._sending:
+            self._channel.send(INTERRUPT, encode({"id": self._order}), time.monotonic() + GRACE_SECONDS)
+
+    def _lost(self, problem: str) -> SessionLost:
+        self.close()
+        return SessionLost(f"the session is lost: {problem}; open a new one")
+
+
+def _files(relation: Relation) -> str:
+    return parquet(map(file_name, relation.numbers), by_name=relation.by_name)
+
+
+class _Parcel:
+    """Descriptors on their way to the child, gathered into frames. Making what they stand for may take minutes, the
+    child's taking a frame may not.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._numbers: list[int] = []
+        self._descriptors: list[int] = []
+
+    def add(self, _relation: Relation, number: int, descriptor: int) -> None:
+        """Take a copy of a descriptor along."""
+        self._descriptors.append(os.dup(descriptor))
+        self._numbers.append(number)
+        if len(self._numbers) == FILES_PER_FRAME:
+            self._send()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None and self._numbers:
+                self._send()
+        finally:
+            self._drop()
+
+    def _send(self) -> None:
+        self._channel.send_files(self._descriptors, self._numbers, time.monotonic() + OPEN_SECONDS)
+        self._drop()
+
+    def _drop(self) -> None:
+        while self._descriptors:
+            os.close(self._descriptors.pop())
+        self._numbers.clear()
+
+
+def _end(channel: Channel, pidfd: int, owner: int) -> None:
+    channel.close()
+    if os.getpid() == owner:  # a fork of the opener has a copy of the session, which is not its to end
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        gone = select.poll()
+        gone.register(pidfd, select.POLLIN)
+        gone.poll(5000)
+    os.close(pidfd)

@@ -1,0 +1,263 @@
+"""The bytes between the parent and a session's process: frames, file descriptors, parameters.
+
+A frame is a kind, a length and a payload; files travel as descriptors, so that no path ever does. Little more than the
+standard library: both sides import it, and the child does so before it is sealed.
+"""
+
+import base64
+import json
+import os
+import socket
+import struct
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, timedelta, timezone
+from datetime import time as clock_time
+from decimal import Decimal
+from typing import Any
+
+from pitlake.session.limits import Failure
+
+HEADER = struct.Struct(">cQ")
+FILES, OPEN, QUERY, LOAD, INTERRUPT = b"F", b"O", b"Q", b"L", b"I"
+OWN_ROOT = b"own root"  # what READY says of a session that has one
+READY, DATA, END, ACK = b"R", b"D", b"E", b"A"
+
+LIMITS = ("", "rows", "bytes", "seconds", "memory")
+FIRST_FILE = 300
+"""Where the child puts the first of its files: above what it may have open itself."""
+_WHOLE = 1 << 15
+FILES_PER_FRAME = 128
+"""Descriptors sent at once: the kernel takes at most 253, and the child must not run into FIRST_FILE."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """How the order of this number ended, as the child tells it. `stateless`: later answers can't depend on it."""
+
+    order: int
+    truncated: bool = False
+    stateless: bool = False
+    failure: Failure | None = None
+
+
+class ProtocolError(Exception):
+    """The other side went away, was late, or did not keep to the protocol. Never leaves this package."""
+
+
+class Late(ProtocolError):
+    """Nothing came before the deadline."""
+
+
+def file_name(index: int) -> str:
+    """The path under which a session sees its file: the descriptor itself, so names tell nothing of the lake."""
+    return f"/proc/self/fd/{FIRST_FILE + index}"
+
+
+def encode(message: object) -> bytes:
+    """A JSON payload."""
+    return json.dumps(message, separators=(",", ":"), allow_nan=True).encode()
+
+
+def end_of(told: Told) -> bytes:
+    """The payload of an END frame."""
+    return encode(asdict(told))
+
+
+def tell(payload: bytes | bytearray) -> Told:
+    """The inverse of end_of, for a payload that need not be honest. Raises ProtocolError."""
+    try:
+        said = json.loads(payload)
+        order, truncated, stateless = int(said["order"]), said["truncated"] is True, said["stateless"] is True
+        failed = said["failure"]
+        if failed is None:
+            return Told(order, truncated, stateless)
+        kind, message, limit = str(failed["kind"]), str(failed["message"]), str(failed["limit"])
+        failure = Failure(kind, message, limit, fatal=failed["fatal"] is True)
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+        raise ProtocolError("the session's last word on a query can't be read") from None
+    if limit not in LIMITS:
+        raise ProtocolError("the session names a limit there is none of")
+    return Told(order, truncated, stateless, failure)
+
+
+class Channel:
+    """The parent's end of a session's socket. Reads have deadlines (monotonic seconds) and caps."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._kind: bytes | None = None
+        self._buffer, self._filled = bytearray(HEADER.size), 0
+        self._torn = False
+
+    def send(self, kind: bytes, payload: bytes | memoryview = b"", deadline: float | None = None) -> None:
+        """One frame. A small one goes out whole or not at all; a large one that is cut off ends the conversation."""
+        if self._torn:
+            raise ProtocolError("an order was cut off")
+        try:
+            self._wait_at_most(deadline)
+            self._torn = len(payload) > _WHOLE
+            self._sock.sendall(b"".join((HEADER.pack(kind, len(payload)), payload)))
+            self._torn = False
+        except TimeoutError:
+            raise Late("the session does not read") from None
+        except OSError as error:
+            raise ProtocolError(os.strerror(error.errno or 0)) from None
+
+    def send_files(self, descriptors: Sequence[int], indexes: Sequence[int], deadline: float | None) -> None:
+        """One frame of files and the numbers they are known by; waits until the child has taken them."""
+        self.send(FILES, encode(list(indexes)), deadline)
+        try:
+            socket.send_fds(self._sock, [b"\0"], list(descriptors))
+        except OSError as error:
+            raise ProtocolError(os.strerror(error.errno or 0)) from None
+        self.expect(ACK, 0, deadline)
+
+    def receive(self, cap: int, deadline: float | None) -> tuple[bytes, bytearray]:
+        """The next frame, of at most `cap` bytes. After Late or KeyboardInterrupt, call again: nothing is lost."""
+        if self._kind is None:
+            self._fill(HEADER.size, deadline)
+            kind, length = HEADER.unpack(self._buffer)
+            if length > cap:
+                raise ProtocolError("the session sent more than was asked for")
+            self._kind, self._filled, self._buffer = kind, 0, bytearray(length)
+        self._fill(len(self._buffer), deadline)
+        kind, payload = self._kind, self._buffer
+        self._kind, self._filled, self._buffer = None, 0, bytearray(HEADER.size)
+        return kind, payload
+
+    def expect(self, kind: bytes, cap: int, deadline: float | None) -> bytearray:
+        """The payload of the next frame, which must be of this kind."""
+        found, payload = self.receive(cap, deadline)
+        if found != kind:
+            raise ProtocolError(f"the session sent {found!r} where {kind!r} was due")
+        return payload
+
+    def close(self) -> None:
+        """Hang up."""
+        self._sock.close()
+
+    def _fill(self, length: int, deadline: float | None) -> None:
+        view = memoryview(self._buffer)
+        try:
+            while self._filled < length:
+                self._wait_at_most(deadline)
+                count = self._sock.recv_into(view[self._filled :])
+                if count == 0:
+                    raise ProtocolError("the session's process ended")
+                self._filled += count
+        except TimeoutError:
+            raise Late("the session does not answer") from None
+        except OSError as error:
+            raise ProtocolError(os.strerror(error.errno or 0)) from None
+
+    def _wait_at_most(self, deadline: float | None) -> None:
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            raise TimeoutError
+        self._sock.settimeout(left)
+
+
+class ChildEnd:
+    """The child's end: plain read() and write(), the only calls the sealed process is left with."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def send(self, kind: bytes, payload: bytes | memoryview = b"") -> None:
+        """One frame."""
+        self._write(HEADER.pack(kind, len(payload)))
+        self._write(payload)
+
+    def receive(self) -> tuple[bytes, bytes]:
+        """The next frame. Raises EOFError when the parent hung up."""
+        kind, length = HEADER.unpack(self._exactly(HEADER.size))
+        return kind, self._exactly(length)
+
+    def receive_files(self, expected: int) -> list[int]:
+        """The descriptors that follow a FILES frame. Only before the seal: recvmsg is not left afterwards."""
+        sock = socket.socket(fileno=os.dup(self._descriptor))
+        with sock:
+            _, received, _, _ = socket.recv_fds(sock, 1, expected)
+        if len(received) != expected:
+            raise ProtocolError("descriptors were lost on the way")
+        return received
+
+    def _exactly(self, length: int) -> bytes:
+        parts: list[bytes] = []
+        while length:
+            part = os.read(self._descriptor, min(length, 1 << 20))
+            if not part:
+                raise EOFError
+            parts.append(part)
+            length -= len(part)
+        return b"".join(parts)
+
+    def _write(self, payload: bytes | memoryview) -> None:
+        view = memoryview(payload).cast("B")
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+
+
+def pack_parameters(parameters: object) -> object:
+    """Query parameters as JSON, each value that JSON lacks tagged with its type.
+
+    Raises TypeError on others, UnicodeEncodeError on text that is no UTF-8.
+    """
+    if isinstance(parameters, dict):
+        if not all(isinstance(name, str) for name in parameters):
+            raise TypeError("names of parameters and of struct fields are strings")
+        return {"$": "dict", "v": {_utf8(name): pack_parameters(value) for name, value in parameters.items()}}
+    if isinstance(parameters, (list, tuple)):
+        return [pack_parameters(value) for value in parameters]
+    return _pack_value(parameters)
+
+
+def _pack_value(value: Any) -> object:
+    if isinstance(value, str):
+        return _utf8(value)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, datetime):
+        if str(value) == "NaT":  # pandas' missing instant calls itself a datetime
+            return None
+        if value.tzinfo is None:
+            return {"$": "timestamp", "v": value.isoformat()}
+        return {"$": "instant", "v": value.astimezone(timezone.utc).isoformat()}
+    for kind, (cls, write, _) in _TAGGED.items():
+        if isinstance(value, cls):
+            return {"$": kind, "v": write(value)}
+    if hasattr(value, "item"):  # a numpy scalar
+        return _pack_value(value.item())
+    raise TypeError(f"a parameter of type {type(value).__name__} cannot be bound")
+
+
+def _utf8(text: str) -> str:
+    text.encode()
+    return text
+
+
+def unpack_parameters(packed: Any) -> Any:
+    """The inverse of pack_parameters."""
+    if isinstance(packed, list):
+        return [unpack_parameters(value) for value in packed]
+    if not isinstance(packed, dict):
+        return packed
+    kind, value = packed["$"], packed["v"]
+    if kind == "dict":
+        return {name: unpack_parameters(inner) for name, inner in value.items()}
+    if kind in ("timestamp", "instant"):
+        return datetime.fromisoformat(value)
+    return _TAGGED[kind][2](value)
+
+
+_TAGGED: dict[str, tuple[type, Any, Any]] = {
+    "date": (date, date.isoformat, date.fromisoformat),
+    "time": (clock_time, clock_time.isoformat, clock_time.fromisoformat),
+    "interval": (timedelta, lambda v: [v.days, v.seconds, v.microseconds], lambda v: timedelta(v[0], v[1], v[2])),
+    "decimal": (Decimal, str, Decimal),
+    "bytes": (bytes, lambda v: base64.b64encode(v).decode(), base64.b64decode),
+    "uuid": (uuid.UUID, str, uuid.UUID),
+}

@@ -1,0 +1,211 @@
+"""The seal of a session's process: own root, no capabilities, rlimits, Landlock, seccomp, in this order.
+
+Landlock (kept library `landlock`) leaves reading exactly the session's files; seccomp (kept library `pyseccomp`)
+leaves the calls DuckDB needs to read and compute, and refuses every other, known or yet to come: no write, no network,
+no process, no path resolved. An own root is made where the system allows it, so that not even stat() finds the lake.
+Called by the child before it opens a file, on its only thread, so that every later thread inherits the seal.
+"""
+
+import ctypes
+import errno
+import os
+import platform
+import resource
+import signal
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any
+
+from pitlake.session.sealed.protocol import FIRST_FILE, file_name
+
+LEAST_LANDLOCK = 3
+"""The first version that covers truncation. Network and signals, which later versions add, are seccomp's here."""
+
+_ARCHITECTURES = ("x86_64", "aarch64")
+_libc = ctypes.CDLL(None, use_errno=True)
+
+# Always allowed, with any argument. Nothing here names a path, opens, writes anywhere but to what is open, or signals.
+_CALLS = (
+    "read readv pread64 preadv write writev lseek close fstat "
+    "mremap munmap brk madvise membarrier mincore "
+    "futex futex_waitv sched_yield sched_getaffinity sched_getparam sched_getscheduler getcpu "
+    "rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack set_robust_list rseq restart_syscall "
+    "clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time poll ppoll "
+    "getpid gettid getuid geteuid getgid getegid getrandom getrusage sysinfo uname exit exit_group"
+)
+
+# stat() answers for any path the root has: see own_root. The rest of its family stays shut.
+_PATH_CALLS = {"x86_64": ("stat",), "aarch64": ("newfstatat",)}
+
+_UNNAMED = 0x400000  # the bit that makes O_TMPFILE more than O_DIRECTORY; not every system has the name
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | _UNNAMED
+_THREAD = 0x100 | 0x10000  # CLONE_VM | CLONE_THREAD
+_NAMESPACES = 0x7E020000 | 0x80  # every CLONE_NEW*
+_PROT_EXEC = 0x4
+
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
+_CLONE_NEWUSER, _CLONE_NEWNS, _CLONE_NEWIPC, _CLONE_NEWNET = 0x10000000, 0x20000, 0x08000000, 0x40000000
+_MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
+_MS_LOCKED_DOWN = 2 | 4 | 8  # nosuid, nodev, noexec
+_MNT_DETACH = 2
+_LINUX_CAPABILITY_VERSION_3 = 0x20080522
+
+
+class Unsealable(Exception):
+    """This system lacks what the seal needs. Becomes IsolationUnavailable in the parent."""
+
+
+def lacking() -> str:
+    """What this system lacks for sealed sessions; empty when nothing."""
+    if platform.system() != "Linux":
+        return f"Landlock and seccomp are Linux's, this is {platform.system()}"
+    if platform.machine() not in _ARCHITECTURES:
+        return f"the list of allowed calls is written for {' and '.join(_ARCHITECTURES)}, not {platform.machine()}"
+    try:
+        load_libraries()
+    except (ImportError, RuntimeError, OSError) as problem:
+        return f"the libraries landlock and pyseccomp (with libseccomp.so.2) do not load: {problem}"
+    from landlock import landlock_abi_version
+
+    try:
+        ctypes.set_errno(0)  # the library takes a stale errno for a failure
+        version = landlock_abi_version()
+    except OSError as problem:
+        return f"the kernel has no Landlock ({os.strerror(problem.errno or 0)})"
+    if version < LEAST_LANDLOCK:
+        return f"the kernel's Landlock is version {version}, {LEAST_LANDLOCK} is needed (Linux 6.2)"
+    return ""
+
+
+def load_libraries() -> None:
+    """Import what the seal is made with: the zygote does so before it forks. Raises what importing raises."""
+    import landlock.plumbing  # noqa: F401
+    import pyseccomp  # noqa: F401
+
+
+def die_with(parent: int) -> None:
+    """Be killed when the parent process goes."""
+    _call(_libc.prctl, _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def separate() -> bool:
+    """Own namespaces for mounts, network and IPC, with an empty root waiting at /tmp. False where not permitted.
+
+    Done once, by the zygote, on its only thread; nothing of it is seen outside.
+    """
+    flags = _CLONE_NEWNS | _CLONE_NEWNET | _CLONE_NEWIPC
+    if os.geteuid() != 0:
+        flags |= _CLONE_NEWUSER
+    user, group = os.geteuid(), os.getegid()
+    try:
+        _call(_libc.unshare, flags)
+        if flags & _CLONE_NEWUSER:
+            _write("/proc/self/setgroups", "deny")
+            _write("/proc/self/uid_map", f"{user} {user} 1")
+            _write("/proc/self/gid_map", f"{group} {group} 1")
+        _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
+        _mount("tmpfs", "/tmp", "tmpfs", _MS_LOCKED_DOWN, "size=64k,mode=755")  # noqa: S108  a mount point, not a file
+        os.makedirs("/tmp/proc/self/fd")  # noqa: S108, PTH103
+    except OSError:
+        return False
+    return True
+
+
+def own_root() -> bool:
+    """Make /tmp's empty tree the root: nothing in it but this process's own descriptors. False where not permitted."""
+    try:
+        _call(_libc.unshare, _CLONE_NEWNS)
+        _mount("/proc/self/fd", "/tmp/proc/self/fd", None, _MS_BIND)  # noqa: S108
+        os.chdir("/tmp")  # noqa: S108
+        _call(_libc.pivot_root, b".", b".")
+        _call(_libc.umount2, b".", _MNT_DETACH)
+        os.chdir("/")
+        _mount(None, "/", None, _MS_REMOUNT | _MS_RDONLY | _MS_LOCKED_DOWN)
+    except OSError:
+        return False
+    return True
+
+
+def drop_capabilities() -> None:
+    """Give up root's powers, if there are any."""
+    header = (ctypes.c_uint32 * 2)(_LINUX_CAPABILITY_VERSION_3, 0)
+    none = (ctypes.c_uint32 * 6)()
+    _call(_libc.capset, header, none)
+
+
+def limit(memory: int, files: int) -> None:
+    """rlimits: address space, no file growth, no core, and as many open files as the session's files need."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FIRST_FILE + 3 * files + 256
+    if hard != resource.RLIM_INFINITY and FIRST_FILE + 2 * files + 16 > hard:
+        raise Unsealable(f"{files} files need more open files than the {hard} this system allows; compact the lake")
+    bound = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (bound, bound))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    memory = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
+
+
+def read_only_these(files: int, readable: Iterable[str] = ()) -> None:
+    """Landlock: opening for reading the session's files and `readable`; of all else in the tree, nothing."""
+    import landlock
+
+    ctypes.set_errno(0)
+    rules = landlock.Ruleset()
+    rules.allow(*(file_name(index) for index in range(files)), rules=landlock.FSAccess.READ_FILE)
+    for path in readable:
+        if os.path.isdir(path):  # noqa: PTH112  pathlib is not worth its import here
+            rules.allow(path, rules=landlock.FSAccess.READ_FILE | landlock.FSAccess.READ_DIR)
+        elif os.path.exists(path):  # noqa: PTH110
+            rules.allow(path, rules=landlock.FSAccess.READ_FILE)
+    rules.apply()
+
+
+def allow_only_calls() -> None:
+    """seccomp: the calls of _CALLS, opening for reading, threads, memory that is not executable; EPERM for all else."""
+    import pyseccomp as seccomp
+
+    wall = seccomp.SyscallFilter(seccomp.ERRNO(errno.EPERM))
+    for name in (*_CALLS.split(), *_PATH_CALLS[platform.machine()]):
+        _allow(wall, name)
+    masked = seccomp.MASKED_EQ
+    for name, position in (("open", 1), ("openat", 2)):
+        _allow(wall, name, seccomp.Arg(position, masked, _WRITING, 0))
+    for name in ("mmap", "mprotect"):
+        _allow(wall, name, seccomp.Arg(2, masked, _PROT_EXEC, 0))
+    _allow(wall, "clone", seccomp.Arg(0, masked, _THREAD | _NAMESPACES, _THREAD))
+    _allow(wall, "prlimit64", seccomp.Arg(0, seccomp.EQ, 0), seccomp.Arg(2, seccomp.EQ, 0))
+    _allow(wall, "tgkill", seccomp.Arg(0, seccomp.EQ, os.getpid()))
+    for name, answer in (("clone3", errno.ENOSYS), ("readlink", errno.EINVAL), ("readlinkat", errno.EINVAL)):
+        # glibc falls back to clone. "Not a link" keeps DuckDB from finding the lake's paths behind descriptors.
+        with suppress(OSError):
+            wall.add_rule(seccomp.ERRNO(answer), name)
+    wall.load()
+
+
+def _allow(wall: Any, name: str, *conditions: object) -> None:
+    from pyseccomp import ALLOW
+
+    with suppress(OSError):  # a name this machine or this libseccomp does not know stays refused
+        wall.add_rule(ALLOW, name, *conditions)
+
+
+def _call(function: Callable[..., int], *arguments: object) -> None:
+    if function(*arguments) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str = "") -> None:
+    encoded = [text.encode() if text is not None else None for text in (source, target, kind)]
+    _call(_libc.mount, *encoded, ctypes.c_ulong(flags), data.encode())
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:  # noqa: PTH123
+        file.write(text)

@@ -1,0 +1,179 @@
+"""One locked DuckDB connection: how it is set up, how a caller's SQL runs on it, how results are capped.
+
+Used by the sealed child and by in-process sessions, so that both answer alike. It knows no lake, no process, no pipe.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from pitlake.session.limits import Caps, Failure
+from pitlake.session.sql import arrow_fidelity, statements
+
+BATCH_ROWS = 32_768
+_LONGEST_MESSAGE = 8192
+_READERS = 8  # threads that only fetch what a scan will want next
+# Reads only, whatever it reads. Anything else may change the session, so later answers depend on it.
+_STATELESS = frozenset({"SELECT"})
+_FATAL = (duckdb.FatalException, duckdb.InternalException)
+
+
+class OverCap(Exception):
+    """The result would pass a cap. `limit` is rows or bytes."""
+
+    def __init__(self, limit: str) -> None:
+        self.limit = limit
+        super().__init__(limit)
+
+
+def connect(ready: Mapping[str, statements.Ready]) -> duckdb.DuckDBPyConnection:
+    """A private in-memory DuckDB, prepared for these datasets.
+
+    It spills nowhere, loads nothing, remembers nothing and has no thread of its own.
+    """
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "threads": 1,
+            "async_threads": 0,
+            "temp_directory": "",
+            "max_temp_directory_size": "0KB",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "allow_community_extensions": "false",
+            "allow_persistent_secrets": "false",
+            "python_enable_replacements": "false",
+            "enable_external_file_cache": "false",
+            "home_directory": "/nonexistent",
+            "extension_directory": "/nonexistent",
+            "secret_directory": "/nonexistent",
+        },
+    )
+    execute(connection, "SET TimeZone='UTC'", "SET enable_progress_bar=false", *statements.prepared(ready))
+    return connection
+
+
+def allot(connection: duckdb.DuckDBPyConnection, *, threads: int, memory: int) -> None:
+    """What this session may use: threads, and bytes of memory."""
+    execute(
+        connection,
+        f"SET memory_limit='{memory // 1000}KB'",
+        f"SET threads={threads}",
+        f"SET async_threads={_READERS}",
+    )
+
+
+def lock(connection: duckdb.DuckDBPyConnection, *, files: Sequence[str], seconds: float) -> None:
+    """Shut DuckDB's own doors: no file but these, no setting changed any more. The second layer, not the wall."""
+    listed = ",".join(files)  # a list of literals takes twice as long to read
+    execute(
+        connection,
+        f"SET allowed_paths=string_split('{listed}', ',')" if files else "",
+        "SET enable_external_access=false",
+        f"SET max_execution_time={max(1, int(seconds * 1000))}",
+        "SET lock_configuration=true",
+    )
+
+
+def execute(connection: duckdb.DuckDBPyConnection, *texts: str) -> None:
+    """Run our own statements."""
+    for text in filter(None, texts):
+        connection.execute(text)
+        connection.complete()
+
+
+class Answer:
+    """A running query: its Arrow schema, then its batches, within the caps.
+
+    `stateless` is whether later answers can't depend on it. `rows` and `truncated` are final once the batches are read.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, sql: str, parameters: Any, caps: Caps) -> None:
+        self._caps = caps
+        self.rows, self._bytes, self.truncated = 0, 0, False
+        self.stateless = True
+        # random(), uuid() and samples start alike for every query: the same question gets the same answer.
+        with suppress(duckdb.TransactionException):  # an aborted transaction lets nothing run but its own end
+            execute(connection, "SELECT setseed(0.5)")
+        script = connection.extract_statements(sql)
+        if not script:
+            raise duckdb.ParserException("Parser Error: there is no statement in this text")
+        self.stateless = all(statement.type.name in _STATELESS for statement in script)
+        for statement in script[:-1]:
+            connection.execute(statement)
+            connection.complete()
+        relation = connection.sql(script[-1], params=parameters)
+        arrow_fidelity.check_types(relation.columns, relation.types)
+        self._reader = arrow_fidelity.spelled_out(relation).to_arrow_reader(BATCH_ROWS)
+        self.schema: pa.Schema = arrow_fidelity.typed(self._reader.schema)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows. Raises OverCap at a cap unless truncation was asked for. Closes the query in every case."""
+        try:
+            for batch in self._reader:
+                kept = self._within(batch if batch.schema == self.schema else batch.cast(self.schema))
+                arrow_fidelity.check_values(kept)
+                if kept.num_rows:
+                    self.rows += kept.num_rows
+                    self._bytes += kept.nbytes
+                    yield kept
+                if self.truncated:
+                    return
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Give the connection free."""
+        with suppress(duckdb.Error):
+            self._reader.close()
+
+    def _within(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        room = self._caps.rows - self.rows
+        if batch.num_rows > room:
+            batch = self._cut(batch, room, "rows")
+        room = self._caps.bytes - self._bytes
+        if batch.nbytes > room:
+            fitting = _rows_within(batch, room)
+            batch = self._cut(batch, fitting, "bytes")
+        return batch
+
+    def _cut(self, batch: pa.RecordBatch, rows: int, limit: str) -> pa.RecordBatch:
+        if not self._caps.truncate:
+            raise OverCap(limit)
+        self.truncated = True
+        return batch.slice(0, rows)
+
+
+def load(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
+    """A caller's own rows as a temporary table."""
+    quoted = '"' + name.replace('"', '""') + '"'
+    connection.register("pitlake_loaded", table)
+    try:
+        execute(connection, f"CREATE OR REPLACE TEMP TABLE {quoted} AS SELECT * FROM pitlake_loaded")
+    finally:
+        connection.unregister("pitlake_loaded")
+
+
+def failure(error: BaseException) -> Failure:
+    """What went wrong, as the parent tells it to the caller."""
+    kind, message = type(error).__name__, str(error)[:_LONGEST_MESSAGE]
+    if isinstance(error, OverCap):
+        return Failure("OverCap", message, limit=error.limit)
+    if "for regular string buffers" in message:  # 2 GiB of text in one batch of Arrow
+        return Failure(kind, message, limit="bytes")
+    if isinstance(error, (MemoryError, duckdb.OutOfMemoryException, pa.ArrowMemoryError)) or "bad_alloc" in message:
+        return Failure(kind, message, limit="memory")
+    if isinstance(error, duckdb.InterruptException):
+        return Failure(kind, message, limit="seconds" if "maximum execution time" in message else "")
+    return Failure(kind, message, fatal=isinstance(error, _FATAL))
+
+
+def _rows_within(batch: pa.RecordBatch, room: int) -> int:
+    low, high = 0, batch.num_rows
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if batch.slice(0, middle).nbytes <= room else (low, middle - 1)
+    return low

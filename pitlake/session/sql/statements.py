@@ -1,0 +1,344 @@
+"""The SQL a session starts with: views over its files, `gaps`, `lake_info`, the clock. Text only, no connection.
+
+The agent-facing view of a dataset follows from its contract; a file in sql/views stands where it is decided otherwise.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from textwrap import fill, indent
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from pitlake.catalogue import session_macros
+from pitlake.clock import iso
+from pitlake.contract import INSTANT, Dataset
+from pitlake.datasets import all_datasets
+from pitlake.errors import BadInput
+from pitlake.sql_files import sql_file
+from pitlake.tombstones import SUPERSEDED_SCHEMA, newest_first
+
+if TYPE_CHECKING:
+    from pitlake.session.visible.binding import Binding, Relation
+
+Statements = Callable[[Callable[["Relation"], str], Mapping[str, "Ready"]], list[str]]
+"""Makes a session's statements, given what names a relation's files in SQL and what its DuckDB was prepared with."""
+
+STORED = "lake"
+"""The schema of the views over stored rows: every revision up to T, with `content_hash`, which makes orders total."""
+
+_NAIVE = "(as_of() AT TIME ZONE 'UTC')"
+# Every spelling of "now" DuckDB 2 looks up by name, bound to T. What can't be bound is refused by `arguments`.
+_CLOCK = {
+    "now": "as_of()",
+    "current_timestamp": "as_of()",
+    "get_current_timestamp": "as_of()",
+    "transaction_timestamp": "as_of()",
+    "statement_timestamp": "as_of()",
+    "clock_timestamp": "as_of()",
+    "localtimestamp": _NAIVE,
+    "current_localtimestamp": _NAIVE,
+    "today": f"{_NAIVE}::DATE",
+    "current_date": f"{_NAIVE}::DATE",
+    "current_time": f"{_NAIVE}::TIME",
+    "get_current_time": f"{_NAIVE}::TIME",
+    "localtime": f"{_NAIVE}::TIME",
+    "current_localtime": f"{_NAIVE}::TIME",
+    "uuidv7": "error('uuidv7() reads the machine''s clock; use uuid()')",
+    **{
+        name: f"error('{name}() counts what this session was asked before; no answer may depend on it')"
+        for name in ("txid_current", "current_transaction_id", "current_query_id")
+    },
+}
+_AGE = f"CREATE MACRO age(x) AS system.main.age(date_trunc('day', {_NAIVE}), x), (x, y) AS system.main.age(x, y)"
+
+
+_KINDS = {
+    pa.string(): "VARCHAR",
+    pa.int64(): "BIGINT",
+    pa.float64(): "DOUBLE",
+    pa.bool_(): "BOOLEAN",
+    INSTANT: "TIMESTAMPTZ",
+    pa.date32(): "DATE",
+    pa.list_(pa.string()): "VARCHAR[]",
+    pa.list_(pa.float32()): "FLOAT[]",
+    pa.binary(): "BLOB",
+}
+"""What DuckDB makes of the types rows are stored in."""
+
+_MACRO = re.compile(r"CREATE MACRO (\w+)\(.*?\)\s+AS\b(\s+TABLE\b)?", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A dataset whose views a blank DuckDB already has; `view` is the text of the agent-facing one.
+
+    omit: whether the columns that are hindsight are left out. A view over a key of which one is can't be made by a
+    window, and needs the tombstones.
+    """
+
+    dataset: Dataset
+    view: str
+    omit: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of its views."""
+        return without_hindsight(self.dataset, self.dataset.agent_columns) if self.omit else self.dataset.agent_columns
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """The columns of its stored rows."""
+        every = self.dataset.session_columns
+        return without_hindsight(self.dataset, every) if self.omit else every
+
+    @property
+    def by_tombstones(self) -> bool:
+        """Whether its newest revisions are what is not superseded."""
+        return self.is_plain or (self.omit and bool(self.dataset.hindsight.intersection(self.dataset.key)))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the view shows the newest revision of every key and nothing else, so that tombstones can."""
+        return self.view == newest_by_window(self.dataset)
+
+
+def without_hindsight(dataset: Dataset, columns: Sequence[str]) -> tuple[str, ...]:
+    """Those of the columns that somebody could know at available_at."""
+    return tuple(name for name in columns if name not in dataset.hindsight)
+
+
+def identifier(name: str) -> str:
+    """A name as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def instant(moment: datetime | None) -> str:
+    """An instant as SQL."""
+    return "NULL::TIMESTAMPTZ" if moment is None else f"TIMESTAMPTZ {literal(iso(moment))}"
+
+
+def prepared(ready: Mapping[str, Ready]) -> list[str]:
+    """What a blank DuckDB can know before any session: the spellings of now, and datasets' views over no rows.
+
+    Views and macros find each other by name when they are asked, so a session only has to put its rows in their place.
+    """
+    return [
+        f"CREATE SCHEMA {STORED}",
+        f"CREATE MACRO as_of() AS {instant(None)}",
+        *(f"CREATE MACRO {identifier(name)}() AS {value}" for name, value in _CLOCK.items()),
+        _AGE,
+        *session_macros(()),
+        *_blank(ready.values()),
+        *(newest(each) if each.is_plain else each.view for each in ready.values()),
+        *_library(ready),
+    ]
+
+
+def clock(as_of: datetime | None) -> list[str]:
+    """`as_of()` answers T, and so does every spelling of now; in open mode they are the machine's again."""
+    if as_of is None:
+        return [f"DROP MACRO {identifier(name)}" for name in (*_CLOCK, "age")]
+    return [f"CREATE OR REPLACE MACRO as_of() AS {instant(as_of)}"]
+
+
+def stored_rows(name: str, columns: Sequence[str], source: str) -> str:
+    """The view of a table's stored rows over a FROM item."""
+    listed = ", ".join(identifier(column) for column in columns)
+    return f"CREATE OR REPLACE VIEW {STORED}.{identifier(name)} AS SELECT {listed} FROM {source}"
+
+
+def parquet(paths: Iterable[str], *, by_name: bool) -> str:
+    """The FROM item that reads these files."""
+    listed = ", ".join(literal(path) for path in paths)
+    return f"read_parquet([{listed}], hive_partitioning=false{', union_by_name=true' if by_name else ''})"
+
+
+def revisions(each: Ready) -> str:
+    """`<dataset>_revisions`: every revision up to T, numbered per record. Unasked numbers are not computed.
+
+    Where hindsight names the records and is left out, there are no numbers.
+    """
+    dataset, columns = each.dataset, ", ".join(map(identifier, each.columns))
+    record = dict.fromkeys((*dataset.identity, *dataset.key))  # the key too, so that a filter on it reaches the files
+    name = identifier(dataset.name + "_revisions")
+    if each.omit and dataset.hindsight.intersection(record):
+        return f"CREATE VIEW {name} AS SELECT {columns} FROM {STORED}.{identifier(dataset.name)}"
+    return (
+        f"CREATE VIEW {name} AS SELECT {columns}, "
+        "row_number() OVER earlier AS revision, lag(available_at) OVER earlier AS prev_available_at "
+        f"FROM {STORED}.{identifier(dataset.name)} WINDOW earlier AS ("
+        f"PARTITION BY {', '.join(map(identifier, record))} "
+        f"ORDER BY {', '.join(map(identifier, dataset.revision_order))})"
+    )
+
+
+def newest(each: Ready) -> str:
+    """`<dataset>` by tombstones: what `newest_by_window` gives by a sort of all revisions, without the sort.
+
+    No window stands between a caller's filter and the files, so that a filter on any column reaches them.
+    """
+    name, columns = identifier(each.dataset.name), ", ".join(map(identifier, each.columns))
+    return (
+        f"CREATE VIEW {name} AS SELECT {columns} FROM {STORED}.{name} AS stored "
+        f"ANTI JOIN {STORED}.{_superseded(each.dataset.name)} AS dead "
+        "ON stored.available_at = dead.dead_at AND stored.content_hash = dead.dead_hash"
+    )
+
+
+def no_tombstones(name: str) -> str:
+    """A dataset's tombstones where there is none: DuckDB then plans no join."""
+    columns = ", ".join(f"NULL::{_KINDS[field.type]} AS {identifier(field.name)}" for field in SUPERSEDED_SCHEMA)
+    return f"CREATE OR REPLACE VIEW {STORED}.{_superseded(name)} AS SELECT {columns} WHERE false"
+
+
+def gaps(source: str) -> str:
+    """`gaps`: what could not become a row, as far as that was public at T."""
+    return f"CREATE VIEW gaps AS SELECT dataset, gap_type, reason, locator, available_at FROM {source}"
+
+
+def lake_info(as_of: datetime | None, bound: Iterable[tuple[str, datetime | None, int]]) -> str:
+    """`lake_info`: per dataset, the newest available_at the session has (its watermark) and how many rows.
+
+    Not the lake's version: what became public after T has its part in that.
+    """
+    rows = [f"({literal(name)}, {instant(newest)}, {rows}::BIGINT)" for name, newest, rows in bound]
+    values = f"VALUES {', '.join(rows)}" if rows else "SELECT '', NULL::TIMESTAMPTZ, 0::BIGINT WHERE false"
+    return (
+        f"CREATE VIEW lake_info AS SELECT {instant(as_of)} AS as_of, dataset, watermark, rows "
+        f"FROM ({values}) AS bound(dataset, watermark, rows)"
+    )
+
+
+def newest_by_window(dataset: Dataset) -> str:
+    """`<dataset>`: the newest revision of every key, by a sort of all revisions."""
+    columns = fill(", ".join(dataset.agent_columns), 116, break_on_hyphens=False)
+    newer = ", ".join(f"{name} DESC" for name in newest_first(dataset) if name != "content_hash")
+    return (
+        f"CREATE VIEW {dataset.name} AS\nSELECT\n{indent(columns, '    ')}\nFROM {dataset.name}_revisions\n"
+        f"QUALIFY row_number() OVER (\n    PARTITION BY {', '.join(dataset.key)}\n    ORDER BY {newer}\n) = 1;\n"
+    )
+
+
+def agent_view(dataset: Dataset) -> str:
+    """The text of a dataset's view: that of sql/views where a decision stands there, else the newest revisions."""
+    decided = sql_file("views", dataset.name)
+    return decided.read_text(encoding="utf-8") if decided.is_file() else newest_by_window(dataset)
+
+
+@cache
+def installed() -> dict[str, Ready]:
+    """This installation's datasets: what the zygote prepares."""
+    return {name: Ready(dataset, agent_view(dataset)) for name, dataset in all_datasets().items()}
+
+
+def fingerprint() -> bytes:
+    """Of everything the zygote prepares: two processes that agree on it can rely on each other's."""
+    return sha256("\0".join(prepared(installed())).encode()).digest()
+
+
+def opening(
+    binding: "Binding",
+    views: Mapping[str, str],
+    source: Callable[["Relation"], str],
+    ready: Mapping[str, Ready],
+) -> list[str]:
+    """The statements of a delivered session in a DuckDB prepared with `ready`, in their order."""
+    rows, gap_rows = binding.relations[: len(binding.datasets)], binding.relations[-1]
+    tombstones = binding.superseded
+    omits = {dataset.name for dataset in binding.datasets if binding.omit and dataset.hindsight}
+    bound = {one.name: Ready(one, views[one.name], one.name in omits) for one in binding.datasets}
+    kept = {name: each for name, each in bound.items() if ready.get(name) == each}
+    made = [each for name, each in bound.items() if name not in kept]
+    return [
+        *clock(binding.as_of),
+        *_without(ready, kept),
+        *_blank(made),
+        # A version from before there were tombstones shows its newest revisions as it did then.
+        *(f"DROP VIEW {identifier(name)}" for name, each in kept.items() if each.is_plain and name not in tombstones),
+        *(each.view for name, each in kept.items() if each.is_plain and name not in tombstones),
+        *(newest(each) if each.by_tombstones and each.dataset.name in tombstones else _view(each) for each in made),
+        *(text for text in _library(bound.keys() - omits) if text not in _library(kept)),
+        *(
+            stored_rows(relation.name, relation.columns, source(relation))
+            for relation in (*rows, *(dead for dead in tombstones.values() if dead.rows))
+        ),
+        gaps(source(gap_rows)),
+        lake_info(
+            binding.as_of,
+            [(relation.name, relation.watermark, relation.rows) for relation in rows],
+        ),
+    ]
+
+
+def _view(each: Ready) -> str:
+    """The agent-facing view, over rows of which hindsight is left out; what stands in its columns' place is dropped."""
+    if not each.omit:
+        return each.view
+    dataset, name = each.dataset, each.dataset.name
+    if each.by_tombstones and dataset.hindsight.intersection(dataset.key):
+        raise BadInput("hindsight", f"this lake version has no tombstones of {name}", "ask a newer version, or show it")
+    left_out = [one for one in dataset.agent_columns if one in dataset.hindsight]
+    blanks = ", ".join(
+        f"{'hex(content_hash)' if one in ('evidence', 'statement') else _null(dataset, one)} AS {identifier(one)}"
+        for one in left_out
+    )
+    rows = f"(SELECT *, {blanks} FROM {STORED}.{identifier(name)})"
+    chosen = re.sub(r"--.*", "", each.view).partition(" AS")[2].strip().rstrip(";")
+    return (
+        f"CREATE VIEW {identifier(name)} AS SELECT * EXCLUDE ({', '.join(map(identifier, left_out))}) "
+        f"FROM ({chosen.replace(f'{name}_revisions', rows)})"
+    )
+
+
+def _null(dataset: Dataset, column: str) -> str:
+    return f"NULL::{_KINDS[dataset.arrow_schema.field(column).type]}"
+
+
+def _blank(ready: Iterable[Ready]) -> list[str]:
+    # Without files: a view over views is checked down to them, and every check of many files takes its time.
+    return [
+        text
+        for each in ready
+        for text in (
+            stored_rows(each.dataset.name, each.stored, _no_rows(each)),
+            no_tombstones(each.dataset.name),
+            revisions(each),
+        )
+    ]
+
+
+def _library(datasets: Collection[str]) -> list[str]:
+    general = session_macros(())
+    return [text for text in session_macros(datasets) if text not in general]
+
+
+def _without(ready: Mapping[str, Ready], kept: Collection[str]) -> list[str]:
+    unread = [text for text in _library(ready) if text not in _library(kept)]
+    macros = [found for text in unread for found in _MACRO.findall(text)]
+    unbound = [name for name in ready if name not in kept]
+    return [
+        *(f"DROP MACRO {'TABLE ' if table else ''}{name}" for name, table in macros),
+        *(f"DROP VIEW {identifier(name)}" for name in unbound),
+        *(f"DROP VIEW {identifier(name + '_revisions')}" for name in unbound),
+        *(f"DROP VIEW {STORED}.{identifier(name)}" for name in unbound),
+        *(f"DROP VIEW {STORED}.{_superseded(name)}" for name in unbound),
+    ]
+
+
+def _superseded(name: str) -> str:
+    return identifier(f"superseded_{name}")
+
+
+def _no_rows(each: Ready) -> str:
+    typed = ", ".join(f"{_null(each.dataset, name)} AS {identifier(name)}" for name in each.stored)
+    return f"(SELECT {typed} WHERE false)"

@@ -1,0 +1,218 @@
+"""What a session is bound to: the files of its datasets and gaps, chosen, cut, proven and handed over one by one.
+
+Pure choice first (`Binding`), then `deliver`, which opens, proves and gives each file to the session's side as an open
+descriptor. The two receivers are sealed/process.py and in_process.py.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import chain, count
+
+import pyarrow as pa
+
+from pitlake.clock import AVAILABLE_AT, OBSERVED_AT, from_micros, micros
+from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
+from pitlake.lake.manifest import DataFile, Snapshot
+from pitlake.session.visible import footer
+from pitlake.session.visible.cut_cache import CutCache
+from pitlake.session.visible.cuts import Cut, open_file
+from pitlake.session.visible.plan import Choice, choose
+from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
+
+_CUTTERS = 2
+GAP_COLUMNS = ("dataset", "gap_type", "reason", "locator", "available_at")
+
+Take = Callable[["Relation", int, int], None]
+"""What receives a file: whose it is, its number and a descriptor, which is closed afterwards."""
+
+
+@dataclass(kw_only=True)
+class Relation:
+    """One table as a session will see it: what is made of its cuts; in open mode, whole files of the lake.
+
+    numbers (of its files), rows and newest (microseconds) are known once delivered; by_name: some file lacks a column.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    stored: pa.Schema
+    cuts: tuple[Cut, ...]
+    whole: tuple[DataFile, ...] = ()
+    bound: int | None
+    numbers: list[int] = field(default_factory=list)
+    rows: int = 0
+    newest: int | None = None
+    by_name: bool = False
+
+    @property
+    def sources(self) -> Iterator[DataFile]:
+        """Every file of the lake it is made from."""
+        yield from self.whole
+        for cut in self.cuts:
+            yield from cut.files
+
+    @property
+    def watermark(self) -> datetime | None:
+        """The newest available_at delivered."""
+        return None if self.newest is None else from_micros(self.newest)
+
+    def count(self, found: footer.Footer) -> None:
+        """Take a delivered file's footer into account."""
+        self.rows += found.rows
+        if found.newest is not None:
+            self.newest = found.newest if self.newest is None else max(self.newest, found.newest)
+
+
+@dataclass
+class Binding:
+    """Everything one session is bound to. `relations` are the datasets' in order, then tombstones, then the gaps.
+
+    superseded: the tombstones by dataset, of those the lake version has them for. omit: whether columns that are
+    hindsight are left out of the files.
+    """
+
+    snapshot: Snapshot
+    as_of: datetime | None
+    datasets: Sequence[Dataset]
+    omit: bool = False
+    relations: list[Relation] = field(default_factory=list)
+    superseded: dict[str, Relation] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rows = [self._rows(dataset) for dataset in self.datasets]
+        self.superseded = {dataset.name: self._tombstones(dataset) for dataset in self.datasets if self._dated(dataset)}
+        self.relations = [*rows, *self.superseded.values(), self._gaps()]
+
+    def deliver(self, cut_cache: CutCache, take: Take) -> None:
+        """Open, prove, number and give every file. Raises SessionRefused, after which nothing may be opened."""
+        self.snapshot.fetch(file for relation in self.relations for file in relation.sources)
+        numbers = count()
+        with ThreadPoolExecutor(_CUTTERS) as cutters:
+            cutting = deque(
+                (relation, cutters.submit(cut_cache.open, cut)) for relation in self.relations for cut in relation.cuts
+            )
+            try:
+                for relation in self.relations:
+                    for file in relation.whole:
+                        _give(relation, next(numbers), open_file(file.path, relation.name), take, file)
+                while cutting:
+                    relation, promised = cutting[0]
+                    descriptors = deque(promised.result())
+                    cutting.popleft()
+                    _give_made(relation, descriptors, numbers, take)
+            finally:
+                for _, promised in cutting:
+                    promised.cancel()
+                    promised.add_done_callback(_close_result)
+
+    def _rows(self, dataset: Dataset) -> Relation:
+        choice = choose(self.snapshot.files(dataset.name), self.as_of)
+        left_out = dataset.hindsight if self.omit else frozenset()
+        order = dict.fromkeys((dataset.entity, *dataset.revision_order, *dataset.identity))
+        years = Cut(
+            table=dataset.name,
+            periods=choice.years,
+            stored=dataset.arrow_schema,
+            schema=_without(dataset.arrow_schema, {OBSERVED_AT, *left_out}),
+            order=tuple(name for name in order if name not in left_out),
+            until=None,
+            bound=self._bound,
+        )
+        columns = tuple(name for name in dataset.session_columns if name not in left_out)
+        return self._relation(dataset.name, columns, years, choice)
+
+    def _dated(self, dataset: Dataset) -> bool:
+        # Without a row there is nothing to supersede: the same must hold where later rows brought the table about.
+        return superseded_table_name(dataset.name) in self.snapshot.tables or not self.snapshot.files(dataset.name)
+
+    def _tombstones(self, dataset: Dataset) -> Relation:
+        table = superseded_table_name(dataset.name)
+        choice = choose(self.snapshot.files(table), self.as_of, by_year=True)
+        years = Cut(
+            table=table,
+            periods=choice.years,
+            stored=SUPERSEDED_SCHEMA,
+            schema=SUPERSEDED_SCHEMA,
+            order=(AVAILABLE_AT, "dead_at", "dead_hash"),
+            until=None,
+            bound=self._bound,
+        )
+        return self._relation(f"superseded_{dataset.name}", tuple(SUPERSEDED_SCHEMA.names), years, choice)
+
+    def _relation(self, name: str, columns: tuple[str, ...], years: Cut, choice: Choice) -> Relation:
+        until = self._bound if choice.straddles else None
+        months = replace(years, periods=choice.months)
+        edge = replace(years, periods=((choice.edge,),), until=until, parts=choice.parts)
+        return Relation(
+            name=name,
+            columns=columns,
+            stored=years.stored,
+            cuts=(years, months, edge),
+            whole=choice.whole,
+            bound=self._bound,
+        )
+
+    def _gaps(self) -> Relation:
+        # Cut in open mode too, so that no run id and no clock of the lake's comes along.
+        choices = [choose(self.snapshot.files(gap_table_name(dataset.name)), self.as_of) for dataset in self.datasets]
+        past = tuple(
+            file for choice in choices for file in (*choice.whole, *chain(*chain(*choice.years, *choice.months)))
+        )
+        edge = tuple(file for choice in choices for file in choice.edge)
+        closed = Cut(
+            table="gaps",
+            periods=((past,),),
+            stored=GAP_SCHEMA,
+            schema=pa.schema([GAP_SCHEMA.field(name) for name in GAP_COLUMNS]),
+            order=("dataset", AVAILABLE_AT, "gap_type", "locator", "reason"),
+            until=None,
+            bound=self._bound,
+        )
+        until = self._bound if any(choice.straddles for choice in choices) else None
+        return Relation(
+            name="gaps",
+            columns=GAP_COLUMNS,
+            stored=GAP_SCHEMA,
+            cuts=(closed, replace(closed, periods=((edge,),), until=until)),
+            bound=self._bound,
+        )
+
+    @property
+    def _bound(self) -> int | None:
+        return None if self.as_of is None else micros(self.as_of)
+
+
+def _give_made(relation: Relation, descriptors: deque[int], numbers: Iterator[int], take: Take) -> None:
+    try:
+        while descriptors:
+            _give(relation, next(numbers), descriptors.popleft(), take)
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _give(relation: Relation, number: int, descriptor: int, take: Take, whole: DataFile | None = None) -> None:
+    try:
+        found = footer.read(descriptor)
+        if whole is not None:  # what was made of a cut was proven when it was opened
+            footer.prove(found, relation.name, relation.bound, relation.stored, whole.rows)
+        relation.numbers.append(number)
+        relation.count(found)
+        relation.by_name |= not found.columns.issuperset(relation.columns)
+        take(relation, number, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _close_result(promised: Future[list[int]]) -> None:
+    if not promised.cancelled() and promised.exception() is None:
+        for descriptor in promised.result():
+            os.close(descriptor)
+
+
+def _without(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    return pa.schema([field for field in schema if field.name not in names])

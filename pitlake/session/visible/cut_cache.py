@@ -1,0 +1,220 @@
+"""The cut cache: what a session sees, as files of the parent's own making, kept for later.
+
+Rows before T's year, if many, become a file for each year; those of T's year before T's month, if many, a file for each
+month; those of T's month, if many, a file for each day before T's. All of these every later T finds, and only T's own
+day is cut at T. How is a function of the rows up to T alone, and no file holds a row after the T it was made for. Files
+are kept in a private, bounded directory, named after what they were made of; each is proven again at every use.
+"""
+
+import os
+import secrets
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pitlake import machine
+from pitlake.errors import SessionRefused
+from pitlake.lake import copies
+from pitlake.session.visible import footer
+from pitlake.session.visible.cuts import Cut, Sources
+
+_STALE_SECONDS = 3600.0
+_NOTED_SECONDS = 600.0
+LEAST_BYTES = 2 << 30
+FEW_ROWS = 8_192
+_SWEEPS = 64  # a process looks through the whole directory once per this part of what may be kept, not at every cut
+_written: dict[Path, int] = {}
+_writing = threading.Lock()
+
+
+class CutCache:
+    """The directory of cuts. `most` bytes are kept, by default half of what is free and 2 GiB at least, and a 64th more
+    per process; the least recently used go first.
+
+    few: so many rows of years, of months or of days lie in one file.
+    """
+
+    def __init__(self, directory: Path | None = None, most: int | None = None, few: int = FEW_ROWS) -> None:
+        self._directory = directory or _default_directory()
+        self._most = _room(self._directory) if most is None else most
+        self._few = few
+        self._usable: bool | None = None
+        self._lock = threading.Lock()
+
+    def open(self, cut: Cut) -> list[int]:
+        """Descriptors, open for reading, of the cut's files: kept from before or made now. Raises SessionRefused, and
+        LakeError where there is no room for them.
+        """
+        with machine.working_in("the cache", self._directory):
+            return self._open(cut)
+
+    def _open(self, cut: Cut) -> list[int]:
+        if cut.rows <= self._few:
+            return [self._open_one(cut)] if cut.parts or cut.periods else []
+        if not cut.parts:
+            periods = [replace(cut, periods=(period,)) for period in cut.periods]
+            return _each(self._open_one, (replace(one, by_month=one.rows > self._few) for one in periods))
+        return self._open_days(cut)
+
+    def _open_days(self, cut: Cut) -> list[int]:
+        until = cut.bound
+        if until is None:
+            raise ValueError("days are cut for an instant")
+        begun = [start for start in cut.parts if start <= until]
+        first = (None, *begun[1:])  # rows before the first day, if a file is misplaced, are the first day's
+        days = [cut.between(since, following - 1) for since, following in zip(first, begun[1:], strict=False)]
+        read: dict[str, pa.Table] = {}
+        open_one = partial(self._open_one, already=read)
+        kept = _each(open_one, (day for day in days if day.rows))
+        closed = [(descriptor, footer.read(descriptor).rows) for descriptor in kept]
+        if sum(rows for _, rows in closed) <= self._few:
+            _close(kept)
+            return [open_one(cut.between(None, until))]
+        _close(descriptor for descriptor, rows in closed if not rows)
+        past = [descriptor for descriptor, rows in closed if rows]
+        return past + _each(open_one, [cut.between(first[-1], until)], past)
+
+    def _open_one(self, cut: Cut, already: dict[str, pa.Table] | None = None) -> int:
+        with Sources(cut, already) as sources:
+            if not self._ready():
+                return _proven(self._write_unnamed(sources), cut)
+            path = self._directory / f"{sources.identity()}.parquet"
+            descriptor = self._kept(path)
+            if descriptor is not None:
+                with suppress(SessionRefused):  # damaged: made again below
+                    return _proven(descriptor, cut)
+            self._write(path, sources)
+            descriptor = self._kept(path)
+            if descriptor is None:  # evicted by another process within an instant
+                descriptor = self._write_unnamed(sources)
+            return _proven(descriptor, cut)
+
+    def _ready(self) -> bool:
+        with self._lock:
+            if self._usable is None:
+                self._usable = _make_private(self._directory)
+            return self._usable
+
+    def _kept(self, path: Path) -> int | None:
+        with suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            if copies.as_made(path, descriptor):
+                _use(copies.record(path))
+                return descriptor
+            os.close(descriptor)
+        return None
+
+    def _write(self, path: Path, sources: Sources) -> None:
+        temporary = self._directory / f".{secrets.token_hex(8)}.tmp"
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                sources.write_to(file)
+            size = temporary.stat().st_size
+            temporary.replace(path)
+            os.utime(path, (0, 0))  # when it was made is nobody's business
+            copies.vouch(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        if self._sweep_is_due(size):
+            self._evict()
+
+    def _write_unnamed(self, sources: Sources) -> int:
+        with tempfile.NamedTemporaryFile() as file:
+            sources.write_to(file)
+            file.flush()
+            os.utime(file.name, (0, 0))
+            return os.open(file.name, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _sweep_is_due(self, size: int) -> bool:
+        with _writing:
+            written = _written.get(self._directory, self._most) + size
+            due = written * _SWEEPS >= self._most
+            _written[self._directory] = 0 if due else written
+            return due
+
+    def _evict(self) -> None:
+        kept = []
+        for path in self._directory.iterdir():
+            with suppress(FileNotFoundError):
+                if path.suffix == ".tmp" and time.time() - path.stat().st_mtime > _STALE_SECONDS:
+                    path.unlink()
+                elif path.suffix == ".parquet":
+                    kept.append((_used(path), path.stat().st_size, path))
+        total = sum(size for _, size, _ in kept)
+        for _, size, path in sorted(kept):
+            if total <= self._most:
+                break
+            path.unlink(missing_ok=True)
+            copies.record(path).unlink(missing_ok=True)
+            total -= size
+
+
+def _each(open_one: Callable[[Any], int], given: Iterable[object], before: Iterable[int] = ()) -> list[int]:
+    """Descriptors of all that is given. If one can't be had, these and those opened before are closed."""
+    opened: list[int] = []
+    try:
+        opened += (open_one(one) for one in given)
+    except BaseException:
+        _close((*before, *opened))
+        raise
+    return opened
+
+
+def _close(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def _proven(descriptor: int, cut: Cut) -> int:
+    try:
+        footer.prove(footer.read(descriptor), cut.table, cut.bound, cut.schema)
+    except SessionRefused:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _use(record: Path) -> None:
+    """Note at a file's record that the file is used now, unless that was noted minutes ago."""
+    now = time.time()
+    if record.stat().st_mtime < now - _NOTED_SECONDS:
+        os.utime(record)
+
+
+def _used(path: Path) -> int:
+    """When a kept file was used last; one without a record is of no use."""
+    try:
+        return copies.record(path).stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
+def _room(directory: Path) -> int:
+    """Half of what is free where the directory is or will be, 2 GiB at least."""
+    there = next(path for path in (directory, *directory.absolute().parents) if path.exists())
+    return max(LEAST_BYTES, shutil.disk_usage(there).free // 2)
+
+
+def _default_directory() -> Path:
+    return copies.caches() / "boundary"
+
+
+def _make_private(directory: Path) -> bool:
+    """Whether the directory is there, ours alone and writable. If not, cuts live in unnamed files and are not kept."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        facts = directory.lstat()
+    except OSError:
+        return False
+    private = facts.st_uid == os.geteuid() and not facts.st_mode & 0o077
+    return private and directory.is_dir() and not directory.is_symlink() and os.access(directory, os.W_OK | os.X_OK)

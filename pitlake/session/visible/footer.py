@@ -1,0 +1,108 @@
+"""The footer proof: what a Parquet file's own statistics say about its newest row, failing closed.
+
+The lake's manifest only chooses files; nothing is handed over on its word. Called by the parent for every file of
+every session; what a footer said is kept per inode, because files of the lake are never changed.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from threading import Lock
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pitlake import machine
+from pitlake.clock import AVAILABLE_AT
+from pitlake.errors import SessionRefused
+
+_KEPT = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """What one footer says. `newest`: microseconds since the epoch, None if no rows. `fault`: why it proves nothing."""
+
+    rows: int
+    newest: int | None
+    columns: frozenset[str]
+    fault: str = ""
+
+
+_footers: dict[tuple[int, ...], Footer] = {}
+_lock = Lock()
+
+
+def read(descriptor: int) -> Footer:
+    """The footer of an open file. Raises MachineExhausted, which says nothing of the file."""
+    facts = os.fstat(descriptor)
+    key = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+    found = _footers.get(key)
+    if found is None:
+        found = _read(descriptor)
+        with _lock:
+            if len(_footers) >= _KEPT:
+                _footers.clear()
+            _footers[key] = found
+    return found
+
+
+def prove(footer: Footer, table: str, cut: int | None, schema: pa.Schema, rows: int | None = None) -> None:
+    """Refuse a file not proven to hold only this schema's columns, `rows` rows (None: any), and none after `cut`.
+
+    `cut` is T in microseconds since the epoch, None in open mode. Raises SessionRefused.
+    """
+    if footer.fault:
+        raise SessionRefused(table, f"a file's footer proves nothing: {footer.fault}")
+    if unknown := footer.columns.difference(schema.names):
+        raise SessionRefused(table, f"a file has columns the contract does not know: {', '.join(sorted(unknown))}")
+    if missing := {field.name for field in schema if not field.nullable}.difference(footer.columns):
+        raise SessionRefused(table, f"a file lacks required columns: {', '.join(sorted(missing))}")
+    if rows is not None and footer.rows != rows:
+        raise SessionRefused(table, "a file holds another number of rows than the manifest says")
+    if cut is not None and footer.newest is not None and footer.newest > cut:
+        raise SessionRefused(table, "a file the manifest places before as_of holds a later row")
+
+
+def _read(descriptor: int) -> Footer:
+    try:
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            metadata = pq.read_metadata(file)
+    except (pa.ArrowException, OSError, EOFError, MemoryError) as problem:
+        if lacks := machine.exhausted(problem, "a file of this lake version", "its footer"):
+            raise lacks from None
+        return Footer(0, None, frozenset(), f"it can't be read ({type(problem).__name__})")
+    leaves = [metadata.schema.column(i) for i in range(metadata.num_columns)]
+    columns = frozenset(leaf.path.split(".", 1)[0] for leaf in leaves)
+    found = [i for i, leaf in enumerate(leaves) if leaf.path == AVAILABLE_AT]
+    if len(found) != 1:
+        return Footer(metadata.num_rows, None, columns, f"it has no column {AVAILABLE_AT}")
+    if not _is_instant(leaves[found[0]]):
+        return Footer(metadata.num_rows, None, columns, f"{AVAILABLE_AT} is no instant in microseconds")
+    newest, fault = _newest(metadata, found[0])
+    return Footer(metadata.num_rows, newest, columns, fault)
+
+
+def _is_instant(leaf: pq.ColumnSchema) -> bool:
+    logical = json.loads(leaf.logical_type.to_json())
+    is_utc_micros = logical.get("isAdjustedToUTC") is True and logical.get("timeUnit") == "microseconds"
+    return leaf.physical_type == "INT64" and logical.get("Type") == "Timestamp" and is_utc_micros
+
+
+def _newest(metadata: pq.FileMetaData, column: int) -> tuple[int | None, str]:
+    newest: int | None = None
+    rows = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        rows += group.num_rows
+        if not group.num_rows:
+            continue
+        statistics = group.column(column).statistics
+        if statistics is None or not statistics.has_min_max:
+            return None, f"it has no statistics of {AVAILABLE_AT}"
+        if not statistics.has_null_count or statistics.null_count:
+            return None, f"it has rows without {AVAILABLE_AT}, or no count of them"
+        newest = statistics.max_raw if newest is None else max(newest, statistics.max_raw)
+    if rows != metadata.num_rows:
+        return None, "its row groups don't add up"
+    return newest, ""

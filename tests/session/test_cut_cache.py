@@ -1,0 +1,214 @@
+"""Cut files: made of the rows up to T alone, kept privately, proven at every use, bounded."""
+
+import json
+import os
+import shutil
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pitlake.lake import copies
+from pitlake.session.visible import footer
+from pitlake.session.visible.cut_cache import CutCache
+from tests.session.toylake import T, row
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "cache" / "boundary"
+
+
+def kept(home):
+    return {path.name: sha256(path.read_bytes()).hexdigest() for path in home.glob("*.parquet")}
+
+
+def shown(session):
+    return sorted(session.sql("SELECT track FROM charts").rows())
+
+
+def test_a_cut_is_a_function_of_the_rows_it_keeps(lake, ask_of, tmp_path):
+    other = type(lake)(tmp_path / "other")
+    past = [row(f"t{number}", T - number * HOUR) for number in range(5)]
+    lake.add("charts", [*past, row("z", T + HOUR)])
+    other.add("charts", [*past[::-2], row("y", T + 5 * HOUR), row("x", T + 6 * HOUR)])
+    other.add("charts", past[-2::-2])
+    cuts = []
+    for number, each in enumerate((lake, other)):
+        home = tmp_path / f"cuts{number}"
+        ask_of(each, cut_cache=CutCache(home), datasets=["charts"]).close()
+        cuts.append(sorted(kept(home).values()))
+    assert cuts[0] == cuts[1]
+
+
+def test_a_cut_is_made_once_for_the_same_question(lake, ask, home):
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    ask(cut_cache=CutCache(home))
+    before = {path: path.stat().st_ino for path in home.iterdir()}
+    ask(cut_cache=CutCache(home))
+    assert {path: path.stat().st_ino for path in home.iterdir()} == before
+
+
+@pytest.mark.parametrize("few", [1, 100])
+@pytest.mark.parametrize("as_of", [T, T - 3 * HOUR, T + 40 * HOUR])
+def test_no_kept_file_holds_a_row_after_the_instant(lake, ask, home, as_of, few):
+    lake.add("charts", [row(f"t{number}", T + number * HOUR) for number in range(-99, 99, 3)])
+    ask(as_of, cut_cache=CutCache(home, few=few)).close()
+    newest = [pq.read_table(path)["available_at"] for path in home.rglob("*") if path.suffix == ".parquet"]
+    assert max(at for each in newest for at in each.to_pylist()) == max(
+        T + number * HOUR for number in range(-99, 99, 3) if T + number * HOUR <= as_of
+    )
+    assert {path.suffix for path in home.rglob("*")} == {".parquet", ".sum"}
+
+
+def rewritten(path):
+    """The kept file with another value in it, and every time that can be set as it was."""
+    facts, rows = path.stat(), pq.read_table(path)
+    if "track" not in rows.column_names or not rows.num_rows:
+        return
+    column = rows.column_names.index("track")
+    pq.write_table(rows.set_column(column, "track", pa.array(["forged"] * rows.num_rows)), path)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+
+def forged(path):
+    rewritten(path)
+    *_, signature = json.loads(copies.record(path).read_text())
+    now = path.stat()
+    known = [now.st_dev, now.st_ino, now.st_size, now.st_ctime_ns]
+    copies.record(path).write_text(json.dumps([sha256(path.read_bytes()).hexdigest(), known, signature]))
+
+
+def swapped(path):
+    """Another file of this user's, with its record."""
+    other = next(each for each in path.parent.glob("*.parquet") if each != path)
+    for put, taken in ((path, other), (copies.record(path), copies.record(other))):
+        put.write_bytes(taken.read_bytes())
+
+
+@pytest.mark.parametrize("harm", [rewritten, forged, swapped])
+@pytest.mark.parametrize("few", [1, 100])
+def test_a_kept_file_that_was_changed_by_hand_is_not_believed(lake, ask, home, few, harm):
+    lake.add("charts", [row(f"t{number}", T - number * 9 * HOUR) for number in range(20)])
+    right = shown(ask(cut_cache=CutCache(home, few=few)))
+    good = kept(home)
+    for path in home.glob("*.parquet"):
+        harm(path)
+    assert kept(home) != good
+    assert shown(ask(cut_cache=CutCache(home, few=few))) == right
+    assert kept(home) == good
+
+
+def test_a_copied_directory_is_proven_by_its_bytes(lake, ask, home, tmp_path):
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    ask(cut_cache=CutCache(home)).close()
+    shutil.copytree(home, tmp_path / "copy")
+    (tmp_path / "copy").chmod(0o700)
+    before = {path.name: path.stat().st_ino for path in (tmp_path / "copy").glob("*.parquet")}
+    assert shown(ask(cut_cache=CutCache(tmp_path / "copy"))) == [("a",)]
+    assert {path.name: path.stat().st_ino for path in (tmp_path / "copy").glob("*.parquet")} == before
+
+
+def test_cuts_of_different_instants_are_different_files(lake, ask, home):
+    lake.add("charts", [row("a", T), row("b", T + HOUR), row("c", T + 2 * HOUR)])
+    assert shown(ask(T, cut_cache=CutCache(home))) == [("a",)]
+    assert shown(ask(T + HOUR, cut_cache=CutCache(home))) == [("a",), ("b",)]
+
+
+def test_a_growing_lake_is_cut_anew_only_after_a_publish(lake, ask, home):
+    lake.add("charts", [row("a", T - HOUR)])
+    ask(T, cut_cache=CutCache(home))
+    before = set(kept(home))
+    ask(T + HOUR, cut_cache=CutCache(home))
+    assert set(kept(home)) == before
+    lake.add("charts", [row("b", T)])
+    assert shown(ask(T, cut_cache=CutCache(home))) == [("a",), ("b",)]
+
+
+def test_the_directory_is_private(lake, ask, home):
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    ask(cut_cache=CutCache(home))
+    assert home.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_cut_does_not_tell_when_it_was_made(lake, ask, home):
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    session = ask(cut_cache=CutCache(home))
+    told = session.sql("SELECT epoch(last_modified) FROM read_blob('/proc/self/fd/300')").rows()
+    assert told == [(0.0,)]
+
+
+def test_a_damaged_cut_is_made_again(lake, ask, home):
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    ask(cut_cache=CutCache(home)).close()
+    good = kept(home)
+    for path in home.iterdir():
+        path.write_bytes(b"PAR1")
+    assert shown(ask(cut_cache=CutCache(home))) == [("a",)]
+    assert kept(home) == good
+
+
+def test_a_cut_with_later_rows_put_in_its_place_is_not_used(lake, ask, home):
+    file = lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    ask(cut_cache=CutCache(home)).close()
+    for path in home.iterdir():
+        path.write_bytes(Path(file.path).read_bytes())
+    assert shown(ask(cut_cache=CutCache(home))) == [("a",)]
+
+
+def test_the_least_recently_used_cuts_go_first(lake, ask, home):
+    lake.add("charts", [row(f"t{number}", T + number * HOUR) for number in range(8)])
+    for number in range(6):
+        ask(T + number * HOUR, datasets=["charts"], cut_cache=CutCache(home, most=9_000)).close()
+    assert sum(path.stat().st_size for path in home.glob("*.parquet")) <= 9_000
+    assert {path.name for path in home.glob("*.sum")} == {f"{name}.sum" for name in kept(home)}
+    assert shown(ask(T, cut_cache=CutCache(home, most=9_000))) == [("t0",)]
+
+
+def test_a_cut_used_again_counts_as_newly_used(lake, ask, home):
+    lake.add("charts", [row(f"t{number}", T + number * HOUR) for number in range(8)])
+    for hour in (0, 2):
+        ask(T + hour * HOUR, datasets=["charts"], cut_cache=CutCache(home)).close()
+    for path in home.glob("*.sum"):
+        os.utime(path, (1e9, 1e9))
+    ask(T, datasets=["charts"], cut_cache=CutCache(home)).close()
+    used = [path for path in home.glob("*.sum") if path.stat().st_mtime > 1e9]
+    assert 0 < len(used) < len(kept(home))
+
+
+def test_the_footers_of_unchanged_cuts_are_not_read_again(lake, ask, home, monkeypatch):
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    for _ in range(2):  # the first to use what was just made notes so, which changes the file's facts
+        ask(cut_cache=CutCache(home)).close()
+    monkeypatch.setattr(footer, "_read", lambda descriptor: pytest.fail("a footer was read again"))
+    assert shown(ask(cut_cache=CutCache(home))) == [("a",)]
+
+
+def test_what_a_killed_process_left_is_removed(lake, ask, home):
+    home.mkdir(mode=0o700, parents=True)
+    stale = home / ".dead.tmp"
+    stale.write_bytes(b"half a file")
+    os.utime(stale, (0, 0))
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    ask(cut_cache=CutCache(home))
+    assert not stale.exists()
+
+
+def test_a_directory_others_may_enter_is_not_trusted(lake, ask, home):
+    home.mkdir(mode=0o755, parents=True)
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    assert shown(ask(cut_cache=CutCache(home))) == [("a",)]
+    assert list(home.iterdir()) == []
+
+
+def test_sessions_outlive_the_eviction_of_their_cuts(lake, ask, home):
+    lake.add("charts", [row("a", T), row("b", T + HOUR)])
+    session = ask(cut_cache=CutCache(home))
+    for path in home.iterdir():
+        path.unlink()
+    assert shown(session) == [("a",)]
