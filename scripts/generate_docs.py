@@ -10,12 +10,13 @@ from pathlib import Path
 
 import click
 
-from pitlake import dictionary, guide, skills
+from pitlake import dictionary
 from pitlake.cli import cli, load, names
 from pitlake.datasets import all_datasets
+from scripts import catalogue_pages, skill_pages
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("pitlake", "assets", "checks", "resources", "pipelines", "sample", "bench", "scripts")
+PACKAGES = ("pitlake", "assets", "checks", "resources", "local_servers", "pipelines", "sample", "bench", "scripts")
 HELP_WIDTH = 100
 
 
@@ -25,9 +26,9 @@ def pages() -> dict[Path, str]:
     written = {Path(f"docs/datasets/{name}.md"): dictionary.page(dataset) for name, dataset in datasets.items()}
     written[Path("docs/datasets/README.md")] = dictionary.index(datasets.values())
     written[Path("docs/datasets/known.md")] = dictionary.known_page(datasets.values())
-    written[Path("docs/queries.md")] = guide.queries_page()
-    written[Path(".claude/skills/lake-schema/SKILL.md")] = guide.skill()
-    written |= {Path(".claude/skills") / path: text for path, text in skills.pages().items()}
+    written[Path("docs/queries.md")] = catalogue_pages.queries_page()
+    written[Path(".claude/skills/lake-schema/SKILL.md")] = catalogue_pages.skill()
+    written |= {Path(".claude/skills") / path: text for path, text in skill_pages.pages().items()}
     written[Path("docs/cli.md")] = command_line()
     written[Path("docs/ownership.md")] = ownership()
     return written
@@ -42,9 +43,12 @@ def command_line() -> str:
 
 
 def _help(command: click.Command, name: str) -> str:
-    width = {"terminal_width": HELP_WIDTH, "max_content_width": HELP_WIDTH}
     context = click.Context(
-        command, info_name=name, help_option_names=cli.context_settings["help_option_names"], **width
+        command,
+        info_name=name,
+        help_option_names=cli.context_settings["help_option_names"],
+        terminal_width=HELP_WIDTH,
+        max_content_width=HELP_WIDTH,
     )
     return f"```\n{command.get_help(context)}\n```"
 
