@@ -18,7 +18,7 @@ from pitlake.lake.delta import DeltaTables, table_key, table_schema
 from pitlake.lake.files import NewFile, sorted_by, take_rows, write_file
 from pitlake.lake.log import LakeLog
 from pitlake.lake.manifest import TableState
-from pitlake.lake.publish import years_of_tombstones
+from pitlake.lake.months import years_of_tombstones
 from pitlake.lake.query import calculator
 from pitlake.lake.repeats import as_micros
 from pitlake.lake.store import Store

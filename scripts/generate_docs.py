@@ -1,23 +1,26 @@
-"""Writes the pages that follow from the code: data dictionary, queries, agents' skill, command line, ownership.
+"""Writes the pages that follow from the code: data dictionary, queries, agents' skill, command line, views.
 
 `--check` writes nothing and fails when a page differs from its source or has none. Used by `make docs`, `make check`.
 """
 
 import argparse
-import ast
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from pitlake import dictionary
 from pitlake.cli import cli, load, names
+from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
+from pitlake.session.sql import statements
 from scripts import catalogue_pages, skill_pages
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("pitlake", "assets", "checks", "resources", "local_servers", "pipelines", "sample", "bench", "scripts")
 HELP_WIDTH = 100
+VIEWS = """Generated from the contracts by `make docs`. Of several revisions of one key the newest that was public
+counts; `<dataset>_revisions` holds all of them. A file beside this page stands where a view is decided otherwise."""
 
 
 def pages() -> dict[Path, str]:
@@ -30,7 +33,7 @@ def pages() -> dict[Path, str]:
     written[Path(".claude/skills/lake-schema/SKILL.md")] = catalogue_pages.skill()
     written |= {Path(".claude/skills") / path: text for path, text in skill_pages.pages().items()}
     written[Path("docs/cli.md")] = command_line()
-    written[Path("docs/ownership.md")] = ownership()
+    written[Path("sql/views/README.md")] = views(datasets.values())
     return written
 
 
@@ -53,21 +56,14 @@ def _help(command: click.Command, name: str) -> str:
     return f"```\n{command.get_help(context)}\n```"
 
 
-def ownership() -> str:
-    """One line a module: what it owns, which is the first sentence of its docstring."""
-    parts = ["# Who owns what", "A line for each module, which is the first sentence of the module itself."]
-    for package in PACKAGES:
-        modules = sorted((ROOT / package).rglob("*.py"))
-        lines = [f"- `{module.relative_to(ROOT)}` owns: {_first_sentence(module)}" for module in modules]
-        parts += [f"## {package}", "\n".join(lines)] if lines else []
+def views(datasets: Iterable[Dataset]) -> str:
+    """Every view of a session: its text where it follows from the contract, else where its text is."""
+    parts = ["# The views", VIEWS]
+    for dataset in datasets:
+        ready = statements.installed()[dataset.name]
+        text = f"```sql\n{ready.view}```" if ready.is_plain else f"[{dataset.name}.sql]({dataset.name}.sql)"
+        parts += [f"## {dataset.name}", dataset.summary, text]
     return "\n\n".join(parts) + "\n"
-
-
-def _first_sentence(module: Path) -> str:
-    docstring = ast.get_docstring(ast.parse(module.read_text()))
-    if not docstring:
-        raise SystemExit(f"{module.relative_to(ROOT)} does not say what it owns: it has no docstring")
-    return " ".join(docstring.split("\n\n")[0].split())
 
 
 def drift(expected: dict[Path, str]) -> list[str]:

@@ -2,8 +2,8 @@
 """The PIT gate as Claude Code's PostToolUse hook: what a tool answered passes the lake's rules, or nobody reads it.
 
 Reads the hook message on stdin and writes `{}`, or a block with `CODE: detail` that also replaces the answer by a clean
-gap which echoes none of it. The exit code is always 0. Standard library only, Python 3.9 or newer. With `--wrapper`,
-shell commands that do not name pit_fetch.py are none of its business.
+gap which echoes none of it. The exit code is 0, or 2 where its own answer can't be written. Standard library only,
+Python 3.9 or newer. With `--wrapper`, shell commands that do not name pit_fetch.py are none of its business.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ BESIDE = frozenset((
 ))  # fmt: skip
 STRINGS, LAYERS = 3, 12
 FAILED = ("PIT_PARSE_ERROR", "the gate itself failed, so nothing passes")
+UNSAID = "PIT_PARSE_ERROR: the hook could not write its answer\n"
 
 
 class Refused(Exception):
@@ -32,19 +33,21 @@ class Refused(Exception):
 
 
 def main() -> int:
-    """Judge the message on stdin and answer on stdout. Whatever breaks, the answer is a block and the exit code 0."""
+    """Judge the message on stdin and answer on stdout. Whatever breaks, the answer is a block, or the exit code 2."""
     started, text = time.perf_counter(), b""
     try:
         text = sys.stdin.buffer.read()
         answer = decide(text, os.environ, sys.argv[1:], started)
     except BaseException:  # noqa: BLE001  The boundary: a gate that breaks lets nothing through, and says so.
         answer = blocked(FAILED, "mcp__" if b'"mcp__' in text else "", None)
-    try:
-        sys.stdout.write(json.dumps(answer))
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        pass
-    return 0
+    # Past Python's own buffers, which fail once more at exit, with a code that blocks nothing.
+    for channel, said, code in ((1, json.dumps(answer), 0), (2, UNSAID, 2)):
+        try:
+            os.write(channel, said.encode())
+        except OSError:
+            continue
+        return code
+    return 2
 
 
 def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), started: float = 0.0) -> dict[str, Any]:

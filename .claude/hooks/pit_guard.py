@@ -3,8 +3,9 @@
 
 Graph writes always. While a session is bound by PITLAKE_AS_OF everything but what is listed here: the lake's tools,
 tools that only plan, sub-agents, the project's own skills, a few shell commands, and files where pit_places allows it.
-`--wrapper` denies every shell command but pit_fetch.py. The exit code is always 0. Standard library only, Python 3.9 or
-newer. It reads texts: the lake is the wall, this is the fence before it.
+`--wrapper` denies every shell command but pit_fetch.py. The exit code is 0, or 2, which denies too, where the answer
+can't be written. Standard library only, Python 3.9 or newer. It reads texts: the lake is the wall, this is the fence
+before it.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ READERS = {
     "grep": "0123456789ABCEFHchilnovwx", "ls": "1ahlt", "mkdir": "p", "printf": "", "pwd": "", "tail": "0123456789cn",
     "true": "", "wc": "clmw",
 }  # fmt: skip
+UNSAID = "PIT_PARSE_ERROR: the hook could not write its answer\n"
 PATHLESS = frozenset(("basename", "date", "dirname", "echo", "false", "printf", "pwd", "true"))
 READING = "while the session is bound, it reads the project's own files: no lake, cache, capture, dot file or sample"
 SEARCHING = "while the session is bound, a search names a folder in which everything may be read, as its path"
@@ -53,18 +55,20 @@ _WRITES = re.compile(
 
 
 def main() -> int:
-    """Judge the message on stdin and answer on stdout. Whatever breaks, the call is denied and the exit code 0."""
+    """Judge the message on stdin and answer on stdout. Whatever breaks, the call is denied, or the exit code is 2."""
     started = time.perf_counter()
     try:
         answer = decide(sys.stdin.buffer.read(), os.environ, sys.argv[1:], started)
     except BaseException:  # noqa: BLE001  The boundary: a guard that breaks lets nothing run, and says so.
         answer = denied(("PIT_PARSE_ERROR", "the guard itself failed, so nothing runs"))
-    try:
-        sys.stdout.write(json.dumps(answer))
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        pass
-    return 0
+    # Past Python's own buffers, which fail once more at exit, with a code that blocks nothing.
+    for channel, said, code in ((1, json.dumps(answer), 0), (2, UNSAID, 2)):
+        try:
+            os.write(channel, said.encode())
+        except OSError:
+            continue
+        return code
+    return 2
 
 
 def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), started: float = 0.0) -> dict[str, Any]:

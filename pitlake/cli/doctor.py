@@ -47,16 +47,7 @@ class Finding:
 @format_option(("table", "json"))
 def command(lake: str | None, form: str) -> int:
     """Check this machine, the installation and the lake."""
-    findings = [
-        python(),
-        libraries(),
-        filling(),
-        views(),
-        sealed_sessions(),
-        lake_there(lake),
-        *disks(lake),
-        graph(),
-    ]
+    findings = [python(), libraries(), filling(), sealed_sessions(), lake_there(lake), *disks(lake), graph()]
     if form == "json":
         facts = [{"check": found.name, "verdict": found.verdict, "says": found.says} for found in findings]
         render.deliver(render.to_json(facts), None)
@@ -89,16 +80,6 @@ def filling() -> Finding:
 
 def _versions(names: tuple[str, ...]) -> str:
     return ", ".join(f"{name} {metadata.version(name)}" for name in names)
-
-
-def views() -> Finding:
-    """One SQL view a dataset, shipped with the package."""
-    from pitlake.datasets import all_datasets
-    from pitlake.sql_files import sql_file
-
-    missing = [name for name in all_datasets() if not sql_file("views", name).is_file()]
-    says = f"missing: {', '.join(missing)}; install pitlake again" if missing else f"{len(all_datasets())} datasets"
-    return Finding("views", not missing, says)
 
 
 def sealed_sessions() -> Finding:

@@ -5,27 +5,26 @@ that alone is visible. A crash before it leaves the old version; a re-run finds 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
 
-import numpy as np
 import pyarrow as pa
 
 from pitlake import clock, machine
-from pitlake.contract import GAP_SCHEMA, INSTANT, Dataset, gap_table_name
+from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
 from pitlake.lake import looks
 from pitlake.lake.audit import Audit, CheckResult, audit_with, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.delta import DeltaTables, table_key, table_schema
 from pitlake.lake.diff import NewGaps, NewRows, new_gaps, new_rows
-from pitlake.lake.files import NewFile, sorted_by, take_rows, write_file
+from pitlake.lake.files import NewFile, write_file
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.looks import Look, Looks
+from pitlake.lake.months import Month, instants, months_of_gaps, months_of_rows, years_of_tombstones
 from pitlake.lake.parallel import each
-from pitlake.lake.repeats import Positions, as_micros
 from pitlake.lake.sightings import Sightings
 from pitlake.lake.stage import Staged
 from pitlake.lake.store import PLACE, Store
@@ -231,68 +230,10 @@ class Publisher:
         return result
 
 
-Month = tuple[str, Callable[[], pa.Table]]
-
-
-def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list[Month]:
-    """The rows to publish as one table a month, built when called: stored schema, by (entity, available_at)."""
-
-    def build(chosen: Positions) -> pa.Table:
-        positions, available = rows.positions[chosen], rows.available[chosen]
-        start, count = int(positions[0]), int(positions[-1] - positions[0]) + 1
-        part, inside = staged.rows.slice(start, count), positions - start
-        entity = part[staged.dataset.entity]
-        order = sorted_by(entity if count == len(positions) else entity.take(pa.array(inside)), available)
-        taken = take_rows(part, inside[order])
-        columns = dict(zip(taken.column_names, taken.columns, strict=True))
-        columns[clock.AVAILABLE_AT] = _instants(available[order])
-        columns[clock.OBSERVED_AT] = _instants(np.full(len(order), clock.micros(observed_at)))
-        columns["content_hash"] = staged.content_hash.slice(start, count).take(pa.array(inside[order]))
-        schema = staged.dataset.arrow_schema
-        return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
-
-    return [(month, partial(build, chosen)) for month, chosen in _by_month(rows.available)]
-
-
-def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[Month]:
-    """The gaps to publish as one table a month, built when called."""
-    positions, available, observed = new.positions, new.available, clock.micros(observed_at)
-    if not len(positions):
-        return []
-    gaps = staged.gaps.take(pa.array(positions))
-    partitions = pa.array(staged.partitions, pa.string()).take(pa.array(staged.gap_partition[positions]))
-
-    def build(chosen: Positions) -> pa.Table:
-        found = gaps.take(pa.array(chosen))
-        columns = {
-            "dataset": pa.repeat(staged.dataset.name, len(chosen)),
-            "partition": partitions.take(pa.array(chosen)),
-            "run_id": pa.repeat(staged.run_id, len(chosen)),
-            clock.AVAILABLE_AT: _instants(available[chosen]),
-            clock.OBSERVED_AT: _instants(np.full(len(chosen), observed)),
-            **{name: found[name] for name in ("gap_type", "reason", "locator")},
-        }
-        table = pa.Table.from_arrays([columns[name] for name in GAP_SCHEMA.names], schema=GAP_SCHEMA)
-        return table.take(pa.array(sorted_by(table["partition"], available[chosen])))
-
-    return [(month, partial(build, chosen)) for month, chosen in _by_month(available)]
-
-
-def years_of_tombstones(tombstones: pa.Table | None) -> list[Month]:
-    """The tombstones to publish as one table a year: they are small, and few files are what makes a lake fast."""
-    if tombstones is None:
-        return []
-    available = as_micros(tombstones[clock.AVAILABLE_AT])
-    by_year: dict[str, list[Positions]] = {}
-    for month, chosen in _by_month(available):
-        by_year.setdefault(month[:4], []).append(chosen)
-    return [(year, partial(tombstones.take, pa.array(np.concatenate(each)))) for year, each in by_year.items()]
-
-
 def _revisions(staged: Staged, rows: NewRows) -> pa.Table:
     """What is known of the rows to publish that says which revision of which key they are."""
     chosen = pa.array(rows.positions)
-    known = {clock.AVAILABLE_AT: _instants(rows.available), "content_hash": staged.content_hash.take(chosen)}
+    known = {clock.AVAILABLE_AT: instants(rows.available), "content_hash": staged.content_hash.take(chosen)}
     names = facts_of_revision(staged.dataset)
     return pa.table({name: known[name] if name in known else staged.rows[name].take(chosen) for name in names})
 
@@ -300,23 +241,6 @@ def _revisions(staged: Staged, rows: NewRows) -> pa.Table:
 def _write_month(store: Store, table: str, made: list[NewFile], month: Month) -> None:
     name, build = month
     made.append(write_file(store, table_key(table), name, build()))
-
-
-def _by_month(available: Positions) -> Iterator[tuple[str, Positions]]:
-    """New York months in order, each with the positions whose instant falls in it."""
-    if not len(available):
-        return
-    first, last = (clock.new_york_day(clock.from_micros(int(edge))) for edge in (available.min(), available.max()))
-    months = [
-        date(number // 12, number % 12 + 1, 1)
-        for number in range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
-    ]
-    starts = np.array([clock.micros(clock.start_of_new_york_day(month)) for month in months])
-    index = np.searchsorted(starts, available, side="right") - 1
-    for place, month in enumerate(months):
-        chosen = np.flatnonzero(index == place)
-        if len(chosen):
-            yield f"{month.year:04d}-{month.month:02d}", chosen
 
 
 def _per_day(staged: Staged, rows: NewRows) -> dict[str, DayCount]:
@@ -336,7 +260,3 @@ def _observation(observed_at: datetime | None, now: datetime) -> datetime:
     if moment > now:
         raise BadInput("observed_at", "lies in the future", "give the instant the records were read")
     return moment
-
-
-def _instants(micros: Positions) -> pa.Array:
-    return pa.array(micros).cast(INSTANT)

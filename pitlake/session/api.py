@@ -7,7 +7,7 @@ callers give is checked in `arguments`, which files are bound is said by `visibl
 import re
 import threading
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache, partial
 from importlib.metadata import version as version_of
@@ -60,10 +60,10 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The contracts a session knows and the texts of their views (default: this installation's)."""
+    """The contracts a session knows, and the texts of views that are other than `agent_view` has them."""
 
     contracts: Mapping[str, Dataset]
-    views: Mapping[str, str] | None = None
+    views: Mapping[str, str] = field(default_factory=dict)
 
     def choose(self, names: Collection[str] | None, *, open_mode: bool) -> list[Dataset]:
         """The datasets to bind, in alphabetical order. Raises BadInput for a name that can't be bound."""
@@ -78,7 +78,7 @@ class Catalogue:
 
     def views_of(self, datasets: list[Dataset]) -> Mapping[str, str]:
         """The views' texts of these datasets."""
-        return statements.agent_views(datasets) if self.views is None else self.views
+        return {one.name: self.views.get(one.name) or statements.agent_view(one) for one in datasets}
 
 
 class Session:

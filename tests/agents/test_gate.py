@@ -220,13 +220,31 @@ OLDEST = min(PYTHONS, key=lambda name: int(name.partition(".")[2] or 99))
 
 @pytest.mark.parametrize("python", sorted({PYTHONS[OLDEST], PYTHONS["this"]}), ids=lambda path: path.rpartition("/")[2])
 @pytest.mark.parametrize("script", ["pit_gate.py", "pit_guard.py"])
-def test_a_hook_runs_by_itself_and_always_ends_well(env, python, script):
+def test_a_hook_runs_by_itself_and_ends_well(env, python, script):
     for text in (json.dumps(call(SOUND, pit=PIT)).encode(), json.dumps(call(LATE, pit=PIT)).encode(), b"", b"{" * 5000):
         done = subprocess.run(
             [python, "-IS", str(HOOKS / script)], input=text, env=env, capture_output=True, check=False
         )
         assert (done.returncode, done.stderr) == (0, b"")
         assert json.loads(done.stdout) in ({}, pit_or_guard(script, text, env))
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&-", ">/dev/full", ">/dev/full 2>/dev/full"])
+@pytest.mark.parametrize("response", [SOUND, LATE], ids=["sound", "late"])
+@pytest.mark.parametrize("script", ["pit_gate.py", "pit_guard.py"])
+def test_a_hook_that_cannot_answer_blocks_by_its_exit_code(env, script, response, closed):
+    command = ["sh", "-c", f'exec "$0" -IS "$1" {closed}', sys.executable, str(HOOKS / script)]
+    text = json.dumps(call(response, pit=PIT)).encode()
+    done = subprocess.run(command, input=text, env=env, capture_output=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == (b"" if "2>" in closed else b"PIT_PARSE_ERROR: the hook could not write its answer\n")
+
+
+@pytest.mark.parametrize("script", ["pit_gate.py", "pit_guard.py"])
+def test_a_hook_that_is_told_nothing_blocks(env, script):
+    command = ["sh", "-c", 'exec "$0" -IS "$1" <&-', sys.executable, str(HOOKS / script)]
+    done = subprocess.run(command, env=env, capture_output=True, check=False)
+    assert (done.returncode, code(json.loads(done.stdout))) == (0, "PIT_PARSE_ERROR")
 
 
 def pit_or_guard(script, text, env):

@@ -39,8 +39,8 @@ UNREADABLE = {
 }
 # What something runs or is bound by, beside all of the above.
 UNWRITABLE = {
-    "pipelines": "project/pipelines/commands/fetch.py", "assets": "project/pipelines/fetch/answering.py",
-    "resources": "project/resources/http/client.py", "sql": "project/sql/views/news.sql",
+    "pipelines": "project/pipelines/commands/fetch.py", "assets": "project/assets/graph/news.py",
+    "resources": "project/resources/http/client.py", "sql": "project/sql/views/embeddings.sql",
     "checks": "project/checks/rules.py", "the kernel": "project/pitlake/gate/rules.py",
     "a path file": "project/.venv/lib/python3.11/site-packages/x.pth",
     "sitecustomize": "project/sitecustomize.py", "conftest": "project/conftest.py", "tests": "project/tests/test_x.py",

@@ -19,7 +19,6 @@ from tests.toys import OBSERVED, between
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "adding-a-dataset.md").read_text()
 PATHS = re.findall(r"\*\*\d\. The \w+\*\*, `([\w/]+)\.py`", PAGE)
 CODE = list(zip(PATHS, re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL), strict=True))
-[VIEW] = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
 RECORDS = (
     neo4j.Record({"programme": "b1", "ticker": "NOG", "amount": "1,000", "announced": "2024-02-14T16:00:00-05:00"}),
     neo4j.Record({"programme": "b2", "ticker": "NOG", "amount": 5.0, "announced": "2024-02-15T09:00:00-05:00"}),
@@ -58,7 +57,7 @@ def test_the_dataset_it_adds_works_from_the_graph_to_an_answer(extractor, tmp_pa
     days = between("2024-02-13", "2024-02-16")
     published = run_partitions(extractor, days, Programmes(extractor), lake, run_id="one", observed_at=OBSERVED)
     assert (published.total.extracted, published.total.published, published.total.gaps) == (4, 2, 2)
-    catalogue = Catalogue({"buybacks": extractor.dataset}, {"buybacks": VIEW})
+    catalogue = Catalogue({"buybacks": extractor.dataset})
     as_of = "2024-02-14T21:00:00Z"
     with open_session(lake.snapshot(), as_of, catalogue=catalogue, isolation="in_process") as session:
         assert session.sql("SELECT programme, ticker, amount FROM buybacks").rows() == [("b1", "NOG", 1000.0)]

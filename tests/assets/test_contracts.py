@@ -1,13 +1,19 @@
 """Contracts, extractors and views agree: columns are the same everywhere, and every gap's reason is written down."""
 
+import re
+from datetime import datetime, timedelta, timezone
+from itertools import product
+
 import duckdb
+import pyarrow as pa
 import pytest
 
 from assets.graph import all_extractors, texts
 from assets.graph.xbrl_facts import PARSERS as FACT_PARSERS
+from pitlake.contract import Column, Dataset
 from pitlake.datasets import all_datasets
-from pitlake.session.sql.statements import STORED, Ready, revisions
-from pitlake.sql_files import sql_file
+from pitlake.session.sql.statements import STORED, Ready, agent_view, installed, newest_by_window, revisions
+from pitlake.sql_files import sql_files
 from pitlake.tombstones import newest_first
 
 NEVER_REFUSES = {texts.text, texts.word}
@@ -18,25 +24,70 @@ def test_every_dataset_of_the_graph_has_an_extractor():
     assert list(all_extractors()) == sorted(GRAPH)
 
 
+def stored(connection, dataset, rows=()):
+    """The rows of a lake, as `<dataset>_revisions` shows them."""
+    table = pa.Table.from_pylist(list(rows), dataset.arrow_schema)
+    connection.register("given", table)
+    connection.execute(f"CREATE SCHEMA {STORED}; CREATE TABLE {STORED}.{dataset.name} AS FROM given")
+    connection.execute(revisions(Ready(dataset, "")))
+
+
 @pytest.mark.parametrize("name", all_datasets())
 def test_a_view_has_the_contract_s_columns(name):
     dataset = all_datasets()[name]
-    stored = dataset.arrow_schema.empty_table()
     with duckdb.connect() as connection:
-        connection.register("stored", stored)
-        connection.execute(f"CREATE SCHEMA {STORED}; CREATE TABLE {STORED}.{name} AS FROM stored")
-        connection.execute(revisions(Ready(dataset, "")))
-        connection.execute(sql_file("views", name).read_text())
+        stored(connection, dataset)
+        connection.execute(agent_view(dataset))
         described = connection.sql(f"FROM {name}").columns
     assert tuple(described) == dataset.agent_columns
 
 
 @pytest.mark.parametrize("name", all_datasets())
 def test_a_view_shows_the_newest_revision_of_each_key(name):
-    text = sql_file("views", name).read_text()
+    text = agent_view(all_datasets()[name])
     dataset = all_datasets()[name]
     assert f"PARTITION BY {', '.join(dataset.key)}" in text
     assert f"ORDER BY {', '.join(f'{column} DESC' for column in newest_first(dataset)[:-1])}" in text
+
+
+def test_a_view_shows_the_newest_row_of_each_key_and_no_other():
+    """Of every order of what tells revisions apart; the oracle is Python's."""
+    names = ("key", "place", "tie", "said")
+    columns = tuple(Column(name=name, type="string", meaning="A.", required=True) for name in names)
+    dataset = Dataset(
+        name="told", title="Told", summary="Told.", availability="Then.", columns=columns, key=("key", "place"),
+        entity="key", source_tag="provider_metadata", newer_by=("said",), tiebreak=("tie",),
+    )  # fmt: skip
+    texts = [dict(zip(names, one, strict=True)) for one in product("ab", repeat=4)]
+    rows = [
+        text | {"available_at": now + timedelta(hours=hours), "observed_at": now, "available_at_source": "x",
+                "evidence": mark, "content_hash": bytes([number])}
+        for now in [datetime(2024, 1, 2, tzinfo=timezone.utc)]
+        for hours, mark in product((2, 0, 1), "xzy")
+        for number, text in enumerate(texts)
+    ]  # fmt: skip
+    order = ("said", "available_at", "tie", "evidence")
+    newest = {
+        (row["key"], row["place"]): row for row in sorted(rows, key=lambda row: tuple(row[name] for name in order))
+    }
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        stored(connection, dataset, rows)
+        connection.execute(agent_view(dataset))
+        shown = connection.sql("FROM told ORDER BY key, place").to_arrow_table().to_pylist()
+    expected = [{name: newest[key][name] for name in dataset.agent_columns} for key in sorted(newest)]
+    assert [row | {"available_at": row["available_at"].astimezone(timezone.utc)} for row in shown] == expected
+
+
+def test_a_file_stands_only_where_a_view_is_decided_otherwise():
+    decided = {path.stem for path in sql_files("views")}
+    assert decided == {name for name, ready in installed().items() if not ready.is_plain}
+    for name in decided:
+        written, derived = (
+            re.findall(r"\w+|[^\w\s;]", re.sub(r"--.*", "", text.upper()))
+            for text in (agent_view(all_datasets()[name]), newest_by_window(all_datasets()[name]))
+        )
+        assert written != derived, f"sql/views/{name}.sql says what the contract does: remove it"
 
 
 @pytest.mark.parametrize("name", GRAPH)

@@ -28,7 +28,7 @@ class World:
         for dataset in datasets.values():
             self.load(dataset, [row for row in rows.get(dataset.name, ()) if row["available_at"] <= as_of])
             self.connection.execute(statements.revisions(statements.Ready(dataset, "")))
-        for text in (*statements.agent_views(datasets.values()).values(), *catalogue.session_macros(datasets)):
+        for text in (*map(statements.agent_view, datasets.values()), *catalogue.session_macros(datasets)):
             self.connection.execute(text)
 
     def load(self, dataset: Dataset, rows: list[Mapping[str, Any]]) -> None:

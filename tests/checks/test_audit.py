@@ -15,6 +15,7 @@ from checks.warnings import MEASURES
 from pitlake.datasets import all_datasets
 from pitlake.lake.audit import CheckResult
 from pitlake.lake.lake import Lake
+from tests.every import every
 from tests.toys import NOTES, TOY, ToyGraph, between
 
 
@@ -46,7 +47,7 @@ def test_every_check_says_what_it_holds():
     specs = check_specs(replace(NOTES, warnings=tuple(MEASURES), frozen=("id",), group="external"))
     assert {spec.name for spec in specs} == {*BLOCKING, *WARNINGS, EXPECTED, WARNED}
     told = {spec.name: spec.description for spec in specs}
-    assert all(told[name].endswith(".") for name in {*BLOCKING, *WARNINGS})
+    assert every(told[name].endswith(".") for name in {*BLOCKING, *WARNINGS})
     assert "- one row per id\n" in told[EXPECTED]
     assert "- said is JSON" in told[EXPECTED]
 

@@ -188,7 +188,7 @@ def test_what_is_added_to_a_snapshot_later_is_public_when_it_was_seen(lake):
         }).rows()  # fmt: skip
     assert added == [(True,)]
     third = earnings_bundles.build(lake, wanted, run_id="third", anchors=["at_release"])
-    assert (third.outcome.changed, all(check.passed for check in third.checks)) == (False, True)
+    assert (third.outcome.changed, every(check.passed for check in third.checks)) == (False, True)
 
 
 def test_what_a_rebuild_does_not_find_any_more_is_withdrawn(lake, monkeypatch):

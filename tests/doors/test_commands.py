@@ -60,7 +60,7 @@ def test_run_alone_lists_the_queries(pitlake):
 
 def test_the_help_of_a_query_names_its_parameters_and_columns(pitlake):
     _, out, _ = pitlake("run", "news_by_channel", "--help")
-    assert all(part in out for part in ("--start-date", "--channel", "[required]", "available_at_source"))
+    assert every(part in out for part in ("--start-date", "--channel", "[required]", "available_at_source"))
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_the_shell_s_own_commands(pitlake, monkeypatch):
     )
     assert code == 0
     assert "news" in out
-    assert all(part in err for part in (".quit", "nothing was asked yet", "receipt ", ".what is no command"))
+    assert every(part in err for part in (".quit", "nothing was asked yet", "receipt ", ".what is no command"))
     pitlake("receipts", "--forget", err.split("receipt ")[-1].split()[0])
 
 

@@ -12,6 +12,7 @@ PACKAGES = ("pitlake", "assets", "checks", "resources", "local_servers", "pipeli
 FILE_LINES = 450
 FUNCTION_LINES = 70
 ROOT = Path(__file__).resolve().parents[2]
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 MODULES = [module for package in PACKAGES for module in sorted((ROOT / package).rglob("*.py"))]
 
 
@@ -27,6 +28,15 @@ def test_a_module_says_what_it_is_and_stays_readable(module):
     assert text.count("\n") <= FILE_LINES
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     assert [node.name for node in functions if node.end_lineno - node.lineno >= FUNCTION_LINES] == []
+
+
+@pytest.mark.parametrize("module", TESTS, ids=name_of)
+def test_no_test_asserts_all_of_what_may_be_nothing(module):
+    """`tests.every` refuses it. What may rightly be empty is a list of what is wrong, compared with []."""
+    nodes = list(ast.walk(ast.parse(module.read_text())))
+    held = {inner for node in nodes if isinstance(node, ast.Assert) for inner in ast.walk(node.test)}
+    held -= {node.operand for node in nodes if isinstance(node, ast.UnaryOp)}  # not all of nothing is false
+    assert [node.lineno for node in held if isinstance(node, ast.Call) and ast.unparse(node.func) == "all"] == []
 
 
 @pytest.mark.parametrize(

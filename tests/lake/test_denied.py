@@ -12,6 +12,7 @@ from pitlake.lake import Lake
 from pitlake.lake.incidents import Incident
 from pitlake.lake.judgements import Judgement
 from pitlake.lake.stage import Gap
+from tests.every import every
 from tests.lake import denied
 from tests.lake.world import TOY, Toy, publish, utc
 
@@ -106,7 +107,7 @@ def test_what_is_missing_or_damaged_is_told_as_that_by_its_path(tmp_path, key, h
     doors = dict(denied.doors(tmp_path / "lake"))
     told = [told for door in ("versions", "snapshot", "session") if (told := denied.tried(doors[door]))]
     assert {one[:2] + one[3:4] for one in map(tuple, told)} == {("LakeFault", how, 2)}
-    assert all(folder in one[4] and "restore" in one[4] for one in told)
+    assert every(folder in one[4] and "restore" in one[4] for one in told)
 
 
 def test_too_many_open_files_are_told_as_that(tmp_path):

@@ -8,6 +8,7 @@ from itertools import permutations, product
 
 import pytest
 
+from tests.every import every
 from tests.lake.world import KINDS, Oracle, Toy, answers, publish, rows, utc
 
 STEP = timedelta(days=1)
@@ -75,4 +76,4 @@ def test_in_their_own_order_looks_tell_at_each_of_them_what_they_saw(lake, kind)
     found = rows(lake)
     for look, at in enumerate(LOOKS):
         now = answers(found, at)
-        assert all(now[toy.key].text == toy.text for toy in told(look, kind))
+        assert every(now[toy.key].text == toy.text for toy in told(look, kind))

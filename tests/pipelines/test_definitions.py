@@ -10,6 +10,7 @@ from pipelines.definitions import build_definitions
 from pipelines.partitions import DAYS, FIRST_DAY
 from pipelines.schedules import evening
 from pitlake.datasets import all_datasets
+from tests.every import every
 
 DATASETS = [name for name, dataset in all_datasets().items() if dataset.group == "graph"]
 
@@ -37,7 +38,7 @@ def test_an_asset_says_what_its_contract_says(specs, name):
     spec, dataset = specs[name], all_datasets()[name]
     schema = spec.metadata["dagster/column_schema"]
     assert tuple(column.name for column in schema.columns) == dataset.agent_columns
-    assert all(column.description for column in schema.columns)
+    assert every(column.description for column in schema.columns)
     assert (spec.group_name, spec.owners, spec.kinds) == ("graph", [f"team:{dataset.owner}"], {"neo4j", "deltalake"})
     assert (spec.partitions_def == DAYS) is dataset.partitioned
 
@@ -53,7 +54,7 @@ def test_partitions_are_new_york_days_up_to_today():
     now = datetime(2024, 7, 4, 23, 30, tzinfo=ZoneInfo("America/New_York"))
     keys = DAYS.get_partition_keys(current_time=now)
     assert (keys[0], keys[-1]) == (FIRST_DAY, "2024-07-04")
-    assert all(all_datasets()[name].first_day.isoformat() >= FIRST_DAY for name in DATASETS)
+    assert every(all_datasets()[name].first_day.isoformat() >= FIRST_DAY for name in DATASETS)
 
 
 def test_the_evening_covers_the_last_week():

@@ -21,7 +21,6 @@ from tests.providers.conftest import KEY, hasty
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "adding-a-source.md").read_text()
 PATHS = re.findall(r"\*\*\d\. The \w+\*\*, `([\w/]+)\.py`", PAGE)
 CODE = list(zip(PATHS, re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL), strict=True))
-[VIEW] = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
 MOST_LINES = 60
 ANSWER = {
     "calls": [
@@ -60,7 +59,7 @@ def test_the_page_names_its_files_and_its_code_is_short():
     assert [path for path, _ in CODE] == [
         "pitlake/datasets/port_calls", "resources/http/providers/harbour", "assets/external/harbour/port_calls",
     ]  # fmt: skip
-    lines = [line for text in (*(code for _, code in CODE), VIEW) for line in text.splitlines() if line.strip()]
+    lines = [line for _, text in CODE for line in text.splitlines() if line.strip()]
     assert len(lines) < MOST_LINES
 
 
@@ -72,7 +71,7 @@ def test_the_source_it_adds_works_from_the_network_to_an_answer(feed, harbour, t
     assert len(harbour.asked) == 1
     assert (report.outcome.total.extracted, report.outcome.total.published) == (4, 2)
     assert dict(report.gaps) == {("unverifiable", "no publication time"): 1, ("unverifiable", "berth is unreadable"): 1}
-    catalogue = Catalogue({"port_calls": feed.dataset}, {"port_calls": VIEW})
+    catalogue = Catalogue({"port_calls": feed.dataset})
     as_of = "2024-02-15T21:00:00Z"
     with open_session(lake.snapshot(), as_of, catalogue=catalogue, isolation="in_process") as session:
         assert session.sql("SELECT port, ship, berth FROM port_calls").rows() == [("NYC", "Ever Ours", 3)]

@@ -10,6 +10,7 @@ from sample.companies import by_ticker, companies
 from sample.fiscal import NET_INCOME, figures, position_of, quarters
 from sample.schedule import filings, find
 from sample.statements import facts
+from tests.every import every
 
 ENDS = [
     ("AAPL", [date(2022, 12, 31), date(2023, 4, 1), date(2023, 7, 1), date(2023, 9, 30)]),
@@ -28,7 +29,7 @@ def test_quarters_end_when_they_really_did(ticker, ends):
 def test_quarters_follow_one_another_without_a_day_between():
     for company in companies():
         found = quarters(company)
-        assert all((after.start - before.end).days == 1 for before, after in pairwise(found))
+        assert every((after.start - before.end).days == 1 for before, after in pairwise(found))
 
 
 def test_published_revenue_is_kept():

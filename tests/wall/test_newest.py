@@ -1,4 +1,4 @@
-"""Newest revisions by tombstones are those the views in sql/views give by sorting every revision."""
+"""Newest revisions by tombstones are those the views give by sorting every revision."""
 
 import dataclasses
 from datetime import timedelta

@@ -1,6 +1,6 @@
 """The SQL a session starts with: views over its files, `gaps`, `lake_info`, the clock. Text only, no connection.
 
-Called by the parent, run by the engine before it is locked. The agent-facing views come from sql/views as they stand.
+The agent-facing view of a dataset follows from its contract; a file in sql/views stands where it is decided otherwise.
 """
 
 import re
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
+from textwrap import fill, indent
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -103,7 +104,7 @@ class Ready:
     @property
     def is_plain(self) -> bool:
         """Whether the view shows the newest revision of every key and nothing else, so that tombstones can."""
-        return _words(self.view) == _words(_newest_by_window(self.dataset))
+        return self.view == newest_by_window(self.dataset)
 
 
 def without_hindsight(dataset: Dataset, columns: Sequence[str]) -> tuple[str, ...]:
@@ -182,7 +183,7 @@ def revisions(each: Ready) -> str:
 
 
 def newest(each: Ready) -> str:
-    """`<dataset>` by tombstones: what its view in sql/views gives by a sort of all revisions, without the sort.
+    """`<dataset>` by tombstones: what `newest_by_window` gives by a sort of all revisions, without the sort.
 
     No window stands between a caller's filter and the files, so that a filter on any column reaches them.
     """
@@ -218,23 +219,26 @@ def lake_info(as_of: datetime | None, bound: Iterable[tuple[str, datetime | None
     )
 
 
-def agent_views(datasets: Iterable[Dataset]) -> dict[str, str]:
-    """The texts of sql/views, by dataset. Raises BadInput for a dataset without one."""
-    known = installed()
-    if missing := [dataset.name for dataset in datasets if dataset.name not in known]:
-        raise BadInput("datasets", f"{missing[0]} has no view", f"write sql/views/{missing[0]}.sql")
-    return {dataset.name: known[dataset.name].view for dataset in datasets}
+def newest_by_window(dataset: Dataset) -> str:
+    """`<dataset>`: the newest revision of every key, by a sort of all revisions."""
+    columns = fill(", ".join(dataset.agent_columns), 116, break_on_hyphens=False)
+    newer = ", ".join(f"{name} DESC" for name in newest_first(dataset) if name != "content_hash")
+    return (
+        f"CREATE VIEW {dataset.name} AS\nSELECT\n{indent(columns, '    ')}\nFROM {dataset.name}_revisions\n"
+        f"QUALIFY row_number() OVER (\n    PARTITION BY {', '.join(dataset.key)}\n    ORDER BY {newer}\n) = 1;\n"
+    )
+
+
+def agent_view(dataset: Dataset) -> str:
+    """The text of a dataset's view: that of sql/views where a decision stands there, else the newest revisions."""
+    decided = sql_file("views", dataset.name)
+    return decided.read_text(encoding="utf-8") if decided.is_file() else newest_by_window(dataset)
 
 
 @cache
 def installed() -> dict[str, Ready]:
-    """This installation's datasets that have a view: what the zygote prepares."""
-    texts = {name: sql_file("views", name) for name in all_datasets()}
-    return {
-        name: Ready(all_datasets()[name], text.read_text(encoding="utf-8"))
-        for name, text in texts.items()
-        if text.is_file()
-    }
+    """This installation's datasets: what the zygote prepares."""
+    return {name: Ready(dataset, agent_view(dataset)) for name, dataset in all_datasets().items()}
 
 
 def fingerprint() -> bytes:
@@ -277,7 +281,7 @@ def opening(
 
 
 def _view(each: Ready) -> str:
-    """The text of sql/views, over rows of which hindsight is left out; what stands in its columns' place is dropped."""
+    """The agent-facing view, over rows of which hindsight is left out; what stands in its columns' place is dropped."""
     if not each.omit:
         return each.view
     dataset, name = each.dataset, each.dataset.name
@@ -329,19 +333,6 @@ def _without(ready: Mapping[str, Ready], kept: Collection[str]) -> list[str]:
         *(f"DROP VIEW {STORED}.{identifier(name)}" for name in unbound),
         *(f"DROP VIEW {STORED}.{_superseded(name)}" for name in unbound),
     ]
-
-
-def _newest_by_window(dataset: Dataset) -> str:
-    newer = ", ".join(f"{name} DESC" for name in newest_first(dataset) if name != "content_hash")
-    return (
-        f"CREATE VIEW {dataset.name} AS SELECT {', '.join(dataset.agent_columns)} FROM {dataset.name}_revisions "
-        f"QUALIFY row_number() OVER (PARTITION BY {', '.join(dataset.key)} ORDER BY {newer}) = 1"
-    )
-
-
-@cache
-def _words(sql: str) -> list[str]:
-    return re.findall(r"\w+|[^\w\s;]", re.sub(r"--.*", "", sql))
 
 
 def _superseded(name: str) -> str:

@@ -19,7 +19,7 @@ CODE = (
     "pipelines/__init__.py",
     "pipelines/fetch/answering.py",
     "resources/http/client.py",
-    "sql/views/news.sql",
+    "sql/views/embeddings.sql",
     "pitlake/cli/__init__.py",
     "pitlake/gate/rules.py",
     "click.py",
