@@ -19,12 +19,12 @@ from assets.runs import run_partitions
 from bench.extraction import sample_server
 from bench.figures import Figure, figure, paired
 from checks.expectations import expected
+from local_servers.server import GraphServer
 from pipelines.partitions import DAYS
 from pipelines.serve import FAST_EVENTS
 from pitlake.lake.lake import Lake
 from resources.graph.graph import Graph
 from resources.graph.resource import GraphResource
-from resources.graph.server import GraphServer
 from resources.lake import LakeResource
 from resources.settings import ExtractionSettings
 

@@ -15,11 +15,11 @@ from assets.extraction import Extractor, RunFacts
 from assets.graph import all_extractors
 from assets.reading import collector_paused, extract
 from bench.figures import Figure, figure, paired
+from local_servers.server import GraphServer
 from pitlake.lake.stage import Gap
-from resources.graph.admin import GraphAdmin
 from resources.graph.graph import FETCH_SIZE, Graph
 from resources.graph.open import GraphSettings, graph_server
-from resources.graph.server import GraphServer
+from sample.graph_admin import GraphAdmin
 from sample.load import load_world
 
 HOME = Path(".pitlake") / "bench"

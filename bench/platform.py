@@ -29,12 +29,12 @@ from assets.graph import all_extractors
 from bench.extraction import sample_server
 from bench.figures import Figure, figure
 from bench.webserver import Backfill, backfill, wait_until_healthy
+from local_servers.server import GraphServer
 from pipelines.earnings import register
 from pipelines.serve import ROOT, House, serving
 from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.query import calculator, quoted, reading
-from resources.graph.server import GraphServer
 
 FIRST = date(2023, 1, 1)
 BY_DAY = tuple(name for name, extractor in all_extractors().items() if extractor.dataset.partitioned)

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from local_servers.server import free_port
 from pitlake.errors import PitlakeError
-from resources.graph.server import free_port
 from resources.postgres import postgres
 
 ROOT = Path(__file__).resolve().parents[1]

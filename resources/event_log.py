@@ -14,12 +14,16 @@ from typing import Any, Self
 
 import dagster as dg
 import sqlalchemy as sql
-from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationPlanned
-from dagster._core.events.log import EventLogEntry
-from dagster._core.storage.event_log import SqlEventLogStorage, SqlEventLogStorageTable
-from dagster._core.storage.event_log.sqlite.consolidated_sqlite_event_log import ConsolidatedSqliteEventLogStorage
-from dagster._serdes import ConfigurableClassData
-from dagster_shared.record import copy
+
+from resources.dagster_private import (
+    AssetCheckEvaluationPlanned,
+    ConfigurableClassData,
+    ConsolidatedSqliteEventLogStorage,
+    EventLogEntry,
+    SqlEventLogStorage,
+    SqlEventLogStorageTable,
+    copy,
+)
 
 ONE_ASSET_EVENT_EACH = frozenset({dg.DagsterEventType.ASSET_MATERIALIZATION, dg.DagsterEventType.ASSET_OBSERVATION})
 BUSY_SECONDS = 60

@@ -8,11 +8,16 @@ from typing import Any
 
 import grpc  # type: ignore[import-untyped]
 from dagster import DagsterRun
-from dagster._core.errors import DagsterUserCodeUnreachableError
-from dagster._core.launcher.base import CheckRunHealthResult, WorkerStatus
-from dagster._core.launcher.default_run_launcher import DefaultRunLauncher
-from dagster._grpc.types import CanCancelExecutionRequest, CanCancelExecutionResult
-from dagster._serdes import deserialize_value
+
+from resources.dagster_private import (
+    CanCancelExecutionRequest,
+    CanCancelExecutionResult,
+    CheckRunHealthResult,
+    DagsterUserCodeUnreachableError,
+    DefaultRunLauncher,
+    WorkerStatus,
+    deserialize_value,
+)
 
 ANSWER_SECONDS = 30
 MISSES_THAT_COUNT = 2

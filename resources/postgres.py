@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from local_servers.server import free_port
 from pitlake.errors import BadInput, ServerFailed
-from resources.graph.server import free_port
 
 USER = DATABASE = "dagster"
 SYSTEM_USER = "postgres"

@@ -7,10 +7,10 @@ dataset, and connects anew for every event. Named in the settings below deploy/;
 from collections.abc import Mapping
 from typing import Any, Self
 
-from dagster._serdes import ConfigurableClassData
 from dagster_postgres import PostgresEventLogStorage
 from dagster_postgres.utils import create_pg_engine, get_token_provider_from_config, pg_url_from_config
 
+from resources.dagster_private import ConfigurableClassData
 from resources.event_log import PlannedOnce
 
 KEPT_CONNECTIONS = 1

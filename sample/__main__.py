@@ -6,8 +6,8 @@ Which server and directory that is, `resources.graph.open` decides; a server of 
 import sys
 
 from pitlake.errors import BadInput, PitlakeError
-from resources.graph.admin import GraphAdmin
 from resources.graph.open import graph_server
+from sample.graph_admin import GraphAdmin
 from sample.load import load_world
 
 

@@ -20,16 +20,16 @@ from rich.console import Console
 from rich.table import Table
 
 from assets.drops import all_drops
+from local_servers.server import GraphServer
 from pipelines.serve import FAST_EVENTS
 from pitlake.datasets import all_datasets
 from pitlake.errors import IsolationUnavailable, PitlakeError
 from pitlake.gate.rules import GAP_TYPES
 from pitlake.lake.lake import Lake
 from pitlake.session import Session, connect
-from resources.graph.admin import GraphAdmin
 from resources.graph.open import GraphSettings, graph_server
-from resources.graph.server import GraphServer
 from sample import outside
+from sample.graph_admin import GraphAdmin
 from sample.load import load_world
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
 from sample.progress import Tick, finished, step
@@ -94,9 +94,9 @@ def chosen() -> list[str]:
 def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.DagsterInstance"]:
     """Dagster's job of all assets, from the server into the lake, and an instance that keeps the run for the UI."""
     import dagster as dg
-    from dagster._core.instance.ref import InstanceRef
 
     from pipelines.definitions import build_definitions
+    from resources.dagster_private import InstanceRef
     from resources.graph.resource import GraphResource
     from resources.lake import LakeResource
 

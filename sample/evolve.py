@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from pitlake.errors import BadInput
-from resources.graph.admin import GraphAdmin
 from sample.calendar import at
 from sample.companies import ODD, by_ticker
 from sample.expectations import Expectation, Revision, gap, revised, row
 from sample.filings import add_report, link_filer
 from sample.fiscal import position_of, quarters
+from sample.graph_admin import GraphAdmin
 from sample.quirks.dividends import OVERWRITTEN as DIVIDEND
 from sample.quirks.documents import REMERGED
 from sample.quirks.facts import UNFINISHED

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from pitlake.errors import BadInput
-from resources.graph.admin import GraphAdmin
+from sample.graph_admin import GraphAdmin
 from sample.shapes import Graph
 from sample.world import Part, part_count, parts
 

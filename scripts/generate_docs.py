@@ -10,11 +10,12 @@ from pathlib import Path
 
 import click
 
-from pitlake import dictionary, guide, skills
+from pitlake import dictionary
 from pitlake.cli import cli, load, names
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.session.sql import statements
+from scripts import catalogue_pages, skill_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 HELP_WIDTH = 100
@@ -28,9 +29,9 @@ def pages() -> dict[Path, str]:
     written = {Path(f"docs/datasets/{name}.md"): dictionary.page(dataset) for name, dataset in datasets.items()}
     written[Path("docs/datasets/README.md")] = dictionary.index(datasets.values())
     written[Path("docs/datasets/known.md")] = dictionary.known_page(datasets.values())
-    written[Path("docs/queries.md")] = guide.queries_page()
-    written[Path(".claude/skills/lake-schema/SKILL.md")] = guide.skill()
-    written |= {Path(".claude/skills") / path: text for path, text in skills.pages().items()}
+    written[Path("docs/queries.md")] = catalogue_pages.queries_page()
+    written[Path(".claude/skills/lake-schema/SKILL.md")] = catalogue_pages.skill()
+    written |= {Path(".claude/skills") / path: text for path, text in skill_pages.pages().items()}
     written[Path("docs/cli.md")] = command_line()
     written[Path("sql/views/README.md")] = views(datasets.values())
     return written
@@ -45,9 +46,12 @@ def command_line() -> str:
 
 
 def _help(command: click.Command, name: str) -> str:
-    width = {"terminal_width": HELP_WIDTH, "max_content_width": HELP_WIDTH}
     context = click.Context(
-        command, info_name=name, help_option_names=cli.context_settings["help_option_names"], **width
+        command,
+        info_name=name,
+        help_option_names=cli.context_settings["help_option_names"],
+        terminal_width=HELP_WIDTH,
+        max_content_width=HELP_WIDTH,
     )
     return f"```\n{command.get_help(context)}\n```"
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from local_servers.embedded import embedded_graph
+from local_servers.neo4j_local import local_neo4j, server_jars, why_not
+from local_servers.server import GraphServer
 from pitlake.errors import GraphUnavailable
-from resources.graph.admin import GraphAdmin
-from resources.graph.embedded import embedded_graph
 from resources.graph.graph import Graph
-from resources.graph.neo4j_local import local_neo4j, server_jars, why_not
-from resources.graph.server import GraphServer
+from sample.graph_admin import GraphAdmin
 
 # Test processes take whole groups (`--dist loadgroup`), so that each server, and each world on it, is made only once.
 KINDS = [

@@ -23,13 +23,13 @@ from assets.runs import run_partitions
 from pipelines.partitions import DAYS
 from pitlake import clock
 from pitlake.lake.lake import Lake
-from resources.graph.admin import GraphAdmin
 from resources.graph.graph import Graph
 from resources.graph.open import GraphSettings, graph_server, open_graph
 from resources.graph.resource import GraphResource
 from resources.lake import LakeResource
 from resources.settings import ExtractionSettings
 from sample.evolve import evolve
+from sample.graph_admin import GraphAdmin
 from sample.load import load_world
 
 FIRST, LAST = date(2023, 1, 1), date(2025, 6, 30)

@@ -1,7 +1,7 @@
 """`pitlake fetch --source S [--pit T] …`: one outside source asked as of an instant; stdout is the envelope alone.
 
 Every fault is a gap and the exit code is 0, so that whoever reads stdout always finds {data, gaps}, and in time: what
-is not done then is given up. What is asked and answered is assets.wrapper's.
+is not done then is given up. What is asked and answered is pipelines.fetch's.
 """
 
 import json
@@ -105,7 +105,7 @@ def _in_time(lake: str | None, words: tuple[str, ...], given: dict[str, Any]) ->
 
 
 def _patience(given: dict[str, Any]) -> float:
-    from assets.wrapper.asking import DEFAULT_TIMEOUT, patience
+    from pipelines.fetch.asking import DEFAULT_TIMEOUT, patience
 
     try:
         return patience(str(given.get("source") or "").lower(), float(given.get("timeout") or DEFAULT_TIMEOUT))
@@ -118,7 +118,7 @@ def _answered(lake: str | None, words: tuple[str, ...], given: dict[str, Any]) -
     given["query"] = list(given["query"])
     given["live"] = given["live"] or os.environ.get(LIVE_VARIABLE, "").strip() == "1"
     try:
-        from assets.wrapper.answering import answer
+        from pipelines.fetch.answering import answer
         from pitlake.lake.lake import Lake
 
         return answer(given, words, Lake(lake))

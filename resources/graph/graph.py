@@ -2,7 +2,7 @@
 nothing that writes.
 
 It knows no label and no dataset, and opens no server: what it is pointed at comes from open.py, tests or the caller.
-Loading sample graphs is admin.py.
+Loading sample graphs is sample/graph_admin.py.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,11 +16,11 @@ import pyarrow as pa
 import tenacity
 from neo4j.exceptions import DriverError, Neo4jError
 
+from local_servers.server import Auth
 from pitlake.errors import GraphRefused, GraphUnavailable
 from resources.graph.columns import BatchBuilder, arrow_schema
 from resources.graph.faults import translated
 from resources.graph.guard import prove_read_only
-from resources.graph.server import Auth
 
 Window = TypeVar("Window", bound=Mapping[str, object])
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
 
+from local_servers.embedded import embedded_graph
+from local_servers.neo4j_local import local_neo4j
+from local_servers.server import GraphServer
 from pitlake.errors import BadInput
-from resources.graph.embedded import embedded_graph
 from resources.graph.graph import Graph
-from resources.graph.neo4j_local import local_neo4j
-from resources.graph.server import GraphServer
 
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _LOCAL = {"embedded": embedded_graph, "neo4j": local_neo4j}

@@ -39,7 +39,7 @@ UNREADABLE = {
 }
 # What something runs or is bound by, beside all of the above.
 UNWRITABLE = {
-    "pipelines": "project/pipelines/commands/fetch.py", "assets": "project/assets/wrapper/answering.py",
+    "pipelines": "project/pipelines/commands/fetch.py", "assets": "project/assets/graph/news.py",
     "resources": "project/resources/http/client.py", "sql": "project/sql/views/embeddings.sql",
     "checks": "project/checks/rules.py", "the kernel": "project/pitlake/gate/rules.py",
     "a path file": "project/.venv/lib/python3.11/site-packages/x.pth",

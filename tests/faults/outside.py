@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 from assets.external import all_feeds
 from assets.graph import all_extractors
 from assets.runs import run_partitions
-from assets.wrapper.answering import answer
 from bench.extraction import sample_server
+from local_servers.server import GraphServer
+from pipelines.fetch.answering import answer
 from pitlake.errors import GraphError, LakeError
 from pitlake.lake import Lake
 from resources.graph.graph import Graph
-from resources.graph.server import GraphServer
 from tests.faults.proxy import CUT, LOST, REFUSED, Proxy
 from tests.faults.work import NOON, SEEN
 from tests.lake.world import TOY, Toy, publish, rows
@@ -200,6 +200,6 @@ def graphs() -> Iterator[Graphs]:
 
 
 def _dataset(source: str, op: str) -> str:
-    from assets.wrapper.operations import OPERATIONS
+    from pipelines.fetch.operations import OPERATIONS
 
     return OPERATIONS[source, op].dataset

@@ -4,8 +4,8 @@ import re
 
 import pytest
 import yaml
-from dagster._core.instance.ref import InstanceRef
 
+from resources.dagster_private import InstanceRef
 from tests.every import every
 
 

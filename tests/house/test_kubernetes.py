@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from dagster._core.instance.ref import InstanceRef
 
+from resources.dagster_private import InstanceRef
 from tests.every import every
 
 BROKER = {"CELERY_BROKER_URL": "redis://:S3cret@broker/0", "CELERY_RESULT_BACKEND": "redis://:S3cret@broker/0"}

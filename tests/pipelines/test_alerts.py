@@ -12,11 +12,11 @@ from aiosmtpd.controller import Controller
 
 from assets.external import all_feeds
 from assets.external.factory import feed_asset
+from local_servers.server import free_port
 from pipelines.alerts import stale_datasets, tell_of_failures, tell_of_missing_answers, tell_of_stale_datasets
 from pitlake import clock
 from pitlake.errors import NotifyFailed
 from pitlake.lake.lake import Lake
-from resources.graph.server import free_port
 from resources.lake import LakeResource
 from resources.notifier import Notifier
 from tests.cli.conftest import article, publish

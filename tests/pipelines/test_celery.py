@@ -15,8 +15,8 @@ import dagster as dg
 import pytest
 import yaml
 
+from local_servers.server import free_port
 from pitlake.lake.lake import Lake
-from resources.graph.server import free_port
 from tests.cli.conftest import article, publish
 
 pytestmark = [

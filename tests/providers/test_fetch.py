@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assets.wrapper.answering import answer
-from assets.wrapper.operations import OPERATIONS
 from pipelines.commands.fetch import OWN_SECONDS
+from pipelines.fetch.answering import answer
+from pipelines.fetch.operations import OPERATIONS
 from pitlake import cli
 from pitlake.clock import instant, iso
 from pitlake.gate.rules import check_envelope

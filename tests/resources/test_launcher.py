@@ -8,12 +8,11 @@ import dagster as dg
 import pytest
 import yaml
 from dagster import DagsterRun, DagsterRunStatus
-from dagster._core.instance.ref import InstanceRef
-from dagster._core.launcher.base import WorkerStatus
 from dagster._core.storage.tags import GRPC_INFO_TAG
 from dagster._daemon.monitoring.run_monitoring import monitor_started_run
 
 from resources import launcher
+from resources.dagster_private import InstanceRef, WorkerStatus
 from resources.launcher import WatchedRunLauncher
 
 ROOT = Path(__file__).resolve().parents[2]

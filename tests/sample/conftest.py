@@ -2,8 +2,8 @@
 
 import pytest
 
-from resources.graph.admin import GraphAdmin
 from sample import world
+from sample.graph_admin import GraphAdmin
 from sample.load import load_world
 
 

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
+from local_servers.server import GraphServer
 from pitlake.errors import BadInput
-from resources.graph.admin import GraphAdmin
-from resources.graph.server import GraphServer
 from sample import evolve
+from sample.graph_admin import GraphAdmin
 from sample.load import LABELS, load_world
 
 pytestmark = pytest.mark.slow

@@ -18,10 +18,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bench.extraction import sample_server
+from local_servers.server import GraphServer, free_port
 from pipelines.serve import FAST_EVENTS, FEW_ARENAS, ROOT, SETTINGS
 from pitlake.lake.lake import Lake
 from pitlake.report import site
-from resources.graph.server import GraphServer, free_port
 from resources.postgres import postgres
 from tests.providers.server import Loopback
 from tests.soak import lakes

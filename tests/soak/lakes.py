@@ -17,12 +17,12 @@ from assets.external.feed import Scope
 from assets.external.runs import run_feed
 from assets.graph import all_extractors
 from assets.runs import run_partitions
+from local_servers.server import GraphServer
 from pitlake import clock
 from pitlake.contract import gap_table_name
 from pitlake.datasets import all_datasets
 from pitlake.lake.lake import Lake
 from resources.graph.graph import Graph
-from resources.graph.server import GraphServer
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
 from tests.soak.definitions import WINDOWS, window

@@ -17,7 +17,7 @@ LATER = "2030-01-01T00:00:00Z"
 CODE = (
     "pipelines/commands/fetch.py",
     "pipelines/__init__.py",
-    "assets/wrapper/answering.py",
+    "pipelines/fetch/answering.py",
     "resources/http/client.py",
     "sql/views/embeddings.sql",
     "pitlake/cli/__init__.py",

@@ -8,8 +8,8 @@ import pytest
 from neo4j.exceptions import Forbidden
 
 from pitlake.errors import BadInput, GraphNotReadOnly, GraphRefused, GraphUnavailable, PitlakeError
-from resources.graph.admin import GraphAdmin
 from resources.graph.graph import Graph
+from sample.graph_admin import GraphAdmin
 
 WRITES = [
     "CREATE (n:Thing {id: 'new'})",

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.external import dating
-from assets.wrapper import asking, operations
+from pipelines.fetch import asking, operations
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
 

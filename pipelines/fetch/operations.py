@@ -1,7 +1,7 @@
 """What each outside source can be asked, and how its dataset answers: scope, filter, order and the item's fields.
 
 One entry of OPERATIONS a (source, operation). SQL here is our own over the dataset's view in an as-of session, values
-are always bound. Called by `assets.wrapper.answering`.
+are always bound.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from assets.external.feed import Scope
-from assets.wrapper.asking import THEMES, NotAsked, Question
+from pipelines.fetch.asking import THEMES, NotAsked, Question
 from pitlake import clock
 
 Where = tuple[str, dict[str, Any]]

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from skills_ref.validator import validate
 
-from pitlake import catalogue, guide
+from pitlake import catalogue
 from pitlake.datasets import all_datasets
 from pitlake.parameters import TYPES
+from scripts import catalogue_pages
 from tests.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,14 +21,15 @@ def test_the_skill_is_a_valid_agent_skill_of_a_readable_size():
 
 
 @pytest.mark.parametrize(
-    ("path", "page"), [("docs/queries.md", guide.queries_page), (".claude/skills/lake-schema/SKILL.md", guide.skill)]
+    ("path", "page"),
+    [("docs/queries.md", catalogue_pages.queries_page), (".claude/skills/lake-schema/SKILL.md", catalogue_pages.skill)],
 )
 def test_a_page_follows_its_source(path, page):
     assert (ROOT / path).read_text() == page(), "run `make docs`"
 
 
 def test_nothing_there_is_to_ask_about_is_left_out():
-    skill, page = guide.skill(), guide.queries_page()
+    skill, page = catalogue_pages.skill(), catalogue_pages.queries_page()
     for dataset in all_datasets().values():
         assert f"### {dataset.name}\n" in skill
         assert every(column.name in skill for column in dataset.columns)
@@ -37,11 +39,11 @@ def test_nothing_there_is_to_ask_about_is_left_out():
 
 
 def test_every_type_of_parameter_is_explained():
-    assert guide.TYPES_IN_WORDS.keys() == TYPES.keys()
+    assert catalogue_pages.TYPES_IN_WORDS.keys() == TYPES.keys()
 
 
 def test_the_macros_the_skill_names_are_there():
     made = " ".join(catalogue.session_macros(all_datasets()))
     for name in ("news", "report_sections", "exhibits", "qa_exchanges", "xbrl_facts", "prices"):
-        assert name in guide.SKILL_RULES
+        assert name in catalogue_pages.SKILL_RULES
         assert f"CREATE MACRO {name}_of(wanted)" in made

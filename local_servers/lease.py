@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from local_servers.supervisor import OWNER_LOCK, SOCKET
 from pitlake.errors import GraphUnavailable
-from resources.graph.supervisor import OWNER_LOCK, SOCKET
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _GRACE_SECONDS = 20.0

@@ -1,5 +1,5 @@
 """One question to one outside source, answered as the agents' envelope: from lake and captures first, then the source.
 
-`asking` reads the question, `operations` says what each source can be asked, `answering` answers. Called by the command
+`asking` reads the question, `operations` says what each source can be asked, `answering` answers. This is
 `pitlake fetch`; feeds, lake and gate are others'.
 """

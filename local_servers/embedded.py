@@ -2,8 +2,8 @@
 loopback.
 
 It is the default where no NEO4J_URI is set: demo, tests, a laptop. It speaks Bolt 5.4 and Cypher but is not Neo4j;
-where the two differ, admin.py and guard.py say how. Who uses it is counted in lease.py: the same root is one shared
-server.
+where the two differ, resources/graph/guard.py and sample/graph_admin.py say how. Who uses it is counted in lease.py:
+the same root is one shared server.
 """
 
 import base64
@@ -15,9 +15,9 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+from local_servers.lease import Launch, Lease, lease
+from local_servers.server import GraphServer, free_port, wait_for_answer
 from pitlake.errors import BadInput
-from resources.graph.lease import Launch, Lease, lease
-from resources.graph.server import GraphServer, free_port, wait_for_answer
 
 DATABASE = "neo4j"
 COMMAND_TIMEOUT_MS = 3_600_000

@@ -20,9 +20,9 @@ from pathlib import Path
 import neo4j
 import platformdirs
 
+from local_servers.lease import Launch, Lease, lease
+from local_servers.server import GraphServer, free_port, wait_for_answer
 from pitlake.errors import BadInput, GraphLoginFailed, GraphUnavailable
-from resources.graph.lease import Launch, Lease, lease
-from resources.graph.server import GraphServer, free_port, wait_for_answer
 
 DATABASE = "neo4j"
 POM = Path(__file__).with_name("neo4j-pom.xml")

@@ -15,9 +15,9 @@ from assets.external.feed import Feed, Scope
 from assets.external.runs import collected, outcomes, run_feed
 from assets.extraction import Row, RunFacts
 from assets.runs import Refusal
-from assets.wrapper.asking import NotAsked, Question, patience, read
-from assets.wrapper.offline import from_file
-from assets.wrapper.operations import Operation, operation
+from pipelines.fetch.asking import NotAsked, Question, patience, read
+from pipelines.fetch.offline import from_file
+from pipelines.fetch.operations import Operation, operation
 from pitlake import clock
 from pitlake.envelope import Envelope, clean_gap, envelope, open_envelope
 from pitlake.errors import BadInput, EnvelopeRefused, LakeNotFound, NotCaptured, PitlakeError

@@ -1,6 +1,6 @@
 """Keeps one server process alive exactly as long as somebody uses it. A program of its own, standard library only.
 
-Started by resources.graph.lease, which hands it one line of JSON on a socket that is its standard input. Every user
+Started by local_servers.lease, which hands it one line of JSON on a socket that is its standard input. Every user
 of the server is a connected socket; the kernel closes it whatever way the user ends, kill -9 included. When the last
 one is gone the server is stopped. The server in turn cannot outlive this program. It never reads what the server says
 and knows no graph.

@@ -15,8 +15,8 @@ from typing import Literal, Self
 import neo4j
 from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
+from local_servers.lease import Lease
 from pitlake.errors import GraphLoginFailed, GraphUnavailable
-from resources.graph.lease import Lease
 
 Auth = tuple[str, str] | None
 

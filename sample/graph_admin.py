@@ -11,9 +11,9 @@ from typing import Any, Self
 import neo4j
 import requests
 
+from local_servers.server import GraphServer
 from pitlake.errors import BadInput
 from resources.graph.faults import translated
-from resources.graph.server import GraphServer
 
 _BATCH_ROWS = 5000
 _BATCH_CHARACTERS = 8_000_000

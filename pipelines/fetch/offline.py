@@ -1,6 +1,6 @@
 """A provider's answer from a file: parsed and dated like a fetched one, filtered by the cut-off, never put in the lake.
 
-Called by `assets.wrapper.answering` for `--input-file`.
+What `--input-file` names.
 """
 
 import hashlib
@@ -12,8 +12,8 @@ from assets.buckets import rows_table
 from assets.external.feed import Feed
 from assets.external.runs import collected, outcomes
 from assets.extraction import Gap, Row, RunFacts
-from assets.wrapper.asking import NotAsked, Question
-from assets.wrapper.operations import Operation
+from pipelines.fetch.asking import NotAsked, Question
+from pipelines.fetch.operations import Operation
 from pitlake import clock
 from pitlake.errors import AnswerRefused
 from pitlake.lake.query import calculator

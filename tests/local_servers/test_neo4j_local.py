@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
+from local_servers import neo4j_local
 from pitlake.errors import BadInput, GraphUnavailable
-from resources.graph import neo4j_local
 from resources.graph.graph import Graph
 
 

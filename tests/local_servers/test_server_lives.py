@@ -10,16 +10,16 @@ import neo4j
 import psutil
 import pytest
 
+from local_servers import embedded, lease
+from local_servers.embedded import embedded_graph
 from pitlake.errors import BadInput, GraphUnavailable
-from resources.graph import embedded, lease
-from resources.graph.admin import GraphAdmin
-from resources.graph.embedded import embedded_graph
 from resources.graph.graph import Graph
+from sample.graph_admin import GraphAdmin
 from tests.processes import running, wait_for_end
 
 HOLDER = """
 import sys
-from resources.graph.embedded import embedded_graph
+from local_servers.embedded import embedded_graph
 with embedded_graph(sys.argv[1]) as server:
     print(server.uri, flush=True)
     sys.stdin.read()
