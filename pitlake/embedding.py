@@ -56,7 +56,10 @@ def configured() -> Embedder | None:
 
 @cache
 def _loaded() -> Any:
-    import wordllama
+    try:
+        import wordllama
+    except ModuleNotFoundError:
+        raise BadInput("by", "meaning needs a model, and none is installed", "pip install 'pitlake[meaning]'") from None
 
     # Its own folder has the weights and the tokenizer; without it 0.4 looks in another one and asks the network.
     folder = Path(str(wordllama.__file__)).parent
