@@ -1,7 +1,6 @@
 """The dataset contract: the one entry from which a dataset's schema, gate, view, checks and dictionary page come.
 
 The contracts themselves live in pitlake/datasets, one file a dataset. Nothing here reads or writes data.
-Called by everything that needs to know what a dataset is.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The seam to a local embedding model: text in, vector out. None comes along, and nothing here goes to a network.
 
 $PITLAKE_EMBEDDER names it as `package.module:name`, where `name` is called with a text and gives its numbers; it must
-be the model the stored vectors come from. Called by the doors that search by meaning; SQL takes the vector alone.
+be the model the stored vectors come from. SQL takes the vector alone.
 """
 
 import os

@@ -44,6 +44,8 @@ PitlakeError                    anything pitlake refuses or fails at
 Errors carry fields, never secrets and never values of rows that the caller may not see.
 """
 
+from typing import Any
+
 
 class PitlakeError(Exception):
     """Base of the tree. `exit_code` is what the command line returns for it."""
@@ -93,10 +95,15 @@ class RecordRefused(PitlakeError):
 
 
 class GateRefused(PitlakeError):
-    """A staged table holds rows the gate refuses. `codes` counts them by code, `examples` locate source records."""
+    """A staged table holds rows the gate refuses. `codes` counts them by code, `examples` locate source records.
 
-    def __init__(self, dataset: str, codes: dict[str, int], examples: tuple[str, ...] = ()) -> None:
-        self.dataset, self.codes, self.examples = dataset, codes, examples
+    judged: what every check of the audit found, where there was a whole stage to audit.
+    """
+
+    def __init__(
+        self, dataset: str, codes: dict[str, int], examples: tuple[str, ...] = (), judged: tuple[Any, ...] = ()
+    ) -> None:
+        self.dataset, self.codes, self.examples, self.judged = dataset, codes, examples, judged
         listed = ", ".join(f"{code} × {count}" for code, count in sorted(codes.items()))
         super().__init__(f"{dataset}: the gate refused staged rows ({listed}); nothing was published")
 
@@ -110,10 +117,21 @@ class EnvelopeRefused(PitlakeError):
 
 
 class CheckFailed(PitlakeError):
-    """A blocking check failed. `check` is its name, `facts` what it measured, `examples` locate source records."""
+    """A blocking check failed. `check` is its name, `facts` what it measured, `examples` locate source records.
 
-    def __init__(self, dataset: str, check: str, facts: dict[str, object], examples: tuple[str, ...] = ()) -> None:
-        self.dataset, self.check, self.facts, self.examples = dataset, check, facts, examples
+    judged: what every check of the audit found, where there was a whole stage to audit.
+    """
+
+    def __init__(
+        self,
+        dataset: str,
+        check: str,
+        facts: dict[str, object],
+        examples: tuple[str, ...] = (),
+        judged: tuple[Any, ...] = (),
+    ) -> None:
+        self.dataset, self.check, self.facts = dataset, check, facts
+        self.examples, self.judged = examples, judged
         shown = ", ".join(f"{name}={value}" for name, value in facts.items())
         super().__init__(f"{dataset}: check {check} failed ({shown}); nothing was published")
 

@@ -1,7 +1,6 @@
 """The catalogue as pages: docs/queries.md for people, and the skill `lake-schema` for agents. Made from files alone.
 
-What datasets and queries are stands in their contracts and headers; these pages only lay it out. Called by the script
-that writes the generated pages.
+What datasets and queries are stands in their contracts and headers; these pages only lay it out.
 """
 
 from collections.abc import Iterable

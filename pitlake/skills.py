@@ -1,7 +1,7 @@
 """The data agents' skills as pages: the envelope, the standards of evidence, and how each domain is asked.
 
 Made from the contracts, the gate's rules and the query catalogue alone, so that no agent is told what is not so. The
-page of the whole lake, `lake-schema`, is in pitlake.guide. Called by the script that writes the generated pages.
+page of the whole lake, `lake-schema`, is in pitlake.guide.
 """
 
 import json

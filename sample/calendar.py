@@ -1,7 +1,7 @@
 """The exchange calendar as date nodes: every calendar day, the sessions around it, and the chain of days.
 
 Sessions come from `exchange_calendars` (XNYS), so early closes, holidays and the unscheduled closing of 2025-01-09 are
-real. One hole is left on purpose. Called by every generator that needs to know when the exchange was open.
+real. One hole is left on purpose.
 """
 
 import warnings

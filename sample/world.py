@@ -1,7 +1,7 @@
 """The whole world, part by part: shared nodes first, then one part a company, then the oddities.
 
 Every part is small enough to hold in memory at any scale, and refers only to nodes of its own or of earlier parts. The
-same scale gives the same world on every machine. Called by `load`, the benchmarks and the tests.
+same scale gives the same world on every machine.
 """
 
 from collections.abc import Iterator

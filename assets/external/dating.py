@@ -1,7 +1,7 @@
 """When outside items became public: the dating rules the sources share. Pure; each says by how much it may be late.
 
 No rule is ever early. Where a text leaves a choice the later reading counts, and where it leaves none there is no
-instant: `Unreadable`. Called by the modules of assets/external.
+instant: `Unreadable`.
 """
 
 import re

@@ -1,6 +1,6 @@
 """A question to an outside source, read from texts: every fault is a gap, and none of them lets anything through.
 
-Nothing is asked here. Called by `assets.wrapper.answering` with what the command line was given.
+Nothing is asked here.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,4 @@
-"""A provider's answer from a file: parsed and dated like a fetched one, filtered by the cut-off, never put in the lake.
-
-Called by `assets.wrapper.answering` for `--input-file`.
-"""
+"""A provider's answer from a file: parsed, dated and filtered as a fetched one, never put in the lake."""
 
 import hashlib
 import json

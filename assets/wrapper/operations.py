@@ -1,7 +1,7 @@
 """What each outside source can be asked, and how its dataset answers: scope, filter, order and the item's fields.
 
 One entry of OPERATIONS a (source, operation). SQL here is our own over the dataset's view in an as-of session, values
-are always bound. Called by `assets.wrapper.answering`.
+are always bound.
 """
 
 from collections.abc import Callable, Mapping

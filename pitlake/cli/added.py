@@ -1,7 +1,7 @@
 """Commands that live outside of the kernel: what the entry point group `pitlake.commands` names, imported on use.
 
 The name of an entry is the command, its object a click command in a module that is quick to import. In a checkout that
-is not installed the same table is read from its pyproject.toml. Called by the group in `pitlake.cli`.
+is not installed the same table is read from its pyproject.toml.
 """
 
 import tomllib

@@ -1,7 +1,6 @@
 """Content hashes computed beside extraction: tables are taken as they come, hashed many at once, given back in order.
 
 Hashing needs no source, so it is done while the extractor waits for more. What a hash is lives in `hashing`.
-Called by the stage.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
 """The door: `connect` opens a session as of an instant, `Session.sql` asks it.
 
 Finds the lake version, remembers what later answers depend on, and turns what can go wrong into the error tree. What
-callers give is checked in given.py, which files are bound is binding.py's, how they are sealed process.py's. Called by
-pitlake.connect, the command line and the MCP server.
+callers give is checked in given.py, which files are bound is binding.py's, how they are sealed process.py's.
 """
 
 import re

@@ -1,7 +1,7 @@
 """What a session is bound to: the files of its datasets and gaps, chosen, cut, proven and handed over one by one.
 
 Pure choice first (`Binding`), then `deliver`, which opens, proves and gives each file to the session's side as an open
-descriptor. Called by api.py; the two receivers are process.py and in_process.py.
+descriptor. The two receivers are process.py and in_process.py.
 """
 
 import os

@@ -1,6 +1,6 @@
 """What callers give a session, checked: each mistake is one BadInput that names the field and the next step.
 
-No session and no connection here. Called by api.py.
+No session and no connection here.
 """
 
 from collections.abc import Collection

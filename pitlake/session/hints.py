@@ -1,6 +1,6 @@
 """Friendly words: what to do about a refused query. A courtesy to the caller, never the wall.
 
-Reads the text of a query only to find spellings of "now" that reach past the session's clock. Called by api.py.
+Reads the text of a query only to find spellings of "now" that reach past the session's clock.
 """
 
 import re

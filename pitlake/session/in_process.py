@@ -2,7 +2,7 @@
 
 DuckDB reads the proven files through Arrow datasets, so it is given no path at all and may write nowhere: a list of
 allowed paths would allow writing them. What is given up: bounds on memory, a kill for what can't be interrupted, and
-the wall around native code. Used by api.py for isolation="in_process".
+the wall around native code.
 """
 
 import mmap

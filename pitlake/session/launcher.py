@@ -1,7 +1,7 @@
 """The parent's hold on its zygote: start it once, warm; fork sessions from it; end it with this process.
 
-One zygote a process, started by the first sealed session (or `warm`), used by all threads under a lock. Called by
-process.py. What runs on the other side is zygote.py.
+One zygote a process, started by the first sealed session (or `warm`), used by all threads under a lock. What runs
+on the other side is zygote.py.
 """
 
 import atexit

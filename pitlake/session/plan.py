@@ -1,6 +1,6 @@
 """Which files of a lake version a session's rows come from, by the period they lie in. Pure.
 
-Chosen by the manifest's bounds; the footers decide afterwards whether that was right (footer.py). Called by binding.py.
+Chosen by the manifest's bounds; the footers decide afterwards whether that was right (footer.py).
 """
 
 from calendar import monthrange

@@ -1,7 +1,7 @@
 """The parent's side of one sealed process: hand it its files, ask it, bound it, end it.
 
-What comes back is not trusted: capped, validated, and a child that does not keep to the protocol is killed. Used by
-api.py for isolation="process"; the other side is child.py, the files come from binding.py.
+What comes back is not trusted: capped, validated, and a child that does not keep to the protocol is killed. The
+other side is child.py, the files come from binding.py.
 """
 
 import os
