@@ -21,8 +21,6 @@ from sample.statements import add_facts
 from sample.transcripts import add_calls
 from sample.xbrl import add_units
 
-SCALES = (1, 10, 100)
-
 
 @dataclass(frozen=True)
 class Part:
