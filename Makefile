@@ -82,11 +82,13 @@ claude: $(SET_UP) ## Try every tool of the real Claude Code (npm) in a bound ses
 hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks.
 	@$(BIN)/python -m tests.agents.mutate --n $(N)
 
-check: $(SET_UP) ## Lint, format, types, import direction, and generated pages against their sources.
+check: $(SET_UP) ## Lint, format, types, import direction, dead code, declared imports, and generated pages.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache --no-logo
+	@$(BIN)/vulture
+	@$(BIN)/deptry .
 	@$(BIN)/python scripts/generate_docs.py --check
 
 docs: $(SET_UP) ## Write the generated pages again.

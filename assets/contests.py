@@ -1,7 +1,4 @@
-"""Which of several records that tell one thing keeps its row. Pure functions over staged rows; no dataset lives here.
-
-Called by `assets.runs` once per day for datasets whose extractor names a contest.
-"""
+"""Which of several records that tell one thing keeps its row. Pure over staged rows; no dataset lives here."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple

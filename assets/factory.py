@@ -1,7 +1,6 @@
 """The one factory that makes a Dagster asset of an extractor: write, audit and publish inside, then show what happened.
 
 Publishing is guarded by the kernel, not by Dagster: a failed blocking check has published nothing when it is shown.
-Called by `pipelines.definitions`.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Reads the graph for some days: streams windows, files every record under its own day, hands days to the stage.
 
-What a record becomes is decided by its extractor, what is published by `assets.runs`. Called by `assets.runs` alone.
+What a record becomes is decided by its extractor, what is published by `assets.runs`.
 """
 
 import gc

@@ -157,7 +157,8 @@ def _reported(
     staged: Staged, outcome: Published | Refusal, read_clock: Callable[[], datetime], audits: Sequence[Audit]
 ) -> RunReport:
     if isinstance(outcome, Refusal):
-        return _report(staged, outcome, _with_refusal(audit_with(staged, read_clock(), audits), outcome))
+        judged = outcome.judged or audit_with(staged, read_clock(), audits)
+        return _report(staged, outcome, _with_refusal(judged, outcome))
     return _report(staged, outcome, outcome.checks)
 
 

@@ -1,7 +1,7 @@
 """What Dagster costs: 250 days of every dataset as one run, against the same work without Dagster.
 
 Both read the sample world of `bench.extraction` and publish into an empty lake; Dagster keeps its events as `make ui`
-does, in a home of its own. Called by the bench runner.
+does, in a home of its own.
 """
 
 import os

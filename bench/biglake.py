@@ -1,7 +1,7 @@
 """A big lake made of numbers alone, for the session's figures: facts (one in ten restated), news and daily bars.
 
 Every row is a function of its position, so two machines measure the same lake. Month by month it is computed by DuckDB
-and goes through the lake's own writers and log: one file a month, as compaction leaves them. Called by bench.wall.
+and goes through the lake's own writers and log: one file a month, as compaction leaves them.
 """
 
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,7 @@
 """What many small files cost, and that compaction takes the cost away: the same bars in 1 k, 10 k and 50 k files.
 
 Opens a session as of an instant it has opened before and asks one ticker's bars, before and after `Lake.compact`, in
-CPU time of both processes. The lakes lie in a temporary directory. Called by the bench runner.
+CPU time of both processes. The lakes lie in a temporary directory.
 """
 
 import statistics

@@ -1,7 +1,6 @@
 """What outside sources cost: capturing beside bare requests, facts to published rows beside a plain pandas script.
 
 The provider is a process of its own on loopback; the facts are made up, in the shape of a large filer's companyfacts.
-Called by the bench runner.
 """
 
 import json

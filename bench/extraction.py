@@ -1,7 +1,7 @@
 """What reading the graph costs: rows a second through our door, and to staged rows, against the bare driver's stream.
 
 Over the sample world on the embedded server, in `.pitlake/bench`, loaded once and kept. The bare driver runs the very
-query and drops every record. Called by the bench runner; `bench.backfill` uses the same world.
+query and drops every record. `bench.backfill` uses the same world.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""One measured figure, and how a run's figures are shown. Used by every bench module and the runner."""
+"""One measured figure, and how a run's figures are shown."""
 
 import gc
 import statistics

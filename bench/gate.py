@@ -1,7 +1,7 @@
 """What the gate costs: rows a second on one core over Arrow tables, and against the same rules item by item.
 
 Processor time of one thread, best of several runs, over tables made here from a fixed seed. The items are made before
-the clock starts, so the item-wise gate is timed at its best. Called by the bench runner; `python -m bench.gate` prints.
+the clock starts, so the item-wise gate is timed at its best. `python -m bench.gate` prints.
 """
 
 import gc

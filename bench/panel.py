@@ -1,7 +1,7 @@
 """As-of panels on the lake of numbers: every concept's value known at each event, from the session's files.
 
 Against DuckDB's ASOF join on a native table, polars' join_asof on frames in memory, and Feast's historical join of one
-concept where $PITLAKE_BENCH_FEAST names a Python that has Feast. Called by bench.wall.
+concept where $PITLAKE_BENCH_FEAST names a Python that has Feast.
 """
 
 import os

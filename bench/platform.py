@@ -2,7 +2,7 @@
 
 Postgres, webserver and daemon run as `make serve` runs them, and the backfills are launched as the user interface does.
 The commands that need no daemon (`make run`, `pitlake backfill earnings`) and `bench.plain` are processes, timed from
-their start to their end. All three must leave equal lakes. Called by the bench runner.
+their start to their end. All three must leave equal lakes.
 """
 
 import contextlib

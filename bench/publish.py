@@ -1,7 +1,7 @@
 """What publishing costs: MB/s from a stage to a visible version, against pyarrow writing the same Parquet alone.
 
 Two shapes: facts (short strings and numbers) and news (long texts). The stage is written before the clock starts; the
-publish hashes, compares with the lake, writes, forces to disk, commits and proves. Called by the bench runner.
+publish hashes, compares with the lake, writes, forces to disk, commits and proves.
 """
 
 import shutil

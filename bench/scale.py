@@ -1,7 +1,7 @@
 """How costs grow with rows, files, partitions and sessions: the curves of docs/scale.md, on one machine, in minutes.
 
 Each curve changes one number and leaves the rest alone. Costs are CPU time of this process and of every session's,
-which a busy machine moves little; only what many sessions do at once is wall time. Called by the bench runner.
+which a busy machine moves little; only what many sessions do at once is wall time.
 """
 
 import os

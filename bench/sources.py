@@ -1,7 +1,7 @@
 """How many records a second each outside source's feed makes rows and gaps of, parsing its bundled answers included.
 
 Small answers, parsed again and again: what a record costs, the costs of an answer spread over few records. A large
-answer of EDGAR's is in bench.external. Called by the bench runner.
+answer of EDGAR's is in bench.external.
 """
 
 import time

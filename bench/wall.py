@@ -2,7 +2,7 @@
 
 Ratios are to plain DuckDB in this process over the same Parquet files with a hand-written filter, with one thread on
 both sides, as sessions have, and in CPU time, which other work on the machine moves little. Full size is 20 M facts,
-20 M bars and 5 M articles: some 3 GB in `.pitlake/bench`, removed at the end. Called by the bench runner.
+20 M bars and 5 M articles: some 3 GB in `.pitlake/bench`, removed at the end.
 """
 
 import random

@@ -1,6 +1,6 @@
 """A backfill as the user interface launches it: asked of the webserver over GraphQL, and waited for.
 
-Knows Dagster's GraphQL and nothing of the work. Called by `bench.platform`.
+Knows Dagster's GraphQL and nothing of the work.
 """
 
 import json

@@ -1,7 +1,6 @@
 """What sources say of one earnings release and do not agree upon: every disagreement as a row, nothing resolved.
 
-Pure over rows of `earnings_events` revisions; the warning `sources_agree` counts them. Called by `checks.warnings`,
-reports and tests.
+Pure over rows of `earnings_events` revisions; the warning `sources_agree` counts them.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
 """The audit's results as Dagster asset checks: names, severities and how a finding is shown. No measuring here.
 
-Called by `assets.factory`. A blocking check that fails has already kept the run from publishing: Dagster only shows it.
+A blocking check that fails has already kept the run from publishing: Dagster only shows it.
 """
 
 from collections.abc import Iterable, Iterator

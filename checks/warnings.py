@@ -1,7 +1,6 @@
 """Warnings of single datasets, as pure measures over what a run staged. They never stop a publish.
 
 A contract names its warnings; `MEASURES` holds one function for each. Datasets asked for outside have `answered` too.
-Called by `assets.runs`.
 """
 
 from collections import Counter

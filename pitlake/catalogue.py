@@ -2,7 +2,7 @@
 
 A header line is `-- key: text`, `-- param NAME TYPE required|optional|= JSON | meaning` or `-- column NAME | meaning`.
 Values are checked and spelled by pitlake.parameters and bound as prepared parameters, never spliced. Nothing here runs
-SQL. Called by the doors; sessions load `session_macros`.
+SQL. Sessions load `session_macros`.
 """
 
 import json

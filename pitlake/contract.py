@@ -1,7 +1,6 @@
 """The dataset contract: the one entry from which a dataset's schema, gate, view, checks and dictionary page come.
 
 The contracts themselves live in pitlake/datasets, one file a dataset. Nothing here reads or writes data.
-Called by everything that needs to know what a dataset is.
 """
 
 import re
@@ -182,10 +181,8 @@ class Dataset:
         self._refuse(not {*self.thing} <= {*self.identity}, "thing names a column that is not of the identity")
         self._refuse(not {column for column, _, _ in self.follows} <= known, "it follows by an unknown column")
         self._refuse(not {*self.columns_of_gap_names} <= known, "a gap's name has an unknown column")
-        dates = {column.name for column in self.columns if column.type == "instant"} | {"", "available_at"}
-        self._refuse(self.revised_at not in dates, "revised_at is no instant")
         instants = {"", "available_at", *(column.name for column in self.columns if column.type == "instant")}
-        self._refuse(self.revised_at not in instants, "revised_at names no instant")
+        self._refuse(self.revised_at not in instants, "revised_at is no instant")
         self._refuse(not {self.source_tag, *self.other_tags} <= set(SOURCES), "the source tag is not one of the gate's")
         self._refuse(not {*self.known.values()} <= {*KNOWN}, "known gives an answer that is none")
         self._refuse(not all(column.meaning for column in self.columns), "a column has no meaning")

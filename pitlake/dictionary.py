@@ -1,7 +1,7 @@
 """The data dictionary: a dataset's contract as a page a person or an agent reads, and as plain facts.
 
 One page a dataset, in Markdown, made from the contract alone, so that it cannot differ from the real columns. Nothing
-here reads the lake. Called by `pitlake describe` and by the script that writes docs/datasets.
+here reads the lake.
 """
 
 from collections.abc import Iterable, Sequence

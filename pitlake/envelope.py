@@ -1,7 +1,7 @@
 """The agents' envelope `{"data": […], "gaps": […]}`: rows and gaps as strict JSON, gated before they leave.
 
 Each item carries `available_at` and `available_at_source`; a derived row carries its datasets' watermark. Where rows
-come from is the session's business, how answers travel the doors'. Called by every door that answers agents.
+come from is the session's business, how answers travel the doors'.
 """
 
 import json

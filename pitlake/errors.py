@@ -35,15 +35,16 @@ PitlakeError                    anything pitlake refuses or fails at
 ├── ServerFailed                a server started for Dagster's own use did not come up
 ├── NotifyFailed                an alert could not be delivered
 └── GraphError                  the source graph
-    ├── GraphUnavailable        not reachable, or gone in the middle of a stream: resume from the window it names
+    ├── GraphUnavailable        not reachable, or gone in the middle of a stream
     ├── GraphLoginFailed        the server refused the credentials
     ├── GraphNotReadOnly        a server that could not be proven to refuse writes; nothing was read
     ├── GraphRefused            a statement that writes, or that the reader may not run; nothing of it is kept
-    ├── GraphQueryFailed        the server failed at a statement (syntax, unknown name, its own limits)
-    └── GraphValueMismatch      a value does not fit the column type the query declared
+    └── GraphQueryFailed        the server failed at a statement (syntax, unknown name, its own limits)
 
 Errors carry fields, never secrets and never values of rows that the caller may not see.
 """
+
+from typing import Any
 
 
 class PitlakeError(Exception):
@@ -94,10 +95,15 @@ class RecordRefused(PitlakeError):
 
 
 class GateRefused(PitlakeError):
-    """A staged table holds rows the gate refuses. `codes` counts them by code, `examples` locate source records."""
+    """A staged table holds rows the gate refuses. `codes` counts them by code, `examples` locate source records.
 
-    def __init__(self, dataset: str, codes: dict[str, int], examples: tuple[str, ...] = ()) -> None:
-        self.dataset, self.codes, self.examples = dataset, codes, examples
+    judged: what every check of the audit found, where there was a whole stage to audit.
+    """
+
+    def __init__(
+        self, dataset: str, codes: dict[str, int], examples: tuple[str, ...] = (), judged: tuple[Any, ...] = ()
+    ) -> None:
+        self.dataset, self.codes, self.examples, self.judged = dataset, codes, examples, judged
         listed = ", ".join(f"{code} × {count}" for code, count in sorted(codes.items()))
         super().__init__(f"{dataset}: the gate refused staged rows ({listed}); nothing was published")
 
@@ -111,10 +117,21 @@ class EnvelopeRefused(PitlakeError):
 
 
 class CheckFailed(PitlakeError):
-    """A blocking check failed. `check` is its name, `facts` what it measured, `examples` locate source records."""
+    """A blocking check failed. `check` is its name, `facts` what it measured, `examples` locate source records.
 
-    def __init__(self, dataset: str, check: str, facts: dict[str, object], examples: tuple[str, ...] = ()) -> None:
-        self.dataset, self.check, self.facts, self.examples = dataset, check, facts, examples
+    judged: what every check of the audit found, where there was a whole stage to audit.
+    """
+
+    def __init__(
+        self,
+        dataset: str,
+        check: str,
+        facts: dict[str, object],
+        examples: tuple[str, ...] = (),
+        judged: tuple[Any, ...] = (),
+    ) -> None:
+        self.dataset, self.check, self.facts = dataset, check, facts
+        self.examples, self.judged = examples, judged
         shown = ", ".join(f"{name}={value}" for name, value in facts.items())
         super().__init__(f"{dataset}: check {check} failed ({shown}); nothing was published")
 
@@ -319,10 +336,10 @@ class GraphError(PitlakeError):
 
 
 class GraphUnavailable(GraphError):
-    """The graph is not reachable or went away. `window` is the first window of a stream that is not complete."""
+    """The graph is not reachable or went away."""
 
-    def __init__(self, problem: str, next_step: str = "", window: object = None) -> None:
-        self.problem, self.next_step, self.window = problem, next_step, window
+    def __init__(self, problem: str, next_step: str = "") -> None:
+        self.problem, self.next_step = problem, next_step
         super().__init__(problem + (f"; {next_step}" if next_step else ""))
 
 
@@ -348,11 +365,3 @@ class GraphQueryFailed(GraphError):
     def __init__(self, code: str, problem: str) -> None:
         self.code, self.problem = code, problem
         super().__init__(f"{code}: {problem}")
-
-
-class GraphValueMismatch(GraphError):
-    """A value does not fit the type its column was declared with. Names the column and both types, never the value."""
-
-    def __init__(self, column: str, problem: str) -> None:
-        self.column, self.problem = column, problem
-        super().__init__(f"column {column}: {problem}")

@@ -1,7 +1,7 @@
 """The notebook door: `%load_ext pitlake.notebook`, then `%%asof 2024-05-01T00:00:00Z` over a cell of SQL.
 
 One session at a time, kept open while both instants, version and lake stay the same. `$name` in the SQL is the
-notebook's variable of that name, bound as a parameter. Called by IPython; SQL is the session's business.
+notebook's variable of that name, bound as a parameter. SQL is the session's business.
 """
 
 import shlex

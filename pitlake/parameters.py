@@ -1,7 +1,7 @@
 """The types of query parameters: what a caller may write, and the one spelling that is bound into the SQL.
 
 A value is a Python object or the text of a command line; either way it leaves here as a text, a number or a list, so
-that it passes a pipe unchanged. Called by pitlake.catalogue; no SQL here.
+that it passes a pipe unchanged. No SQL here.
 """
 
 import json

@@ -1,7 +1,6 @@
 """Kept receipts and their replay: the same question asked again gives the same bytes, or says what is missing.
 
-A result keeps its own receipt (`Result.keep`), and the lake what a kept receipt needs. Called by the doors and by
-whoever audits an answer.
+A result keeps its own receipt (`Result.keep`), and the lake what a kept receipt needs.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Whose ticker it is: callers' tickers resolved to CIKs by the parent, outside of any session, so that no row tells it.
 
 A ticker belongs to the company whose newest statement, public at the instant, gives it; where nobody bore it by then,
-to whoever was known by it later, which is hindsight and said so. Called by sessions and by what joins on companies.
+to whoever was known by it later, which is hindsight and said so.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""The lake as a Dagster resource: where it is, nothing else. What it can do is pitlake.lake.
-
-Called by the assets that publish; tests and the command line open `pitlake.Lake` themselves.
-"""
+"""The lake as a Dagster resource: where it is, nothing else. What it can do is pitlake.lake."""
 
 import os
 

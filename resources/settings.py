@@ -1,6 +1,6 @@
 """Settings of extraction that decide availability, as a Dagster resource, so that every asset of a run has the same.
 
-Called by the assets; the defaults come from the environment when a run starts.
+The defaults come from the environment when a run starts.
 """
 
 import os

@@ -2,7 +2,6 @@
 
 `sample/external/<provider>/answers.json` lists each answer: path, the parameters it needs, for POST a text its body
 holds, and the file. `capture_all` puts what a feed would ask for among captures, so that it replays without network.
-Called by the demo, the loopback server of the tests and the bench.
 """
 
 import json

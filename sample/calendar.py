@@ -1,7 +1,7 @@
 """The exchange calendar as date nodes: every calendar day, the sessions around it, and the chain of days.
 
 Sessions come from `exchange_calendars` (XNYS), so early closes, holidays and the unscheduled closing of 2025-01-09 are
-real. One hole is left on purpose. Called by every generator that needs to know when the exchange was open.
+real. One hole is left on purpose.
 """
 
 import warnings
@@ -18,7 +18,6 @@ from sample.shapes import Graph, blank_new_york, new_york
 FIRST_DAY = date(2023, 1, 1)
 LAST_DAY = date(2025, 6, 30)
 HOLE = frozenset({date(2023, 10, 7), date(2023, 10, 8), date(2023, 10, 9)})
-UNSCHEDULED_CLOSING = date(2025, 1, 9)
 
 _PRE_MARKET = timedelta(hours=5, minutes=30)
 _POST_MARKET = timedelta(hours=4)

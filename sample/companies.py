@@ -1,7 +1,7 @@
 """The companies of the sample world and their classification: real tickers and CIKs, rounded or invented figures.
 
 Beyond the real ones, scale adds companies of our own making. The fictional QFH carries the oddities no real company
-should be said to have. Called by every generator that makes something of a company.
+should be said to have.
 """
 
 from collections.abc import Iterator

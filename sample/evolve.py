@@ -1,7 +1,7 @@
 """What the upstream does to its graph between two runs: overwritten texts, a colliding dividend, a filing come late.
 
 The first step is the only one. It is applied over Bolt to a loaded world, and states what a second extraction makes of
-it; for the cases it names, these outcomes replace the manifest's. Called by the tests of revisions and by the demo.
+it; for the cases it names, these outcomes replace the manifest's.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,7 @@
 """What a correct extraction makes of one source record: the vocabulary the manifest is written in.
 
 Values are as the lake hands them out: dates as `date`, instants as aware UTC `datetime`, lists as lists; a JSON column
-is given parsed, to be compared with the parsed column. Instants of availability are text in UTC with `Z`. Called by
-the oddities, which state expectations where they plant, and by the manifest.
+is given parsed, to be compared with the parsed column. Instants of availability are text in UTC with `Z`.
 """
 
 from dataclasses import dataclass, field

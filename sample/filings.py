@@ -1,7 +1,7 @@
 """Reports and what hangs on them: sections, exhibits, statements, whole texts, filer and benchmark edges.
 
 Report nodes keep booleans and JSON text; content nodes pass the merge helper, so their numbers are display text. XBRL
-is made in `xbrl`. Called by the world and, with filings of their own, by the oddities.
+is made in `xbrl`.
 """
 
 from datetime import timedelta, timezone

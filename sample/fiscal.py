@@ -1,7 +1,7 @@
 """Fiscal calendars and figures: which quarter ended when, and what the company says it earned in it.
 
 Revenue of six companies follows what they published; everything else is a model. A figure that a later filing restates
-is listed in STATED, by the day each value was first filed. Called by filings, XBRL, calls and news.
+is listed in STATED, by the day each value was first filed.
 """
 
 from dataclasses import dataclass

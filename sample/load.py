@@ -1,7 +1,6 @@
 """Writes the world over Bolt into a graph we own: constraints first, then part by part, nodes before edges.
 
-It refuses a graph that holds anything, so that a sample never mixes with data. Called by the demo, `python -m sample`,
-the tests and the benchmarks.
+It refuses a graph that holds anything, so that a sample never mixes with data.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

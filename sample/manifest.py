@@ -1,7 +1,7 @@
 """The manifest of the sample world: per planted quirk the expected outcome, and the two questions of the demo.
 
 Outcomes are stated where the quirks are planted; this module gathers them. `EVOLVED` holds after `evolve` and a second
-extraction, and replaces what `EXPECTATIONS` says of the same records. Called by the acceptance test and the demo.
+extraction, and replaces what `EXPECTATIONS` says of the same records.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """News articles with their influences: earnings, analyst calls and general items, some of them edited later.
 
 `created` stays, everything else is overwritten when an article changes, so the text is known to have been public only
-at `updated`. Called by the world and, with articles of their own, by the oddities.
+at `updated`.
 """
 
 from collections.abc import Iterator

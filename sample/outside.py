@@ -1,7 +1,6 @@
 """The demo's outside sources: EDGAR and ALFRED from bundled captures, and a desk's files, without keys or a network.
 
-What is asked of each feed, as its asset's run config, and two questions that two instants answer differently. Called by
-the demo and its tests.
+What is asked of each feed, as its asset's run config, and two questions that two instants answer differently.
 """
 
 from datetime import date, datetime, timezone

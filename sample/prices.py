@@ -1,7 +1,7 @@
 """Daily bars as HAS_PRICE edges, and the closes that event returns are made from.
 
 A price path is plain arithmetic over seeded uniform numbers, so it is the same on every machine. Bars are stored on the
-split basis of their load: series change basis at a split, and one stretch was loaded late. Called by the world.
+split basis of their load: series change basis at a split, and one stretch was loaded late.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """What a person sees while the demo works: a bar at a terminal, plain lines elsewhere, always on stderr.
 
-Nothing here knows what is done. Called by the demo.
+Nothing here knows what is done.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """What prices did after an event: the schedule of its return windows and the return properties of its edges.
 
 Returns live on edges and are outcomes: no as-of reader may see them. Windows follow the upstream, mistake included:
-after an early close they end before their event. Called by the generators of news, filings and calls.
+after an early close they end before their event.
 """
 
 from datetime import date, datetime, timedelta, timezone

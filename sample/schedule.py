@@ -1,7 +1,7 @@
 """When each company files what: accession numbers, forms and EDGAR acceptance instants.
 
 A filing's facts and texts are made elsewhere from what is listed here. Accession numbers carry a filer agent's prefix
-that EDGAR never gave out, so none of them names a real filing. Called by filings, XBRL, news and the oddities.
+that EDGAR never gave out, so none of them names a real filing.
 """
 
 from collections.abc import Iterator

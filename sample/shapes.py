@@ -1,7 +1,7 @@
 """Nodes, edges and the upstream's way of spelling values: what every generator of the sample world writes with.
 
 Most upstream nodes pass a merge helper that turns numbers and booleans into display text; reports, news and edges do
-not. Nothing here knows what the nodes mean. Called by the generators in this package.
+not. Nothing here knows what the nodes mean.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Which facts a 10-K or 10-Q states: its period, the year before, segments, and what an amendment restates.
 
 Comparatives state earlier periods again; some later filing states them otherwise (see `fiscal.STATED`). How facts are
-stored is `xbrl`'s matter. Called by the world.
+stored is `xbrl`'s matter.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Prose for the sample world: filings, news and calls in our own words, put together from seeded parts.
 
 The texts say nothing true about anyone. Small embeddings are made here too, by hashing words, so that texts sharing
-words lie near one another. Called by the generators of filings, news and calls.
+words lie near one another.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Earnings calls: the call, its prepared remarks and its question-and-answer exchanges.
 
-People are invented; titles and firms are generic. The id of a call is its ticker and New York minute. Called by the
-world and, with calls of their own, by the oddities.
+People are invented; titles and firms are generic. The id of a call is its ticker and New York minute.
 """
 
 from dataclasses import dataclass

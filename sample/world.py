@@ -1,7 +1,7 @@
 """The whole world, part by part: shared nodes first, then one part a company, then the oddities.
 
 Every part is small enough to hold in memory at any scale, and refers only to nodes of its own or of earlier parts. The
-same scale gives the same world on every machine. Called by `load`, the benchmarks and the tests.
+same scale gives the same world on every machine.
 """
 
 from collections.abc import Iterator
@@ -20,8 +20,6 @@ from sample.shapes import Graph
 from sample.statements import add_facts
 from sample.transcripts import add_calls
 from sample.xbrl import add_units
-
-SCALES = (1, 10, 100)
 
 
 @dataclass(frozen=True)

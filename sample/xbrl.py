@@ -1,7 +1,7 @@
 """XBRL as the upstream keeps it: facts, concepts, periods, units, contexts and members, and the edges between them.
 
 Period ends and instants are stored a day late, numbers as display text, missing attributes as "null", and context ids
-follow no rule. Which values a filing states is decided in `statements`. Called by the world and the oddities.
+follow no rule. Which values a filing states is decided in `statements`.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Writes the pages that follow from the code: data dictionary, queries, agents' skill, command line, views.
 
-`--check` writes nothing and fails when a page differs from its source or has none. Used by `make docs`, `make check`.
+`--check` writes nothing and fails when a page differs from its source or has none.
 """
 
 import argparse

@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -72,6 +73,11 @@ def graph_admin(graph_db) -> Iterator[GraphAdmin]:
 def graph(graph_db) -> Iterator[Graph]:
     with Graph(graph_db.uri, graph_db.reader_auth, graph_db.database) as door:
         yield door
+
+
+def rows(graph: Graph, cypher: str, **params: Any) -> list[tuple[Any, ...]]:
+    """The whole answer of a query."""
+    return [tuple(record.values()) for records in graph.stream(cypher, params) for record in records]
 
 
 def _require_neo4j() -> None:

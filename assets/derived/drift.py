@@ -1,7 +1,7 @@
 """Measures `drift`: what providers say today of records that the lake first saw earlier, field by field.
 
 Asking again captures the answers and publishes none of them: a later run of the feed does, as revisions available when
-observed. Called by `assets.derived.factory` and tests.
+observed.
 """
 
 from collections.abc import Collection, Iterator, Sequence

@@ -1,7 +1,7 @@
 """Derives `earnings_events`: every 8-K with item 2.02 as an event, and what other sources say attached to it.
 
 Pure over one lake version, and the same whatever order sources came in: a row depends on a filing and on one statement
-alone, never on what became available later. Called by `assets.derived.factory`, tests and the demo.
+alone, never on what became available later.
 """
 
 from collections import defaultdict

@@ -1,8 +1,7 @@
 """Builds `earnings_outcomes`: what the price did after each release, by windows of sessions, each public at its end.
 
 Which sessions a window has is the exchange's calendar alone; the bars are those of one lake version, as they were first
-told: a correction must not move a window. They are as traded, so splits within a window count. Called by
-`assets.derived.bundle_assets`, commands and tests.
+told: a correction must not move a window. They are as traded, so splits within a window count.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The Dagster assets of derived datasets: each downstream of every dataset it reads, run on the lake alone.
 
-What is derived is decided by the modules beside this one. Called by `pipelines.definitions`.
+What is derived is decided by the modules beside this one.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 """Derives `names`: who was called what, from EDGAR's captured answers, cover page facts and the graph's companies.
 
 Pure over one lake version and its captures. A statement says what it proves and no more: that a name is borne no longer
-is told by the next one, so that nothing in a row knows of a later name. Called by `assets.derived.factory` and tests.
+is told by the next one, so that nothing in a row knows of a later name.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The outside sources: one folder a source, one module a dataset with its feed; what they share lies beside them.
 
-A module that holds a `FEED` is found, nothing registers it. Called by `pipelines.definitions`, commands, bench, tests.
+A module that holds a `FEED` is found, nothing registers it.
 """
 
 from functools import cache

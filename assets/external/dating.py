@@ -1,7 +1,7 @@
 """When outside items became public: the dating rules the sources share. Pure; each says by how much it may be late.
 
 No rule is ever early. Where a text leaves a choice the later reading counts, and where it leaves none there is no
-instant: `Unreadable`. Called by the modules of assets/external.
+instant: `Unreadable`.
 """
 
 import re
@@ -41,7 +41,6 @@ OFFSET, NEW_YORK_CLOCK, UTC, LATER, DATE_ONLY, SGML, TWO_READINGS = (
     "sgml_header",
     "two_readings",
 )
-EDGAR_RULES = (OFFSET, NEW_YORK_CLOCK, UTC, LATER, DATE_ONLY, SGML, TWO_READINGS)
 
 _CLOCK = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(\.\d{1,6})?(Z?)", re.ASCII)
 _SGML = re.compile(r"\d{14}", re.ASCII)

@@ -1,7 +1,6 @@
 """The one factory that makes a Dagster asset of a feed: run with a scope and a mode as its config, shown as all assets.
 
-Which rows are public and what may be published is decided by the same code as everywhere. Called by
-`pipelines.definitions`.
+Which rows are public and what may be published is decided by the same code as everywhere.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Readers of providers' JSON: texts, names, numbers and days as their descriptions promise them, or Unreadable.
 
 Unlike the graph's texts, a number here is a number and a missing value is null; nothing is guessed. Instants are read
-in assets.external.dating. Called by the modules of assets/external.
+in assets.external.dating.
 """
 
 import math

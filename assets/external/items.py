@@ -1,6 +1,6 @@
 """Helpers for answers that hold many records: what names one of them in evidence, and which of them come twice.
 
-Pure. Called by the modules of assets/external; what an answer is lives in resources/http.
+Pure. What an answer is lives in resources/http.
 """
 
 import hashlib

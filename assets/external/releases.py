@@ -1,7 +1,7 @@
 """When filings were released, as the lake knows it: what dates facts, search hits and earnings through their filing.
 
 Read lazily from the lake's reports and sec_filings, one company or ticker at a time. The earliest revision counts:
-every one of them is dated by a rule that is never early. Called by `assets.external.runs`; nothing is written here.
+every one of them is dated by a rule that is never early. Nothing is written here.
 """
 
 from collections.abc import Mapping

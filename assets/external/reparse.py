@@ -1,6 +1,6 @@
 """An earlier run of a feed parsed again from its captures with today's code, and how that differs from the lake.
 
-Nothing is fetched and nothing published: a run in mode replay publishes. Called by the command line and tests.
+Nothing is fetched and nothing published: a run in mode replay publishes.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,6 @@
 """Sessions of New York's exchange, early closes and DST included, for any day: as they were, and as they were planned.
 
-From exchange_calendars with explicit bounds: by default it ends a year after the day it is asked on. Called by the
-modules of assets/external that date by a close or name a session.
+From exchange_calendars with explicit bounds: by default it ends a year after the day it is asked on.
 """
 
 import warnings

@@ -1,6 +1,6 @@
 """The graph's datasets: one module each, with its Cypher and the pure functions that turn a record into a row or a gap.
 
-The file name is the dataset's name; nothing registers it. Called by `pipelines.definitions`, benchmarks and tests.
+The file name is the dataset's name; nothing registers it.
 """
 
 from functools import cache

@@ -1,6 +1,6 @@
 """What earnings calls and their parts share: the call's identity, its place in time, and which of two nodes tells it.
 
-Used by transcripts, prepared_remarks and qa_exchanges; no dataset lives here.
+No dataset lives here.
 """
 
 import re

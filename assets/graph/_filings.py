@@ -1,6 +1,6 @@
 """What filings and their content share: the Cypher around a Report, its company, and the place its release gives.
 
-Used by reports, report_sections, exhibits, financial_statements, filing_texts and xbrl_facts; no dataset lives here.
+No dataset lives here.
 """
 
 from functools import lru_cache

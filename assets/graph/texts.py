@@ -1,7 +1,7 @@
 """Readers of the graph's spellings: numbers with separators, '1'/'0', "null", JSON in strings, three timestamp forms.
 
 Each is pure: a property value goes in, a typed value or None (absent) comes out, and `Unreadable` says that something
-is there but is not what its field promises. Nothing is guessed. Called by every module of assets/graph.
+is there but is not what its field promises. Nothing is guessed.
 """
 
 import html

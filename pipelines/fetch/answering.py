@@ -1,7 +1,7 @@
 """Answers a question as the agents' envelope: fetched or replayed into the lake first, then asked of an as-of session.
 
 Whatever goes wrong becomes a gap, and then there is no data that was not proven. What leaves passed the gate against
-the cut-off. Called by the command `pitlake fetch`.
+the cut-off.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,6 +1,6 @@
 """How commands that ask end: the shared output options, the rows in the wanted form, and the receipt kept if asked.
 
-Called by query, run and search. How rows look is render's, what the envelope says is pitlake.answers'.
+How rows look is render's, what the envelope says is pitlake.answers'.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
 """How rows leave the command line: as a table for people, or as JSON, CSV or Parquet, to stdout or into a file.
 
 A file appears whole or not at all. Values are told as in the envelope; null is an empty cell in CSV. Nothing here opens
-a lake. Called by every command that prints rows.
+a lake.
 """
 
 import csv

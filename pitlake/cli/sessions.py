@@ -1,7 +1,4 @@
-"""How commands open a session: the shared options as one decorator, progress while it opens, and the SQL's text.
-
-Called by the commands that ask the lake.
-"""
+"""How commands open a session: the shared options as one decorator, progress while it opens, and the SQL's text."""
 
 import sys
 from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
 """The catalogue: one module a dataset, each with one `DATASET`. The file name is the dataset's name.
 
-Adding a dataset is adding a file here; nothing registers it. Called by whoever needs a contract by name.
+Adding a dataset is adding a file here; nothing registers it.
 """
 
 from functools import cache

@@ -72,15 +72,15 @@ def audit(staged: Staged, observed_at: datetime) -> tuple[CheckResult, ...]:
     )
 
 
-def enforce(dataset: Dataset, results: Iterable[CheckResult]) -> None:
+def enforce(dataset: Dataset, results: tuple[CheckResult, ...]) -> None:
     """Raise GateRefused or CheckFailed for the first blocking failure; nothing may be published then."""
     for result in results:
         if not result.refuses:
             continue
         if result.name == GATE:
             codes = {code: count for code, count in result.facts.items() if isinstance(count, int)}
-            raise GateRefused(dataset.name, codes, result.examples)
-        raise CheckFailed(dataset.name, result.name, dict(result.facts), result.examples)
+            raise GateRefused(dataset.name, codes, result.examples, results)
+        raise CheckFailed(dataset.name, result.name, dict(result.facts), result.examples, results)
 
 
 def gate_rules(staged: Staged, observed_at: datetime) -> CheckResult:

@@ -1,7 +1,7 @@
 """Compaction: the many landing files of a closed month become one, sorted by (entity, available_at).
 
 Rows are never merged, dropped or changed: the new file is read back and its rows proven equal to the old ones' before
-anything becomes visible. Old files stay on disk for older versions until vacuum. Called by the lake.
+anything becomes visible. Old files stay on disk for older versions until vacuum.
 """
 
 import re

@@ -1,7 +1,6 @@
 """The Delta tables below the lake: what files a Delta version holds, and committing one as a compare-and-swap.
 
 A Delta version becomes visible only when the lake log pins it; pins are given to these functions, never looked up.
-Called by publish, compaction, vacuum and the lake's snapshots.
 """
 
 import json

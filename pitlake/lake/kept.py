@@ -1,6 +1,6 @@
 """Where kept receipts lie, and which versions they need: all that a vacuum has to know of them.
 
-What a receipt says is pitlake.receipts' business. Called by the lake before it vacuums, and by pitlake.receipts.
+What a receipt says is pitlake.receipts' business.
 """
 
 import hashlib

@@ -1,7 +1,6 @@
 """The lake's door for Python: open a root, stage and publish, look at versions, take snapshots, compact, vacuum.
 
-Everything is done by the modules beside this one; here they are only put together. Called by the resources, the
-command line, sessions and tests.
+Everything is done by the modules beside this one; here they are only put together.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

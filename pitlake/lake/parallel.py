@@ -1,6 +1,6 @@
 """Work cut into pieces for the processor's cores: Arrow, DuckDB and hashlib let go of Python's lock while they work.
 
-Nothing here knows what the pieces are. Called by hashing, audit and publish.
+Nothing here knows what the pieces are.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Where a lake is: a directory or an object store, as its root says. Called by whoever opens a lake.
+"""Where a lake is: a directory or an object store, as its root says.
 
 What the two can do is in `pitlake.lake.store` and `pitlake.lake.remote`.
 """

@@ -47,16 +47,14 @@ class DayCount:
 class Published:
     """What a publish did. `version` is the lake version that shows it: a new one only if `changed`.
 
-    `delta_version` is the row table's, None while the dataset has no row. `revisions` counts published rows dated
-    otherwise than staged, `gaps` the staged gaps by type and `new_gaps` those the lake did not know, `bytes` and
-    `files` what was written.
+    `revisions` counts published rows dated otherwise than staged, `gaps` the staged gaps by type and `new_gaps` those
+    the lake did not know, `bytes` and `files` what was written.
     """
 
     dataset: str
     run_id: str
     version: int
     changed: bool
-    delta_version: int | None
     per_day: Mapping[str, DayCount]
     revisions: int
     gaps: Mapping[str, int]
@@ -143,7 +141,6 @@ class Publisher:
             run_id=staged.run_id,
             version=plan.base.version,
             changed=bool(pins),
-            delta_version=tables.get(name),
             per_day=_per_day(staged, plan.rows),
             revisions=revisions,
             gaps=dict(Counter(staged.gaps["gap_type"].to_pylist())),

@@ -25,7 +25,6 @@ from pitlake.lake.parallel import each
 from pitlake.lake.store import Store, StoredFile
 
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
-REMOVED_AT_ONCE = 1000
 
 
 class RemoteStore(Store):

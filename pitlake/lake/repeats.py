@@ -1,7 +1,6 @@
 """Records that come twice in one run: told apart into the same one seen twice, and two that claim one identity.
 
 A column at a time: a 64-bit hash finds the few candidates, an exact comparison judges only those.
-Called by the stage, for audit and publish.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """The MCP server itself: the SDK's, with our tools, over stdio or streamable HTTP.
 
 Over HTTP each request stands alone (no server-side session), and a host that is not this machine's own must be named.
-There is no login here: beyond this machine, put a proxy with one in front. Called by `pitlake mcp`.
+There is no login here: beyond this machine, put a proxy with one in front.
 """
 
 import socket

@@ -1,7 +1,7 @@
 """Days whose volume is out of the ordinary: a pure judgement over a dataset's rows per day.
 
 A day is compared with the same weekday of the weeks before it. Days the exchange is closed are compared with nothing
-where they are empty, for that is what they are expected to be. Called by `pitlake.report.measures`.
+where they are empty, for that is what they are expected to be.
 """
 
 import math

@@ -1,7 +1,4 @@
-"""What was known of a lake while a version was its newest: judgements and incidents, without those of later versions.
-
-Called by the report, which may be of any version.
-"""
+"""What was known of a lake while a version was its newest: judgements and incidents, none of a later version."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,7 +1,7 @@
 """Writes the report: one page for the lake, one a dataset, a style sheet and the numbers as JSON, all in one folder.
 
 The pages need nothing else, no script and no network. Files replace those of an earlier report one by one; the index
-comes last. Called by `pitlake report` and by the asset of the quality report.
+comes last.
 """
 
 import json

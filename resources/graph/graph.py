@@ -1,36 +1,26 @@
-"""The one way to read the source graph: proven read-only, streamed, with typed errors. Used by extractors and by
-nothing that writes.
+"""The one way to read the source graph: proven read-only, streamed, with typed errors. Nothing here writes.
 
 It knows no label and no dataset, and opens no server: what it is pointed at comes from open.py, tests or the caller.
 Loading sample graphs is sample/graph_admin.py.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from itertools import chain, islice
-from typing import Self, TypeVar
+from itertools import islice
+from typing import Self
 from urllib.parse import urlsplit
 
 import neo4j
-import pyarrow as pa
 import tenacity
 from neo4j.exceptions import DriverError, Neo4jError
 
 from local_servers.server import Auth
 from pitlake.errors import GraphRefused, GraphUnavailable
-from resources.graph.columns import BatchBuilder, arrow_schema
 from resources.graph.faults import translated
 from resources.graph.guard import prove_read_only
 
-Window = TypeVar("Window", bound=Mapping[str, object])
-
 FETCH_SIZE = 5000
-BATCH_ROWS = 8192
-BATCH_BYTES = 64 * 2**20
-# Few Python objects live at a time: the garbage collector finds little to walk and the caches hold the rest.
-_LIST_ROWS, _CHUNK_ROWS = 200, 512
-_CHUNK_BYTES = 8 * 2**20
-_FIRST_CHUNK_ROWS = 16
+_LIST_ROWS = 200  # Few Python objects live at a time: the garbage collector finds little to walk.
 
 
 class Graph:
@@ -88,7 +78,8 @@ class Graph:
 
         Raises:
             GraphUnavailable: the server went away; what was yielded before is not a whole answer.
-            GraphRefused, GraphQueryFailed: see `read`.
+            GraphRefused: the statement writes, or the login may not run it.
+            GraphQueryFailed: the server failed at it: syntax, an unknown name, its own limits.
         """
         with translated(self.address):
             cursor = self._patiently(self._open, cypher, params, fetch_size)
@@ -97,81 +88,9 @@ class Graph:
                     yield records
                 cursor.finish()
 
-    def stream_batches(
-        self,
-        cypher: str,
-        params: Mapping[str, object] | None = None,
-        *,
-        schema: pa.Schema | None = None,
-        batch_rows: int = BATCH_ROWS,
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a query as record batches, in the query's order, holding one batch in memory at a time.
-
-        A batch ends at `batch_rows` rows or about 64 MB. `schema` declares the columns (see BatchBuilder); a result
-        without rows yields nothing.
-
-        Raises:
-            GraphUnavailable: the server went away; what was yielded before is not a whole answer.
-            GraphValueMismatch: a value does not fit its declared column.
-            GraphRefused, GraphQueryFailed: see `read`.
-        """
-        with translated(self.address):
-            cursor = self._patiently(self._open, cypher, params, FETCH_SIZE)
-            with cursor:
-                yield from _batches(cursor, schema, batch_rows)
-                cursor.finish()
-
-    def read(
-        self, cypher: str, params: Mapping[str, object] | None = None, *, schema: pa.Schema | None = None
-    ) -> pa.Table:
-        """The whole answer of a query as a table; retried as a whole when the server cannot answer.
-
-        Raises:
-            GraphUnavailable: the server did not answer within `retry_seconds`.
-            GraphRefused: the statement writes, or the login may not run it.
-            GraphQueryFailed: the server failed at it: syntax, an unknown name, its own limits.
-            GraphValueMismatch: a value does not fit its declared column.
-            BadInput: the schema's names are not the query's.
-        """
-        return self._patiently(self._read, cypher, params, schema)
-
-    def stream_windows(
-        self,
-        cypher: str,
-        windows: Iterable[Window],
-        params: Mapping[str, object] | None = None,
-        *,
-        schema: pa.Schema | None = None,
-    ) -> Iterator[tuple[Window, pa.Table]]:
-        """Run one query once a window and yield each window with its whole answer: what was yielded is complete, what
-        was not is not.
-
-        A window is a mapping of query parameters, such as {"start": …, "end": …}, and is retried as a whole. To
-        resume after GraphUnavailable, begin again at the error's `window`.
-
-        Raises:
-            GraphUnavailable: with `window`, the first one that is not complete.
-            The others: see `read`.
-        """
-        for window in windows:
-            try:
-                table = self.read(cypher, {**(params or {}), **window}, schema=schema)
-            except GraphUnavailable as error:
-                raise GraphUnavailable(error.problem, "resume from the window it names", window) from error
-            yield window, table
-
     def _prove(self) -> None:
         with translated(self.address):
             prove_read_only(self._driver, self.database, self.address)
-
-    def _read(self, cypher: str, params: Mapping[str, object] | None, schema: pa.Schema | None) -> pa.Table:
-        with translated(self.address), self._open(cypher, params, FETCH_SIZE) as cursor:
-            batches = list(_batches(cursor, schema, BATCH_ROWS))
-            cursor.finish()
-            if not batches:
-                return arrow_schema(cursor.keys, schema).empty_table()
-            tables = [pa.Table.from_batches([batch]) for batch in batches]
-            return pa.concat_tables(tables, promote_options="none" if schema is not None else "permissive")
 
     def _open(self, cypher: str, params: Mapping[str, object] | None, fetch_size: int) -> "_Cursor":
         with translated(self.address):
@@ -203,18 +122,10 @@ class _Cursor:
             session.close()
             raise
         self._records = iter(self._result)
-        self.keys = self._result.keys()
 
     def take(self, rows: int) -> list[neo4j.Record]:
         """Up to that many further records; an empty list at the end."""
         return list(islice(self._records, rows))
-
-    def take_values(self, rows: int) -> list[object]:
-        """The values of up to that many further records, row after row in one list; no record outlives its turn.
-
-        A Record's own iterator is Python code; the tuple it is underneath iterates in C.
-        """
-        return list(chain.from_iterable(map(tuple.__iter__, islice(self._records, rows))))
 
     def finish(self) -> None:
         """Refuse an answer that came from a statement that writes: what it showed may be its own doing."""
@@ -233,17 +144,3 @@ class _Cursor:
         except (DriverError, Neo4jError, OSError):
             if kind is None:
                 raise
-
-
-def _batches(cursor: _Cursor, schema: pa.Schema | None, batch_rows: int) -> Iterator[pa.RecordBatch]:
-    if not cursor.keys:  # ArcadeDB names the columns of an answer only if it has rows
-        return
-    builder = BatchBuilder(cursor.keys, schema)
-    rows = _FIRST_CHUNK_ROWS
-    while values := cursor.take_values(min(rows, batch_rows - builder.rows)):
-        width = builder.append(values) * len(cursor.keys) / len(values)
-        rows = max(1, min(_CHUNK_ROWS, int(_CHUNK_BYTES / max(width, 1))))
-        if builder.rows >= batch_rows or builder.nbytes >= BATCH_BYTES:
-            yield builder.take()
-    if builder.rows:
-        yield builder.take()

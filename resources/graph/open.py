@@ -2,8 +2,7 @@
 from here.
 
 NEO4J_URI (with NEO4J_USERNAME, NEO4J_PASSWORD, NEO4J_DATABASE) wins. Without it PITLAKE_GRAPH names the local server
-to run ("embedded" or "neo4j") and PITLAKE_GRAPH_ROOT the directory of its data. Called by resource.py, the sample
-world and the command line.
+to run ("embedded" or "neo4j") and PITLAKE_GRAPH_ROOT the directory of its data.
 """
 
 import contextlib

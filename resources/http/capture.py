@@ -2,7 +2,6 @@
 
 A body is stored once under its SHA-256, each answer as one small JSON file beside the others of its request. Those of
 a lake in an object store lie there too, with a mirror here. Nothing here asks a provider or knows what an answer means.
-Called by the client and by runs that parse captures again.
 """
 
 import hashlib

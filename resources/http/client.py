@@ -1,7 +1,7 @@
 """The one way to ask a provider: captures first, then the network, slowly enough, and again where that may help.
 
 Every answer is captured before it is judged, refusals included; refusals are never served as data. What a capture is
-lives in `capture`, who the provider is in `provider`. Called by assets/external with a feed's requests.
+lives in `capture`, who the provider is in `provider`.
 """
 
 import os

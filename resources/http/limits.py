@@ -1,6 +1,6 @@
 """How fast a provider is asked: its rate, kept in one SQLite file that all runs of a capture store share.
 
-pyrate-limiter counts and a file lock keeps processes apart; here it is only opened and closed. Called by the client.
+pyrate-limiter counts and a file lock keeps processes apart; here it is only opened and closed.
 """
 
 import time

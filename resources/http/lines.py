@@ -1,6 +1,6 @@
 """Answers that are lines of cells (CSV), read so that a quote nobody closed can't make the lines after it vanish.
 
-Pure. Called by providers' judges and by the feeds whose answers are such lines.
+Pure.
 """
 
 import csv

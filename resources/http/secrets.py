@@ -1,7 +1,7 @@
 """Secrets of providers: where they come from, and how they are kept out of everything that is written.
 
 They come from the environment, else from a `.env` in the working directory, are put into a request at the last moment,
-and are taken out of answers, which may echo them, before anything is stored. Called by the client alone.
+and are taken out of answers, which may echo them, before anything is stored.
 """
 
 import base64

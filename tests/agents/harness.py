@@ -107,7 +107,7 @@ class Player:
     turn: int = 0
 
     def __post_init__(self) -> None:
-        front, self.body = linter.frontmatter.read((CLAUDE / "agents" / f"{self.agent}.md").read_text())
+        front, self.body = linter.frontmatter((CLAUDE / "agents" / f"{self.agent}.md").read_text())
         settings = json.loads((CLAUDE / "settings.json").read_text())["hooks"]
         self.hooks = [*linter._entries(settings), *linter._entries(front["hooks"])]
         self.calls = list(linter.calls(linter.Page(self.agent, front, self.body)))

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-import yaml
 from skills_ref.validator import validate
 
 from tests.agents.harness import CLAUDE, ROOT, SCRIPTS, linter
@@ -33,7 +32,7 @@ def plant(project, path, old, new):
 
 
 def test_the_catalogue_passes_and_says_so():
-    done = subprocess.run([sys.executable, "-IS", LINTER], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, LINTER], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert done.stdout.startswith("PASS: 0 errors, 0 warnings; checked alphavantage-earnings, bz-news-api")
 
@@ -53,7 +52,7 @@ FAULTS = [
     ("R6", "agents/neo4j-news.md", "$CLAUDE_PROJECT_DIR/.claude/hooks/pit_gate.py", ".claude/hooks/pit_gate.py"),
     ("R7", "agents/neo4j-news.md", "  - news-queries\n", "  - news-queries\n  - filtered-data\n"),
     ("R8", "agents/neo4j-news.md", "permissionMode: dontAsk", "permissionMode: dontAsk\npermissions: none"),
-    ("R8", "agents/neo4j-news.md", "name: neo4j-news", "name: &anchor neo4j-news"),
+    ("R8", "agents/neo4j-news.md", "name: neo4j-news", 'name: "neo4j-news'),
     ("R8", "skills/news-queries/SKILL.md", "\ndescription:", "\nuser-invocable: false\ndescription:"),
     ("R9", "agents/neo4j-news.md", '"name": "news_latest"', '"name": "news_newest"'),
     ("R9", "agents/neo4j-news.md", '"params": {"ticker": "NOG"}', '"params": {"symbol": "NOG"}'),
@@ -79,12 +78,10 @@ def test_a_missing_agent_is_found_and_the_exit_code_tells(project):
     assert done.stdout.splitlines()[1].startswith("FAIL: 1 errors")
 
 
-@pytest.mark.parametrize(
-    "page", sorted([*(CLAUDE / "agents").glob("*.md"), *(CLAUDE / "skills").glob("*/SKILL.md")]), ids=str
-)
-def test_frontmatter_is_read_as_yaml_reads_it(page):
-    text = page.read_text()
-    assert linter.frontmatter.read(text)[0] == yaml.safe_load(text.split("---\n")[1])
+@pytest.mark.parametrize("text", ["", "name: a\n", "---\nname: a\n", "---\n- a\n---\n", "---\na: b: c\n---\n"])
+def test_a_page_without_frontmatter_is_refused(text):
+    with pytest.raises(ValueError, match=r"none|map"):
+        linter.frontmatter(text)
 
 
 @pytest.mark.parametrize(

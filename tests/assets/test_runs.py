@@ -14,6 +14,7 @@ from assets.extraction import Contest, Place, dated
 from assets.reading import Spans
 from assets.runs import attempt_partitions, run_partitions
 from pitlake.errors import BadInput, CheckFailed, GateRefused
+from pitlake.lake.audit import CheckResult
 from pitlake.lake.delta import DeltaTables
 from pitlake.lake.lake import Lake
 from pitlake.lake.log import LakeLog
@@ -267,3 +268,20 @@ def test_nothing_that_can_fail_follows_the_log_entry(lake, toy, monkeypatch):
     monkeypatch.setattr(LakeLog, "append", appended)
     report = attempt_partitions(TOY, between("2024-03-09", "2024-03-11"), toy, lake, run_id="r", observed_at=OBSERVED)
     assert (report.outcome.version, put[0].version) == (1, 1)
+
+
+def test_a_refused_run_is_judged_once(lake, toy):
+    """Great Expectations is such an audit, and takes its time."""
+    toy.write("a", "2024-03-10T01:30:00-05:00")
+    judged = []
+
+    def refusing(staged, _observed_at):
+        judged.append(staged.rows.num_rows)
+        return [CheckResult(name="expectations", passed=False, facts={"bad": 1})]
+
+    days = between("2024-03-09", "2024-03-11")
+    report = attempt_partitions(TOY, days, toy, lake, run_id="r", observed_at=OBSERVED, audits=(refusing,))
+    assert isinstance(report.outcome, CheckFailed)
+    assert judged == [1]
+    assert [check.name for check in report.checks if not check.passed] == ["expectations"]
+    assert {"gate", "required", "conservation"} <= {check.name for check in report.checks if check.passed}

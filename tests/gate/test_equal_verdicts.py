@@ -10,8 +10,9 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pitlake.clock import micros
 from pitlake.gate import rules
-from pitlake.gate.columnar import judge
+from pitlake.gate.columnar import _goes_in_bulk, judge
 
 CUTOFF = datetime(2024, 3, 10, 7, 30, tzinfo=timezone.utc)  # In the hour New York's clocks skip.
 MICRO = timedelta(microseconds=1)
@@ -272,3 +273,43 @@ def test_json_in_texts_is_judged_alike_in_bulk_and_alone(texts):
 def test_instants_in_texts_are_judged_alike_in_bulk_and_alone(texts):
     table = pa.table({"available_at": texts, "available_at_source": ["edgar_accepted"] * len(texts)})
     assert judge(table, CUTOFF).rows == list(item_verdicts(table, CUTOFF))
+
+
+@st.composite
+def staged_tables(draw):
+    """Tables of the types the lake stages, which are judged in bulk; often a slice, in chunks."""
+    size = draw(st.integers(1, 6))
+    instant = st.sampled_from(NEAR) | st.none()
+    source = st.sampled_from([*rules.SOURCES, *rules.SOURCES, "", None])
+    columns = {
+        "available_at": draw(column_of(instant, pa.timestamp("us", "UTC"), size) | far_instants(size)),
+        "available_at_source": draw(column_of(source, pa.string(), size)),
+        "text": draw(column_of(TEXTS, pa.string(), size)),
+        "texts": draw(column_of(st.none() | st.lists(TEXTS, max_size=2), pa.list_(pa.string()), size)),
+        "number": draw(column_of(st.none() | st.floats(), pa.float64(), size)),
+        "vector": draw(column_of(st.none() | st.lists(st.floats(width=32)), pa.list_(pa.float32()), size)),
+    }
+    if draw(st.integers(0, 19)) == 7:
+        columns.setdefault(draw(keys()).encode("utf-8", "replace").decode(), pa.array([0] * size))
+    table = pa.table(columns)
+    cut = draw(st.integers(0, size))
+    table = pa.concat_tables([table[:cut], table[cut:]])
+    return table[draw(st.integers(0, size - 1)) :] if draw(st.booleans()) else table
+
+
+def far_instants(size):
+    """Instants of the years 1 and 9999, to the microsecond."""
+    first, last = (
+        micros(rules.parse_instant(text)) for text in ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z")
+    )
+    return column_of(st.sampled_from([first, first + 1, last - 1, last]), pa.timestamp("us", "UTC"), size)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(staged_tables(), st.sampled_from([CUTOFF, None, CUTOFF + timedelta(days=400_000)]), st.booleans())
+def test_what_the_lake_stages_is_judged_in_bulk_as_its_rows_are_alone(table, cutoff, hinted):
+    assert _goes_in_bulk(table.schema)
+    expected = list(item_verdicts(table, cutoff))
+    found = judge(table, cutoff, json_columns=table.column_names if hinted else ())
+    assert found.rows == expected
+    assert found.codes == {code: sum(code == other for _, other, _ in expected) for _, code, _ in expected}

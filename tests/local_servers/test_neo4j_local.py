@@ -7,6 +7,7 @@ import pytest
 from local_servers import neo4j_local
 from pitlake.errors import BadInput, GraphUnavailable
 from resources.graph.graph import Graph
+from tests.graph_servers import rows
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_even_the_admin_of_neo4j_cannot_write_through_the_door(graph_db):
         Graph(graph_db.uri, graph_db.admin_auth, graph_db.database) as graph,
         pytest.raises(Exception, match="AccessMode"),
     ):
-        graph.read("CREATE (n) RETURN n")
+        rows(graph, "CREATE (n) RETURN n")
 
 
 def test_the_pom_is_what_maven_is_given(tools, tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from local_servers.embedded import embedded_graph
 from pitlake.errors import BadInput, GraphUnavailable
 from resources.graph.graph import Graph
 from sample.graph_admin import GraphAdmin
+from tests.graph_servers import rows
 from tests.processes import running, wait_for_end
 
 HOLDER = """
@@ -47,7 +48,7 @@ def holder(tmp_path):
 
 def read_one(server):
     with Graph(server.uri, server.reader_auth) as graph:
-        return graph.read("MATCH (a:A) RETURN a.id AS id")["id"].to_pylist()
+        return [one for (one,) in rows(graph, "MATCH (a:A) RETURN a.id AS id")]
 
 
 def test_the_last_to_leave_stops_the_server_and_its_data_can_be_opened_again(tmp_path):
@@ -68,7 +69,7 @@ def test_a_second_user_shares_the_server_and_outlives_the_first(tmp_path, holder
         holder.kill()
         holder.wait()
         with Graph(server.uri, server.reader_auth) as graph:
-            assert graph.read("RETURN 1 AS one").num_rows == 1
+            assert len(rows(graph, "RETURN 1 AS one")) == 1
         assert len(servers_over(tmp_path)) == 1
     assert servers_over(tmp_path) == []
 
@@ -125,7 +126,7 @@ def test_a_killed_server_is_unavailable_and_can_be_started_again(tmp_path):
             process.kill()
             wait_for_end([process, supervisor])  # until it has gone, who comes is told of the dead server
             with pytest.raises(GraphUnavailable):
-                graph.read("RETURN 1 AS one")
+                rows(graph, "RETURN 1 AS one")
         with embedded_graph(tmp_path) as again:
             assert read_one(again) == ["committed"]
 
@@ -180,7 +181,7 @@ def test_the_reader_sees_every_database_and_owns_none(tmp_path):
         with GraphAdmin(other) as admin:
             admin.create_database()
         with Graph(other.uri, other.reader_auth, other.database) as graph:
-            assert graph.read("RETURN 1 AS one").num_rows == 1
+            assert len(rows(graph, "RETURN 1 AS one")) == 1
         with (
             neo4j.GraphDatabase.driver(server.uri, auth=server.reader_auth) as driver,
             driver.session(database="other") as session,

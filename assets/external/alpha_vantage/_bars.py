@@ -1,6 +1,6 @@
 """What daily and intraday bars share: reading both forms of an answer, JSON and CSV, into one record a bar.
 
-No dates are decided here. Called by av_daily_bars and av_intraday_bars.
+No dates are decided here.
 """
 
 from collections.abc import Iterator, Sequence

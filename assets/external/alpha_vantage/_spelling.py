@@ -1,6 +1,6 @@
 """Readers of Alpha Vantage's spellings: numbers as text, and "None", "-" or nothing for a missing one.
 
-Also the units every feed of it shares. Called by the modules of this folder.
+Also the units every feed of it shares.
 """
 
 from collections.abc import Sequence

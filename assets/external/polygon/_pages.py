@@ -1,7 +1,4 @@
-"""What Polygon's feeds share: units, pages, exact figures, how a record is dated, and what becomes a gap instead.
-
-Called by the modules of this folder.
-"""
+"""What Polygon's feeds share: units, pages, exact figures, how a record is dated, and what becomes a gap instead."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta

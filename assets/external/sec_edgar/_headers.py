@@ -1,6 +1,6 @@
 """SGML headers of filings: the acceptance on the New York clock, which is the truth where EDGAR's JSON is ambiguous.
 
-Pure but for `fetched`, which asks through the function it is handed. Called by the modules beside it.
+Pure but for `fetched`, which asks through the function it is handed.
 """
 
 import re

@@ -19,8 +19,6 @@ from pitlake.errors import RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
 from resources.http.providers.sec_edgar import PROVIDER
 
-LONGEST_EXACT = 2**53
-
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     """All facts of a company in one answer, or one answer a concept."""

@@ -1,5 +1,5 @@
 """Lane 3: pages that date themselves, from an explicit list of sources.
 
 `_sources` is the list, `_claims` what a page may say and what is proven of it, `_markup` finds claims in HTML and
-headers, `_proposals` takes them from a model, `web_pages` is the dataset.
+headers, `web_pages` is the dataset.
 """

@@ -2,14 +2,13 @@
 
 A reader only proposes. A claim counts when the words it quotes stand in the answer, hold what it states, and state a
 day or an instant; every reading is the latest the words can have. A candidate is available at the latest of its proven
-claims, so a claim can only delay what the others say. Pure; called by web_pages and by every reader's tests.
+claims, so a claim can only delay what the others say. Pure.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import Literal, Protocol
+from typing import Literal
 
 from assets.external import claimed
 from assets.external.web._sources import Source
@@ -24,13 +23,6 @@ FIRST_PAGE = datetime(1991, 8, 6, tzinfo=timezone.utc)
 AHEAD = timedelta(hours=37)
 CLOCKS_AGREE = timedelta(hours=24)
 LONGEST_QUOTE = 400
-
-# A model may quote any date of a page: its words must say that they are about the page's own publication.
-_CUE = re.compile(
-    r"(published|posted|released|issued|updated|modified|revised|corrected|publication date|date)\W*(on|at)?\W*\Z",
-    re.IGNORECASE,
-)
-PROPOSED = "proposed:"
 
 
 @dataclass(frozen=True)
@@ -56,14 +48,6 @@ class Candidate:
     claims: tuple[Claim, ...]
 
 
-class Reader(Protocol):
-    """The one interface of lane 3: a raw answer and the address it was asked for, to candidates."""
-
-    def __call__(self, capture: Capture, url: str) -> Sequence[Candidate]:
-        """The items of an answer. Never raises for what is merely ugly; an answer without items is empty."""
-        ...
-
-
 @dataclass(frozen=True)
 class Proven:
     """A claim that stands, and the latest instant its words can mean."""
@@ -87,7 +71,7 @@ class Dating:
 
 
 def prove(candidate: Candidate, capture: Capture, source: Source) -> tuple[Proven, ...]:
-    """The claims that stand, in their order. What cannot be proven is dropped, whoever proposed it."""
+    """The claims that stand, in their order. What cannot be proven is dropped."""
     return tuple(
         Proven(claim, instant)
         for claim in candidate.claims
@@ -102,7 +86,7 @@ def decide(candidate: Candidate, capture: Capture, source: Source) -> Dating | N
     """
     proven = prove(candidate, capture, source)
     stands = {id(one.claim) for one in proven}
-    told = [one for one in candidate.claims if one.kind == "modified" and not one.method.startswith(PROPOSED)]
+    told = [one for one in candidate.claims if one.kind == "modified"]
     if any(id(claim) not in stands for claim in told):
         return None
     dating_claims = [one for one in proven if one.claim.kind != "served"]
@@ -125,10 +109,6 @@ def _stands(claim: Claim, candidate: Candidate, capture: Capture) -> bool:
         return False
     if claim.place == "header":
         return claim.quote in {f"{name}: {value}" for name, value in capture.headers.items()}
-    if claim.method.startswith(PROPOSED):
-        before = claim.quote[: claim.quote.index(claim.stated)]
-        if claim.place != "body" or not _CUE.search(re.sub(r"<[^>]*>", " ", before)):
-            return False
     return claim.quote in ((candidate.text or "") if claim.place == "shown" else capture.text())
 
 

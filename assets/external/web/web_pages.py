@@ -1,7 +1,6 @@
 """Dataset `web_pages`: pages of the allowed sources, dated by the claims that `_claims` proves.
 
-Only https addresses of listed hosts are asked for. `feed` takes another reader, such as one with a model's proposals.
-Pure functions but `collect`.
+Only https addresses of listed hosts are asked for. Pure functions but `collect`.
 """
 
 import json
@@ -93,37 +92,32 @@ def _told(proven: claims.Proven) -> dict[str, str]:
     return {**told, "stated": proven.claim.stated, "instant": clock.iso(proven.instant)}
 
 
-def feed(reader: claims.Reader = read) -> Feed:
-    """The feed with a reader: the deterministic one unless another is handed in."""
-
-    def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-        """A record per candidate, judged here and nowhere else."""
-        had: set[str] = set()
-        for capture in captures:
-            for candidate in reader(capture, unit.name):
-                source = source_of(candidate.url)
-                yield (
-                    {
-                        "candidate": candidate,
-                        "source": source,
-                        "dating": claims.decide(candidate, capture, source) if source else None,
-                        "fetched_at": capture.fetched_at,
-                        "repeat": candidate.url in had,
-                    },
-                    capture,
-                )
-                had.add(candidate.url)
-
-    return Feed(
-        dataset=DATASET,
-        provider=PROVIDER,
-        units=units,
-        collect=collect,
-        records=records,
-        locate=locate,
-        values=values,
-        as_fetched=True,
-    )
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """A record per candidate, judged here and nowhere else."""
+    had: set[str] = set()
+    for capture in captures:
+        for candidate in read(capture, unit.name):
+            source = source_of(candidate.url)
+            yield (
+                {
+                    "candidate": candidate,
+                    "source": source,
+                    "dating": claims.decide(candidate, capture, source) if source else None,
+                    "fetched_at": capture.fetched_at,
+                    "repeat": candidate.url in had,
+                },
+                capture,
+            )
+            had.add(candidate.url)
 
 
-FEED = feed()
+FEED = Feed(
+    dataset=DATASET,
+    provider=PROVIDER,
+    units=units,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
+    as_fetched=True,
+)

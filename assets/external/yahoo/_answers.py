@@ -1,7 +1,4 @@
-"""What Yahoo's feeds share: its envelope, its numbers (plain or wrapped), and one unit a ticker.
-
-Called by the modules of this folder.
-"""
+"""What Yahoo's feeds share: its envelope, its numbers (plain or wrapped), and one unit a ticker."""
 
 from collections.abc import Sequence
 from typing import Any

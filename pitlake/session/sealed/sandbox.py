@@ -3,7 +3,7 @@
 Landlock (kept library `landlock`) leaves reading exactly the session's files; seccomp (kept library `pyseccomp`)
 leaves the calls DuckDB needs to read and compute, and refuses every other, known or yet to come: no write, no network,
 no process, no path resolved. An own root is made where the system allows it, so that not even stat() finds the lake.
-Called by the child before it opens a file, on its only thread, so that every later thread inherits the seal.
+The child seals itself before it opens a file, on its only thread, so that every later thread inherits the seal.
 """
 
 import ctypes

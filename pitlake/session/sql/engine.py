@@ -1,6 +1,6 @@
 """One locked DuckDB connection: how it is set up, how a caller's SQL runs on it, how results are capped.
 
-Used by the sealed child and by in-process sessions, so that both answer alike. It knows no lake, no process, no pipe.
+The sealed child and in-process sessions ask by it, so both answer alike. It knows no lake, no process, no pipe.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

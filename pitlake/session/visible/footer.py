@@ -1,7 +1,7 @@
 """The footer proof: what a Parquet file's own statistics say about its newest row, failing closed.
 
-The lake's manifest only chooses files; nothing is handed over on its word. Called by the parent for every file of
-every session; what a footer said is kept per inode, because files of the lake are never changed.
+The lake's manifest only chooses files; nothing is handed over on its word. What a footer said is kept
+per inode, because files of the lake are never changed.
 """
 
 import json

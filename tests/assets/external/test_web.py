@@ -1,6 +1,5 @@
 """Lane 3: who may date its pages, which claims stand, that the latest counts, and that a model only proposes."""
 
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -10,10 +9,7 @@ from hypothesis import strategies as st
 
 from assets.external import claimed, feed
 from assets.external.feed import Scope
-from assets.external.web._markup import read
-from assets.external.web._proposals import ModelProposer, Proposal, understood, with_proposals
 from assets.external.web._sources import ALLOWED, WESTMOST, source_of
-from assets.external.web.web_pages import feed as build
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput, Unreadable
 from resources.http.capture import Request
@@ -156,67 +152,6 @@ def test_what_is_no_html_has_no_candidate():
 @pytest.mark.parametrize("head", ['<script type="application/ld+json">{"broken</script>', "<meta>", "<time datetime>"])
 def test_broken_markup_is_survived(head):
     assert len(page(head)) == 1
-
-
-@dataclass(frozen=True)
-class Proposes:
-    """A proposer that says what it is told to."""
-
-    proposals: tuple[Proposal, ...]
-    name: str = "model-1"
-
-    def propose(self, _page):
-        return self.proposals
-
-
-def proposed(*proposals: Proposal, head: str = "", body: str = "<p>Published on March 3, 2024 in our town.</p>"):
-    return page(head, body, one=build(with_proposals(read, Proposes(proposals))))
-
-
-RIGHT = Proposal("published", "March 3, 2024", "Published on March 3, 2024")
-
-
-def test_a_model_s_words_count_when_they_stand_in_the_page():
-    row = only(proposed(RIGHT))
-    assert row.values["dated_at"] == datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
-    assert row.values["claim_method"] == "proposed:model-1"
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        Proposal("published", "March 2, 2024", "Published on March 2, 2024"),
-        Proposal("published", "March 2, 2024", "Published on March 3, 2024"),
-        Proposal("published", "March 3, 2024", "March 3, 2024 in our town"),
-        Proposal("published", "our town", "Published on March 3, 2024 in our town"),
-        Proposal("published", "", "Published on"),
-    ],
-    ids=str,
-)
-def test_a_proposal_that_is_not_proven_is_dropped(wrong):
-    assert gaps(proposed(wrong)) == [("unverifiable", "nothing dates the page")]
-
-
-def test_a_model_can_delay_a_page_and_never_hasten_it():
-    early = proposed(RIGHT, head='<meta name="date" content="2024-05-01T00:00:00Z">')
-    assert only(early).values["dated_at"] == datetime(2024, 5, 1, tzinfo=timezone.utc)
-    assert only(proposed(RIGHT, head=PUBLISHED)).values["dated_at"] == datetime(2024, 3, 4, 12, tzinfo=timezone.utc)
-
-
-def test_a_reply_is_kept_and_a_replay_asks_nobody(tmp_path):
-    asked = []
-    reply = 'Here: [{"kind": "published", "quote": "Published on March 3, 2024", "stated": "March 3, 2024"}, 7]'
-    model = ModelProposer("m", tmp_path, lambda question: asked.append(question) or reply)
-    replay = ModelProposer("m", tmp_path)
-    assert replay.propose("page") == ()
-    assert model.propose("page") == model.propose("page") == replay.propose("page") == [RIGHT]
-    assert len(asked) == 1
-    assert ModelProposer("another", tmp_path).propose("page") == ()
-
-
-@pytest.mark.parametrize("reply", ["", "no", "[", '["x"]', '[{"kind": "event", "quote": "q", "stated": "q"}]', "]["])
-def test_a_reply_that_is_no_proposal_proposes_nothing(reply):
-    assert list(understood(reply)) == []
 
 
 def latest(text: str, zone=NEW_YORK) -> str:

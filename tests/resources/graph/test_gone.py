@@ -5,11 +5,11 @@ import socket
 import threading
 from urllib.parse import urlsplit
 
-import pyarrow as pa
 import pytest
 
 from pitlake.errors import GraphUnavailable
 from resources.graph.graph import Graph
+from tests.graph_servers import rows
 
 NUMBERS = "UNWIND range(1, $n) AS i RETURN i, $text AS text"
 
@@ -82,9 +82,8 @@ def door(line, graph_db):
         yield graph
 
 
-@pytest.mark.parametrize("how", ["stream", "stream_batches"])
-def test_a_line_cut_in_the_middle_is_an_error_not_an_end(line, door, how):
-    stream = getattr(door, how)(NUMBERS, {"n": 20_000, "text": "x" * 500})
+def test_a_line_cut_in_the_middle_is_an_error_not_an_end(line, door):
+    stream = door.stream(NUMBERS, {"n": 20_000, "text": "x" * 500})
     next(stream)
     line.cut_after(1_000_000)
     with pytest.raises(GraphUnavailable, match="is not reachable"):
@@ -94,39 +93,24 @@ def test_a_line_cut_in_the_middle_is_an_error_not_an_end(line, door, how):
 def test_the_door_works_again_when_the_line_does(line, door):
     line.cut_after(0)
     with pytest.raises(GraphUnavailable):
-        door.read("RETURN 1 AS one")
+        rows(door, "RETURN 1 AS one")
     line.mend()
-    assert door.read("RETURN 1 AS one").num_rows == 1
+    assert rows(door, "RETURN 1 AS one") == [(1,)]
 
 
-def test_a_read_is_tried_again_until_the_server_answers(line, graph_db):
+def test_a_query_that_handed_out_nothing_is_tried_again_until_the_server_answers(line, graph_db):
     with Graph(line.uri, graph_db.reader_auth, graph_db.database, retry_seconds=30) as door:
-        line.cut_after(100_000)
+        line.cut_after(0)
         mend = threading.Thread(target=lambda: line.was_cut.wait() and line.mend())
         mend.start()
-        table = door.read(NUMBERS, {"n": 2000, "text": "x" * 500})
+        read = rows(door, NUMBERS, n=2000, text="x" * 500)
         mend.join()
-    assert table["i"].to_pylist() == list(range(1, 2001))
-
-
-def test_windows_name_the_first_one_that_is_not_complete(line, door):
-    windows = [{"n": n, "text": "x" * 500} for n in (3, 2000, 5)]
-    read = door.stream_windows(NUMBERS, windows)
-    window, table = next(read)
-    assert (window, table.num_rows) == (windows[0], 3)
-    line.cut_after(200_000)
-    with pytest.raises(GraphUnavailable) as caught:
-        next(read)
-    assert caught.value.window is windows[1]
-    line.mend()
-    rest = windows[windows.index(caught.value.window) :]
-    schema = pa.schema([("i", pa.int64()), ("text", pa.string())])
-    assert [table.num_rows for _, table in door.stream_windows(NUMBERS, rest, schema=schema)] == [2000, 5]
+    assert [number for number, _ in read] == list(range(1, 2001))
 
 
 def test_a_refusal_is_not_tried_again(line, graph_db):
     with Graph(line.uri, graph_db.reader_auth, graph_db.database, retry_seconds=30) as door:
         before = line.calls
         with pytest.raises(Exception, match="SyntaxError"):
-            door.read("RETRUN 1")
+            rows(door, "RETRUN 1")
         assert line.calls - before <= 1

@@ -9,6 +9,7 @@ import pytest
 from pitlake.errors import BadInput
 from resources.graph.open import GraphSettings, graph_server, open_graph
 from resources.graph.resource import GraphResource
+from tests.graph_servers import rows
 
 SECRET = "hunter2-very-secret"
 
@@ -80,7 +81,7 @@ def test_the_graph_opens_by_its_settings(graph_db):
     user, password = graph_db.reader_auth
     settings = GraphSettings(uri=graph_db.uri, username=user, password=password, database=graph_db.database)
     with open_graph(settings) as graph:
-        assert graph.read("RETURN 1 AS one").num_rows == 1
+        assert len(rows(graph, "RETURN 1 AS one")) == 1
 
 
 def test_a_run_of_dagster_has_one_door_and_gives_it_back(tmp_path):
@@ -90,7 +91,7 @@ def test_a_run_of_dagster_has_one_door_and_gives_it_back(tmp_path):
     def first(graph: GraphResource) -> None:
         for _ in range(2):
             with graph.connect() as door:
-                seen.append((door, door.read("RETURN 1 AS one").num_rows))
+                seen.append((door, len(rows(door, "RETURN 1 AS one"))))
 
     result = dg.materialize([first], resources={"graph": GraphResource(root=str(tmp_path))})
     assert result.success

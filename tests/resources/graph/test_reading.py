@@ -1,11 +1,11 @@
 """The Cypher that extractors lean on answers alike on every kind of server; large answers stream; faults are named."""
 
 import psutil
-import pyarrow as pa
 import pytest
 
 from pitlake.errors import GraphLoginFailed, GraphQueryFailed, GraphUnavailable
 from resources.graph.graph import Graph
+from tests.graph_servers import rows
 
 NEWS = [
     {"id": "bzNews_1", "created": "2024-02-15T16:00:00-05:00", "title": "One"},
@@ -26,10 +26,6 @@ def news(graph_admin, graph):
     ]
     graph_admin.load_edges("INFLUENCES", ("News", "id"), ("Company", "cik"), edges)
     return graph
-
-
-def rows(graph, cypher, **params):
-    return [tuple(record.values()) for records in graph.stream(cypher, params) for record in records]
 
 
 def test_a_missing_property_is_null(news):
@@ -80,38 +76,26 @@ def test_a_regular_expression_finds_what_windows_miss(news):
 
 
 def test_order_by_puts_nulls_last_and_texts_by_code_point(graph):
-    ordered = graph.read("UNWIND ['b', null, 'Z', 'é', 'a', ''] AS x RETURN x ORDER BY x")["x"].to_pylist()
-    assert ordered == ["", "Z", "a", "b", "é", None]
+    ordered = rows(graph, "UNWIND ['b', null, 'Z', 'é', 'a', ''] AS x RETURN x ORDER BY x")
+    assert ordered == [("",), ("Z",), ("a",), ("b",), ("é",), (None,)]
 
 
 def test_a_large_answer_streams_in_flat_memory(graph):
     process, kilobytes = psutil.Process(), "x" * 2000
     before, peak, rows_seen = process.memory_info().rss, 0, 0
     cypher = "UNWIND range(1, 100000) AS i RETURN i, $text + toString(i) AS text"
-    for batch in graph.stream_batches(cypher, {"text": kilobytes}):
-        rows_seen += batch.num_rows
+    for records in graph.stream(cypher, {"text": kilobytes}):
+        rows_seen += len(records)
         peak = max(peak, process.memory_info().rss)
     assert rows_seen == 100_000
     assert peak - before < 100 * 2**20  # the answer has 200 MB
-
-
-def test_batches_hold_the_order_and_end_where_asked(graph):
-    batches = list(graph.stream_batches("UNWIND range(1, 10000) AS i RETURN i", batch_rows=3000))
-    assert [batch.num_rows for batch in batches] == [3000, 3000, 3000, 1000]
-    assert pa.concat_arrays([batch["i"] for batch in batches]).to_pylist() == list(range(1, 10_001))
-
-
-def test_batches_of_heavy_rows_end_early(graph):
-    batches = list(graph.stream_batches("UNWIND range(1, 60) AS i RETURN $text AS text", {"text": "x" * 4_000_000}))
-    assert sum(batch.num_rows for batch in batches) == 60
-    assert max(batch.nbytes for batch in batches) < 140_000_000
 
 
 def test_a_stream_given_up_early_leaves_the_door_usable(graph):
     stream = graph.stream("UNWIND range(1, 100000) AS i RETURN i")
     next(stream)
     stream.close()
-    assert graph.read("RETURN 1 AS one")["one"].to_pylist() == [1]
+    assert rows(graph, "RETURN 1 AS one") == [(1,)]
 
 
 def test_two_streams_of_one_door_do_not_mix(graph):
@@ -120,26 +104,15 @@ def test_two_streams_of_one_door_do_not_mix(graph):
     assert seen == {1}
 
 
-def test_windows_are_read_one_by_one_and_whole(graph):
-    windows = [{"lo": 0, "hi": 3}, {"lo": 3, "hi": 3}, {"lo": 3, "hi": 5}]
-    cypher = "UNWIND range(0, 9) AS i WITH i WHERE i >= $lo AND i < $hi RETURN i + $plus AS i"
-    read = list(graph.stream_windows(cypher, windows, {"plus": 1}, schema=pa.schema([("i", pa.int64())])))
-    assert [(window, table["i"].to_pylist()) for window, table in read] == [
-        (windows[0], [1, 2, 3]),
-        (windows[1], []),
-        (windows[2], [4, 5]),
-    ]
-
-
 def test_a_syntax_error_names_the_servers_code(graph):
     with pytest.raises(GraphQueryFailed) as caught:
-        graph.read("MATCH (n) RETRUN n")
+        rows(graph, "MATCH (n) RETRUN n")
     assert caught.value.code == "Neo.ClientError.Statement.SyntaxError"
 
 
 def test_a_missing_parameter_is_named(graph):
     with pytest.raises(GraphQueryFailed) as caught:
-        graph.read("RETURN $nobody AS x")
+        rows(graph, "RETURN $nobody AS x")
     assert caught.value.code == "Neo.ClientError.Statement.ParameterMissing"
 
 

@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """Checks the data agents by rule: their frontmatter, hooks, skills, paths and the calls they document.
 
-Reads files and nothing else, with the standard library alone; `--lake ROOT` also makes every documented call against
-that lake, which needs the project's environment. Prints `ERROR [RULE] path: message` lines and a summary; the exit code
+Reads files and nothing else, in the project's environment; `--lake ROOT` also makes every documented call against that
+lake. Prints `ERROR [RULE] path: message` lines and a summary; the exit code
 is 0 when nothing is wrong and 1 otherwise.
 """
 
@@ -17,9 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import frontmatter
+import yaml
 
 ROOT = Path(__file__).resolve().parents[4]
 sys.path.insert(0, str(ROOT / ".claude" / "hooks"))
@@ -127,8 +124,22 @@ def lint(root: Path) -> Iterator[Finding]:
 
 
 def _page(root: Path, path: Path) -> Page:
-    front, body = frontmatter.read(path.read_text(encoding="utf-8"))
+    front, body = frontmatter(path.read_text(encoding="utf-8"))
     return Page(str(path.relative_to(root)), front, body)
+
+
+def frontmatter(text: str) -> tuple[dict[str, Any], str]:
+    """The frontmatter of a page and the body under it. Raises ValueError where it is not there or is no map of YAML."""
+    head, end, body = text.partition("\n---\n")
+    if not head.startswith("---\n") or not end:
+        raise ValueError("there is none between two lines of ---")
+    try:
+        front = yaml.safe_load(head.removeprefix("---"))
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error
+    if isinstance(front, dict):
+        return front, body
+    raise ValueError("it is not a map")
 
 
 def _agent(root: Path, agent: Page, stem: str) -> Iterator[Finding]:
