@@ -10,6 +10,7 @@ import dagster as dg
 
 from assets.derived.bundle_assets import bundle_assets
 from assets.derived.factory import derived_assets
+from assets.drops.factory import drop_assets
 from assets.external import all_feeds
 from assets.external.factory import feed_asset, source_of
 from assets.factory import SOURCE, graph_asset
@@ -47,6 +48,7 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             *(graph_asset(extractor, DAYS) for extractor in all_extractors().values()),
             *{feed.provider.name: source_of(feed) for feed in all_feeds().values()}.values(),
             *(feed_asset(feed) for feed in all_feeds().values()),
+            *drop_assets(),
             *derived_assets(),
             *bundle_assets(EARNINGS),
             quality_report,

@@ -1,13 +1,13 @@
 """Which query of the catalogue a search is: by words or by meaning, within which texts.
 
-The doors' one search command and tool. Words are ranked by BM25 in SQL; meaning needs a local model for the query's
-text (pitlake.embedding) and searches the stored vectors. Nothing here runs SQL.
+The doors' one search command and tool. Words are ranked by BM25 in SQL; meaning is that of
+the lake's own vectors, or of the graph's where their model is configured (pitlake.embedding). Nothing here runs SQL.
 """
 
 from typing import Any, Literal
 
 from pitlake import catalogue
-from pitlake.embedding import embed
+from pitlake.embedding import MODEL, configured, embed
 from pitlake.errors import BadInput
 
 Within = Literal["news", "calls", "sections", "exhibits", "concepts", "everything"]
@@ -26,12 +26,17 @@ BY_MEANING = {"news": "vector_news", "calls": "vector_qa", "everything": "vector
 def find(
     text: str, *, within: str = "news", ticker: str | None = None, by: str = "words", limit: int | None = None
 ) -> tuple[catalogue.Query, dict[str, Any]]:
-    """The query and its values. Raises BadInput for texts that can't be searched that way or an unconfigured model."""
+    """The query and its values. Raises BadInput for texts not to be searched that way, or no model."""
     known = {"words": BY_WORDS, "meaning": BY_MEANING}
     if by not in known:
         raise BadInput("by", f"{by!r} is no way to search", f"choose from {', '.join(known)}")
     if within not in known[by]:
         raise BadInput("within", f"{within!r} can't be searched by {by}", f"choose from {', '.join(known[by])}")
     query = catalogue.get(known[by][within])
-    asked = {"query": text, "limit": limit} if by == "words" else {"embedding": embed(text), "k": limit}
+    asked = {"query": text, "limit": limit} if by == "words" else {"k": limit, **_meant(text)}
     return query, {name: value for name, value in (asked | {"ticker": ticker}).items() if value is not None}
+
+
+def _meant(text: str) -> dict[str, Any]:
+    """The text's vector, and the model whose vectors it may be compared with; none is named for the graph's own."""
+    return {"embedding": embed(text), "model": None if configured() else MODEL}

@@ -19,6 +19,7 @@ from uuid import uuid4
 from rich.console import Console
 from rich.table import Table
 
+from assets.drops import all_drops
 from local_servers.server import GraphServer
 from pipelines.serve import FAST_EVENTS
 from pitlake.datasets import all_datasets
@@ -85,9 +86,9 @@ def fill(home: Path) -> None:
 
 
 def chosen() -> list[str]:
-    """The datasets of the demo: the graph's, the outside ones that have captures, and what follows from them."""
+    """The datasets of the demo: the graph's, the outside ones with captures, a desk's files, and what follows."""
     graph = [name for name, dataset in all_datasets().items() if dataset.group == "graph"]
-    return [*graph, *outside.SCOPES, "names", "earnings_events"]
+    return [*graph, *outside.SCOPES, *all_drops(), "names", "earnings_events", "text_vectors"]
 
 
 def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.DagsterInstance"]:

@@ -1,12 +1,14 @@
-"""The demo's outside sources: EDGAR and ALFRED from bundled captures, without keys and without a network.
+"""The demo's outside sources: EDGAR and ALFRED from bundled captures, and a desk's files, without keys or a network.
 
 What is asked of each feed, as its asset's run config, and two questions that two instants answer differently. Called by
 the demo and its tests.
 """
 
 from datetime import date, datetime, timezone
+from pathlib import Path
 from typing import Any
 
+from assets.drops import all_drops
 from assets.external import feed
 from assets.external.feed import Scope
 from pitlake.lake.lake import Lake
@@ -14,6 +16,7 @@ from resources.http.capture import CaptureStore
 from sample.bundled import capture_all
 from sample.manifest import Demonstration
 
+DROPS = Path(__file__).with_name("drops")
 FETCHED_AT = datetime(2025, 7, 1, 12, tzinfo=timezone.utc)
 NORTHERN = "0001104485"
 SCOPES = {
@@ -63,9 +66,10 @@ def unpack(lake: Lake) -> int:
 
 
 def run_config() -> dict[str, Any]:
-    """The config of the feeds' assets: replay, and what each is asked for."""
+    """The config of the feeds' assets: replay, and what each is asked for; and where the desk's files lie."""
     asked = {name: scope.as_json() for name, scope in SCOPES.items()}
-    return {name: {"config": {"mode": "replay"} | _given(facts)} for name, facts in asked.items()}
+    dropped = {name: {"config": {"folder": str(DROPS / name)}} for name in all_drops()}
+    return {name: {"config": {"mode": "replay"} | _given(facts)} for name, facts in asked.items()} | dropped
 
 
 def _given(facts: dict[str, Any]) -> dict[str, Any]:

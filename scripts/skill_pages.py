@@ -29,6 +29,10 @@ _EXAMPLES = {
     "seed_id": "bzNews_31000004",
     "pairs": [{"ticker": "NOG", "at": "2024-05-01T16:00:00-04:00"}],
     "concepts": ["us-gaap:Revenues"],
+    "series": ["GDP"],
+    "period": "2014-01-01",
+    "day": "2014-05-29",
+    "kind": "curve",
 }
 _SEEDS = {"vector_qa": "AAPL_2023-01-26T17.00_qa__0"}
 
@@ -84,8 +88,20 @@ DOMAINS = (
     Domain(
         name="vector",
         about="texts nearest in meaning",
-        datasets=("embeddings", "news", "qa_exchanges"),
-        notes=("Cut to the instant and the company first, then ranked: 0.80 and more, else 0.70 and more.",),
+        datasets=("embeddings", "text_vectors", "news", "qa_exchanges"),
+        notes=(
+            "Cut to the instant and the company first, then ranked: 0.80 and more, else 0.70; by a model 0.20.",
+            "pitlake search --by meaning embeds a text of your own with the model that text_vectors names.",
+        ),
+    ),
+    Domain(
+        name="macro",
+        about="macroeconomic series, a desk's quotes, research notes",
+        datasets=("macro_observations", "macro_panels", "market_quotes", "research_notes", "model_registry"),
+        notes=(
+            "A period's value changes with each vintage: name the vintage you cite.",
+            "Quotes and notes count from when they were received, whatever day is printed in them.",
+        ),
     ),
     Domain(
         name="benzinga",

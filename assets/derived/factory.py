@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets.derived import drift, earnings_events, names
+from assets.derived import drift, earnings_events, names, text_vectors
 from assets.external import all_feeds
 from assets.factory import column_schema, description, shown
 from checks.audit import check_specs
@@ -30,7 +30,7 @@ class DriftConfig(dg.Config):
 
 def derived_assets() -> list[dg.AssetsDefinition]:
     """Every derived dataset's asset."""
-    return [names_asset(), earnings_events_asset(), drift_asset()]
+    return [names_asset(), earnings_events_asset(), text_vectors_asset(), drift_asset()]
 
 
 def names_asset() -> dg.AssetsDefinition:
@@ -57,6 +57,19 @@ def earnings_events_asset() -> dg.AssetsDefinition:
         yield from shown(context, get("earnings_events"), report)
 
     return earnings
+
+
+def text_vectors_asset() -> dg.AssetsDefinition:
+    """Vectors of texts, downstream of every dataset that has them."""
+
+    @_asset(get("text_vectors"), text_vectors.READS)
+    def vectors(
+        context: dg.AssetExecutionContext, lake: LakeResource
+    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+        report = text_vectors.derive(lake.open(), run_id=context.run.run_id, audits=[expected])
+        yield from shown(context, get("text_vectors"), report)
+
+    return vectors
 
 
 def drift_asset() -> dg.AssetsDefinition:

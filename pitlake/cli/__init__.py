@@ -68,13 +68,21 @@ def load(name: str) -> click.Command:
     return command
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EXIT_CODES,
+    invoke_without_command=True,
+)
 @click.version_option(__version__, prog_name="pitlake")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Ask the lake what was public at an instant.
 
     Whoever asks as of T cannot see anything that was not public at T, because it is not there.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

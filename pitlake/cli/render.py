@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pitlake.cli import READER_GONE
+from pitlake.clock import AVAILABLE_AT
 from pitlake.errors import BadInput
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 ROWS_IN_TABLE = 200
 CELL_WIDTH = 80
+LEAST_WIDTH = 20  # below that a column is dropped rather than shortened
+GUTTER = 3  # between two columns
 
 
 def check_target(form: str, target: Path | None) -> None:
@@ -149,24 +152,49 @@ def _people(table: "pa.Table") -> bytes:
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    """Texts as a table for people; cut to the terminal's width only where stdout is one."""
+    """Texts as a table for people. On a terminal it is no wider than that: columns are shortened, then dropped from the
+    right, and those dropped are named on stderr.
+    """
     from rich import box
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    head = [printable(name) for name in head]
+    told = [[_shorten(printable(cell)) for cell in row] for row in rows]
+    natural = [max(map(cell_len, column)) for column in zip(head, *told, strict=True)]
+    width = Console().width if sys.stdout.isatty() else sum(natural) + GUTTER * len(natural)
+    shown = _fitting(head, natural, width)
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in head:
-        drawn.add_column(Text(printable(name)), no_wrap=True)
-    for row in rows:
-        drawn.add_row(*(Text(_shorten(printable(cell))) for cell in row))
-    if sys.stdout.isatty():
-        console = Console(file=io.StringIO(), force_terminal=True, width=Console().width)
-    else:
-        console = Console(file=io.StringIO(), width=len(head) * (CELL_WIDTH + 4))
+    for place, cells in shown.items():
+        drawn.add_column(Text(head[place]), no_wrap=True, overflow="ellipsis", max_width=cells)
+    for row in told:
+        drawn.add_row(*(Text(row[place]) for place in shown))
+    console = Console(file=io.StringIO(), force_terminal=sys.stdout.isatty(), width=width)
     console.print(drawn)
+    if dropped := [name for place, name in enumerate(head) if place not in shown]:
+        say(f"not shown at {width} columns: {', '.join(dropped)}; --format json has them")
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     return ("\n".join(line.rstrip() for line in lines) + "\n").encode()
+
+
+def _fitting(head: Sequence[str], natural: Sequence[int], width: int) -> dict[int, int]:
+    """The columns that fit, in order, each with its width. What names a row and its instant are never shortened for
+    the sake of others; of the rest, as many as can have LEAST_WIDTH.
+    """
+    whole = [place for place, name in enumerate(head) if place == 0 or name in ("id", AVAILABLE_AT)]
+    kept: dict[int, int] = {}
+    for place in [*whole, *(place for place in range(len(head)) if place not in whole)]:
+        least = natural[place] if place in whole else min(natural[place], LEAST_WIDTH)
+        if kept and sum(kept.values()) + GUTTER * len(kept) + least > width:
+            break
+        kept[place] = min(least, width)
+    spare = width - sum(kept.values()) - GUTTER * (len(kept) - 1)
+    for place in sorted(kept):
+        more = min(natural[place] - kept[place], spare)
+        kept[place], spare = kept[place] + more, spare - more
+    return dict(sorted(kept.items()))
 
 
 def printable(text: str) -> str:

@@ -28,7 +28,7 @@ from pitlake.cli.sessions import opened, session_options
     type=click.Choice(get_args(searches.By)),
     default="words",
     show_default=True,
-    help="meaning needs a local model in $PITLAKE_EMBEDDER.",
+    help="meaning is by the lake's own model, or the graph's where $PITLAKE_EMBEDDER names it.",
 )
 @click.option("--limit", type=int, metavar="N", help="How many of the best [default: 20 by words, 5 by meaning].")
 @answer_options

@@ -9,6 +9,11 @@ __all__ = ["Lake"]
 def __getattr__(name: str) -> object:
     """Import the lake's heavy libraries only when it is used: sessions need the manifest alone."""
     if name == "Lake":
+        import sys
+
+        from pitlake import machine
+
+        machine.require("pitlake", sys.prefix)  # before libraries that die where there is too little
         from pitlake.lake.lake import Lake
 
         return Lake

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pitlake import catalogue, datasets, searches
 from pitlake.clock import iso
 from pitlake.dictionary import facts, shown
-from pitlake.errors import BadInput, LakeFault, LakeNotFound, MachineExhausted, PitlakeError
+from pitlake.errors import BadInput, LakeError, MachineExhausted, PitlakeError, SessionRefused
 from pitlake.mcp.query_service import GAPS, MOST_ROWS, ROWS, AnswerPage, QueryService, ServiceQuestion
 
 Sql = Annotated[
@@ -130,7 +130,7 @@ class Toolbox:
         query: Annotated[str, Field(description='Words (any may match), "quoted phrases", AND to require both sides.')],
         within: Annotated[searches.Within, Field(description="Which texts to search.")] = "news",
         ticker: Annotated[str | None, Field(description="One company; left out: all. concepts need it.")] = None,
-        by: Annotated[searches.By, Field(description="words, or meaning where a local model is configured.")] = "words",
+        by: Annotated[searches.By, Field(description="words, or meaning: the like in other words.")] = "words",
         limit: Annotated[int | None, Field(description="How many of the best.")] = None,
         pit: Pit = None,
         cursor: CursorText = None,
@@ -244,9 +244,9 @@ def _guarded(make: Callable[[], dict[str, Any]]) -> CallToolResult:
     try:
         told = make()
     except PitlakeError as error:
-        # Which versions and files a lake has lost depends on later rows too.
-        text = GONE if isinstance(error, LakeNotFound | LakeFault) else str(error)
-        if isinstance(error, MachineExhausted):  # and so does the path it names
+        # What is wrong with versions and files of a lake, and how many rows they hold, depends on later rows too,
+        text = GONE if isinstance(error, LakeError | SessionRefused) else str(error)
+        if isinstance(error, MachineExhausted):  # and so does the path that the machine ran out at.
             text = f"{error.problem}: {error.place}; the lake is as it was, ask again later or tell its operator"
         return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
     plain = json.dumps(told, ensure_ascii=False, separators=(",", ":"))

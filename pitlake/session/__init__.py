@@ -27,6 +27,10 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'pitlake.session' has no attribute {name!r}")
+    import sys
     from importlib import import_module
 
+    from pitlake import machine
+
+    machine.require("pitlake", sys.prefix)  # before libraries that die where there is too little
     return getattr(import_module(f"pitlake.session.{_HOMES[name]}"), name)

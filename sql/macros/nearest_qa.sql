@@ -1,14 +1,14 @@
--- reads: qa_exchanges, embeddings
+-- reads: qa_exchanges, embeddings, text_vectors
 -- The exchanges nearest to a vector or a seed, of one company or all: cut to the company first, then ranked.
 -- Vectors are scored where they are read and go no further: a join would carry them, 12 kilobytes a row, along.
-CREATE MACRO nearest_qa(embedding, seed, ticker_wanted, k) AS TABLE
+CREATE MACRO nearest_qa(embedding, seed, ticker_wanted, k, model_wanted) AS TABLE
 WITH
-    asked AS MATERIALIZED (SELECT search_vector(embedding, seed) AS vector),
+    asked AS MATERIALIZED (SELECT search_vector(embedding, seed, model_wanted) AS vector),
     spoken AS (SELECT *, transcript_id || '_qa__' || sequence AS id FROM qa_exchanges_of(ticker_wanted)),
     scores AS MATERIALIZED (
         SELECT id, available_at, evidence, content_hash, search_similarity(vector, (FROM asked)) AS vector_score
-        FROM lake.embeddings
-        WHERE kind = 'qa_exchange' AND (ticker_wanted::VARCHAR IS NULL OR ticker = ticker_wanted)
+        FROM stored_vectors('qa_exchange', model_wanted)
+        WHERE (ticker_wanted::VARCHAR IS NULL OR ticker = ticker_wanted)
     ),
     scored AS MATERIALIZED (
         SELECT id, greatest(spoken.available_at, newest.available_at) AS available_at, vector_score
@@ -16,7 +16,7 @@ WITH
         JOIN (SELECT id, available_at FROM spoken) AS spoken USING (id)
         WHERE id IS DISTINCT FROM seed
     ),
-    best AS (FROM nearest_scores('scored', k))
+    best AS (FROM nearest_scores('scored', k, model_wanted))
 SELECT
     best.available_at,
     available_at_source,

@@ -1,23 +1,38 @@
--- reads: embeddings
+-- reads: embeddings, text_vectors
 -- Nearest stored embeddings by cosine, over rows the session has: cut first, then ranked.
 
--- The vector asked about: the one given, or the newest one of a seed of any kind. An unknown seed is an error, the
--- same whether the text comes to exist later or never does.
-CREATE MACRO search_vector(embedding, seed) AS
+-- The vector asked about: the one given, or the newest one of a seed of any kind, the graph's or by a model. An unknown
+-- seed is an error, the same whether the text comes to exist later or never does.
+CREATE MACRO search_vector(embedding, seed, model_wanted) AS
     coalesce(
         embedding::FLOAT[],
-        (SELECT any_value(vector) FROM embeddings WHERE id = seed),
+        CASE WHEN model_wanted::VARCHAR IS NULL
+            THEN (SELECT any_value(vector) FROM embeddings WHERE id = seed)
+            ELSE (SELECT any_value(vector) FROM text_vectors WHERE id = seed AND model = model_wanted)
+        END,
         error('seed_id: no text of that id has an embedding as of this instant')::FLOAT[]
     );
+
+-- Every stored vector of a kind: the graph's, or those by a model.
+CREATE MACRO stored_vectors(kind_wanted, model_wanted) AS TABLE
+SELECT id, ticker, available_at, evidence, content_hash, vector
+FROM lake.embeddings
+WHERE kind = kind_wanted AND model_wanted::VARCHAR IS NULL
+UNION ALL
+SELECT id, ticker, available_at, evidence, content_hash, vector
+FROM lake.text_vectors
+WHERE kind = kind_wanted AND model = model_wanted;
 
 -- Cosine similarity; null between vectors of different lengths, which come from different models.
 CREATE MACRO search_similarity(one, other) AS
     CASE WHEN len(one) = len(other) THEN round(list_cosine_similarity(one, other)::DOUBLE, 6) END;
 
--- Whether a score counts, given the best one: 0.80 or more, and only when nothing reaches that, 0.70 or more.
-CREATE MACRO search_near(score, best) AS
+-- Whether a score counts, given the best one: of the graph's vectors 0.80 or more, and only when nothing reaches that,
+-- 0.70 or more; of a model's 0.20 or more, which 1 in 20 pairs of unlike headlines reaches.
+CREATE MACRO search_near(score, best, model_wanted) AS
     CASE
         WHEN best IS NULL THEN error('embedding: no stored vector has as many numbers')::BOOLEAN
+        WHEN model_wanted::VARCHAR IS NOT NULL THEN NOT isnan(score) AND score >= 0.2
         ELSE NOT isnan(score) AND (score >= 0.8 OR (best < 0.8 AND score >= 0.7))
     END;
 
@@ -27,8 +42,8 @@ FROM query_table(scores)
 QUALIFY row_number() OVER (PARTITION BY id ORDER BY available_at DESC, evidence DESC, content_hash DESC) = 1;
 
 -- The k best of the scores that count.
-CREATE MACRO nearest_scores(scored, k) AS TABLE
+CREATE MACRO nearest_scores(scored, k, model_wanted) AS TABLE
 FROM query_table(scored)
-WHERE search_near(vector_score, (SELECT max(vector_score) FROM query_table(scored)))
+WHERE search_near(vector_score, (SELECT max(vector_score) FROM query_table(scored)), model_wanted)
 ORDER BY vector_score DESC, id
 LIMIT k;

@@ -1,7 +1,7 @@
--- summary: Articles about a company in one editorial channel that appeared from a start on, newest first.
+-- summary: Articles about a company, or about any, in one editorial channel that appeared from a start on, newest first.
 -- agent: news
 -- reads: news
--- param ticker ticker required | Ticker of the company.
+-- param ticker ticker optional | Ticker of the company; without it, every company.
 -- param start_date moment required | First instant, or first New York day.
 -- param channel text required | Part of a channel's name, such as Earnings; case does not matter.
 -- column id | Article id.

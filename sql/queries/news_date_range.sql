@@ -1,7 +1,7 @@
--- summary: Articles about a company that appeared from a start on, newest first.
+-- summary: Articles about a company, or about any, that appeared from a start on, newest first.
 -- agent: news
 -- reads: news
--- param ticker ticker required | Ticker of the company.
+-- param ticker ticker optional | Ticker of the company; without it, every company.
 -- param start_date moment required | First instant, or first New York day.
 -- column id | Article id.
 -- column title | Headline.

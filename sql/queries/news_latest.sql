@@ -1,7 +1,7 @@
--- summary: The newest articles about a company.
+-- summary: The newest articles about a company, or about any.
 -- agent: news
 -- reads: news
--- param ticker ticker required | Ticker of the company.
+-- param ticker ticker optional | Ticker of the company; without it, every company.
 -- param limit int = 10 | How many rows at most.
 -- column id | Article id.
 -- column title | Headline.

@@ -1,11 +1,12 @@
 -- summary: The articles and the exchanges of calls nearest in meaning to an embedding or to another text.
 -- agent: vector
--- reads: news, qa_exchanges, embeddings
+-- reads: news, qa_exchanges, embeddings, text_vectors
 -- hindsight: *
 -- param embedding vector optional | The query's embedding, of the model the stored vectors come from.
 -- param seed_id text optional | Id of a stored text to look for the like of; it is not in the answer itself.
 -- param ticker ticker optional | Ticker of the company; without it, every company.
 -- param k int = 5 | How many articles, and how many exchanges, at most.
+-- param model text optional | Whose vectors, as in text_vectors.model; without it, the graph's own.
 -- one of: embedding, seed_id
 -- column result_type | news or qaexchange.
 -- column id | Article id, or call, `_qa__`, and the place in the call.
@@ -17,7 +18,7 @@
 -- column exchanges | Questions and answers in order, as a JSON array.
 -- column ticker | Ticker of the company.
 -- column conference_datetime | Start of the call.
--- column vector_score | Cosine similarity: 0.80 or more; 0.70 or more when nothing reaches 0.80.
+-- column vector_score | Cosine similarity: 0.80 or more; 0.70 or more when nothing reaches 0.80; 0.20 or more by a model.
 SELECT
     available_at,
     available_at_source,
@@ -32,7 +33,7 @@ SELECT
     ticker,
     NULL AS conference_datetime,
     vector_score
-FROM nearest_news($embedding, $seed_id, $ticker, $k)
+FROM nearest_news($embedding, $seed_id, $ticker, $k, $model)
 UNION ALL
 SELECT
     available_at,
@@ -48,5 +49,5 @@ SELECT
     ticker,
     conference_datetime,
     vector_score
-FROM nearest_qa($embedding, $seed_id, $ticker, $k)
+FROM nearest_qa($embedding, $seed_id, $ticker, $k, $model)
 ORDER BY vector_score DESC, result_type, id

@@ -17,6 +17,10 @@ VALUES = {
     "pairs": [("NOG", "2024-05-01T00:00:00Z")],
     "concepts": ["us-gaap:Revenues"],
     "embedding": [0.1, 0.2],
+    "series": "GDP",
+    "period": "2014-01-01",
+    "day": "2014-05-29",
+    "kind": "curve",
 }
 
 
@@ -94,7 +98,7 @@ def test_an_unknown_query_is_refused_with_the_names_there_are():
 @pytest.mark.parametrize(
     ("name", "values", "complaint"),
     [
-        ("news_latest", {}, "ticker: news_latest needs it"),
+        ("news_full_text", {}, "query: news_full_text needs it"),
         ("news_latest", {"ticker": "A", "pit": "2024-01-01T00:00:00Z"}, "pit: news_latest takes no such parameter"),
         ("vector_news", {}, "exactly one"),
         ("vector_news", {"embedding": [1.0], "seed_id": "bzNews_1"}, "exactly one"),

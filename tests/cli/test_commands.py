@@ -137,6 +137,19 @@ def test_the_doctor_sees_a_disk_that_is_full_or_nearly(tmp_path, monkeypatch, ca
     assert code == (1 if verdict == "failed" else 0)
 
 
+@pytest.mark.parametrize("mib", [64, 200, 500, 1024])
+@pytest.mark.parametrize("door", ["pitlake.connect", "pitlake.Lake", "pitlake.session.connect", "pitlake.lake.Lake"])
+def test_python_is_told_of_too_few_addresses_before_any_library_dies_of_it(mib, door):
+    code = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({mib << 20}, {mib << 20}))\n"
+        f"import pitlake.lake, pitlake.session\ntry:\n    {door}\n"
+        "except pitlake.PitlakeError as problem:\n    print(type(problem).__name__, problem.exit_code, problem)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120)
+    assert done.stdout.startswith(f"MachineExhausted 1 this process may use {mib} MiB of addresses (ulimit -v)")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_too_few_addresses_are_told_of_before_any_library_dies_of_it():
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"

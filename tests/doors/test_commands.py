@@ -79,7 +79,6 @@ def test_the_help_of_a_query_names_its_parameters_and_columns(pitlake):
         (("search", "oil", "--in", "dreams", "--as-of", AS_OF), "--in"),
         (("search", "oil", "--in", "concepts", "--as-of", AS_OF), "ticker"),
         (("search", "oil", "--in", "sections", "--by", "meaning", "--as-of", AS_OF), "within"),
-        (("search", "oil", "--by", "meaning", "--as-of", AS_OF), "no local model"),
         (("replay", "0000000000000000"), "RECEIPT"),
         (("receipts", "--forget", "0000000000000000"), "RECEIPT"),
     ],

@@ -1,8 +1,12 @@
-"""The seam to a local embedding model: called as configured, and a clear refusal when it is not."""
+"""Texts as vectors: the model that comes along, another one as configured, and a clear refusal when it is not there."""
+
+import subprocess
+import sys
+from operator import mul
 
 import pytest
 
-from pitlake.embedding import VARIABLE, embed
+from pitlake.embedding import VARIABLE, embed, own
 from pitlake.errors import BadInput
 
 
@@ -17,7 +21,7 @@ def test_the_model_given_or_configured_makes_the_vector(monkeypatch):
     assert embed("seven..") == [7.0, 1.0]
 
 
-@pytest.mark.parametrize("named", ["", "no_such_module:name", "math:no_such_name", "math:pi", "math", ":", "a b:c"])
+@pytest.mark.parametrize("named", ["no_such_module:name", "math:no_such_name", "math:pi", "math", ":", "a b:c"])
 def test_a_model_that_is_not_there_is_refused_with_the_next_step(monkeypatch, named):
     monkeypatch.setenv(VARIABLE, named)
     with pytest.raises(BadInput, match=VARIABLE):
@@ -28,3 +32,36 @@ def test_a_model_that_is_not_there_is_refused_with_the_next_step(monkeypatch, na
 def test_a_model_that_gives_no_vector_is_refused(given):
     with pytest.raises(BadInput, match="embedding"):
         embed("text", lambda text: given)
+
+
+def test_without_a_setting_the_model_that_comes_along_is_asked(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    found = embed("The central bank raised interest rates")
+    assert (len(found), sum(number * number for number in found)) == (256, pytest.approx(1))
+    like, unlike = own("Fed hikes the policy rate by 25bp"), own("A recipe for apple pie")
+    assert sum(map(mul, found, like)) > 0.4 > 0.15 > sum(map(mul, found, unlike))
+
+
+def test_a_text_has_one_vector_in_every_process():
+    script = "from pitlake.embedding import own; print(own('Oil falls on demand fears'))"
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == str(own("Oil falls on demand fears"))
+
+
+def test_the_model_asks_no_network_and_is_not_loaded_before_it_is_asked():
+    script = """
+import socket, sys
+def refused(*_): raise OSError("no network")
+socket.socket.connect = socket.getaddrinfo = refused
+import pitlake
+assert "wordllama" not in sys.modules
+from pitlake.embedding import own
+own("text")
+"""
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stderr) == (0, "")
+
+
+def test_a_text_without_words_has_no_vector():
+    with pytest.raises(BadInput, match="embedding"):
+        embed("")

@@ -159,6 +159,16 @@ def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(ins
     assert pitlake(install(extra), extra, "--lake", str(lake.root), *rest).returncode == 0
 
 
+def test_a_search_by_meaning_names_the_extra_that_brings_its_model(installed, install, tmp_path):
+    lake = Lake(tmp_path / "lake")
+    publish(lake, "run", [article(1, "Title", CREATED)])
+    asked = ("search", "a headline", "--by", "meaning", "--lake", str(lake.root), "--as-of", AFTER)
+    without = pitlake(installed, *asked)
+    assert (without.returncode, without.stdout) == (2, "")
+    assert "pip install 'pitlake[meaning]'" in without.stderr
+    assert pitlake(install("meaning"), *asked).returncode == 0
+
+
 def test_every_module_of_an_extra_is_declared_in_it(pyproject):
     declared = pyproject["project"]["optional-dependencies"]
     for extra, modules in EXTRAS.items():

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from pitlake.errors import CheckFailed, GateRefused
-from pitlake.lake.audit import CheckResult, audit, enforce, freshness, past_never_changes
+from pitlake.lake.audit import CheckResult, audit, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.manifest import DataFile, TableState
 from pitlake.lake.stage import StagedGap
 from tests.every import every
@@ -189,3 +189,10 @@ def test_the_past_changes_when_a_file_goes_or_shrinks():
     assert past_never_changes([(kept, grown), (empty, kept)]).passed
     assert not past_never_changes([(kept, empty)]).passed
     assert not past_never_changes([(kept, TableState((replace(file, size=9),)))]).passed
+
+
+def test_what_is_frozen_and_came_out_otherwise_is_warned_of():
+    assert frozen(TOY, 1) == ()
+    for changed in (0, 2):
+        (found,) = frozen(replace(TOY, frozen=TOY.key), changed)
+        assert (found.passed, found.severity, found.facts) == (not changed, "warning", {"changed": changed})

@@ -1,27 +1,35 @@
 """Compaction: fewer files, the same rows and answers, one atomic version, and proof before anything is visible."""
 
+import shutil
 from datetime import timedelta
 
 import pyarrow.parquet as pq
 import pytest
 
 from pitlake.errors import BadInput, PastChanged
-from pitlake.lake import compact
+from pitlake.lake import Lake, compact
 from pitlake.lake.stage import StagedGap
 from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
 
 FIRST = utc("2024-01-10T12:00:00-05:00")
 
 
-@pytest.fixture
-def landed(lake):
+@pytest.fixture(scope="module")
+def twelve_weeks(tmp_path_factory):
     """Three months with a landing file a week, of rows and of gaps, and revisions."""
+    lake = Lake(tmp_path_factory.mktemp("compact") / "lake")
     for week in range(12):
         at = FIRST + timedelta(weeks=week)
         toys = [Toy(f"{week}{name}", "x", at) for name in "ba"] + [Toy("0a", f"text {week}", FIRST)]
         missing = {at.date(): [StagedGap("no_data", "no text", f"Toy:{week}", at)]}
         publish(lake, toys if week else toys[:2], at + timedelta(hours=1), missing)
-    return lake
+    return lake.root
+
+
+@pytest.fixture
+def landed(twelve_weeks, tmp_path):
+    """A copy of them for the test alone."""
+    return Lake(shutil.copytree(twelve_weeks, tmp_path / "lake"))
 
 
 def months(lake, table="toys"):

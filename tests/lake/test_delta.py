@@ -37,6 +37,14 @@ def test_a_delta_version_nobody_pinned_is_undone_by_the_next_commit(store, lake)
     assert len(DeltaTables(store).state("toys", 2).files) == 2
 
 
+def test_a_file_is_held_once_it_is_committed(store, lake):
+    tables, file = DeltaTables(store), new_file(store, lake)
+    assert not tables.holds("toys", [file])
+    assert not tables.holds("nothing", [file])
+    tables.commit("toys", TOY.arrow_schema, 1, [file])
+    assert tables.holds("toys", [file])
+
+
 def test_a_file_that_an_unpinned_version_removed_is_brought_back(store, lake):
     tables = DeltaTables(store)
     tables.commit("toys", TOY.arrow_schema, 1, [new_file(store, lake)], lake.snapshot().files("toys"))

@@ -16,6 +16,7 @@ from tests.every import every
 from tests.lake import denied
 from tests.lake.world import TOY, Toy, publish, utc
 
+pytestmark = pytest.mark.xdist_group("denied")  # what is found is found once
 NOON = utc("2024-03-05T12:00:00-05:00")
 # As root: without the rights that let it pass by every permission.
 ORDINARY = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"] if os.geteuid() == 0 else []

@@ -162,6 +162,8 @@ def test_a_stage_without_its_name_goes_only_when_old(lake):
     assert remove_stale(Store(lake.root)) == [f"{STAGING}/run/.abc"]
 
 
-def test_a_half_removed_stage_is_removed(lake):
+def test_a_half_removed_stage_is_removed_and_nothing_of_it_stays_open(lake):
     (lake.root / STAGING / "run" / "toys.abc").mkdir(parents=True)
+    before = psutil.Process().num_fds()
     assert remove_stale(Store(lake.root)) == [f"{STAGING}/run/toys.abc"]
+    assert psutil.Process().num_fds() == before

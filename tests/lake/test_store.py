@@ -57,6 +57,12 @@ def test_of_many_writers_of_one_key_exactly_one_wins(tmp_path):
     assert [str(number).encode() for number, first in enumerate(won) if first] == [store.read("key")]
 
 
+def test_what_cannot_be_read_is_an_error_of_the_lake(tmp_path):
+    (tmp_path / "a").touch()
+    with pytest.raises(LakeError, match="refused or could not be reached"):
+        Store(tmp_path).read("a/b.json")
+
+
 def test_walking_a_missing_folder_finds_nothing(tmp_path):
     assert list(Store(tmp_path).walk("nowhere")) == []
 

@@ -2,6 +2,9 @@
 
 import pytest
 
+from assets.drops import all_drops
+from assets.drops.factory import DropConfig
+from assets.drops.receiving import publish, receive
 from assets.external import feed
 from assets.external.factory import FeedConfig
 from assets.external.runs import run_feed
@@ -11,6 +14,7 @@ from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from sample import demo, outside
 from sample.bundled import captured, find, providers
+from tests.every import every
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +39,21 @@ def test_a_question_is_answered_otherwise_as_of_two_instants(lake, question, cap
 
 
 def test_the_assets_configs_ask_for_the_same(lake):
-    for name, config in outside.run_config().items():
-        assert FeedConfig(**config["config"]).scope() == outside.SCOPES[name]
-        assert config["config"]["mode"] == "replay"
+    configs = outside.run_config()
+    for name, scope in outside.SCOPES.items():
+        assert FeedConfig(**configs[name]["config"]).scope() == scope
+        assert configs[name]["config"]["mode"] == "replay"
+    assert set(configs) == {*outside.SCOPES, *all_drops()}
+
+
+def test_the_desk_s_files_become_rows_of_every_dataset_of_drops(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    store = CaptureStore.of(lake.root)
+    for name, dropped in all_drops().items():
+        assert receive(dropped, DropConfig(**outside.run_config()[name]["config"]).path(name), store, settled=0)
+        reports = list(publish(dropped, store, lake, run_id="demo"))
+        assert every(report.outcome.total.published for report in reports)
+    assert len(lake.snapshot().files("market_quotes")) >= 1
 
 
 def test_the_demo_runs_datasets_there_are():

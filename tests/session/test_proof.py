@@ -84,7 +84,9 @@ def test_a_row_without_an_instant_is_found_in_any_row_group(lake, place):
 def test_a_manifest_that_lies_about_the_number_of_rows_is_caught(lake, ask):
     file = lake.add("charts", BEFORE)
     lake.replace("charts", file, replace(file, rows=1))
-    assert "2 rows where the manifest says 1" in refused(ask)
+    told = refused(ask)
+    assert "another number of rows" in told
+    assert not any(char.isdigit() for char in told)  # how many there are after T is not told
 
 
 def test_a_file_without_statistics_is_refused(lake, ask):

@@ -1,6 +1,8 @@
 """What a session shows: everything public at T, nothing after it, whatever files the rows lie in."""
 
 from datetime import datetime, timedelta, timezone
+from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -52,12 +54,21 @@ def test_months_before_and_files_astride_come_together(lake, ask, isolation):
     assert tracks(ask(isolation=isolation)) == ["jan", "feb 1", "feb 2"]
 
 
-def test_files_that_lie_after_t_are_never_opened(lake, ask):
+@pytest.mark.parametrize("table", ["charts", "gaps/charts"])
+@pytest.mark.parametrize("harm", ["missing", "damaged", "emptied", "a folder"])
+@pytest.mark.parametrize("after", [MS, HOUR, 40 * DAY, 400 * DAY])
+def test_files_that_lie_after_t_are_never_opened(lake, ask, table, harm, after):
+    made = gap if table.startswith("gaps") else partial(row, "b")
     lake.add("charts", [row("a", T)])
-    later = lake.add("charts", [row("b", T + 40 * DAY)])
-    (lake.root / "charts" / "part-1.parquet").unlink()
-    assert later.path.endswith("part-1.parquet")
-    assert tracks(ask()) == ["a"]
+    later = Path(lake.add(table, [made(available_at=T + after)]).path)
+    later.write_bytes(b"PAR1" if harm == "damaged" else b"")
+    if harm in ("missing", "a folder"):
+        later.unlink()
+    if harm == "a folder":
+        later.mkdir()
+    session = ask()
+    assert tracks(session) == ["a"]
+    assert session.sql("SELECT * FROM gaps").rows() == []
 
 
 def test_the_view_shows_the_newest_revision_and_revisions_show_all(lake, ask, isolation):

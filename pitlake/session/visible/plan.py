@@ -35,8 +35,12 @@ class Choice:
 
 
 def choose(files: Iterable[DataFile], as_of: datetime | None, *, by_year: bool = False) -> Choice:
-    """Split a table's files at `as_of`; without one everything is whole. by_year: its files lie by year, not month."""
-    ordered = sorted(files, key=lambda file: (file.lo, file.hi, file.rows, file.size, file.path))
+    """Split a table's files at `as_of`; without one everything is whole. by_year: its files lie by year, not month.
+
+    Files whose rows are all after it are none of the session's, so that what has become of them can't show.
+    """
+    public = (file for file in files if as_of is None or file.lo <= as_of)
+    ordered = sorted(public, key=lambda file: (file.lo, file.hi, file.rows, file.size, file.path))
     if as_of is None:
         return Choice(whole=tuple(ordered))
     found: dict[tuple[int, int], list[DataFile]] = {}

@@ -1,0 +1,108 @@
+"""Derives `text_vectors`: the vector of every revision of a text that the lake has and no vector of, dated as it is.
+
+Pure over one lake version. Which model makes them is pitlake.embedding's.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+
+from assets.runs import RunReport, concluded
+from pitlake import clock
+from pitlake.datasets.text_vectors import DATASET, NO_WORDS
+from pitlake.embedding import MODEL, own
+from pitlake.errors import LakeNotFound
+from pitlake.lake.audit import Audit
+from pitlake.lake.lake import Lake
+from pitlake.lake.manifest import Snapshot
+from pitlake.lake.query import calculator, reading
+from pitlake.lake.stage import Stage, StagedGap, staged_schema
+
+BATCH, CHARACTERS = 2000, 4000
+# What is embedded, by kind: the dataset that has it, how its rows are named, and the text as SQL: of an article what
+# names it, since the body's words would drown the headline's.
+TEXTS = {
+    "news": ("news", "id", "ticker", "coalesce(nullif(concat_ws('. ', title, teaser), ''), body)"),
+    "qa_exchange": (
+        "qa_exchanges",
+        "transcript_id || '_qa__' || sequence",
+        "ticker",
+        "array_to_string(json_extract_string(exchanges, '$[*].text'), ' ')",
+    ),
+    "research_note": ("research_notes", "note", "NULL", "concat_ws('. ', title, text)"),
+}
+READS = tuple(dataset for dataset, *_ in TEXTS.values())
+NEW = """
+SELECT id, ticker, available_at, available_at_source, evidence, text
+FROM (
+    SELECT {name} AS id, {ticker}::VARCHAR AS ticker, available_at, available_at_source, evidence, content_hash,
+        left(trim({text}), {characters}) AS text
+    FROM {rows}
+    WHERE available_at <= $observed
+    QUALIFY row_number() OVER (PARTITION BY id, available_at ORDER BY content_hash DESC) = 1
+)
+ANTI JOIN ({known}) USING (id, available_at)
+WHERE text <> ''
+ORDER BY id, available_at"""
+KNOWN = "SELECT id, available_at FROM {rows} WHERE kind = '{kind}' AND model = '{model}'"
+NONE = "SELECT NULL::VARCHAR AS id, NULL::TIMESTAMPTZ AS available_at WHERE false"
+
+Model = Callable[[str], Sequence[float]]
+
+
+def derive(
+    lake: Lake,
+    *,
+    run_id: str,
+    observed_at: datetime | None = None,
+    audits: Sequence[Audit] = (),
+    model: Model = own,
+    name: str = MODEL,
+) -> RunReport:
+    """Make the vectors that the lake's newest version lacks, and publish them as one commit, or nothing.
+
+    model, name: what makes a vector of a text, and what its vectors are called. audits: what judges the stage beside
+    the lake's own audit. Raises LakeError.
+    """
+    try:
+        snapshot = lake.snapshot()
+    except LakeNotFound:
+        snapshot = Snapshot(0)
+    moment = observed_at or clock.now()
+    with lake.stage(DATASET, run_id) as stage:
+
+        def fill() -> None:
+            for kind in TEXTS:
+                for texts in missing(snapshot, kind, name, moment):
+                    _stage(stage, kind, name, texts, model)
+
+        return concluded(stage, lake, fill, lambda: moment, audits)
+
+
+def missing(snapshot: Snapshot, kind: str, model: str, until: datetime) -> Iterator[list[Mapping[str, Any]]]:
+    """The revisions of texts, public by an instant, that have no vector of a model yet, some at a time."""
+    dataset, id_, ticker, text = TEXTS[kind]
+    files, had = snapshot.files(dataset), snapshot.files(DATASET.name)
+    if not files:
+        return
+    snapshot.fetch([*files, *had])
+    known = KNOWN.format(rows=reading(had), kind=kind, model=model) if had else NONE
+    asked = NEW.format(name=id_, ticker=ticker, text=text, rows=reading(files), known=known, characters=CHARACTERS)
+    with calculator() as sql:
+        found = sql.sql(asked, params={"observed": until}).to_arrow_table()
+    for batch in found.to_batches(max_chunksize=BATCH):
+        yield batch.to_pylist()
+
+
+def _stage(stage: Stage, kind: str, name: str, texts: Sequence[Mapping[str, Any]], model: Model) -> None:
+    rows, gaps = [], []
+    for text in texts:
+        vector = list(model(text["text"]))
+        if any(vector):
+            row = {key: value for key, value in text.items() if key != "text"}
+            rows.append({**row, "kind": kind, "model": name, "vector": vector})
+        else:
+            gaps.append(StagedGap(NO_WORDS.type, NO_WORDS.reason, text["evidence"], text["available_at"]))
+    stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), gaps, extracted=len(texts))

@@ -1,0 +1,74 @@
+"""What feeds of dropped CSV files share: lines as records by the names in the header, each thing told once.
+
+Pure.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from assets.external.feed import Fetch, Scope, Unit
+from assets.external.items import TWICE, told_once
+from assets.extraction import Record
+from pitlake.datasets._answers import OTHER_SHAPE, REPEATED
+from pitlake.datasets._drops import UNFINISHED
+from pitlake.errors import Unparsable
+from resources.http.capture import Capture, Request
+from resources.http.csv_lines import cells
+
+
+def units(scope: Scope) -> Sequence[Unit]:
+    """One unit a file of `queries`."""
+    return [Unit(name, scope) for name in scope.queries]
+
+
+def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
+    """The file."""
+    yield fetch(Request(unit.name))
+
+
+def records(
+    captures: Sequence[Capture], needed: Iterable[str], optional: Mapping[str, str], key: Sequence[str]
+) -> Iterator[tuple[Record, Capture]]:
+    """A record a line, by the header's names. optional: what a column that is not there, or blank, means.
+
+    A line of another length, and one that tells a thing another way than an earlier line, is marked. A file that is not
+    ended is one record. Raises Unparsable for a header that lacks a needed column or has one that is not known.
+    """
+    for capture in captures:
+        if not capture.body.endswith(b"\n"):
+            yield {"problem": UNFINISHED.reason, "place": 0}, capture
+            continue
+        lines = cells(capture)
+        header = [name.strip().lower() for name in next(lines, [])]
+        if not {*needed} <= {*header} <= {*needed, *optional} or len({*header}) != len(header):
+            raise Unparsable(capture.evidence, f"the header must name {', '.join(needed)}")
+        came = ((_record(header, line, number, optional), capture) for number, line in enumerate(lines, 1))
+        yield from told_once(came, lambda record: _named(record, key), _content)
+
+
+def problem(record: Record) -> str:
+    """The gap reason that already decides a record; "" when none does."""
+    return str(record.get("problem") or (REPEATED.reason if TWICE in record else ""))
+
+
+def file_name(unit: Unit) -> str:
+    """The name of a unit's file as it was dropped."""
+    return unquote(unit.name)
+
+
+def _record(header: Sequence[str], line: Sequence[str], number: int, optional: Mapping[str, str]) -> dict[str, Any]:
+    if len(line) != len(header):
+        return {"problem": OTHER_SHAPE.reason, "place": number, "cells": list(line)}
+    told = {name: cell.strip() for name, cell in zip(header, line, strict=True)}
+    return {"place": number, **told, **{name: told.get(name) or meant for name, meant in optional.items()}}
+
+
+def _named(record: Record, key: Sequence[str]) -> tuple[str, ...]:
+    if "problem" in record:
+        return (str(record["place"]),)
+    return tuple(record.get(name, "").lower() if name == "kind" else record.get(name, "") for name in key)
+
+
+def _content(record: Record) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name != "place"}

@@ -1,0 +1,70 @@
+"""Makes a Dagster asset of each feed of dropped files: a run receives them and publishes what they say."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from assets.drops import all_drops
+from assets.drops.receiving import DROPS_VARIABLE, publish, receive
+from assets.external.feed import Feed
+from assets.factory import column_schema, description, not_retried, shown
+from checks.audit import check_specs
+from checks.expectations import expected
+from pitlake.errors import BadInput
+from resources.http.capture import CaptureStore
+from resources.lake import LakeResource
+
+GROUP = "drops"
+
+
+class DropConfig(dg.Config):
+    """Where files are dropped."""
+
+    folder: str = Field(
+        default="", description=f"Folder of the dataset's files; blank: one named as the dataset in ${DROPS_VARIABLE}."
+    )
+
+    def path(self, dataset: str) -> Path:
+        """The folder. Raises BadInput when neither is set."""
+        root = os.environ.get(DROPS_VARIABLE, "")
+        if not self.folder and not root:
+            raise BadInput(DROPS_VARIABLE, "is not set", "set it to the folder that has one folder a dataset")
+        return Path(self.folder) if self.folder else Path(root) / dataset
+
+
+def drop_assets() -> list[dg.AssetsDefinition]:
+    """Every asset of dropped files."""
+    return [drop_asset(feed) for feed in all_drops().values()]
+
+
+def drop_asset(feed: Feed) -> dg.AssetsDefinition:
+    """The asset of one dataset of dropped files, named as it."""
+    dataset = feed.dataset
+
+    @dg.asset(
+        name=dataset.name,
+        description=description(dataset),
+        group_name=GROUP,
+        owners=[f"team:{dataset.owner}"],
+        kinds={"deltalake"},
+        tags={"lane": str(dataset.lane), "mode": "as_of"},
+        metadata={"dagster/column_schema": column_schema(dataset)},
+        check_specs=check_specs(dataset),
+        pool=f"drop_{dataset.name}",
+    )
+    def materialise(
+        context: dg.AssetExecutionContext, config: DropConfig, lake: LakeResource
+    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+        with not_retried():
+            opened = lake.open()
+            store = CaptureStore.of(opened.location)
+            received = receive(feed, config.path(dataset.name), store)
+        context.log.info("received %d files", len(received))
+        reports = list(publish(feed, store, opened, run_id=context.run.run_id, audits=(expected,)))
+        yield from shown(context, dataset, reports[-1])
+
+    return materialise

@@ -1,0 +1,77 @@
+"""Dataset `market_quotes`: a desk's CSV files, dated by their receipt. Pure but for `collect`."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from assets.drops import _lines as lines
+from assets.drops.receiving import dropped
+from assets.external import fields
+from assets.external.feed import Feed, Unit
+from assets.external.items import named
+from assets.extraction import Place, Record, RunFacts, dated, day_of, parsed
+from pitlake.datasets import market_quotes as contract
+from pitlake.datasets.market_quotes import DATASET, KINDS, OUTRIGHT
+from pitlake.errors import RecordRefused, Unreadable
+from resources.http.capture import Capture
+
+NEEDED = ("kind", "instrument", "measure", "quoted_on", "value")
+NOT_STATED = {"tenor": "spot", "point": OUTRIGHT, "unit": ""}
+
+
+def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """A record a line."""
+    return lines.records(captures, NEEDED, NOT_STATED, DATASET.key)
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """When the file was received."""
+    name = [record.get(column, "") for column in DATASET.key] if "problem" not in record else [record["place"]]
+    evidence = named(run, record, *name)
+    received = run.fetched_at or run.observed_at
+    if reason := lines.problem(record):
+        return Place(evidence, reason=reason)
+    try:
+        if (day := fields.day(record["quoted_on"])) is not None and day > day_of(received):
+            return Place(evidence, reason=contract.AHEAD.reason)
+    except Unreadable:
+        return Place(evidence, reason="quoted_on is unreadable")
+    return dated(evidence, received)
+
+
+def values(record: Record) -> dict[str, Any]:
+    """The business columns of a quote."""
+    found = parsed(record, PARSERS)
+    for required in ("quoted_on", "value"):
+        if found[required] is None:
+            raise RecordRefused(f"{required} is unreadable")
+    return found
+
+
+def kind(value: Any) -> str:
+    """One of the kinds there are, in any case."""
+    found = fields.required_word(value).lower()
+    if found not in KINDS:
+        raise Unreadable("no such kind")
+    return found
+
+
+PARSERS = {
+    "kind": kind,
+    "instrument": fields.required_word,
+    "tenor": fields.required_word,
+    "point": fields.required_word,
+    "measure": fields.required_word,
+    "quoted_on": fields.day,
+    "value": fields.number,
+    "unit": fields.word,
+}
+
+DROP = Feed(
+    dataset=DATASET,
+    provider=dropped(DATASET.name),
+    units=lines.units,
+    collect=lines.collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

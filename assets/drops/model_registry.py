@@ -1,0 +1,70 @@
+"""Dataset `model_registry`: CSV files of language models, dated by their receipt. Pure but for `collect`."""
+
+import re
+from calendar import monthrange
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import Any
+
+from assets.drops import _lines as lines
+from assets.drops.receiving import dropped
+from assets.external import fields
+from assets.external.feed import Feed, Unit
+from assets.external.items import named
+from assets.extraction import Place, Record, RunFacts, dated, parsed
+from pitlake.datasets.model_registry import DATASET
+from pitlake.errors import Unreadable
+from resources.http.capture import Capture
+
+NEEDED, NOT_STATED = ("model", "source"), {"provider": "", "released": "", "knowledge_cutoff": ""}
+_MONTH = re.compile(r"([1-9]\d{3})-(0[1-9]|1[0-2])", re.ASCII)
+
+
+def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """A record a line."""
+    return lines.records(captures, NEEDED, NOT_STATED, DATASET.key)
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """When the file was received."""
+    evidence = named(run, record, record.get("model", record["place"]))
+    if reason := lines.problem(record):
+        return Place(evidence, reason=reason)
+    return dated(evidence, run.fetched_at or run.observed_at)
+
+
+def last_day(value: Any) -> date | None:
+    """A day, or the last one of a month: who says no more may have known all of it."""
+    found = fields.word(value)
+    month = _MONTH.fullmatch(found or "")
+    if month:
+        year, number = int(month[1]), int(month[2])
+        return date(year, number, monthrange(year, number)[1])
+    return fields.day(found)
+
+
+def address(value: Any) -> str:
+    """An address on the web."""
+    found = fields.required_word(value)
+    if fields.host(found) is None:
+        raise Unreadable("no address")
+    return found
+
+
+PARSERS = {
+    "model": fields.required_word,
+    "provider": fields.word,
+    "released": fields.day,
+    "knowledge_cutoff": last_day,
+    "source": address,
+}
+
+DROP = Feed(
+    dataset=DATASET,
+    provider=dropped(DATASET.name),
+    units=lines.units,
+    collect=lines.collect,
+    records=records,
+    locate=locate,
+    values=lambda record: parsed(record, PARSERS),
+)

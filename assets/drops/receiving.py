@@ -1,0 +1,105 @@
+"""Receives dropped files and publishes what they say: each content once, in the order it was received.
+
+A file's instant is that of its capture here, which nothing printed in it or said by the file system can move. A run
+takes up what no earlier run has published, so that one that was killed is made good by the next.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+
+from assets.external.feed import Feed, Scope
+from assets.external.runs import run_feed
+from assets.runs import Refusal, RunReport, concluded
+from pitlake import clock
+from pitlake.errors import BadInput
+from pitlake.lake.audit import Audit
+from pitlake.lake.lake import Lake
+from resources.http.capture import Capture, CaptureStore, Request
+from resources.http.client import HttpClient, captured
+from resources.http.provider import Provider, judge_status
+
+DROPS_VARIABLE = "PITLAKE_DROPS"
+SETTLED_SECONDS = 5.0
+MOST_BYTES = 64 << 20
+TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".pdf": "application/pdf",
+    ".html": "text/html",
+    ".htm": "text/html",
+    ".md": "text/markdown; charset=utf-8",
+}
+
+
+def dropped(name: str) -> Provider:
+    """The place where a dataset's files are dropped, as rows cite it."""
+    return Provider(name=name, base_url=f"drop://{name}", rate=(1, 1.0), judge=judge_status)
+
+
+def receive(feed: Feed, folder: Path, store: CaptureStore, *, settled: float = SETTLED_SECONDS) -> list[Capture]:
+    """Capture every file below a folder whose content is not the newest one captured under its name.
+
+    Left for later: hidden files, links, endings that are none of TYPES, and what was written to less than `settled`
+    seconds ago. Raises BadInput for a folder that is none and for a file of more than MOST_BYTES.
+    """
+    if not folder.is_dir():
+        raise BadInput("folder", f"{folder} is no directory", "make it, or name the one files are dropped in")
+    received = []
+    for path in sorted(folder.rglob("*")):
+        name = PurePosixPath(path.relative_to(folder))
+        if any(part.startswith(".") for part in name.parts) or not _is_ready(path, settled):
+            continue
+        if path.stat().st_size > MOST_BYTES:
+            raise BadInput("folder", f"{name} has more than {MOST_BYTES >> 20} MB", "split it, or take it away")
+        request, content = Request(quote(str(name))), path.read_bytes()
+        newest = next(store.newest_first(feed.provider.name, request.key(feed.provider.name)), None)
+        if newest is None or newest.sha256 != sha256(content).hexdigest():
+            headers = {"content-type": TYPES[path.suffix.lower()]}
+            received.append(store.put(captured(feed.provider, request, content, headers=headers)))
+    store.flush()
+    return received
+
+
+def _is_ready(path: Path, settled: float) -> bool:
+    if path.is_symlink() or not path.is_file() or path.suffix.lower() not in TYPES:
+        return False
+    return clock.now().timestamp() - path.stat().st_mtime >= settled
+
+
+def publish(
+    feed: Feed, store: CaptureStore, lake: Lake, *, run_id: str, audits: Sequence[Audit] = ()
+) -> Iterator[RunReport]:
+    """Publish every received content that no run has published yet, each as one version; a refused one ends the run.
+
+    A content that was refused is left out once its name has a newer one. Nothing to do is one report of no change.
+    """
+    waiting = _waiting(store, feed, lake)
+    for capture in waiting:
+        scope = Scope(queries=(capture.url.removeprefix(f"{feed.provider.base_url}/"),))
+        with HttpClient(feed.provider, store, "replay", until=capture.fetched_at) as client:
+            report = run_feed(feed, scope, client, lake, run_id=f"{run_id}.{_mark(capture)}", audits=audits)
+        yield report
+        if isinstance(report.outcome, Refusal):
+            return
+    if not waiting:
+        with lake.stage(feed.dataset, run_id) as stage:
+            stage.look(entities=())
+            yield concluded(stage, lake, lambda: None, clock.now, audits)
+
+
+def _waiting(store: CaptureStore, feed: Feed, lake: Lake) -> list[Capture]:
+    received = sorted(store.every(feed.provider.name), key=lambda capture: (capture.fetched_at, capture.url))
+    newest: Mapping[str, Capture] = {capture.request_key: capture for capture in received}
+    judged = {one.run_id.rpartition(".")[2]: one for one in lake.judgements(feed.dataset.name) if not one.refusal}
+    refused = {one.run_id.rpartition(".")[2] for one in lake.judgements(feed.dataset.name) if one.refusal}
+
+    def waits(capture: Capture) -> bool:
+        mark = _mark(capture)
+        return mark not in judged and (mark not in refused or newest[capture.request_key] is capture)
+
+    return [capture for capture in received if waits(capture)]
+
+
+def _mark(capture: Capture) -> str:
+    return f"{clock.micros(capture.fetched_at)}-{capture.sha256[:16]}"

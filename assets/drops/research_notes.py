@@ -1,0 +1,102 @@
+"""Dataset `research_notes`: PDF, HTML and Markdown files as text, dated by their receipt. Pure but for `collect`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
+from typing import Any
+
+from pypdf import PdfReader
+from pypdf.errors import FileNotDecryptedError, PyPdfError
+
+from assets.drops import _lines as lines
+from assets.drops.receiving import dropped
+from assets.external.feed import Feed, Unit
+from assets.external.items import named
+from assets.external.web._markup import read as read_page
+from assets.extraction import Place, Record, RunFacts, dated
+from pitlake.datasets import research_notes as contract
+from pitlake.datasets.research_notes import DATASET
+from resources.http.capture import Capture
+
+MOST_PAGES, LONGEST_TITLE = 1000, 200
+Told = dict[str, Any]
+
+
+def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
+    """The file as one record."""
+    note = lines.file_name(unit)
+    publisher = note.split("/", 1)[0] if "/" in note else None
+    for capture in captures:
+        kind = capture.headers["content-type"].split(";")[0].strip()
+        shape, reader = READERS[kind]
+        yield {"note": note, "publisher": publisher, "format": shape, "pages": None, **reader(capture)}, capture
+
+
+def of_pdf(capture: Capture) -> Told:
+    """Text and title of a PDF, or the problem with it."""
+    try:
+        pdf = PdfReader(BytesIO(capture.body))
+        if pdf.is_encrypted and not pdf.decrypt(""):
+            return {"problem": contract.LOCKED.reason}
+        if not 0 < len(pdf.pages) <= MOST_PAGES:
+            return {"problem": contract.UNREADABLE.reason}
+        text = "\n".join(_squeezed(page.extract_text()) for page in pdf.pages)
+        stated = pdf.metadata.title if pdf.metadata else None
+        return _told(stated, text) | {"pages": len(pdf.pages)}
+    except FileNotDecryptedError:
+        return {"problem": contract.LOCKED.reason}
+    except (PyPdfError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError):
+        return {"problem": contract.UNREADABLE.reason}  # a damaged file fails wherever its objects are used
+
+
+def of_html(capture: Capture) -> Told:
+    """Text and title of a page."""
+    pages = read_page(capture, capture.url)
+    return _told(pages[0].title, pages[0].text or "") if pages else {"problem": contract.UNREADABLE.reason}
+
+
+def of_markdown(capture: Capture) -> Told:
+    """The text as it stands."""
+    return _told(None, capture.text())
+
+
+READERS: dict[str, tuple[str, Callable[[Capture], Told]]] = {
+    "application/pdf": ("pdf", of_pdf),
+    "text/html": ("html", of_html),
+    "text/markdown": ("markdown", of_markdown),
+}
+
+
+def locate(record: Record, run: RunFacts) -> Place:
+    """When the file was received."""
+    evidence = named(run, record, record["note"])
+    if "problem" in record:
+        return Place(evidence, reason=record["problem"])
+    return dated(evidence, run.fetched_at or run.observed_at)
+
+
+def values(record: Record) -> Told:
+    """The business columns of a note."""
+    return {column.name: record[column.name] for column in DATASET.columns}
+
+
+def _told(stated: str | None, text: str) -> Told:
+    clean = text.replace("\x00", "").strip()
+    if not clean:
+        return {"problem": contract.NO_TEXT.reason}
+    title = (stated or "").replace("\x00", "").strip() or clean.splitlines()[0].lstrip("# ").strip()
+    return {"title": title[:LONGEST_TITLE] or None, "text": clean}
+
+
+def _squeezed(text: str) -> str:
+    return "\n".join(line for line in (" ".join(line.split()) for line in text.splitlines()) if line)
+
+
+DROP = Feed(
+    dataset=DATASET,
+    provider=dropped(DATASET.name),
+    units=lines.units,
+    collect=lines.collect,
+    records=records,
+    locate=locate,
+    values=values,
+)

@@ -1,0 +1,59 @@
+"""Contract of dataset `market_quotes`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _answers as answers
+from pitlake.datasets import _drops as drops
+from pitlake.datasets import _shared as shared
+
+KINDS = ("curve", "fx", "future", "vol", "spread", "commodity", "index")
+OUTRIGHT = "outright"
+AHEAD = GapRule(
+    type="unverifiable",
+    reason="quoted for a day after its receipt",
+    when="a quote is of a later New York day than the one its file was received on, so it is none",
+)
+
+DATASET = Dataset(
+    name="market_quotes",
+    title="Quotes of a desk",
+    summary=(
+        "What a desk drops as CSV files: curves, currencies, futures, volatilities, spreads. One row an instrument, "
+        "tenor, point, measure and day."
+    ),
+    availability=drops.RECEIVED,
+    columns=(
+        Column(name="kind", type="string", required=True, values=KINDS, strict=True, meaning="What is quoted."),
+        Column(
+            name="instrument", type="string", required=True, meaning="What it is called, such as USD-SOFR or EURUSD."
+        ),
+        Column(
+            name="tenor",
+            type="string",
+            required=True,
+            meaning="How far ahead, such as 10Y, 2024-12, or spot where not.",
+        ),
+        Column(
+            name="point",
+            type="string",
+            required=True,
+            meaning="Which point of a surface: a strike, or a delta such as 25P; outright where there is none.",
+        ),
+        Column(name="measure", type="string", required=True, meaning="What the number is, such as par_rate or mid."),
+        Column(name="quoted_on", type="date", required=True, meaning="Business day of the quote, no availability."),
+        Column(name="value", type="float", required=True, unit="as `unit` says", meaning="The number."),
+        Column(name="unit", type="string", meaning="Unit of the number, such as percent, as the file says."),
+    ),
+    key=("kind", "instrument", "tenor", "point", "measure", "quoted_on"),
+    entity="instrument",
+    source_tag="provider_metadata",
+    gap_rules=(
+        AHEAD,
+        drops.UNFINISHED,
+        answers.OTHER_SHAPE,
+        answers.REPEATED,
+        shared.FUTURE,
+        *shared.unreadable("kind", "instrument", "measure", "quoted_on", "value"),
+    ),
+    group="drops",
+    partitioned=False,
+)

@@ -1,0 +1,44 @@
+"""Contract of dataset `text_vectors`."""
+
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.datasets import _shared as shared
+
+KINDS = ("news", "qa_exchange", "research_note")
+NO_WORDS = GapRule(type="no_data", reason="no words", when="the text has no word that the model knows")
+
+DATASET = Dataset(
+    name="text_vectors",
+    title="Vectors of texts",
+    summary=(
+        "What the lake's own model makes of each text: one row a revision of an article, an exchange in a call or a "
+        "research note, for nearest-neighbour search beside the graph's `embeddings`."
+    ),
+    availability=(
+        "As the revision of the text it is made of, never earlier: that row's own instant and source. The model was "
+        "trained later than many of the texts, so a vector as of an early instant carries the model's own knowledge of "
+        "the language since."
+    ),
+    columns=(
+        Column(
+            name="kind", type="string", required=True, values=KINDS, strict=True, meaning="Which dataset has the text."
+        ),
+        Column(
+            name="id",
+            type="string",
+            required=True,
+            meaning="`news.id`; `qa_exchanges.transcript_id`, `_qa__` and `sequence`; or `research_notes.note`.",
+        ),
+        Column(name="ticker", type="string", meaning="Ticker of the company, as in the text's dataset."),
+        Column(name="model", type="string", required=True, meaning="Name of the model; compare only vectors of one."),
+        Column(name="vector", type="vector", required=True, meaning="The vector, of length 1."),
+    ),
+    key=("kind", "id", "model"),
+    revised_at="available_at",
+    entity="ticker",
+    known=dict.fromkeys(("id", "ticker", "vector"), "hindsight"),
+    source_tag="neo4j_created",
+    other_tags=("provider_metadata",),
+    gap_rules=(NO_WORDS, shared.FUTURE),
+    group="derived",
+    partitioned=False,
+)

@@ -1,0 +1,35 @@
+-- summary: The newest public value of each macroeconomic series, and the value of the period before it as it stands now.
+-- agent: macro
+-- reads: macro_observations, macro_panels
+-- param series texts required | Ids of series, such as GDP; of FRED as in macro_observations, of FRED-MD as in macro_panels.
+-- column dataset | macro_observations or macro_panels: a series can be in both, as others count it.
+-- column series_id | Id of the series.
+-- column observation_date | First day of the newest period that has a value.
+-- column value | Its value.
+-- column vintage | Day, or month of the file, on which this value was published.
+-- column previous_date | First day of the period before it.
+-- column previous_value | Value of that period, revised up to the as of.
+WITH
+    told AS (
+        SELECT
+            available_at,
+            available_at_source,
+            'macro_observations' AS dataset,
+            series_id,
+            observation_date,
+            value,
+            vintage_date::VARCHAR AS vintage
+        FROM macro_observations
+        UNION ALL
+        SELECT available_at, available_at_source, 'macro_panels', series, observation_date, value, vintage
+        FROM macro_panels
+    )
+SELECT
+    *,
+    lead(observation_date) OVER periods AS previous_date,
+    lead(value) OVER periods AS previous_value
+FROM told
+WHERE list_contains($series, series_id) AND value IS NOT NULL
+WINDOW periods AS (PARTITION BY dataset, series_id ORDER BY observation_date DESC)
+QUALIFY row_number() OVER periods = 1
+ORDER BY series_id, dataset

@@ -1,0 +1,31 @@
+-- summary: What was released of macroeconomic series on a New York day: new periods, and revisions of earlier ones.
+-- agent: macro
+-- reads: macro_observations
+-- param day day required | The New York day of the release.
+-- param series texts optional | Ids of series; without them, every series.
+-- param limit int = 100 | How many rows at most, the newest periods first.
+-- column series_id | Id of the series.
+-- column observation_date | First day of the period observed.
+-- column value | The value released; null if it was withdrawn.
+-- column previous_value | What was public of the period before; null where nothing was.
+-- column is_first | Whether it is the period's first value.
+-- column vintage_date | Day on which this value was published.
+WITH
+    told AS (
+        SELECT
+            available_at,
+            available_at_source,
+            series_id,
+            observation_date,
+            value,
+            lag(value) OVER vintages AS previous_value,
+            row_number() OVER vintages = 1 AS is_first,
+            vintage_date
+        FROM macro_observations_revisions
+        WHERE $series::VARCHAR[] IS NULL OR list_contains($series::VARCHAR[], series_id)
+        WINDOW vintages AS (PARTITION BY series_id, observation_date ORDER BY vintage_date, available_at)
+    )
+FROM told
+WHERE (available_at AT TIME ZONE 'America/New_York')::DATE = $day::DATE
+ORDER BY observation_date DESC, series_id, vintage_date DESC
+LIMIT $limit

@@ -1,0 +1,21 @@
+-- summary: Research notes that match a full-text query, best match first.
+-- agent: macro
+-- reads: research_notes
+-- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
+-- param limit int = 10 | How many notes at most.
+-- column note | Name of the note.
+-- column publisher | Folder it was dropped in.
+-- column title | Its title.
+-- column text | The beginning of its text.
+-- column ft_score | BM25 score within the notes; compare it only inside one answer.
+WITH
+    corpus AS (
+        SELECT
+            struct_pack(available_at, available_at_source, note, publisher, title, text := left(text, 1000)) AS doc,
+            concat_ws(chr(10), title, text) AS text
+        FROM research_notes
+    )
+SELECT unnest(doc), score AS ft_score
+FROM bm25('corpus', $query)
+ORDER BY score DESC, doc.available_at DESC, doc.note
+LIMIT $limit

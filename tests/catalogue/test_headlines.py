@@ -1,0 +1,55 @@
+"""How well a search by meaning finds an article by what another newsroom made of the same event, beside BM25.
+
+headlines.txt: 200 events as two newsrooms would head them. headlines_disguised.txt: 204 where the second one shares as
+few words as can be (a company by what it makes, a number by its name), which is harder than what newsrooms write.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from pitlake.embedding import MODEL, own
+
+FIVE = 5
+
+
+def pairs(name):
+    lines = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
+    return [tuple(line.split(" | ")) for line in lines]
+
+
+def ranks(world, found, ask):
+    """Of each second headline, the place of its first among what is found; None where it is not."""
+    places = []
+    for number, (_, asked) in enumerate(found):
+        ids = [row["id"] for row in ask(world, asked)]
+        places.append(ids.index(f"bzNews_{number}") if f"bzNews_{number}" in ids else None)
+    return places
+
+
+def meaning(world, text):
+    return world.run("vector_news", embedding=own(text), model=MODEL, k=FIVE)
+
+
+def words(world, text):
+    return world.run("news_full_text", query=text, limit=FIVE)
+
+
+@pytest.mark.parametrize(
+    ("name", "least_first", "least_in_five"), [("headlines.txt", 0.60, 0.85), ("headlines_disguised.txt", 0.25, 0.50)]
+)
+def test_a_search_by_meaning_finds_the_same_event(world, name, least_first, least_in_five):
+    found = pairs(name)
+    assert len(found) >= 200
+    at = {"available_at": "2024-03-01T12:00:00Z"}
+    news = [at | {"id": f"bzNews_{number}", "title": first} for number, (first, _) in enumerate(found)]
+    vectors = [at | {"kind": "news", "model": MODEL, "id": one["id"], "vector": own(one["title"])} for one in news]
+    made = world(news=news, text_vectors=vectors)
+    share = {}
+    for how in (meaning, words):
+        places = ranks(made, found, how)
+        share[how] = (places.count(0) / len(places), sum(place is not None for place in places) / len(places))
+        print(f"{name} by {how.__name__}: first {share[how][0]:.1%}, among {FIVE} {share[how][1]:.1%}")
+    assert share[meaning][0] >= least_first
+    assert share[meaning][1] >= least_in_five
+    assert share[meaning] > share[words]

@@ -1,0 +1,85 @@
+"""What the command line shows on terminals of several widths, and when nothing is asked."""
+
+import os
+import pty
+import subprocess
+import sys
+import termios
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+import pitlake
+from pitlake.lake import Lake
+from tests.cli.conftest import AFTER, CREATED, ROOT, article, publish
+
+WIDTHS = (80, 100, 160)
+
+
+def shown(arguments: Sequence[str], columns: int, lake: Path) -> tuple[list[str], str]:
+    """The lines of stdout on a terminal that wide, and all of stderr."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (50, columns))
+    given = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    with subprocess.Popen(
+        [sys.executable, "-m", "pitlake", *arguments],
+        cwd=ROOT, env={**given, "PITLAKE_LAKE": str(lake), "TERM": "dumb"},
+        stdout=theirs, stderr=subprocess.PIPE, text=True,
+    ) as running:  # fmt: skip
+        os.close(theirs)
+        told = b"".join(iter(lambda: _read(ours), b""))
+        assert running.stderr is not None
+        said = running.stderr.read()
+    os.close(ours)
+    assert running.returncode == 0, said
+    return told.decode().splitlines(), said
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # the other side is closed
+        return b""
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """A lake with a long title, and a kept receipt: where it is, and the receipt's id."""
+    made = Lake(tmp_path_factory.mktemp("terminal") / "lake")
+    publish(made, "a-run-with-a-long-name-1", [article(1, "A headline that goes on " * 9, CREATED)], (), CREATED)
+    with pitlake.connect(as_of=AFTER, lake=str(made.root)) as session:
+        kept = session.sql("SELECT count(*) AS articles FROM news").keep()
+    return made.root, kept
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_table_names_its_rows_and_fits_the_terminal(asked, columns):
+    lake, kept = asked
+    latest = ("run", "news_latest", "--as-of", AFTER, "--ticker", "NOG")
+    for arguments, whole in (
+        (("datasets",), "av_earnings_calendar"),
+        (("versions",), "\n1         20"),
+        (("receipts",), kept),
+        (latest, "2024-02-14T21:30:00Z"),
+        (latest, "bzNews_1"),
+    ):
+        lines, _ = shown(arguments, columns, lake)
+        assert max(map(cell_len, lines)) <= columns
+        assert whole in "\n".join(lines)
+
+
+def test_columns_that_do_not_fit_are_named(asked):
+    lines, said = shown(("run", "news_latest", "--as-of", AFTER, "--ticker", "NOG"), 80, asked[0])
+    dropped = said.splitlines()[0].removeprefix("not shown at 80 columns: ").split("; ")[0].split(", ")
+    assert len(dropped) == 3
+    assert {*dropped} | {*lines[0].split()} == {
+        "available_at", "available_at_source", "id", "title", "teaser", "channels", "created"
+    }  # fmt: skip
+
+
+def test_without_a_command_the_help_is_printed(asked):
+    lines, said = shown((), 80, asked[0])
+    assert lines[0] == "Usage: pitlake [OPTIONS] [COMMAND] [ARGS]..."
+    assert said == ""

@@ -1,0 +1,118 @@
+"""Vectors of texts: of every revision, dated as it, made once, and found by a search by meaning."""
+
+import json
+
+import pyarrow as pa
+import pytest
+
+import pitlake
+from assets.derived import text_vectors
+from pitlake import searches
+from pitlake.clock import new_york_day
+from pitlake.datasets import get
+from pitlake.embedding import MODEL, own
+from pitlake.lake.stage import staged_schema
+from tests.derived.conftest import OBSERVED, utc
+
+EARLY, LATE = utc("2024-03-01T12:00:00Z"), utc("2024-03-05T12:00:00Z")
+
+
+def article(number, title, at=EARLY, **more):
+    row = {"id": f"bzNews_{number}", "ticker": "NOG", "tickers": ["NOG"], "title": title, "created": EARLY}
+    return row | {"updated": at, "available_at": at} | more
+
+
+def spoken(text, at=EARLY):
+    told = json.dumps([{"role": "question", "text": text}, {"role": "answer", "text": "Yes."}])
+    place = {"transcript_id": "NOG_call", "ticker": "NOG", "sequence": 3, "conference_datetime": at}
+    return place | {"exchanges": told, "available_at": at}
+
+
+def looked(lake, dataset, row, at):
+    """Publish a row as a look at an instant finds it."""
+    contract = get(dataset)
+    named = row | {"available_at_source": contract.source_tag, "evidence": f"{dataset}:{row['id']}"}
+    with lake.stage(contract, "look") as stage:
+        table = pa.Table.from_pylist([named], staged_schema(contract))
+        stage.add(new_york_day(at), table, extracted=1)
+        lake.publish(stage, at)
+
+
+def derive(lake, run="vectors", **more):
+    return text_vectors.derive(lake, run_id=run, observed_at=OBSERVED, **more).outcome
+
+
+def ask(lake, sql, at=OBSERVED):
+    with pitlake.connect(at, lake=lake.root, isolation="in_process") as session:
+        return session.sql(sql).rows()
+
+
+DATED = "SELECT kind, id, available_at FROM text_vectors_revisions ORDER BY ALL"
+
+
+def test_every_revision_of_a_text_has_a_vector_dated_as_it(lake, put):
+    for title, at in (("Oil falls", EARLY), ("Oil rises", LATE)):
+        looked(lake, "news", article(1, title, at), at)
+    put("qa_exchanges", spoken("What about margins?"))
+    put("research_notes", {"note": "a.md", "format": "markdown", "title": "Rates", "text": "low", "available_at": LATE})
+    derive(lake)
+    assert ask(lake, DATED) == [
+        ("news", "bzNews_1", EARLY),
+        ("news", "bzNews_1", LATE),
+        ("qa_exchange", "NOG_call_qa__3", EARLY),
+        ("research_note", "a.md", LATE),
+    ]
+    shown = "SELECT vector FROM text_vectors WHERE id = 'bzNews_1'"
+    for at, title in ((EARLY, "Oil falls"), (LATE, "Oil rises")):
+        assert ask(lake, shown, at)[0][0] == pytest.approx(own(title), abs=1e-6)
+    ((spoken_as,),) = ask(lake, "SELECT vector FROM text_vectors WHERE kind = 'qa_exchange'")
+    assert spoken_as == pytest.approx(own("What about margins? Yes."), abs=1e-6)
+
+
+def test_no_vector_is_visible_before_its_text(lake, put):
+    put("news", article(1, "Oil falls", LATE))
+    derive(lake)
+    before = LATE.replace(hour=11)
+    assert ask(lake, "SELECT id FROM text_vectors", before) == []
+    joined = "SELECT count(*) FROM text_vectors_revisions v ANTI JOIN news_revisions n USING (id, available_at)"
+    assert ask(lake, joined) == [(0,)]
+
+
+def test_a_second_run_makes_what_is_new_alone(lake, put):
+    put("news", article(1, "Oil falls"))
+    assert derive(lake).total.published == 1
+    asked = []
+    put("news", article(2, "Gold climbs"))
+    again = derive(lake, "again", model=lambda text: asked.append(text) or own(text))
+    assert (again.total.extracted, asked) == (1, ["Gold climbs"])
+    assert not derive(lake, "none").changed
+
+
+def test_another_model_s_vectors_stand_beside_under_its_name(lake, put):
+    put("news", article(1, "Oil falls"))
+    derive(lake)
+    derive(lake, "other", model=lambda _: [1.0, 0.0], name="other-2")
+    assert ask(lake, "SELECT model, len(vector) FROM text_vectors ORDER BY ALL") == [("other-2", 2), (MODEL, 256)]
+
+
+def test_a_headline_is_what_is_embedded_and_the_body_where_there_is_none(lake, put):
+    put("news", article(1, None, body="Oil falls"), article(2, "Oil falls", body="Copyright of somebody."))
+    derive(lake)
+    first, second = (row[0] for row in ask(lake, "SELECT vector FROM text_vectors ORDER BY id"))
+    assert first == second
+
+
+def test_a_text_of_no_words_is_a_gap(lake, put):
+    put("news", article(1, "Oil falls"))
+    outcome = derive(lake, model=lambda _: [0.0, 0.0])
+    assert (outcome.total.published, outcome.total.gaps) == (0, 1)
+
+
+def test_a_search_by_meaning_finds_it_by_the_model_its_vectors_name(lake, put, monkeypatch):
+    monkeypatch.delenv("PITLAKE_EMBEDDER", raising=False)
+    put("news", article(1, "The central bank raised interest rates"), article(2, "A recipe for apple pie"))
+    derive(lake)
+    query, values = searches.find("Fed hikes the policy rate by 25bp", by="meaning")
+    with pitlake.connect(OBSERVED, lake=lake.root, datasets=query.reads, isolation="in_process") as session:
+        found = session.run(query.name, **values).arrow()
+    assert found["id"].to_pylist() == ["bzNews_1"]
