@@ -24,7 +24,7 @@ class Stage(Protocol):
     """The part of pitlake.lake.stage.Stage that buckets use."""
 
     def add(
-        self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[staging.Gap] = (), *, extracted: int
+        self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[staging.StagedGap] = (), *, extracted: int
     ) -> None:
         """Stage what was extracted for a day."""
         ...
@@ -110,9 +110,9 @@ class Buckets:
         return Gap(self._extractor.gap_types[reason], reason, row["evidence"], row[AVAILABLE_AT], day)
 
 
-def staged_gap(gap: Gap) -> staging.Gap:
+def staged_gap(gap: Gap) -> staging.StagedGap:
     """A gap as the stage keeps it."""
-    return staging.Gap(gap.type, gap.reason, gap.locator, gap.available_at)
+    return staging.StagedGap(gap.type, gap.reason, gap.locator, gap.available_at)
 
 
 def rows_table(extractor: Normaliser, rows: Sequence[Row]) -> pa.Table:

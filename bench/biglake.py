@@ -14,13 +14,13 @@ import pyarrow as pa
 from pitlake.contract import Dataset
 from pitlake.datasets import get
 from pitlake.lake import Lake
+from pitlake.lake.arrays import as_micros
 from pitlake.lake.delta import DeltaTables, table_key, table_schema
 from pitlake.lake.files import NewFile, sorted_by, take_rows, write_file
 from pitlake.lake.log import LakeLog
 from pitlake.lake.manifest import TableState
 from pitlake.lake.months import years_of_tombstones
 from pitlake.lake.query import calculator
-from pitlake.lake.repeats import as_micros
 from pitlake.lake.store import Store
 from pitlake.lake.superseded import facts_of_revision, new_tombstones
 from pitlake.tombstones import superseded_table_name

@@ -16,7 +16,7 @@ from assets.graph import all_extractors
 from assets.reading import collector_paused, extract
 from bench.figures import Figure, figure, paired
 from local_servers.server import GraphServer
-from pitlake.lake.stage import Gap
+from pitlake.lake.stage import StagedGap
 from resources.graph.graph import FETCH_SIZE, Graph
 from resources.graph.open import GraphSettings, graph_server
 from sample.graph_admin import GraphAdmin
@@ -47,7 +47,7 @@ def sample_server(scale: int = 1) -> Iterator[GraphServer]:
 class NoStage:
     """A stage that keeps nothing: what is measured ends where the lake begins."""
 
-    def add(self, day: date | None, rows: object = None, gaps: Iterable[Gap] = (), *, extracted: int) -> None:
+    def add(self, day: date | None, rows: object = None, gaps: Iterable[StagedGap] = (), *, extracted: int) -> None:
         """Use up the gaps, as a stage does."""
         for _ in gaps:
             pass

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pitlake.gate.columnar import judge
+from pitlake.gate.columnar import violations_in
 from pitlake.gate.plain import row_item
 from pitlake.gate.rules import check_item
 
@@ -90,7 +90,7 @@ def columnar_rate(table: pa.Table, runs: int = RUNS, json_columns: tuple[str, ..
     """Rows a second of the columnar gate on one core."""
 
     def work() -> None:
-        if judge(table, CUTOFF, json_columns):
+        if violations_in(table, CUTOFF, json_columns):
             raise AssertionError("the bench's table is meant to be clean")
 
     before = pa.cpu_count()

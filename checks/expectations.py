@@ -37,9 +37,9 @@ def expected(staged: Staged, observed_at: datetime) -> tuple[CheckResult, CheckR
 
 def once(staged: Staged) -> pa.Table:
     """The staged rows without records that were seen before in the same stage."""
-    if not len(staged.repeats.again):
+    if not len(staged.duplicates.again):
         return staged.rows
-    return take_rows(staged.rows, np.delete(np.arange(staged.rows.num_rows), staged.repeats.again))
+    return take_rows(staged.rows, np.delete(np.arange(staged.rows.num_rows), staged.duplicates.again))
 
 
 def validate(rows: pa.Table, listed: Sequence[Rule]) -> dict[str, int]:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin, get_
 
 from pitlake.clock import instant
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, ReceiptDamaged, ReplayDiffers, ReplayImpossible
-from pitlake.lake.kept import ID_LENGTH, REMEDY, receipt_bytes, receipt_id, receipt_ids, receipt_key
-from pitlake.lake.places import open_store
+from pitlake.lake.receipt_store import ID_LENGTH, REMEDY, receipt_bytes, receipt_id, receipt_ids, receipt_key
+from pitlake.lake.root import open_store
 from pitlake.lake.store import Store
 from pitlake.session.result import Question, Receipt, Step
 

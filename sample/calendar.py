@@ -24,7 +24,7 @@ _POST_MARKET = timedelta(hours=4)
 
 
 @dataclass(frozen=True)
-class Session:
+class TradingDay:
     """One trading day, New York time. After an early close there is no post-market: it ends with the close."""
 
     day: date
@@ -48,13 +48,13 @@ class Session:
 
 
 @cache
-def sessions() -> dict[date, Session]:
+def sessions() -> dict[date, TradingDay]:
     """Trading days from the oldest news to half a year after the world ends, for dates ahead of events."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # The library has yet to follow pandas 3.1.
         calendar = exchange_calendars.get_calendar("XNYS", start="2021-01-04", end="2025-12-31")
     return {
-        stamp.date(): Session(
+        stamp.date(): TradingDay(
             stamp.date(),
             row.open.to_pydatetime().astimezone(NEW_YORK),
             row.close.to_pydatetime().astimezone(NEW_YORK),
@@ -81,17 +81,17 @@ def priced_days() -> tuple[date, ...]:
     return tuple(day for day in days() if day in sessions())
 
 
-def before(day: date) -> Session:
+def before(day: date) -> TradingDay:
     """The last session before a day."""
     return sessions()[_trading_days()[bisect_left(_trading_days(), day) - 1]]
 
 
-def after(day: date) -> Session:
+def after(day: date) -> TradingDay:
     """The first session after a day."""
     return sessions()[_trading_days()[bisect_right(_trading_days(), day)]]
 
 
-def on_or_after(day: date) -> Session:
+def on_or_after(day: date) -> TradingDay:
     """The day's own session, or the first one after it."""
     return sessions().get(day) or after(day)
 
@@ -128,7 +128,7 @@ def add_calendar(graph: Graph) -> None:
         previous = day
 
 
-def _times(session: Session, suffix: str) -> dict[str, str]:
+def _times(session: TradingDay, suffix: str) -> dict[str, str]:
     return {
         f"pre_market_{suffix}": blank_new_york(session.pre),
         f"market_open_{suffix}": blank_new_york(session.open),

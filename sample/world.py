@@ -17,7 +17,7 @@ from sample.prices import add_benchmark_prices, add_company_prices
 from sample.quirks import plant_all
 from sample.schedule import filings
 from sample.shapes import Graph
-from sample.statements import add_facts
+from sample.stated_facts import add_facts
 from sample.transcripts import add_calls
 from sample.xbrl import add_units
 

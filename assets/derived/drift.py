@@ -14,9 +14,9 @@ import pyarrow as pa
 from assets.buckets import rows_table
 from assets.external import all_feeds
 from assets.external.feed import Feed, Scope
+from assets.external.lake_history import LakeStatements
 from assets.external.releases import LakeReleases
 from assets.external.runs import collected, outcomes
-from assets.external.statements import LakeStatements
 from assets.extraction import Row, RunFacts
 from assets.runs import RunReport, concluded
 from assets.splits import LakeSplits

@@ -22,7 +22,7 @@ from pitlake.errors import BadInput
 from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
 from pitlake.lake.parallel import each
-from pitlake.lake.stage import Gap, staged_schema
+from pitlake.lake.stage import StagedGap, staged_schema
 from pitlake.session import Result, connect
 
 QUERY = "earnings_snapshot"
@@ -120,7 +120,9 @@ def build(
             gaps = list(_gaps(bundle, {row["section"] for row in rows}))
             stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), gaps, extracted=len(rows) + len(gaps))
         later = [
-            Gap("pit_excluded", "not public yet", _locator(*moment[:2])) for moment in moments if moment[2] > observed
+            StagedGap("pit_excluded", "not public yet", _locator(*moment[:2]))
+            for moment in moments
+            if moment[2] > observed
         ]
         stage.add(None, gaps=later, extracted=len(later))
 
@@ -213,11 +215,11 @@ def _available_at(bundle: Bundle) -> datetime:
     return max(bundle.as_of, bundle.event.public_at)
 
 
-def _gaps(bundle: Bundle, found: set[str]) -> Iterator[Gap]:
+def _gaps(bundle: Bundle, found: set[str]) -> Iterator[StagedGap]:
     for section in SECTIONS:
         if section not in found:
             locator = f"{_locator(bundle.event, bundle.anchor)}/{section}"
-            yield Gap(NOTHING_KNOWN.type, NOTHING_KNOWN.reason, locator, _available_at(bundle))
+            yield StagedGap(NOTHING_KNOWN.type, NOTHING_KNOWN.reason, locator, _available_at(bundle))
 
 
 def _locator(event: Event, anchor: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from assets.derived.statements import RELEASES, STATEMENTS, Source, Told, days_around
+from assets.derived.announcements import RELEASES, STATEMENTS, Source, Told, days_around
 from assets.external.sessions import planned, session_by
 from assets.runs import RunReport, concluded
 from pitlake import clock
@@ -21,7 +21,7 @@ from pitlake.errors import LakeNotFound
 from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import Snapshot
-from pitlake.lake.stage import Gap, staged_schema
+from pitlake.lake.stage import StagedGap, staged_schema
 
 Releases = dict[tuple[str, date], list[Told]]
 READS = ("names", *(source.dataset for source in (*RELEASES, *STATEMENTS)))
@@ -48,7 +48,7 @@ def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audi
         return concluded(stage, lake, fill, lambda: moment, audits)
 
 
-def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], list[Gap]]:
+def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], list[StagedGap]]:
     """The rows of one lake version by an instant, and a gap for every statement that no release is near."""
     told = [release for source in RELEASES for release in source.read(snapshot)]
     rows = [row for release in told for row in _rows(release, release, moment)]
@@ -59,7 +59,7 @@ def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], 
             found = _releases_near(statement, source, by_company)
             rows += [row for release in found for row in _rows(release, statement, moment)]
             if not found:
-                gaps.append(Gap(NO_EVENT.type, NO_EVENT.reason, statement.evidence))
+                gaps.append(StagedGap(NO_EVENT.type, NO_EVENT.reason, statement.evidence))
     return list(_without_repeats(rows)), gaps
 
 

@@ -22,7 +22,7 @@ from pitlake.contract import GapRule
 from pitlake.datasets.earnings_outcomes import DATASET, NO_BARS, NO_BASIS
 from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
-from pitlake.lake.stage import Gap, staged_schema
+from pitlake.lake.stage import StagedGap, staged_schema
 from pitlake.session import connect
 
 WINDOWS = (1, 2, 5, 10, 20)
@@ -96,7 +96,7 @@ def build(
                         rows.append(row)
                 elif window.closed_at + BARS_ARRIVE_WITHIN <= observed:
                     locator = f"earnings:{event.accession_no}/outcomes/{window.sessions}"
-                    gaps.append(Gap(row.type, row.reason, locator))
+                    gaps.append(StagedGap(row.type, row.reason, locator))
             stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), gaps, extracted=len(rows) + len(gaps))
 
     with lake.stage(DATASET, run_id) as stage:

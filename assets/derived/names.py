@@ -25,7 +25,7 @@ from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import Snapshot
 from pitlake.lake.query import calculator, reading
-from pitlake.lake.stage import Gap, staged_schema
+from pitlake.lake.stage import StagedGap, staged_schema
 from resources.http.capture import Capture, CaptureStore
 from resources.http.providers.sec_edgar import PROVIDER
 
@@ -70,7 +70,7 @@ def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audi
         return concluded(stage, lake, fill, lambda: moment, audits)
 
 
-def statements(snapshot: Snapshot, captures: Iterable[Capture], until: datetime) -> tuple[list[Said], list[Gap]]:
+def statements(snapshot: Snapshot, captures: Iterable[Capture], until: datetime) -> tuple[list[Said], list[StagedGap]]:
     """Every statement that was public by `until`, each once and dated by the first that proves it.
 
     An answer about names that can't be read is a gap.
@@ -80,7 +80,7 @@ def statements(snapshot: Snapshot, captures: Iterable[Capture], until: datetime)
         try:
             told += answered(capture)
         except (Unparsable, Unreadable, LookupError, TypeError, AttributeError):
-            gaps.append(Gap(UNPARSABLE.type, UNPARSABLE.reason, capture.evidence))
+            gaps.append(StagedGap(UNPARSABLE.type, UNPARSABLE.reason, capture.evidence))
     first: dict[tuple[Any, ...], Said] = {}
     for one in sorted(told, key=lambda one: (one["available_at"], one["evidence"])):
         if one["available_at"] <= until:

@@ -18,7 +18,7 @@ from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import Snapshot
 from pitlake.lake.query import calculator, reading
-from pitlake.lake.stage import Gap, Stage, staged_schema
+from pitlake.lake.stage import Stage, StagedGap, staged_schema
 
 BATCH, CHARACTERS = 2000, 4000
 # What is embedded, by kind: the dataset that has it, how its rows are named, and the text as SQL: of an article what
@@ -104,5 +104,5 @@ def _stage(stage: Stage, kind: str, name: str, texts: Sequence[Mapping[str, Any]
             row = {key: value for key, value in text.items() if key != "text"}
             rows.append({**row, "kind": kind, "model": name, "vector": vector})
         else:
-            gaps.append(Gap(NO_WORDS.type, NO_WORDS.reason, text["evidence"], text["available_at"]))
+            gaps.append(StagedGap(NO_WORDS.type, NO_WORDS.reason, text["evidence"], text["available_at"]))
     stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), gaps, extracted=len(texts))

@@ -14,7 +14,7 @@ from pitlake.datasets._answers import OTHER_SHAPE, REPEATED
 from pitlake.datasets._drops import UNFINISHED
 from pitlake.errors import Unparsable
 from resources.http.capture import Capture, Request
-from resources.http.lines import cells
+from resources.http.csv_lines import cells
 
 
 def units(scope: Scope) -> Sequence[Unit]:

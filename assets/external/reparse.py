@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from assets.buckets import rows_table
 from assets.external.feed import Feed, Fetch, Scope
+from assets.external.lake_history import LakeStatements
 from assets.external.releases import LakeReleases
 from assets.external.runs import collected, earlier_captures, outcomes
-from assets.external.statements import LakeStatements
 from assets.extraction import Row, RunFacts
 from assets.splits import LakeSplits
 from pitlake import clock

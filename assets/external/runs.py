@@ -11,9 +11,9 @@ from datetime import date, datetime
 
 from assets.buckets import Buckets
 from assets.external.feed import Feed, Fetch, Scope, Unit
+from assets.external.lake_history import LakeStatements
 from assets.external.naming import Outcome, named
 from assets.external.releases import LakeReleases
-from assets.external.statements import LakeStatements
 from assets.extraction import Gap, Releases, Row, RunFacts, day_of
 from assets.reading import collector_paused
 from assets.runs import RunReport, concluded

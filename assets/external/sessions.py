@@ -14,7 +14,7 @@ FIRST_YEAR, LAST_YEAR = 1990, 2199
 YEARS_AT_ONCE = 10
 
 
-class Session(NamedTuple):
+class ExchangeSession(NamedTuple):
     """One session's open and close, UTC."""
 
     open: datetime
@@ -35,17 +35,17 @@ class Planned(XNYSExchangeCalendar):  # type: ignore[misc]
         return []
 
 
-def session(day: date) -> Session | None:
+def session(day: date) -> ExchangeSession | None:
     """The session of a New York day; None when there is none, or the day lies before 1990 or after 2199."""
     return _sessions(XNYSExchangeCalendar, _decade(day)).get(day)
 
 
-def planned(day: date) -> Session | None:
+def planned(day: date) -> ExchangeSession | None:
     """The session a New York day has by the exchange's rules, whatever became of it."""
     return _sessions(Planned, _decade(day)).get(day)
 
 
-def session_by(day: date, moment: datetime) -> Session | None:
+def session_by(day: date, moment: datetime) -> ExchangeSession | None:
     """The session of a New York day as known at an instant: planned, until it closes early or does not open."""
     held, plan = session(day), planned(day)
     if plan is None or moment >= (plan.open if held is None else held.close):
@@ -58,7 +58,7 @@ def _decade(day: date) -> int:
 
 
 @cache
-def _sessions(kind: type[XNYSExchangeCalendar], first_year: int) -> dict[date, Session]:
+def _sessions(kind: type[XNYSExchangeCalendar], first_year: int) -> dict[date, ExchangeSession]:
     if not FIRST_YEAR <= first_year <= LAST_YEAR:
         return {}
     last_year = first_year + YEARS_AT_ONCE - 1
@@ -66,7 +66,7 @@ def _sessions(kind: type[XNYSExchangeCalendar], first_year: int) -> dict[date, S
         warnings.simplefilter("ignore", DeprecationWarning)  # the library has yet to follow pandas 3.1
         calendar = kind(start=f"{first_year}-01-01", end=f"{last_year}-12-31")
     rows = zip(calendar.sessions, calendar.opens, calendar.closes, strict=True)
-    return {stamp.date(): Session(_plain(opens), _plain(closes)) for stamp, opens, closes in rows}
+    return {stamp.date(): ExchangeSession(_plain(opens), _plain(closes)) for stamp, opens, closes in rows}
 
 
 def _plain(stamp: datetime) -> datetime:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
-from assets.external.statements import LakeStatements
+from assets.external.lake_history import LakeStatements
 from assets.extraction import GraphReader, Record, RunFacts
 from assets.graph import _basis, texts
 from assets.reading import as_dicts

@@ -15,7 +15,7 @@ from assets.external.feed import Feed, Scope
 from assets.external.runs import collected, outcomes, run_feed
 from assets.extraction import Row, RunFacts
 from assets.runs import Refusal
-from pipelines.fetch.asking import NotAsked, Question, patience, read
+from pipelines.fetch.asking import FetchQuestion, NotAsked, patience, read
 from pipelines.fetch.offline import from_file
 from pipelines.fetch.operations import Operation, operation
 from pitlake import clock
@@ -40,7 +40,7 @@ Gaps = dict[tuple[str, str], dict[str, str]]
 
 
 @dataclass
-class Answer:
+class FetchAnswer:
     """An answer on its way: the question's gaps so far, and what is told of it on stderr."""
 
     pause: Callable[[float], None] | None = None
@@ -64,7 +64,7 @@ def answer(
     given: texts by flag name with underscores, `query` a list, `live` a boolean. lake: default as everywhere. pause:
     waits so many seconds between attempts.
     """
-    made = Answer(
+    made = FetchAnswer(
         pause=pause, told={"source": given.get("source"), "mode": "open" if given.get("pit") is None else "pit"}
     )
     payload: Envelope = {"data": [], "gaps": []}
@@ -91,7 +91,7 @@ def _known(gaps: list[dict[str, str]]) -> list[dict[str, str]]:
     return [gap for gap in gaps if not (failed and gap["type"] == "no_data")]
 
 
-def _items(question: Question, op: Operation, made: Answer, lake: Lake) -> list[dict[str, Any]]:
+def _items(question: FetchQuestion, op: Operation, made: FetchAnswer, lake: Lake) -> list[dict[str, Any]]:
     source = feed(op.dataset)
     if op.excluded and question.pit is not None:
         made.gap("pit_excluded", op.excluded)
@@ -117,7 +117,7 @@ def _items(question: Question, op: Operation, made: Answer, lake: Lake) -> list[
     return envelope(items, [], question.pit)["data"]
 
 
-def _into_lake(question: Question, op: Operation, source: Feed, made: Answer, lake: Lake) -> None:
+def _into_lake(question: FetchQuestion, op: Operation, source: Feed, made: FetchAnswer, lake: Lake) -> None:
     """What captures hold, and what the network says where it may be asked, published before anything is answered."""
     scope = op.scope(question)
     source.units(scope)  # a question that does not do is refused here; a key that is missing costs the network alone
@@ -155,14 +155,14 @@ def _addresses(source: Feed, scope: Scope, lake: Lake) -> list[str]:
     return found
 
 
-def _patient(provider: Provider, question: Question) -> Provider:
+def _patient(provider: Provider, question: FetchQuestion) -> Provider:
     """The provider, asked again twice at most and waited for no longer than all of the question may take."""
     connect_timeout, _ = provider.timeout
     seconds = patience(question.source, question.timeout)
     return replace(provider, attempts=1 + RETRIES, timeout=(min(connect_timeout, seconds), seconds))
 
 
-def _rows(question: Question, op: Operation, dataset: str, made: Answer, lake: Lake) -> list[dict[str, Any]]:
+def _rows(question: FetchQuestion, op: Operation, dataset: str, made: FetchAnswer, lake: Lake) -> list[dict[str, Any]]:
     """The rows of a session as of the cut-off: what came later is not in it."""
     where, values = op.where(question)
     if op.by_address:
@@ -193,7 +193,7 @@ def _rows(question: Question, op: Operation, dataset: str, made: Answer, lake: L
     return rows
 
 
-def _from_file(question: Question, op: Operation, source: Feed, made: Answer) -> list[dict[str, Any]]:
+def _from_file(question: FetchQuestion, op: Operation, source: Feed, made: FetchAnswer) -> list[dict[str, Any]]:
     rows, dropped = from_file(question, op, source)
     for kind, reason in dropped:
         made.gap(kind, reason, question.told())

@@ -30,7 +30,7 @@ class NotAsked(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class FetchQuestion:
     """One question. `pit` None is open mode, which is asked for by leaving it out; an unreadable one is refused.
 
     known_by: by whose lake it is answered, None for the newest.
@@ -65,7 +65,7 @@ class Question:
         return " ".join(part for part in said if part)
 
 
-def read(given: Mapping[str, Any], words: Iterable[str] = ()) -> Question:
+def read(given: Mapping[str, Any], words: Iterable[str] = ()) -> FetchQuestion:
     """The question in the flags of a command line and in words (`EARNINGS symbol=AAPL`). Raises NotAsked.
 
     given: texts by flag name with underscores, `query` a list of texts, `live` a boolean; None was not given.
@@ -74,8 +74,8 @@ def read(given: Mapping[str, Any], words: Iterable[str] = ()) -> Question:
     pit, known_by = _pit(flags.pop("pit", None)), _known_by(flags)
     for word in words:
         _take(word, flags)
-    known = Question.__dataclass_fields__
-    return Question(
+    known = FetchQuestion.__dataclass_fields__
+    return FetchQuestion(
         source=str(flags.pop("source", "")).strip().lower(),
         op=str(flags.pop("op", "")).strip().lower(),
         pit=pit,

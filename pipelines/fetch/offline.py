@@ -12,7 +12,7 @@ from assets.buckets import rows_table
 from assets.external.feed import Feed
 from assets.external.runs import collected, outcomes
 from assets.extraction import Gap, Row, RunFacts
-from pipelines.fetch.asking import NotAsked, Question
+from pipelines.fetch.asking import FetchQuestion, NotAsked
 from pipelines.fetch.operations import Operation
 from pitlake import clock
 from pitlake.errors import AnswerRefused
@@ -22,7 +22,9 @@ from resources.http.capture import Capture, Request
 EXCLUDED = "it became public after the cut-off"
 
 
-def from_file(question: Question, op: Operation, source: Feed) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+def from_file(
+    question: FetchQuestion, op: Operation, source: Feed
+) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """The rows a file's answer becomes, by the cut-off, and the types and reasons of what becomes none.
 
     Raises NotAsked for a file that can't be read or is no answer. The file stands for the first answer; what would be
@@ -53,7 +55,7 @@ def from_file(question: Question, op: Operation, source: Feed) -> tuple[list[dic
     return _filtered(question, op, source, public), list(dict.fromkeys(gaps))
 
 
-def _filtered(question: Question, op: Operation, source: Feed, rows: list[Row]) -> list[dict[str, Any]]:
+def _filtered(question: FetchQuestion, op: Operation, source: Feed, rows: list[Row]) -> list[dict[str, Any]]:
     if not rows:
         return []
     table = rows_table(source, rows).select(list(source.dataset.agent_columns))

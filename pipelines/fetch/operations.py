@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from assets.external.feed import Scope
-from pipelines.fetch.asking import THEMES, NotAsked, Question
+from pipelines.fetch.asking import THEMES, FetchQuestion, NotAsked
 from pitlake import clock
 
 Where = tuple[str, dict[str, Any]]
@@ -32,8 +32,8 @@ class Operation:
     """
 
     dataset: str
-    scope: Callable[[Question], Scope]
-    where: Callable[[Question], Where]
+    scope: Callable[[FetchQuestion], Scope]
+    where: Callable[[FetchQuestion], Where]
     renamed: Mapping[str, str] = field(default_factory=dict)
     record_type: str | Callable[[Row], str] = ""
     order: str = NEWEST
@@ -50,7 +50,7 @@ class Operation:
         return {"available_at": moment} | ({"record_type": kind} if kind else {}) | told
 
 
-def operation(question: Question) -> Operation:
+def operation(question: FetchQuestion) -> Operation:
     """The operation a question names. Raises NotAsked naming those there are."""
     source = ALIASES.get(question.source, question.source)
     known = {op: found for (of, op), found in OPERATIONS.items() if of == source}
@@ -68,7 +68,7 @@ def sources() -> list[str]:
     return sorted({source for source, _ in OPERATIONS} | set(ALIASES))
 
 
-def _symbols(question: Question) -> tuple[str, ...]:
+def _symbols(question: FetchQuestion) -> tuple[str, ...]:
     """The tickers or series, in capitals unless their case tells shares apart."""
     cased = ALIASES.get(question.source, question.source) in CASED
     spelled = filter(None, (question.symbol, *question.listed("tickers")))
@@ -78,16 +78,16 @@ def _symbols(question: Question) -> tuple[str, ...]:
     return named
 
 
-def _of_symbols(question: Question) -> Scope:
+def _of_symbols(question: FetchQuestion) -> Scope:
     return Scope(tickers=_symbols(question), max_pages=question.max_pages, options=dict(question.texts))
 
 
-def _ticker_is(question: Question) -> Where:
+def _ticker_is(question: FetchQuestion) -> Where:
     bare = [symbol.rpartition(":")[2] for symbol in _symbols(question)]
     return "list_contains($tickers, ticker)", {"tickers": bare}
 
 
-def _news_scope(question: Question) -> Scope:
+def _news_scope(question: FetchQuestion) -> Scope:
     """A window of days, else what was updated since; without either since a while before the cut-off, or now."""
     since = question.updated_since
     if question.date_from is None and since is None:
@@ -102,12 +102,12 @@ def _news_scope(question: Question) -> Scope:
     )
 
 
-def _day_of_cut(question: Question) -> Any:
+def _day_of_cut(question: FetchQuestion) -> Any:
     today = clock.new_york_day(clock.now() if question.pit is None else min(question.pit, clock.now()))
     return max(today, question.date_from or today)
 
 
-def _news_where(question: Question) -> Where:
+def _news_where(question: FetchQuestion) -> Where:
     """Any of each list that is given, in any case; words are searched in all texts and labels."""
     parts = ["true"]
     values: dict[str, Any] = {}
@@ -143,7 +143,7 @@ SEARCH_OPTIONS = (
 )  # fmt: skip
 
 
-def _web_scope(question: Question) -> Scope:
+def _web_scope(question: FetchQuestion) -> Scope:
     """The filters save work alone; the day of the cut-off is asked for and then judged like all others."""
     if not question.queries:
         raise NotAsked("there is no question; give --query")
@@ -158,7 +158,7 @@ def _web_scope(question: Question) -> Scope:
     return Scope(queries=queries, date_from=question.date_from, date_to=until, options=options)
 
 
-def _web_where(question: Question) -> Where:
+def _web_where(question: FetchQuestion) -> Where:
     asked = list(_web_scope(question).queries)
     return "(list_contains($queries, query) OR list_contains($found, url))", {"queries": asked}
 
@@ -167,7 +167,7 @@ def _quarter_or_year(row: Row) -> str:
     return "quarterly_earnings" if row["period_type"] == "quarter" else "annual_earnings"
 
 
-def _series_scope(question: Question) -> Scope:
+def _series_scope(question: FetchQuestion) -> Scope:
     return Scope(series=_symbols(question))
 
 

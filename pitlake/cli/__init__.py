@@ -12,7 +12,7 @@ from typing import NoReturn
 import click
 
 from pitlake import __version__, machine
-from pitlake.cli import added
+from pitlake.cli import checkout_commands
 from pitlake.errors import PitlakeError
 
 COMMANDS = (
@@ -52,18 +52,18 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, or None."""
-        return load(cmd_name) if cmd_name in COMMANDS or cmd_name in added.entries() else None
+        return load(cmd_name) if cmd_name in COMMANDS or cmd_name in checkout_commands.entries() else None
 
 
 def names() -> list[str]:
     """Every command: the kernel's own, then what is added."""
-    return [*COMMANDS, *(name for name in added.entries() if name not in COMMANDS)]
+    return [*COMMANDS, *(name for name in checkout_commands.entries() if name not in COMMANDS)]
 
 
 def load(name: str) -> click.Command:
     """The command of that name, one of `names`."""
     if name not in COMMANDS:
-        return added.load(name)
+        return checkout_commands.load(name)
     command: click.Command = import_module(f"{__name__}.{name}").command
     return command
 

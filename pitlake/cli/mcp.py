@@ -54,13 +54,13 @@ def command(
     """
     instant, at = door(as_of, open_mode), known(known_by, asked["version"])
     from pitlake.lake.lake import Lake
-    from pitlake.mcp.desk import Desk
+    from pitlake.mcp.query_service import QueryService
     from pitlake.mcp.server import serve_http, serve_stdio
 
     lake = Lake(asked["lake"])  # what is not there is refused now, not at the first question
     lake.entry(lake.version_at(at) if at else asked["version"])
-    desk = Desk(as_of=instant, known_by=at, keep_receipts=receipts, **asked)
+    service = QueryService(as_of=instant, known_by=at, keep_receipts=receipts, **asked)
     if http:
-        serve_http(desk, host=host, port=port, allowed_hosts=allowed_hosts)
+        serve_http(service, host=host, port=port, allowed_hosts=allowed_hosts)
     else:
-        serve_stdio(desk)
+        serve_stdio(service)

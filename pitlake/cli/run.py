@@ -15,7 +15,7 @@ from pitlake.cli.answering import answer_options, deliver_answer
 from pitlake.cli.sessions import opened, session_options
 
 
-class Catalogue(click.Group):
+class NamedQueries(click.Group):
     """A group with one command a query."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -28,7 +28,7 @@ class Catalogue(click.Group):
         return None if query is None else _command(query)
 
 
-@click.group("run", cls=Catalogue, invoke_without_command=True, subcommand_metavar="QUERY [OPTIONS]")
+@click.group("run", cls=NamedQueries, invoke_without_command=True, subcommand_metavar="QUERY [OPTIONS]")
 @click.pass_context
 def command(context: click.Context) -> None:
     """Run a named query over what was public at an instant.

@@ -53,7 +53,7 @@ class _Cutoff:
     micros: int | None
 
 
-def judge(table: pa.Table, cutoff: datetime | None, json_columns: Collection[str] = ()) -> Violations:
+def violations_in(table: pa.Table, cutoff: datetime | None, json_columns: Collection[str] = ()) -> Violations:
     """The first rule each row breaks, as `rules.check_item` finds it on the row as an item.
 
     `cutoff` is an aware datetime; None skips the cut-off alone. `json_columns` names columns whose texts are JSON

@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 from pitlake import clock
 from pitlake.contract import Dataset
 from pitlake.errors import CheckFailed, GateRefused
-from pitlake.gate.columnar import judge
+from pitlake.gate.columnar import violations_in
 from pitlake.gate.rules import GAP_TYPES
+from pitlake.lake.arrays import Positions, as_micros
 from pitlake.lake.manifest import TableState
 from pitlake.lake.parallel import in_blocks
-from pitlake.lake.repeats import Positions, as_micros
 from pitlake.lake.stage import UNDATED, Staged
 
 GATE = "gate"
@@ -87,7 +87,7 @@ def gate_rules(staged: Staged, observed_at: datetime) -> CheckResult:
     """The gate over every staged row; nothing may be dated after the observation."""
 
     def block(rows: pa.Table, start: int) -> tuple[dict[str, int], list[int]]:
-        violations = judge(rows, observed_at, staged.dataset.json_columns)
+        violations = violations_in(rows, observed_at, staged.dataset.json_columns)
         return (violations.codes, [start + row[0] for row in violations.rows]) if violations else ({}, [])
 
     codes: dict[str, int | str] = {}
@@ -130,19 +130,19 @@ def partition_window(staged: Staged) -> CheckResult:
 
 def unique(staged: Staged) -> tuple[CheckResult, CheckResult]:
     """One record per identity, and one answer per key and instant; the same record seen twice is no fault."""
-    repeats = staged.repeats
+    duplicates = staged.duplicates
     return (
         CheckResult(
             name="identity_unique",
-            passed=not len(repeats.identity_clash),
-            facts={"identities_with_two_contents": len(repeats.identity_clash), "seen_twice": len(repeats.again)},
-            examples=_evidence(staged, repeats.identity_clash),
+            passed=not len(duplicates.identity_clash),
+            facts={"identities_with_two_contents": len(duplicates.identity_clash), "seen_twice": len(duplicates.again)},
+            examples=_evidence(staged, duplicates.identity_clash),
         ),
         CheckResult(
             name="key_unique",
-            passed=not len(repeats.key_clash),
-            facts={"keys_with_two_answers": len(repeats.key_clash)},
-            examples=_evidence(staged, repeats.key_clash),
+            passed=not len(duplicates.key_clash),
+            facts={"keys_with_two_answers": len(duplicates.key_clash)},
+            examples=_evidence(staged, duplicates.key_clash),
         ),
     )
 

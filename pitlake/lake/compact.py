@@ -15,15 +15,15 @@ import pyarrow.parquet as pq
 from pitlake import machine
 from pitlake.contract import Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
+from pitlake.lake.arrays import as_micros
 from pitlake.lake.delta import DeltaTables, table_key, table_schema
+from pitlake.lake.fairness import Turn
 from pitlake.lake.files import NewFile, month_of_file, sorted_by, take_rows, write_file
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.parallel import each
 from pitlake.lake.query import calculator, columns, reading
-from pitlake.lake.repeats import as_micros
 from pitlake.lake.store import PLACE, Store
-from pitlake.lake.turns import Turn
 from pitlake.tombstones import superseded_table_name
 
 MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")

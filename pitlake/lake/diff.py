@@ -23,10 +23,10 @@ import pyarrow.compute as pc
 
 from pitlake import clock
 from pitlake.contract import Dataset
+from pitlake.lake.arrays import Positions, as_micros, as_numbers
 from pitlake.lake.looks import NEVER
 from pitlake.lake.manifest import TableState
 from pitlake.lake.query import calculator, columns, quoted, reading
-from pitlake.lake.repeats import Positions, as_micros, as_numbers
 from pitlake.lake.sightings import HISTORY, Sightings
 from pitlake.lake.stage import Staged
 
@@ -56,7 +56,7 @@ class NewGaps:
     available: Positions
 
 
-class Verdict:
+class RowFindings:
     """Per staged row: whether the lake knows it, whether it was told of it when another content was there before, what
     the source claims of its date (NEVER: nothing), and whether and up to when it was seen with other content; instants
     are microseconds. At first nothing is known or seen and every row claims its staged date, but for repeats.
@@ -65,7 +65,7 @@ class Verdict:
     def __init__(self, staged: Staged) -> None:
         count = staged.rows.num_rows
         self.known = np.zeros(count, bool)
-        self.known[staged.repeats.again] = True
+        self.known[staged.duplicates.again] = True
         self.claimed = staged.available.copy()
         self.told, self.floor = np.zeros(count, bool), np.full(count, NEVER)
         self.changed, self.last_seen = np.zeros(count, bool), np.full(count, NEVER)
@@ -99,16 +99,16 @@ def new_rows(
     followed: Mapping[str, TableState],
 ) -> NewRows:
     """The staged rows the lake version `state` doesn't have yet. followed: what it has of the datasets they follow."""
-    verdict = Verdict(staged)
+    findings = RowFindings(staged)
     if staged.rows.num_rows:
         if state.files:
             judge = _against_history if staged.dataset.revised_at == HISTORY else _against_newest
-            judge(staged, state, observed_at, verdict)
+            judge(staged, state, observed_at, findings)
             if staged.dataset.frozen:
-                _against_frozen(staged, state, observed_at, verdict)
-        verdict.look(sightings)
-        verdict.floor = sightings.floors(np.flatnonzero(~verdict.known), followed)
-    found = verdict.new_rows(staged, observed_at)
+                _against_frozen(staged, state, observed_at, findings)
+        findings.look(sightings)
+        findings.floor = sightings.floors(np.flatnonzero(~findings.known), followed)
+    found = findings.new_rows(staged, observed_at)
     judged = np.arange(len(found.positions))
     if staged.dataset.revised_at == HISTORY:
         found = found.without(_told_again(staged, found))
@@ -148,12 +148,12 @@ def _unknown_gaps(staged: Staged, state: TableState) -> Positions:
         return as_numbers(sql.sql(first).to_arrow_table()["position"])
 
 
-def _against_newest(staged: Staged, state: TableState, observed_at: datetime, verdict: Verdict) -> None:
+def _against_newest(staged: Staged, state: TableState, observed_at: datetime, findings: RowFindings) -> None:
     position, seen, newest, same, stated = _newest(staged, state, observed_at)
     unchanged = (seen & same) | stated
-    verdict.known[position[unchanged]] = True
+    findings.known[position[unchanged]] = True
     changed = seen & ~unchanged
-    verdict.change(position[changed], _revised_at(staged)[position[changed]], newest[changed])
+    findings.change(position[changed], _revised_at(staged)[position[changed]], newest[changed])
 
 
 def _newest(staged: Staged, state: TableState, observed_at: datetime) -> list[Positions]:
@@ -179,7 +179,7 @@ def _newest(staged: Staged, state: TableState, observed_at: datetime) -> list[Po
     return [np.concatenate([one[single], more]) for one, more in zip(found, several, strict=True)]
 
 
-def _against_history(staged: Staged, state: TableState, _observed_at: datetime, verdict: Verdict) -> None:
+def _against_history(staged: Staged, state: TableState, _observed_at: datetime, findings: RowFindings) -> None:
     query = f"""
         SELECT s._position AS position,
             bool_or(e.available_at = s.available_at) AS dated,
@@ -188,19 +188,19 @@ def _against_history(staged: Staged, state: TableState, _observed_at: datetime, 
         FROM staged s JOIN {reading(state.files)} e ON {_same_identity(staged.dataset)}
         GROUP BY s._position"""
     position, dated, stated = _ask(query, staged, (*staged.dataset.identity, "available_at"))
-    verdict.known[position[dated & stated]] = True
-    verdict.told[position[stated]] = True
-    verdict.change(position[dated & ~stated], NEVER)
+    findings.known[position[dated & stated]] = True
+    findings.told[position[stated]] = True
+    findings.change(position[dated & ~stated], NEVER)
 
 
-def _against_frozen(staged: Staged, state: TableState, observed_at: datetime, verdict: Verdict) -> None:
+def _against_frozen(staged: Staged, state: TableState, observed_at: datetime, findings: RowFindings) -> None:
     """Rows that are added to what was built before are revisions of it: its past stays as it was."""
     names = staged.dataset.frozen
     there = f"FROM staged s SEMI JOIN {reading(state.files)} e ON {_same(names, names, 's', 'e')}"
     (position,) = _ask(
         f"SELECT s._position AS position {there} AND e.available_at <= $observed", staged, names, observed=observed_at
     )
-    verdict.change(position[~verdict.known[position] & ~verdict.changed[position]], NEVER)
+    findings.change(position[~findings.known[position] & ~findings.changed[position]], NEVER)
 
 
 def _ask(

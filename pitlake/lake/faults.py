@@ -1,7 +1,7 @@
 """What of a lake this user may not read or write, told as that.
 
 Libraries tell a folder that this user may not enter as one that is not there, or as damage. So whatever fails below a
-lake's root passes `told`, which looks at the files' permissions before anything is called lost.
+lake's root passes `translated`, which looks at the files' permissions before anything is called lost.
 """
 
 import errno
@@ -35,7 +35,7 @@ _CLEAR = (LakeFault, LakeConflict, LakeNotFound, ClockWentBack, MachineExhausted
 
 
 @contextmanager
-def told(root: Path) -> Iterator[None]:
+def translated(root: Path) -> Iterator[None]:
     """Raises LakeFault in place of what fails below the root because of a permission."""
     try:
         yield

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pitlake import clock
-from pitlake.lake.repeats import Positions
+from pitlake.lake.arrays import Positions
 from pitlake.lake.store import Store
 
 MONTH_COLUMN = "available_month"

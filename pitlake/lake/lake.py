@@ -19,12 +19,12 @@ from pitlake.lake.compact import Compacted, Compactor
 from pitlake.lake.delta import DeltaTables
 from pitlake.lake.incidents import Incident
 from pitlake.lake.judgements import Judgement
-from pitlake.lake.kept import kept_versions, receipt_id, receipt_key
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.looks import Look
 from pitlake.lake.manifest import Snapshot, TableState
-from pitlake.lake.places import open_store
 from pitlake.lake.publish import Published, Publisher
+from pitlake.lake.receipt_store import kept_versions, receipt_id, receipt_key
+from pitlake.lake.root import open_store
 from pitlake.lake.stage import Stage, remove_stale
 from pitlake.lake.store import PLACE, Store
 from pitlake.lake.vacuum import DEFAULT_KEEP, GRACE, Vacuumed, vacuum
@@ -41,7 +41,7 @@ def _working(
     @wraps(method)
     def door(self: "Lake", /, *args: Given.args, **options: Given.kwargs) -> Found:
         machine.require(PLACE, self.location)
-        with machine.working_in(PLACE, self.location), self._store.told():
+        with machine.working_in(PLACE, self.location), self._store.translated():
             return method(self, *args, **options)
 
     return door
@@ -225,7 +225,7 @@ class PinnedTables(Mapping[str, TableState]):
         self._store, self._tables, self._pins = store, tables, pins
 
     def __getitem__(self, table: str) -> TableState:
-        with machine.working_in(PLACE, self._store.location), self._store.told():
+        with machine.working_in(PLACE, self._store.location), self._store.translated():
             return self._tables.state(table, self._pins[table])
 
     def __iter__(self) -> Iterator[str]:

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from pitlake import clock
 from pitlake.contract import GAP_SCHEMA, INSTANT
+from pitlake.lake.arrays import Positions, as_micros
 from pitlake.lake.diff import NewGaps, NewRows
 from pitlake.lake.files import sorted_by, take_rows
-from pitlake.lake.repeats import Positions, as_micros
 from pitlake.lake.stage import Staged
 
 Month = tuple[str, Callable[[], pa.Table]]

@@ -20,6 +20,7 @@ from pitlake.lake import looks
 from pitlake.lake.audit import Audit, CheckResult, audit_with, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.delta import DeltaTables, table_key, table_schema
 from pitlake.lake.diff import NewGaps, NewRows, new_gaps, new_rows
+from pitlake.lake.fairness import Turn
 from pitlake.lake.files import NewFile, write_file
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.looks import Look, Looks
@@ -29,7 +30,6 @@ from pitlake.lake.sightings import Sightings
 from pitlake.lake.stage import Staged
 from pitlake.lake.store import PLACE, Store
 from pitlake.lake.superseded import facts_of_revision, new_tombstones
-from pitlake.lake.turns import Turn
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 

@@ -14,10 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pitlake import clock
+from pitlake.lake.arrays import Positions, as_numbers
 from pitlake.lake.looks import FOREVER, NEVER, Looks
 from pitlake.lake.manifest import TableState
 from pitlake.lake.query import calculator, quoted, reading
-from pitlake.lake.repeats import Positions, as_numbers
 from pitlake.lake.stage import UNDATED, Staged
 
 HISTORY = "available_at"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from pitlake.lake.repeats import Positions
+from pitlake.lake.arrays import Positions
 
 
 class SpillFile:

@@ -26,10 +26,11 @@ import pyarrow.compute as pc
 from pitlake import clock, machine
 from pitlake.contract import INSTANT, Dataset
 from pitlake.errors import BadInput, CheckFailed, GateRefused
-from pitlake.gate.columnar import judge
+from pitlake.gate.columnar import violations_in
+from pitlake.lake.arrays import Positions, as_micros
+from pitlake.lake.duplicates import Duplicates, find_duplicates
 from pitlake.lake.hashing import Hasher
 from pitlake.lake.looks import Spans, spans
-from pitlake.lake.repeats import Positions, Repeats, as_micros, find_repeats
 from pitlake.lake.spill_file import SpillFile
 from pitlake.lake.store import Store
 
@@ -49,7 +50,7 @@ GAP_STAGED_SCHEMA = pa.schema(
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class StagedGap:
     """A source record that can't become a row. `locator` is its evidence; `available_at` None means when observed."""
 
     gap_type: str
@@ -94,9 +95,9 @@ class Staged:
     looked_at: tuple[Spans | None, frozenset[str] | None]
 
     @cached_property
-    def repeats(self) -> Repeats:
+    def duplicates(self) -> Duplicates:
         """Which staged rows tell of one record twice."""
-        return find_repeats(self.dataset, self.rows, self.content_hash)
+        return find_duplicates(self.dataset, self.rows, self.content_hash)
 
     @cached_property
     def available(self) -> Positions:
@@ -121,7 +122,7 @@ class Stage:
             raise BadInput(
                 "run_id", "not a name a folder can have", "use letters, digits, dots, dashes and underscores"
             )
-        self.dataset, self.run_id, self._told = dataset, run_id, store.told
+        self.dataset, self.run_id, self._translated = dataset, run_id, store.translated
         self._lock: int | None
         with machine.working_in(PLACE, store.path(STAGING)):
             self._folder, self._lock = _claim(store.path(f"{STAGING}/{run_id}"), dataset.name)
@@ -142,7 +143,9 @@ class Stage:
         if entities is not None:
             self._entities = {*(self._entities or ()), *entities}
 
-    def add(self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[Gap] = (), *, extracted: int) -> None:
+    def add(
+        self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[StagedGap] = (), *, extracted: int
+    ) -> None:
         """Stage what was extracted for a New York day (None: records without any date, or an unpartitioned dataset).
 
         May be called many times a day. `extracted` counts the source records met, independently of what they became.
@@ -153,7 +156,7 @@ class Stage:
         partition = UNDATED if day is None else day.isoformat()
         self._extracted[partition] = self._extracted.get(partition, 0) + extracted
         listed = [gap.as_row() for gap in gaps]
-        with self._told(), machine.working_in(PLACE, self._folder):
+        with self._translated(), machine.working_in(PLACE, self._folder):
             if rows is not None and rows.num_rows:
                 typed = self._typed(rows)
                 self._hasher.put(partition, typed)
@@ -217,7 +220,7 @@ class Stage:
         due = staged_schema(self.dataset)
         if [(field.name, field.type) for field in rows.schema] == [(field.name, field.type) for field in due]:
             return pa.Table.from_arrays(rows.columns, schema=due)
-        violations = judge(rows, None, self.dataset.json_columns)
+        violations = violations_in(rows, None, self.dataset.json_columns)
         if violations:
             raise GateRefused(self.dataset.name, violations.codes)
         wrong = sorted({f"{f.name} {f.type}" for f in rows.schema} ^ {f"{f.name} {f.type}" for f in due})

@@ -61,7 +61,7 @@ class Store:
 
     def exists(self, key: str) -> bool:
         """Whether there is such a file or directory."""
-        with self.told():
+        with self.translated():
             try:
                 self.path(key).stat()
             except (FileNotFoundError, NotADirectoryError):
@@ -88,14 +88,14 @@ class Store:
             self.sync(self.path(key).parent)
         return True
 
-    def told(self) -> AbstractContextManager[None]:
+    def translated(self) -> AbstractContextManager[None]:
         """What fails here because of a permission is told as that: LakeFault."""
-        return faults.told(self.root)
+        return faults.translated(self.root)
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
         """What the object library can't do is an error of the lake."""
-        with self.told():
+        with self.translated():
             try:
                 yield
             except (AlreadyExistsError, NotFoundError, FileNotFoundError):
@@ -132,7 +132,7 @@ class Store:
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
         """Every file below a folder, in no order; none when the folder is missing."""
-        with self.told():
+        with self.translated():
             yield from self._walk(folder)
 
     def _walk(self, folder: str) -> Iterator[StoredFile]:
@@ -147,7 +147,7 @@ class Store:
 
     def delete(self, key: str) -> None:
         """Remove a file; removing one that is gone is no error."""
-        with self.told():
+        with self.translated():
             self.path(key).unlink(missing_ok=True)
 
 

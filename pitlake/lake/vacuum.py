@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from pitlake.lake.delta import DeltaTables
+from pitlake.lake.fairness import TURNS
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.stage import remove_stale
 from pitlake.lake.store import SCRATCH, Store, StoredFile
-from pitlake.lake.turns import TURNS
 
 DEFAULT_KEEP = timedelta(days=30)
 GRACE = timedelta(days=1)

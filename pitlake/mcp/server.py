@@ -15,18 +15,18 @@ from mcp.server.transport_security import TransportSecuritySettings
 from pitlake import __version__
 from pitlake.clock import iso
 from pitlake.errors import BadInput
-from pitlake.mcp.desk import Desk
+from pitlake.mcp.query_service import QueryService
 from pitlake.mcp.tools import tools
 
 LOG_LEVEL: Literal["WARNING"] = "WARNING"
 OWN_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
-def server(desk: Desk) -> MCPServer[None]:
-    """A server that answers at the desk's instant."""
-    asked = f"as of {iso(desk.as_of)}" if desk.as_of else "in open mode, outcomes included"
-    if desk.known_by:
-        asked += f", as this lake was at {iso(desk.known_by)}"
+def server(service: QueryService) -> MCPServer[None]:
+    """A server that answers at the service's instant."""
+    asked = f"as of {iso(service.as_of)}" if service.as_of else "in open mode, outcomes included"
+    if service.known_by:
+        asked += f", as this lake was at {iso(service.known_by)}"
     return MCPServer(
         name="pitlake",
         title="Point-in-time data lake",
@@ -36,17 +36,17 @@ def server(desk: Desk) -> MCPServer[None]:
             "public (available_at) and what dates it. Call describe first, prefer run_query to SQL, and page on with "
             "next_cursor while truncated is true."
         ),
-        tools=tools(desk),
+        tools=tools(service),
         log_level=LOG_LEVEL,
     )
 
 
-def serve_stdio(desk: Desk) -> None:
+def serve_stdio(service: QueryService) -> None:
     """Serve one client over stdin and stdout, until it hangs up."""
-    server(desk).run("stdio")
+    server(service).run("stdio")
 
 
-def serve_http(desk: Desk, *, host: str, port: int, allowed_hosts: Collection[str] = ()) -> None:
+def serve_http(service: QueryService, *, host: str, port: int, allowed_hosts: Collection[str] = ()) -> None:
     """Serve over streamable HTTP at /mcp. allowed_hosts: names clients may call it by, needed beyond this machine.
 
     Raises BadInput when other machines could reach it and none is named, and where it can't listen.
@@ -56,7 +56,7 @@ def serve_http(desk: Desk, *, host: str, port: int, allowed_hosts: Collection[st
         security = TransportSecuritySettings(allowed_hosts=[*allowed_hosts, *(f"{name}:*" for name in allowed_hosts)])
     elif host not in OWN_HOSTS:
         raise BadInput("--host", "reachable from other machines", "name how clients call it with --allow-host NAME")
-    app = server(desk).streamable_http_app(stateless_http=True, transport_security=security, host=host)
+    app = server(service).streamable_http_app(stateless_http=True, transport_security=security, host=host)
     with _listening(host, port) as listener:
         uvicorn.Server(uvicorn.Config(app, log_level=LOG_LEVEL.lower())).run([listener])
 

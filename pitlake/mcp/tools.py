@@ -1,6 +1,6 @@
 """The tools an agent sees: query, run_query, describe, search, gaps. Their texts are part of the product.
 
-Each checks nothing itself: arguments go to the catalogue and the desk, and what these refuse becomes one clear line.
+Each checks nothing itself: arguments go to the catalogue and the service, and what these refuse becomes one clear line.
 An argument no tool knows is refused too: a misspelt `pit` must not be an answer at another instant.
 """
 
@@ -16,7 +16,7 @@ from pitlake import catalogue, datasets, searches
 from pitlake.clock import iso
 from pitlake.dictionary import facts, shown
 from pitlake.errors import BadInput, LakeError, MachineExhausted, PitlakeError, SessionRefused
-from pitlake.mcp.desk import GAPS, MOST_ROWS, ROWS, Answer, Desk, Question
+from pitlake.mcp.query_service import GAPS, MOST_ROWS, ROWS, AnswerPage, QueryService, ServiceQuestion
 
 Sql = Annotated[
     str, Field(description="One DuckDB SELECT. End it with ORDER BY over a key, so that pages fit together.")
@@ -82,10 +82,10 @@ Described = Annotated[CallToolResult, DescriptionModel]
 
 
 class Toolbox:
-    """The tools of a server with this desk. A method's docstring is what the agent reads of it."""
+    """The tools of a server with this service. A method's docstring is what the agent reads of it."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, service: QueryService) -> None:
+        self._desk = service
 
     def query(
         self,
@@ -102,7 +102,7 @@ class Toolbox:
         one of them keep the available_at and available_at_source they select; any other row carries the newest instant
         of what was read. Start with `describe`.
         """
-        question = Question(sql=sql, params=params)
+        question = ServiceQuestion(sql=sql, params=params)
         return _answered(lambda: self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by))
 
     def run_query(
@@ -119,7 +119,7 @@ class Toolbox:
         Prefer it to SQL where one fits. `describe` lists the queries and what each takes.
         """
 
-        def ask() -> Answer:
+        def ask() -> AnswerPage:
             question = _named(catalogue.get(name), params or {})
             return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
 
@@ -141,7 +141,7 @@ class Toolbox:
         Ranked over what was public at the instant and nothing else.
         """
 
-        def ask() -> Answer:
+        def ask() -> AnswerPage:
             named, values = searches.find(query, within=within, ticker=ticker, by=by, limit=limit)
             return self._desk.ask(_named(named, values), pit=pit, max_rows=None, cursor=cursor, known_by=known_by)
 
@@ -157,9 +157,9 @@ class Toolbox:
     ) -> Answered:
         """List source records that could not become rows, and why, as far as that was public at the instant."""
 
-        def ask() -> Answer:
+        def ask() -> AnswerPage:
             names = None if dataset is None else [datasets.get(dataset).name]
-            question = Question(sql=GAPS, params={"dataset": dataset}, datasets=names, about_gaps=True)
+            question = ServiceQuestion(sql=GAPS, params={"dataset": dataset}, datasets=names, about_gaps=True)
             return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
 
         return _answered(ask)
@@ -171,9 +171,9 @@ class Toolbox:
         return _guarded(lambda: _description(self._desk, name))
 
 
-def tools(desk: Desk) -> list[Tool]:
+def tools(service: QueryService) -> list[Tool]:
     """The tools as the SDK takes them."""
-    box = Toolbox(desk)
+    box = Toolbox(service)
     return [_tool(made) for made in (box.query, box.run_query, box.search, box.gaps, box.describe)]
 
 
@@ -189,13 +189,13 @@ def _tool(made: Callable[..., CallToolResult]) -> Tool:
     return tool
 
 
-def _named(query: catalogue.Query, values: dict[str, Any]) -> Question:
-    return Question(sql=query.sql, params=query.bind(values), query=query, datasets=query.reads)
+def _named(query: catalogue.Query, values: dict[str, Any]) -> ServiceQuestion:
+    return ServiceQuestion(sql=query.sql, params=query.bind(values), query=query, datasets=query.reads)
 
 
-def _description(desk: Desk, name: str | None) -> dict[str, Any]:
+def _description(service: QueryService, name: str | None) -> dict[str, Any]:
     found, queries = datasets.all_datasets(), catalogue.all_queries()
-    told: dict[str, Any] = {"as_of": iso(desk.as_of) if desk.as_of else None, "datasets": [], "queries": []}
+    told: dict[str, Any] = {"as_of": iso(service.as_of) if service.as_of else None, "datasets": [], "queries": []}
     if name is None:
         told["datasets"] = [
             {"name": one.name, "summary": one.summary, "key": list(one.key), "shown": shown(one)}
@@ -213,11 +213,11 @@ def _description(desk: Desk, name: str | None) -> dict[str, Any]:
     return told
 
 
-def _answered(ask: Callable[[], Answer]) -> CallToolResult:
+def _answered(ask: Callable[[], AnswerPage]) -> CallToolResult:
     return _guarded(lambda: _told(ask()))
 
 
-def _told(answer: Answer) -> dict[str, Any]:
+def _told(answer: AnswerPage) -> dict[str, Any]:
     receipt = answer.result.receipt
     return {
         **answer.page.payload,

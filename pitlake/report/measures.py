@@ -18,7 +18,7 @@ from pitlake.lake.judgements import Judgement
 from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import DataFile, Snapshot
 from pitlake.lake.query import calculator, columns, quoted, reading
-from pitlake.report import late, past
+from pitlake.report import known_then, late
 from pitlake.report.anomalies import Anomaly, anomalies
 from pitlake.report.late import Late
 
@@ -143,7 +143,7 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
         undated = days.pop(None, Day()).gaps
         newest, observed = _newest(sql, files)
         dated = {day: what for day, what in days.items() if day is not None}
-        judgements = past.judgements(lake, dataset.name, snapshot.version)
+        judgements = known_then.judgements(lake, dataset.name, snapshot.version)
         return Measures(
             dataset=dataset,
             counts=_counts(sql, dataset, snapshot),

@@ -26,7 +26,7 @@ from pitlake.gate.rules import GAP_TYPES
 from pitlake.lake.incidents import Incident
 from pitlake.lake.lake import Lake
 from pitlake.lake.log import Entry
-from pitlake.report import charts, past
+from pitlake.report import charts, known_then
 from pitlake.report.charts import Stack
 from pitlake.report.late import Arrival
 from pitlake.report.measures import Measures, measure
@@ -111,7 +111,7 @@ def read(
         made_at=made_at,
         measures=[measure(lake, dataset, snapshot, before, made_at) for dataset in datasets],
         commits=[lake.entry(number) for number in range(entry.version, base.version, -1)],
-        incidents=past.incidents(lake, entry.version),
+        incidents=known_then.incidents(lake, entry.version),
     )
 
 

@@ -54,7 +54,7 @@ class InProcess:
         """One query. Raises Failed, SessionLost, KeyboardInterrupt."""
         stateless = False
         try:
-            answer = engine.Answer(self._connection, sql, protocol.unpack_parameters(parameters), caps)
+            answer = engine.RunningQuery(self._connection, sql, protocol.unpack_parameters(parameters), caps)
             stateless = answer.stateless
             table = pa.Table.from_batches(list(answer.batches()), answer.schema)
         except (duckdb.Error, engine.OverCap, pa.ArrowException, MemoryError, RuntimeError, ValueError) as error:

@@ -20,8 +20,8 @@ from uuid import uuid4
 
 from pitlake import clock, machine, outside_json
 from pitlake.errors import BadInput, CaptureDamaged, Unparsable
-from pitlake.lake.places import open_store
 from pitlake.lake.remote import RemoteStore
+from pitlake.lake.root import open_store
 
 ROOT_VARIABLE = "PITLAKE_CAPTURES"
 FOLDER = "_captures"

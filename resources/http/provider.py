@@ -23,7 +23,7 @@ Outcome = Literal["ok", "retry", "refused"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Assessment:
     """What an answer is worth. `gap_type` and `reason` say what becomes of it when it is not ok, retries spent."""
 
     outcome: Outcome
@@ -31,24 +31,24 @@ class Verdict:
     reason: str = ""
 
 
-OK = Verdict("ok")
+OK = Assessment("ok")
 
 
-def retry(reason: str, gap_type: str = "upstream_error") -> Verdict:
+def retry(reason: str, gap_type: str = "upstream_error") -> Assessment:
     """The answer may be another one soon; if not, it becomes this gap."""
-    return Verdict("retry", gap_type, reason)
+    return Assessment("retry", gap_type, reason)
 
 
-def refused(gap_type: str, reason: str) -> Verdict:
+def refused(gap_type: str, reason: str) -> Assessment:
     """Asking again would not help."""
-    return Verdict("refused", gap_type, reason)
+    return Assessment("refused", gap_type, reason)
 
 
-Judge = Callable[[Capture], Verdict]
+Judge = Callable[[Capture], Assessment]
 Handshake = Callable[[requests.Session, "Provider"], Mapping[str, str]]
 
 
-def judge_status(capture: Capture) -> Verdict:
+def judge_status(capture: Capture) -> Assessment:
     """By the status alone: too many, timeouts and server errors may pass, not found is no data, the rest is refused."""
     status = capture.status
     if status in SUCCESS:
@@ -58,7 +58,7 @@ def judge_status(capture: Capture) -> Verdict:
     return refused("no_data" if status == NOT_FOUND else "upstream_error", f"HTTP {status}")
 
 
-def judge_json(capture: Capture) -> Verdict:
+def judge_json(capture: Capture) -> Assessment:
     """By the status, and a success must be JSON: a truncated answer or an HTML page is asked for again."""
     verdict = judge_status(capture)
     if verdict.outcome != "ok":

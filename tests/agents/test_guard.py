@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pitlake.mcp.desk import Desk
+from pitlake.mcp.query_service import QueryService
 from pitlake.mcp.tools import tools
 from tests.agents.harness import ROOT
 from tests.agents.messages import EARLIER, LATER, PIT
@@ -76,7 +76,7 @@ def test_a_raw_tool_is_denied_while_the_session_is_bound_alone(env, bound, tool)
 
 
 def test_the_lake_s_tools_are_those_its_server_offers():
-    assert {f"mcp__pitlake__{tool.name}" for tool in tools(Desk())} == pit_guard.LAKE_TOOLS
+    assert {f"mcp__pitlake__{tool.name}" for tool in tools(QueryService())} == pit_guard.LAKE_TOOLS
 
 
 @pytest.mark.parametrize("tool", LAKE_TOOLS)

@@ -17,7 +17,7 @@ from pitlake.clock import new_york_day
 from pitlake.contract import Column, Dataset
 from pitlake.datasets import all_datasets
 from pitlake.lake.lake import Lake
-from pitlake.lake.stage import Gap, staged_schema
+from pitlake.lake.stage import StagedGap, staged_schema
 
 T = datetime(2024, 5, 29, 21, tzinfo=timezone.utc)
 PIT = "2024-05-29T17:00:00-04:00"
@@ -67,8 +67,8 @@ def publish(lake: Lake, dataset: Dataset) -> None:
         by_day.setdefault(new_york_day(row["available_at"]), []).append(row)
     later = T + timedelta(days=3)
     gaps = (
-        Gap("unverifiable", "no date", f"neo4j:Thing:{dataset.name}", T - timedelta(days=3)),
-        Gap("unverifiable", f"no date {MARK}", f"neo4j:Thing:{dataset.name}-{MARK}", later),
+        StagedGap("unverifiable", "no date", f"neo4j:Thing:{dataset.name}", T - timedelta(days=3)),
+        StagedGap("unverifiable", f"no date {MARK}", f"neo4j:Thing:{dataset.name}-{MARK}", later),
     )
     with lake.stage(dataset, f"run-{dataset.name}") as stage:
         for day, listed in by_day.items():

@@ -8,7 +8,7 @@ from checks.warnings import answered, basis_proven, edited, warnings
 from pitlake.contract import INSTANT
 from pitlake.datasets import get
 from pitlake.lake.lake import Lake
-from pitlake.lake.stage import GAP_STAGED_SCHEMA, Gap
+from pitlake.lake.stage import GAP_STAGED_SCHEMA, StagedGap
 from tests.derived.test_splits import DAYS, Upstream
 
 NOON = datetime(2024, 5, 1, 16, tzinfo=timezone.utc)
@@ -33,11 +33,13 @@ def gaps(*found):
 
 
 def test_a_question_without_an_answer_is_counted_by_its_reason():
-    refused = [Gap("upstream_error", "HTTP 429", f"fred:{number}") for number in range(7)]
-    found = answered(gaps(*refused, Gap("upstream_error", "HTTP 503", "fred:x"), Gap("no_data", "empty", "fred:y")))
+    refused = [StagedGap("upstream_error", "HTTP 429", f"fred:{number}") for number in range(7)]
+    found = answered(
+        gaps(*refused, StagedGap("upstream_error", "HTTP 503", "fred:x"), StagedGap("no_data", "empty", "fred:y"))
+    )
     assert (found.passed, found.severity, len(found.examples)) == (False, "warning", 5)
     assert found.facts == {"unanswered": 8, "HTTP 429": 7, "HTTP 503": 1}
-    assert answered(gaps(Gap("no_data", "empty", "fred:y"))).passed
+    assert answered(gaps(StagedGap("no_data", "empty", "fred:y"))).passed
 
 
 def test_a_dataset_has_the_warnings_its_contract_names_and_what_is_asked_outside_one_more():
@@ -49,7 +51,7 @@ def test_a_dataset_has_the_warnings_its_contract_names_and_what_is_asked_outside
 
 
 def bar_gap(day, entity, reason="split basis is not proven"):
-    return Gap("unverifiable", reason, f"neo4j:Date:2024-06-{day:02}/HAS_PRICE/{entity}")
+    return StagedGap("unverifiable", reason, f"neo4j:Date:2024-06-{day:02}/HAS_PRICE/{entity}")
 
 
 def test_bars_whose_basis_is_not_proven_are_counted_by_entity_and_day():

@@ -15,7 +15,7 @@ from pitlake import cli
 from pitlake.clock import new_york_day
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.stage import Gap, staged_schema
+from pitlake.lake.stage import StagedGap, staged_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 CREATED = datetime(2024, 2, 14, 21, 30, tzinfo=timezone.utc)
@@ -38,7 +38,7 @@ def article(number: int, title: str, created: datetime, updated: datetime | None
 
 
 def publish(
-    lake: Lake, run_id: str, articles: list[dict], gaps: tuple[Gap, ...] = (), observed_at: datetime | None = None
+    lake: Lake, run_id: str, articles: list[dict], gaps: tuple[StagedGap, ...] = (), observed_at: datetime | None = None
 ) -> None:
     news = get("news")
     by_day: dict = {}
@@ -56,7 +56,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two articles; the first was rewritten a day later. One record without a date."""
     lake = Lake(tmp_path_factory.mktemp("cli") / "lake")
     late = CREATED + timedelta(days=1)
-    lost = Gap("unverifiable", "created is missing or unreadable", "neo4j:News:bzNews_9", CREATED)
+    lost = StagedGap("unverifiable", "created is missing or unreadable", "neo4j:News:bzNews_9", CREATED)
     publish(lake, "first", [article(1, "Draft [red]headline", CREATED), article(2, "Other", CREATED)], (lost,), CREATED)
     publish(lake, "second", [article(1, "Final headline", CREATED, late)])
     return lake.root

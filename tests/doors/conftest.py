@@ -11,7 +11,7 @@ import pytest
 from pitlake.clock import new_york_day
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.stage import Gap, staged_schema
+from pitlake.lake.stage import StagedGap, staged_schema
 
 AS_OF = "2024-05-01T00:00:00Z"
 START = datetime(2024, 1, 2, 15, tzinfo=timezone.utc)
@@ -113,7 +113,7 @@ def publish(
     name: str,
     rows: Iterable[dict[str, Any]],
     run_id: str,
-    gaps: tuple[Gap, ...] = (),
+    gaps: tuple[StagedGap, ...] = (),
     observed_at: datetime | None = None,
 ) -> None:
     """One run's publish of one dataset, by default looked at now."""
@@ -131,8 +131,8 @@ def publish(
 
 
 LOST = (
-    Gap("unverifiable", "created is missing or unreadable", "neo4j:News:bzNews_900", START),
-    Gap("unverifiable", "created is missing or unreadable", "neo4j:News:bzNews_901", START + timedelta(days=140)),
+    StagedGap("unverifiable", "created is missing or unreadable", "neo4j:News:bzNews_900", START),
+    StagedGap("unverifiable", "created is missing or unreadable", "neo4j:News:bzNews_901", START + timedelta(days=140)),
 )
 
 

@@ -12,7 +12,7 @@ import yaml
 from assets.external import feed
 from assets.external.factory import FeedConfig
 from pitlake import cli
-from pitlake.mcp import desk
+from pitlake.mcp import query_service
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "asking.md").read_text()
 FENCED = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
@@ -49,5 +49,5 @@ def test_the_client_s_settings_are_json_that_names_a_command():
 
 
 def test_the_limits_it_states_are_the_server_s():
-    assert (desk.ROWS, desk.MOST_ROWS, desk.PAGE_BYTES) == (100, 1000, 256 << 10)
-    assert (desk.LIMITS.rows, desk.LIMITS.bytes) == (100_000, 64 << 20)
+    assert (query_service.ROWS, query_service.MOST_ROWS, query_service.PAGE_BYTES) == (100, 1000, 256 << 10)
+    assert (query_service.LIMITS.rows, query_service.LIMITS.bytes) == (100_000, 64 << 20)

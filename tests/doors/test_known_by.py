@@ -19,11 +19,11 @@ from pitlake.cli import invoke
 from pitlake.clock import MICROSECOND, iso
 from pitlake.errors import BadInput, BadInstant, LakeNotFound, VersionVacuumed
 from pitlake.lake import Lake
-from pitlake.lake.stage import Gap
+from pitlake.lake.stage import StagedGap
 from pitlake.mcp.server import server
 from pitlake.session import connect
 from tests.doors.conftest import AS_OF, news, publish
-from tests.doors.test_mcp import ROOT, desk, stdio, talk
+from tests.doors.test_mcp import ROOT, service, stdio, talk
 
 MADE = datetime(2026, 3, 1, 9, tzinfo=timezone.utc)
 STEP = timedelta(hours=7)
@@ -58,7 +58,7 @@ class Grown:
             return
         chosen = [row for row in news() if self.random.random() < 0.3]
         edited = [row | {"title": f"told {self.random.randrange(3)}"} for row in chosen]
-        lost = Gap(
+        lost = StagedGap(
             "unverifiable", "created is missing or unreadable", f"neo4j:News:lost_{number}", chosen[0]["created"]
         )
         publish(self.lake, "news", edited, f"run-{number}", (lost,))
@@ -265,9 +265,9 @@ def contents(results):
 
 
 def test_a_call_of_every_tool_goes_back_by_the_second_clock(grown, middle):
-    serving = server(desk(grown.lake.root))
+    serving = server(service(grown.lake.root))
     then = contents(talk(serving, *((name, how | {"known_by": iso(middle)}) for name, how in TOOLS)))
-    stopped = contents(talk(server(desk(grown.stopped[middle].root)), *TOOLS))
+    stopped = contents(talk(server(service(grown.stopped[middle].root)), *TOOLS))
     assert [one["receipt"].pop("known_by") for one in then] == [iso(middle)] * len(TOOLS)
     assert [one["receipt"].pop("known_by") for one in stopped] == [None] * len(TOOLS)
     assert then == stopped
@@ -275,7 +275,7 @@ def test_a_call_of_every_tool_goes_back_by_the_second_clock(grown, middle):
 
 
 def test_pages_go_on_by_the_same_clock_and_no_other(grown, middle):
-    serving, rows = server(desk(grown.lake.root)), {"sql": "SELECT id FROM news ORDER BY id", "max_rows": 3}
+    serving, rows = server(service(grown.lake.root)), {"sql": "SELECT id FROM news ORDER BY id", "max_rows": 3}
     (first,) = contents(talk(serving, ("query", rows | {"known_by": iso(middle)})))
     further = rows | {"cursor": first["next_cursor"]}
     rest, other = talk(serving, ("query", further | {"known_by": iso(middle)}), ("query", further))
@@ -285,9 +285,9 @@ def test_pages_go_on_by_the_same_clock_and_no_other(grown, middle):
 
 def test_a_server_started_with_it_is_never_widened(grown, middle):
     (started,) = contents(talk(stdio(grown.lake.root, "--known-by", iso(middle)), TOOLS[1]))
-    (stopped,) = contents(talk(server(desk(grown.stopped[middle].root)), TOOLS[1]))
+    (stopped,) = contents(talk(server(service(grown.stopped[middle].root)), TOOLS[1]))
     assert (started["data"], started["receipt"]["known_by"]) == (stopped["data"], iso(middle))
-    serving = server(desk(grown.lake.root, known_by=middle))
+    serving = server(service(grown.lake.root, known_by=middle))
     for later in (middle + MICROSECOND, max(grown.stopped), MADE + timedelta(days=100)):
         for name, how in TOOLS:
             (result,) = talk(serving, (name, how | {"known_by": iso(later)}))
@@ -305,12 +305,12 @@ def test_the_agents_server_is_bound_by_its_surroundings(grown, middle):
     started = StdioServerParameters(command="sh", args=[str(ROOT / ".claude/lake-server")], env=bound | path)
     later = TOOLS[1][1] | {"known_by": iso(max(grown.stopped))}
     told, wider = talk(started, TOOLS[1], (TOOLS[1][0], later))
-    (stopped,) = contents(talk(server(desk(grown.stopped[middle].root)), TOOLS[1]))
+    (stopped,) = contents(talk(server(service(grown.stopped[middle].root)), TOOLS[1]))
     assert told.structured_content["data"] == stopped["data"]
     assert wider.is_error
 
 
 def test_a_server_pinned_to_a_version_is_not_moved_by_it(grown, middle):
-    (result,) = talk(server(desk(grown.lake.root, version=1)), ("query", TOOLS[0][1] | {"known_by": iso(middle)}))
+    (result,) = talk(server(service(grown.lake.root, version=1)), ("query", TOOLS[0][1] | {"known_by": iso(middle)}))
     assert result.is_error
     assert result.content[0].text == "known_by: this server answers from one version of the lake; leave it out"

@@ -9,12 +9,12 @@ from pitlake import catalogue
 from pitlake.cli import invoke
 from pitlake.clock import instant
 from pitlake.lake import Lake
-from pitlake.lake.stage import Gap
+from pitlake.lake.stage import StagedGap
 from pitlake.mcp.server import server
 from pitlake.session import connect
 from tests.doors.conftest import AS_OF, START, build, news, prices, publish
 from tests.doors.test_commands import options
-from tests.doors.test_mcp import EVERY_TOOL, desk, talk
+from tests.doors.test_mcp import EVERY_TOOL, service, talk
 
 T = instant(AS_OF)
 DAY = timedelta(days=1)
@@ -53,7 +53,7 @@ def twins(tmp_path_factory):
         publish(later, "news", map(dict.__or__, news(), late), f"late-{number}")
     late = ({"date": row["date"] + moved, "available_at": row["available_at"] + moved} for row in prices())
     publish(later, "prices", map(dict.__or__, prices(), late), "late-prices")
-    lost = Gap("unverifiable", "created is missing or unreadable", "neo4j:News:late", T + DAY)
+    lost = StagedGap("unverifiable", "created is missing or unreadable", "neo4j:News:late", T + DAY)
     publish(later, "news", (), "late-gap", (lost,))
     later.compact("news")
     assert later.head() > Lake(folder / "ends").head() + 4
@@ -62,7 +62,7 @@ def twins(tmp_path_factory):
 
 def agents(root, *calls):
     """What an agent is told: the whole results, of a server that keeps receipts."""
-    return [result.model_dump() for result in talk(server(desk(root, keep_receipts=True)), *calls)]
+    return [result.model_dump() for result in talk(server(service(root, keep_receipts=True)), *calls)]
 
 
 @pytest.mark.parametrize("calls", [EVERY_TOOL, LISTING, FAILING], ids=["every tool", "listings", "errors"])
@@ -74,7 +74,7 @@ def test_an_agent_is_told_the_same(twins, calls):
 
 def test_an_agent_pages_on_the_same(twins):
     def pages(root):
-        serving, cursor, found = server(desk(root)), None, []
+        serving, cursor, found = server(service(root)), None, []
         while cursor or not found:
             more = {"sql": "SELECT id FROM news ORDER BY id", "max_rows": 50} | ({"cursor": cursor} if cursor else {})
             (result,) = talk(serving, ("query", more))
@@ -88,7 +88,7 @@ def test_an_agent_pages_on_the_same(twins):
 
 
 def test_a_server_and_its_tools_are_presented_the_same(twins):
-    ends, goes_on = (server(desk(root)) for root in twins)
+    ends, goes_on = (server(service(root)) for root in twins)
     assert ends.instructions == goes_on.instructions
 
 

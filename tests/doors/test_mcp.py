@@ -26,9 +26,9 @@ from pitlake.clock import instant
 from pitlake.errors import BadInput, SessionError
 from pitlake.gate.rules import check_envelope
 from pitlake.lake import Lake
-from pitlake.lake.stage import Gap
+from pitlake.lake.stage import StagedGap
 from pitlake.mcp import lanes
-from pitlake.mcp.desk import LIMITS, Cursor, Desk, Question, Versions, cursor_key
+from pitlake.mcp.query_service import LIMITS, Cursor, QueryService, ServiceQuestion, Versions, cursor_key
 from pitlake.mcp.server import server
 from pitlake.mcp.tools import GONE
 from pitlake.session import connect
@@ -59,18 +59,18 @@ def talk(to, *calls):
     return anyio.run(conversation)
 
 
-def desk(lake, **changes):
-    return Desk(**{"lake": lake, "as_of": instant(AS_OF), "cursor_key": KEY} | changes)
+def service(lake, **changes):
+    return QueryService(**{"lake": lake, "as_of": instant(AS_OF), "cursor_key": KEY} | changes)
 
 
 def ask(lake, tool, /, **arguments):
-    (result,) = talk(server(desk(lake)), (tool, arguments))
+    (result,) = talk(server(service(lake)), (tool, arguments))
     assert not result.is_error, result.content
     return result.structured_content
 
 
 def refusal(lake, tool, /, **arguments):
-    (result,) = talk(server(desk(lake)), (tool, arguments))
+    (result,) = talk(server(service(lake)), (tool, arguments))
     assert result.is_error
     assert result.structured_content is None
     return result.content[0].text
@@ -125,7 +125,7 @@ def test_every_tool_answers_over_http_as_over_stdio(lake):
 
 def test_tools_say_what_they_take_and_give(lake):
     async def listed():
-        async with Client(server(desk(lake))) as client:
+        async with Client(server(service(lake))) as client:
             return {tool.name: tool for tool in (await client.list_tools()).tools}
 
     tools = anyio.run(listed)
@@ -145,7 +145,7 @@ def test_every_answer_is_an_envelope_the_gate_passes(lake, tool, arguments):
 
 
 def test_the_text_of_an_answer_is_its_structured_content(lake):
-    (result,) = talk(server(desk(lake)), EVERY_TOOL[0])
+    (result,) = talk(server(service(lake)), EVERY_TOOL[0])
     assert json.loads(result.content[0].text) == result.structured_content
 
 
@@ -163,7 +163,7 @@ def pages(to, tool, **arguments):
 
 
 def test_pages_make_up_the_whole_answer(lake):
-    found = pages(server(desk(lake)), "query", sql=ALL_NEWS, max_rows=50)
+    found = pages(server(service(lake)), "query", sql=ALL_NEWS, max_rows=50)
     rows = [row["id"] for page in found for row in page["data"]]
     assert [len(page["data"]) for page in found] == [50, 50, 20]
     assert rows == sorted(set(rows))
@@ -171,7 +171,7 @@ def test_pages_make_up_the_whole_answer(lake):
 
 
 def test_gaps_come_in_pages_too_and_none_tells_of_the_future(lake):
-    found = pages(server(desk(lake)), "gaps", max_rows=1)
+    found = pages(server(service(lake)), "gaps", max_rows=1)
     assert [gap["locator"] for page in found for gap in page["gaps"]] == ["neo4j:News:bzNews_900"]
 
 
@@ -185,10 +185,10 @@ def test_gaps_come_in_pages_too_and_none_tells_of_the_future(lake):
 )
 def test_a_page_holds_whole_rows_within_its_bytes(tmp_path, monkeypatch, tool, arguments, rows):
     lake = Lake(tmp_path / "lake")
-    lost = [Gap("unverifiable", "created is missing", f"neo4j:News:bzNews_{900 + n}", START) for n in range(60)]
+    lost = [StagedGap("unverifiable", "created is missing", f"neo4j:News:bzNews_{900 + n}", START) for n in range(60)]
     publish(lake, "news", news(), "news", tuple(lost))
-    monkeypatch.setattr("pitlake.mcp.desk.PAGE_BYTES", 4000)
-    door, cursor, found = server(desk(lake.root)), None, []
+    monkeypatch.setattr("pitlake.mcp.query_service.PAGE_BYTES", 4000)
+    door, cursor, found = server(service(lake.root)), None, []
     while not found or cursor:
         (result,) = talk(door, (tool, arguments | {"max_rows": 1000} | ({"cursor": cursor} if cursor else {})))
         told, cursor = result.structured_content, result.structured_content["next_cursor"]
@@ -215,7 +215,7 @@ def moved_by(delay):
 
 def test_a_cursor_goes_on_with_the_answer_it_was_given_with(tmp_path):
     lake = small(tmp_path / "lake")
-    serving, more = server(desk(lake.root)), {"sql": ALL_NEWS, "max_rows": 100}
+    serving, more = server(service(lake.root)), {"sql": ALL_NEWS, "max_rows": 100}
     (first,) = [one.structured_content for one in talk(serving, ("query", more))]
     publish(lake, "news", moved_by(timedelta(hours=1)), "later")
     (rest,) = [one.structured_content for one in talk(serving, ("query", more | {"cursor": first["next_cursor"]}))]
@@ -227,7 +227,7 @@ def test_a_cursor_goes_on_with_the_answer_it_was_given_with(tmp_path):
 
 
 def test_answers_that_go_on_are_remembered_up_to_a_bound(monkeypatch):
-    monkeypatch.setattr("pitlake.mcp.desk.REMEMBERED", 2)
+    monkeypatch.setattr("pitlake.mcp.query_service.REMEMBERED", 2)
     versions = Versions()
     for number in (1, 2, 3):
         versions.note("question", f"result {number}", number)
@@ -259,7 +259,7 @@ def test_a_cursor_that_no_server_signed_is_refused_whatever_it_says(lake, change
 
 def test_a_server_does_not_take_the_cursors_of_another_unless_they_share_a_key(lake, monkeypatch):
     def carried():
-        one, other = (server(desk(lake, cursor_key=cursor_key())) for _ in range(2))
+        one, other = (server(service(lake, cursor_key=cursor_key())) for _ in range(2))
         (first,) = talk(one, ("query", {"sql": ALL_NEWS}))
         (second,) = talk(other, ("query", {"sql": ALL_NEWS, "cursor": first.structured_content["next_cursor"]}))
         return not second.is_error
@@ -277,7 +277,7 @@ def test_a_server_pinned_to_a_version_answers_from_it_alone(tmp_path):
     lake = small(tmp_path / "lake")
     cursor = forged(lake.root)
     publish(lake, "news", moved_by(timedelta(hours=1)), "later")
-    pinned = [server(desk(lake.root, version=version)) for version in (1, 2)]
+    pinned = [server(service(lake.root, version=version)) for version in (1, 2)]
     same, other = (talk(one, ("query", {"sql": ALL_NEWS, "cursor": cursor}))[0] for one in pinned)
     assert not same.is_error
     assert "another one this time" in other.content[0].text
@@ -285,13 +285,13 @@ def test_a_server_pinned_to_a_version_answers_from_it_alone(tmp_path):
 
 def test_a_version_that_is_gone_is_told_of_in_the_same_words_whatever_is_gone(tmp_path):
     lake = small(tmp_path / "lake")
-    serving, first = server(desk(lake.root)), {"sql": ALL_NEWS, "max_rows": 2}
+    serving, first = server(service(lake.root)), {"sql": ALL_NEWS, "max_rows": 2}
     (given,) = talk(serving, ("query", first))
     publish(lake, "news", moved_by(timedelta(hours=1)), "later")
     lake.compact("news", before="2030-01")
     lake.vacuum(timedelta(0), grace=timedelta(0), dry_run=False)
     (gone,) = talk(serving, ("query", first | {"cursor": given.structured_content["next_cursor"]}))
-    (never,) = talk(server(desk(lake.root, version=999)), ("query", first))
+    (never,) = talk(server(service(lake.root, version=999)), ("query", first))
     (text,) = {one.content[0].text for one in (gone, never) if one.is_error}
     assert not any(told in text for told in ("1", "2", "3", "999", "vacuum", "files", "news", str(lake.root)))
 
@@ -326,7 +326,7 @@ HARMS = {
 def test_what_became_of_files_after_the_instant_is_told_at_no_door(tmp_path, harm):
     later = astray(tmp_path / "lake", later=True)
     calls = [(name, given | ({} if name == "describe" else {"pit": APRIL})) for name, given in EVERY_TOOL]
-    asked = partial(talk, server(desk(tmp_path / "lake")), *calls)
+    asked = partial(talk, server(service(tmp_path / "lake")), *calls)
     before = asked()
     assert every(not one.is_error for one in before)
     assert {path.parent.name for path in later} >= {"available_month=2024-04", "available_month=2024-05"}
@@ -341,7 +341,9 @@ def test_what_became_of_files_after_the_instant_is_told_at_no_door(tmp_path, har
 def test_an_agent_is_told_in_the_same_words_whatever_befell_a_file_that_reaches_beyond_the_instant(tmp_path, harm):
     for path in astray(tmp_path / "lake", later=False):
         HARMS[harm](path)
-    told = talk(server(desk(tmp_path / "lake")), ("query", {"sql": ALL_NEWS, "pit": APRIL}), ("gaps", {"pit": APRIL}))
+    told = talk(
+        server(service(tmp_path / "lake")), ("query", {"sql": ALL_NEWS, "pit": APRIL}), ("gaps", {"pit": APRIL})
+    )
     assert [(one.is_error, one.content[0].text) for one in told] == [(True, GONE)] * 2
 
 
@@ -454,13 +456,13 @@ def test_rows_of_an_instant_before_all_data_are_a_gap_and_no_row(lake):
 
 def test_receipts_are_kept_when_the_server_is_told_to(tmp_path):
     lake = small(tmp_path / "lake")
-    (result,) = talk(server(desk(lake.root, keep_receipts=True)), EVERY_TOOL[1])
+    (result,) = talk(server(service(lake.root, keep_receipts=True)), EVERY_TOOL[1])
     kept = receipts.find(result.structured_content["receipt"]["result_sha256"], lake.root)
     assert len(receipts.replay(kept, lake)) == len(result.structured_content["data"])
 
 
 def test_open_mode_is_asked_for_by_name_and_shows_outcomes(lake):
-    opened = server(desk(lake, as_of=None))
+    opened = server(service(lake, as_of=None))
     outcomes, narrowed, refused = talk(
         opened,
         ("query", {"sql": "SELECT count(*) AS n FROM event_returns"}),
@@ -521,15 +523,15 @@ SLOW = "SELECT count(*) AS n FROM range(100000000000) numbers(i) WHERE hash(i) =
 
 
 def test_slow_questions_hold_up_no_quick_one(lake, monkeypatch):
-    monkeypatch.setattr("pitlake.mcp.desk.LIMITS", replace(LIMITS, seconds=5))
+    monkeypatch.setattr("pitlake.mcp.query_service.LIMITS", replace(LIMITS, seconds=5))
     monkeypatch.setattr(lanes, "WAITING", lanes.SLOW)
-    asked = desk(lake)
+    asked = service(lake)
     ask_it = partial(asked.ask, pit=None, max_rows=None, cursor=None)
     with ThreadPoolExecutor(lanes.QUICK * 2) as clients:
-        slow = [clients.submit(ask_it, Question(sql=SLOW)) for _ in range(lanes.QUICK * 2)]
+        slow = [clients.submit(ask_it, ServiceQuestion(sql=SLOW)) for _ in range(lanes.QUICK * 2)]
         while sum(one.done() for one in slow) < len(slow) - lanes.SLOW:  # what no lane has room for is refused
             time.sleep(0.05)
-        assert ask_it(Question(sql=ALL_NEWS)).page.payload["data"]
+        assert ask_it(ServiceQuestion(sql=ALL_NEWS)).page.payload["data"]
         assert not all(one.done() for one in slow)
     refused = [str(one.exception()) for one in slow if isinstance(one.exception(), SessionError)]
     assert sum("limit of 5 seconds" in one for one in refused) == lanes.SLOW
@@ -547,4 +549,4 @@ def test_slow_questions_wait_in_a_bounded_line(lake, monkeypatch):
     monkeypatch.setattr(lanes, "PATIENCE", 0.01)
     monkeypatch.setattr(lanes, "WAITING", 0)
     with pytest.raises(SessionError, match="slow questions are being answered"):
-        desk(lake).ask(Question(sql=SLOW), pit=None, max_rows=None, cursor=None)
+        service(lake).ask(ServiceQuestion(sql=SLOW), pit=None, max_rows=None, cursor=None)

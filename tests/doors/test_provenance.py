@@ -3,7 +3,7 @@
 import pytest
 
 from pitlake.clock import instant, iso
-from pitlake.mcp.desk import Desk, Question
+from pitlake.mcp.query_service import QueryService, ServiceQuestion
 from pitlake.provenance import Provenance
 from pitlake.session import connect
 from tests.doors.conftest import AS_OF
@@ -54,8 +54,8 @@ FORGED = [
 
 @pytest.fixture(scope="module")
 def rows_of(lake):
-    desk = Desk(lake=lake, as_of=instant(AS_OF), cursor_key=KEY)
-    return lambda sql: desk.ask(Question(sql=sql), pit=None, max_rows=1000, cursor=None).page.payload["data"]
+    service = QueryService(lake=lake, as_of=instant(AS_OF), cursor_key=KEY)
+    return lambda sql: service.ask(ServiceQuestion(sql=sql), pit=None, max_rows=1000, cursor=None).page.payload["data"]
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ import psutil
 from pitlake import machine
 from pitlake.errors import LakeError, PitlakeError
 from pitlake.lake import Lake
-from pitlake.lake.stage import STAGING, Gap
+from pitlake.lake.stage import STAGING, StagedGap
 from tests.lake.world import Toy, gaps, publish, rows, utc
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,7 +80,7 @@ def attempt(lake: Lake, disk: Path, room: int, run: int) -> dict[str, Any]:
     leave(disk, room)
     before, told, kept = free(disk), "", None
     try:
-        publish(lake, second(run), seen, {NOON.date(): [Gap("no_data", "no text", f"Toy:{run}")]})
+        publish(lake, second(run), seen, {NOON.date(): [StagedGap("no_data", "no text", f"Toy:{run}")]})
     except LakeError as problem:
         told, kept = str(problem), problem
     except PitlakeError as problem:

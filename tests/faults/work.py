@@ -15,7 +15,7 @@ from typing import Any
 from pitlake import clock
 from pitlake.errors import PitlakeError
 from pitlake.lake import Lake
-from pitlake.lake.stage import STAGING, Gap
+from pitlake.lake.stage import STAGING, StagedGap
 from pitlake.session.api import Catalogue, open_session
 from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
 from tests.session.toylake import view_of
@@ -34,7 +34,7 @@ _context.set_forkserver_preload([__name__])
 def day(lake: Lake, number: int) -> None:
     """One day's run: a row of its own, one that changes, a gap."""
     toys = [Toy(f"own {number}", "x", NOON + timedelta(days=number % 60)), Toy("changing", str(number), NOON)]
-    publish(lake, toys, _seen(number), {NOON.date(): [Gap("no_data", "no text", f"Toy:{number}")]})
+    publish(lake, toys, _seen(number), {NOON.date(): [StagedGap("no_data", "no text", f"Toy:{number}")]})
 
 
 def backfill(lake: Lake, number: int) -> None:

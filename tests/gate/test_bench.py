@@ -3,7 +3,7 @@
 import pytest
 
 from bench import gate
-from pitlake.gate.columnar import judge
+from pitlake.gate.columnar import violations_in
 from tests.every import every
 
 
@@ -17,7 +17,7 @@ def test_the_figures_have_a_name_a_value_and_a_ratio_where_there_is_a_baseline()
 
 def test_a_table_the_gate_refuses_is_not_measured():
     late = gate.facts(10).append_column("daily_stock", [[1.0] * 10])
-    assert judge(late, gate.CUTOFF)
+    assert violations_in(late, gate.CUTOFF)
     for rate in (gate.columnar_rate, gate.item_rate):
         with pytest.raises(AssertionError):
             rate(late, 1)

@@ -14,7 +14,7 @@ import pytest
 from pitlake.clock import micros
 from pitlake.errors import BadInstant
 from pitlake.gate import columnar, hidden, rules
-from pitlake.gate.columnar import SHOWN_ROWS, judge
+from pitlake.gate.columnar import SHOWN_ROWS, violations_in
 from tests.every import every
 
 CUTOFF = datetime(2024, 2, 15, 21, tzinfo=timezone.utc)
@@ -34,7 +34,7 @@ def rows(count=1, /, **columns):
 
 def codes(table, cutoff=CUTOFF, **options):
     """The code of each row, None where it is clean."""
-    found = judge(table, cutoff, **options)
+    found = violations_in(table, cutoff, **options)
     assert sum(found.codes.values()) == len(found.rows) <= SHOWN_ROWS
     assert bool(found) == bool(found.rows)
     assert [detail for row, _, detail in found.rows if not detail.startswith(f"row {row} ")] == []
@@ -65,15 +65,15 @@ as_text = pytest.mark.parametrize("build", [texts_of(kind) for kind in TEXT_KIND
 
 
 def test_a_clean_table_is_falsy():
-    found = judge(rows(3), CUTOFF)
+    found = violations_in(rows(3), CUTOFF)
     assert not found
     assert (found.codes, found.rows) == ({}, [])
 
 
 def test_an_empty_table_is_clean():
-    assert not judge(rows(3)[:0], CUTOFF)
-    assert not judge(pa.table({}), CUTOFF)
-    assert not judge(pa.table({"daily_stock": pa.array([], pa.string())}), CUTOFF)
+    assert not violations_in(rows(3)[:0], CUTOFF)
+    assert not violations_in(pa.table({}), CUTOFF)
+    assert not violations_in(pa.table({"daily_stock": pa.array([], pa.string())}), CUTOFF)
 
 
 BEYOND = datetime.max.replace(tzinfo=timezone(-timedelta(hours=5)))
@@ -85,7 +85,7 @@ BEYOND = datetime.max.replace(tzinfo=timezone(-timedelta(hours=5)))
 )
 def test_a_cut_off_that_is_no_instant_is_refused_even_over_an_empty_table(cutoff, fault):
     with pytest.raises(BadInstant) as caught:
-        judge(pa.table({}), cutoff)
+        violations_in(pa.table({}), cutoff)
     assert caught.value.fault == fault
 
 
@@ -417,7 +417,7 @@ def test_every_bad_row_is_counted_and_the_first_are_named():
     count = 300_000
     values = np.full(count, micros(CUTOFF))
     values[-500:] += 1
-    found = judge(rows(count, available_at=pa.array(values).cast(UTC_MICROS)), CUTOFF)
+    found = violations_in(rows(count, available_at=pa.array(values).cast(UTC_MICROS)), CUTOFF)
     assert found.codes == {"PIT_VIOLATION_GT_CUTOFF": 500}
     assert [row for row, _, _ in found.rows] == list(range(count - 500, count - 500 + SHOWN_ROWS))
     assert every(detail.startswith(f"row {row} ") for row, _, detail in found.rows)
@@ -425,7 +425,7 @@ def test_every_bad_row_is_counted_and_the_first_are_named():
 
 def test_details_name_places_and_never_values():
     table = rows(2, note=pa.array(["canary", '{"canary 7": {"daily_stock": "canary"}}']))
-    ((row, code, detail),) = judge(table, CUTOFF).rows
+    ((row, code, detail),) = violations_in(table, CUTOFF).rows
     assert (row, code) == (1, FORBIDDEN)
     assert detail.startswith("row 1 ")
     assert detail.endswith(" $.note.*.*.daily_stock")
@@ -478,6 +478,6 @@ def test_every_character_unseen_may_lead_a_suspect():
 def test_the_first_bad_rows_are_shown_and_all_are_counted_over_batches(monkeypatch):
     monkeypatch.setattr(columnar, "_BATCH", 7)
     monkeypatch.setattr(columnar, "SHOWN_ROWS", 10)
-    found = judge(rows(30, available_at=stamps(*[JUST_AFTER] * 30)), CUTOFF)
+    found = violations_in(rows(30, available_at=stamps(*[JUST_AFTER] * 30)), CUTOFF)
     assert [row for row, _, _ in found.rows] == list(range(10))
     assert found.codes == {"PIT_VIOLATION_GT_CUTOFF": 30}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pitlake.clock import micros
 from pitlake.gate import rules
-from pitlake.gate.columnar import _goes_in_bulk, judge
+from pitlake.gate.columnar import _goes_in_bulk, violations_in
 
 CUTOFF = datetime(2024, 3, 10, 7, 30, tzinfo=timezone.utc)  # In the hour New York's clocks skip.
 MICRO = timedelta(microseconds=1)
@@ -253,7 +253,7 @@ def item_verdicts(table, cutoff):
 @given(tables(), st.sampled_from([CUTOFF, None, CUTOFF + timedelta(days=400_000)]), st.booleans())
 def test_a_table_and_its_rows_as_items_get_the_same_verdicts(table, cutoff, hinted):
     expected = list(item_verdicts(table, cutoff))
-    found = judge(table, cutoff, json_columns=table.column_names if hinted else ())
+    found = violations_in(table, cutoff, json_columns=table.column_names if hinted else ())
     assert found.rows == expected
     assert found.codes == {code: sum(code == other for _, other, _ in expected) for _, code, _ in expected}
     assert bool(found) == bool(expected)
@@ -265,14 +265,14 @@ def test_json_in_texts_is_judged_alike_in_bulk_and_alone(texts):
     table = pa.table({"available_at": ["2024-01-01T00:00:00Z"] * len(texts), "note": texts}).append_column(
         "available_at_source", [["edgar_accepted"] * len(texts)]
     )
-    assert judge(table, None).rows == list(item_verdicts(table, None))
+    assert violations_in(table, None).rows == list(item_verdicts(table, None))
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(instant_texts(), min_size=1, max_size=20))
 def test_instants_in_texts_are_judged_alike_in_bulk_and_alone(texts):
     table = pa.table({"available_at": texts, "available_at_source": ["edgar_accepted"] * len(texts)})
-    assert judge(table, CUTOFF).rows == list(item_verdicts(table, CUTOFF))
+    assert violations_in(table, CUTOFF).rows == list(item_verdicts(table, CUTOFF))
 
 
 @st.composite
@@ -310,6 +310,6 @@ def far_instants(size):
 def test_what_the_lake_stages_is_judged_in_bulk_as_its_rows_are_alone(table, cutoff, hinted):
     assert _goes_in_bulk(table.schema)
     expected = list(item_verdicts(table, cutoff))
-    found = judge(table, cutoff, json_columns=table.column_names if hinted else ())
+    found = violations_in(table, cutoff, json_columns=table.column_names if hinted else ())
     assert found.rows == expected
     assert found.codes == {code: sum(code == other for _, other, _ in expected) for _, code, _ in expected}

@@ -9,7 +9,7 @@ import pytest
 from pitlake.errors import CheckFailed, GateRefused
 from pitlake.lake.audit import CheckResult, audit, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.manifest import DataFile, TableState
-from pitlake.lake.stage import Gap
+from pitlake.lake.stage import StagedGap
 from tests.every import every
 from tests.lake.world import HISTORY, TOY, Toy, publish, table, utc
 
@@ -34,7 +34,7 @@ def nulled(name):
 
 
 def test_a_clean_stage_passes_every_check(lake):
-    found = results(lake, [Toy("a", "x", NOON)], [Gap("no_data", "no text", "Toy:b", NOON)])
+    found = results(lake, [Toy("a", "x", NOON)], [StagedGap("no_data", "no text", "Toy:b", NOON)])
     assert list(found) == [
         "gate", "required", "partition_window", "identity_unique", "key_unique", "gaps_well_formed", "conservation",
     ]  # fmt: skip
@@ -118,10 +118,10 @@ def test_two_answers_to_one_key_are_refused_unless_something_breaks_the_tie(lake
 @pytest.mark.parametrize(
     ("gap", "fault"),
     [
-        (Gap("vanished", "no text", "Toy:a"), "unknown_type"),
-        (Gap("no_data", " ", "Toy:a"), "no_reason"),
-        (Gap("no_data", "no text", ""), "no_locator"),
-        (Gap("no_data", "no text", "Toy:a", SEEN + timedelta(seconds=1)), "after_observation"),
+        (StagedGap("vanished", "no text", "Toy:a"), "unknown_type"),
+        (StagedGap("no_data", " ", "Toy:a"), "no_reason"),
+        (StagedGap("no_data", "no text", ""), "no_locator"),
+        (StagedGap("no_data", "no text", "Toy:a", SEEN + timedelta(seconds=1)), "after_observation"),
     ],
 )
 def test_a_gap_that_says_too_little_or_too_early_is_refused(lake, gap, fault):
@@ -131,7 +131,7 @@ def test_a_gap_that_says_too_little_or_too_early_is_refused(lake, gap, fault):
 
 @pytest.mark.parametrize("extracted", [0, 1, 3])
 def test_a_lost_or_invented_record_is_refused(lake, extracted):
-    found = results(lake, [Toy("a", "x", NOON)], [Gap("no_data", "no text", "Toy:b")], extracted=extracted)
+    found = results(lake, [Toy("a", "x", NOON)], [StagedGap("no_data", "no text", "Toy:b")], extracted=extracted)
     assert (found["conservation"].passed, found["conservation"].examples) == (False, ("2024-03-05",))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pitlake.errors import BadInput, PastChanged
 from pitlake.lake import Lake, compact
-from pitlake.lake.stage import Gap
+from pitlake.lake.stage import StagedGap
 from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
 
 FIRST = utc("2024-01-10T12:00:00-05:00")
@@ -21,7 +21,7 @@ def twelve_weeks(tmp_path_factory):
     for week in range(12):
         at = FIRST + timedelta(weeks=week)
         toys = [Toy(f"{week}{name}", "x", at) for name in "ba"] + [Toy("0a", f"text {week}", FIRST)]
-        missing = {at.date(): [Gap("no_data", "no text", f"Toy:{week}", at)]}
+        missing = {at.date(): [StagedGap("no_data", "no text", f"Toy:{week}", at)]}
         publish(lake, toys if week else toys[:2], at + timedelta(hours=1), missing)
     return lake.root
 

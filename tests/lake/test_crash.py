@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from pitlake.lake import Lake
-from pitlake.lake.stage import STAGING, Gap
+from pitlake.lake.stage import STAGING, StagedGap
 from tests.lake.world import TOY, Toy, data_files, gaps, publish, rows, utc
 
 NOON = utc("2024-03-05T12:00:00-05:00")
@@ -55,11 +55,11 @@ STEPS = {
 
 
 def first_run(lake):
-    publish(lake, FIRST, SEEN, {NOON.date(): [Gap("no_data", "no text", "Toy:m")]})
+    publish(lake, FIRST, SEEN, {NOON.date(): [StagedGap("no_data", "no text", "Toy:m")]})
 
 
 def second_run(lake):
-    publish(lake, SECOND, LATER, {NOON.date(): [Gap("no_data", "no text", "Toy:n")]})
+    publish(lake, SECOND, LATER, {NOON.date(): [StagedGap("no_data", "no text", "Toy:n")]})
 
 
 def compaction(lake):

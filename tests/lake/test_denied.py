@@ -11,7 +11,7 @@ import pytest
 from pitlake.lake import Lake
 from pitlake.lake.incidents import Incident
 from pitlake.lake.judgements import Judgement
-from pitlake.lake.stage import Gap
+from pitlake.lake.stage import StagedGap
 from tests.every import every
 from tests.lake import denied
 from tests.lake.world import TOY, Toy, publish, utc
@@ -33,7 +33,7 @@ PLACES = [
 
 def build(root):
     lake = Lake(root)
-    gap = {None: [Gap("unverifiable", "no date", "Toy:lost", NOON)]}
+    gap = {None: [StagedGap("unverifiable", "no date", "Toy:lost", NOON)]}
     publish(lake, [Toy("0a", "x", NOON), Toy("1a", "x", NOON)], NOON, gap)
     publish(lake, [Toy("2a", "x", NOON), Toy("3a", "x", NOON)], NOON + denied.timedelta(days=1))
     lake.keep_receipt(b'{"question": {"version": 1}}', 1)

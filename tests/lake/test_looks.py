@@ -8,7 +8,7 @@ from pitlake import clock
 from pitlake.errors import LakeError
 from pitlake.lake import looks
 from pitlake.lake.looks import MOST_FILES, NEVER, Look, Looks, kept, spans
-from pitlake.lake.places import open_store
+from pitlake.lake.root import open_store
 from tests.lake.world import BY_COLUMN, Toy, publish, utc
 
 NOON = utc("2024-03-05T12:00:00-05:00")

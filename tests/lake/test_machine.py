@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from pitlake.errors import VersionVacuumed
 from pitlake.lake import Lake
-from pitlake.lake.stage import Gap
+from pitlake.lake.stage import StagedGap
 from tests.lake.world import KINDS, Oracle, Toy, answers, by_day, gaps, publish, rows, utc
 
 KEYS = st.sampled_from("abcd")
@@ -54,7 +54,7 @@ class LakeMachine(RuleBasedStateMachine):
 
     @rule(key=KEYS)
     def the_source_breaks(self, key):
-        self.gaps[key] = Gap("no_data", "no text", f"Toy:{key}", self.now)
+        self.gaps[key] = StagedGap("no_data", "no text", f"Toy:{key}", self.now)
 
     def run(self, toys):
         missing = {gap.available_at.date(): [] for gap in self.gaps.values()}

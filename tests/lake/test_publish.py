@@ -13,7 +13,7 @@ from pitlake.contract import GAP_SCHEMA, Column
 from pitlake.errors import BadInput, LakeError, LakeNotFound
 from pitlake.lake import Lake
 from pitlake.lake.publish import DayCount
-from pitlake.lake.stage import Gap
+from pitlake.lake.stage import StagedGap
 from tests.every import every
 from tests.lake.world import BY_COLUMN, HISTORY, KINDS, TOY, Oracle, Toy, data_files, gaps, publish, rows, table, utc
 
@@ -35,7 +35,7 @@ def test_opening_a_lake_touches_nothing(tmp_path):
 
 
 def test_what_is_new_is_published_as_dated_by_the_source(lake):
-    result = publish(lake, [A, B], SEEN, {DAY: [Gap("no_data", "no text", "Toy:c")]})
+    result = publish(lake, [A, B], SEEN, {DAY: [StagedGap("no_data", "no text", "Toy:c")]})
     assert told(lake) == [("a", "x", NOON), ("b", "x", B.available_at)]
     assert (result.version, result.changed, result.revisions) == (1, True, 0)
     assert result.per_day == {"2024-03-05": DayCount(extracted=3, published=2, unchanged=0, gaps=1)}
@@ -45,7 +45,7 @@ def test_what_is_new_is_published_as_dated_by_the_source(lake):
 
 
 def test_a_second_run_publishes_nothing_and_makes_no_version(lake):
-    missing = {DAY: [Gap("no_data", "no text", "Toy:c")]}
+    missing = {DAY: [StagedGap("no_data", "no text", "Toy:c")]}
     publish(lake, [A, B], SEEN, missing)
     files = data_files(lake)
     again = publish(lake, [A, B], LATER, missing)
@@ -154,7 +154,7 @@ def test_the_same_record_extracted_twice_counts_as_unchanged(lake):
 
 
 def test_a_known_gap_is_not_published_again_and_stays_when_its_record_appears(lake):
-    missing = Gap("no_data", "no text", "Toy:a")
+    missing = StagedGap("no_data", "no text", "Toy:a")
     publish(lake, [], SEEN, {DAY: [missing, missing]})
     result = publish(lake, [A], LATER, {DAY: [missing]})
     assert (result.new_gaps, result.total.gaps) == (0, 1)
@@ -166,7 +166,7 @@ def test_a_gap_says_where_it_belongs_and_when_it_may_be_shown(lake):
         lake,
         [],
         SEEN,
-        {DAY: [Gap("no_data", "no text", "Toy:a", NOON)], None: [Gap("unverifiable", "undated", "Toy:b")]},
+        {DAY: [StagedGap("no_data", "no text", "Toy:a", NOON)], None: [StagedGap("unverifiable", "undated", "Toy:b")]},
     )
     first, second = sorted(gaps(lake), key=lambda gap: gap["locator"])
     assert list(first) == GAP_SCHEMA.names

@@ -14,7 +14,7 @@ import pytest
 
 from pitlake.errors import BadInput, BadInstant, CheckFailed, GateRefused, MachineExhausted
 from pitlake.lake.spill_file import SpillFile
-from pitlake.lake.stage import NAMELESS_GRACE_SECONDS, STAGING, Gap, remove_stale
+from pitlake.lake.stage import NAMELESS_GRACE_SECONDS, STAGING, StagedGap, remove_stale
 from pitlake.lake.store import Store
 from tests.lake.world import TOY, Toy, table, utc
 
@@ -29,7 +29,7 @@ def staging(lake):
 def test_what_was_staged_comes_back_in_partition_order(lake):
     with lake.stage(TOY, "run") as stage:
         stage.add(date(2024, 3, 6), table([Toy("later", "x", NOON)]), extracted=1)
-        stage.add(DAY, table([Toy("a", "x", NOON)]), [Gap("no_data", "no text", "Toy:b")], extracted=1)
+        stage.add(DAY, table([Toy("a", "x", NOON)]), [StagedGap("no_data", "no text", "Toy:b")], extracted=1)
         stage.add(DAY, table([Toy("c", "x", NOON)]), extracted=2)
         staged = stage.load()
         assert staged.partitions == ("2024-03-05", "2024-03-06")
@@ -68,7 +68,7 @@ def test_a_stage_whose_files_cannot_be_finished_is_removed_and_its_lock_let_go(l
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with lake.stage(TOY, "run") as stage:
-        stage.add(DAY, table([Toy("a", "x", NOON)]), [Gap("no_data", "no text", "Toy:b")], extracted=2)
+        stage.add(DAY, table([Toy("a", "x", NOON)]), [StagedGap("no_data", "no text", "Toy:b")], extracted=2)
         monkeypatch.setattr(SpillFile, "close", full)
         with pytest.raises(MachineExhausted, match="the staging of the lake"):
             stage.load()
@@ -135,7 +135,7 @@ def test_other_columns_than_the_contract_has_are_refused(lake, change):
 
 def test_a_gap_with_a_naive_instant_is_refused(lake):
     with lake.stage(TOY, "run") as stage, pytest.raises(BadInstant, match="naive"):
-        stage.add(DAY, gaps=[Gap("no_data", "no text", "Toy:a", NOON.replace(tzinfo=None))], extracted=1)
+        stage.add(DAY, gaps=[StagedGap("no_data", "no text", "Toy:a", NOON.replace(tzinfo=None))], extracted=1)
 
 
 def test_the_stage_of_a_dead_process_is_removed_and_that_of_a_living_one_kept(lake):

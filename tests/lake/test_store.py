@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pitlake.errors import BadInput, LakeError
-from pitlake.lake.places import open_store
+from pitlake.lake.root import open_store
 from pitlake.lake.store import SCRATCH, Store
 
 

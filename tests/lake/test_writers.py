@@ -12,13 +12,13 @@ from datetime import timedelta
 import pytest
 
 from pitlake.errors import LakeConflict
-from pitlake.lake import Lake, turns
+from pitlake.lake import Lake, fairness
 from pitlake.lake.delta import DeltaTables
+from pitlake.lake.fairness import Turn
 from pitlake.lake.log import LakeLog
 from pitlake.lake.publish import Publisher
-from pitlake.lake.stage import Gap
+from pitlake.lake.stage import StagedGap
 from pitlake.lake.store import Store
-from pitlake.lake.turns import Turn
 from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
 
 NOON = utc("2024-03-05T12:00:00-05:00")
@@ -48,7 +48,7 @@ def own_and_common(lake, name):
     for number in range(RUNS):
         at = day_of(number)
         toys = [Toy(f"{number}{name}", "x", at), Toy(f"{number} common", "x", at)]
-        missing = {at.date(): [Gap("no_data", "no text", f"Toy:{number}", at)]}
+        missing = {at.date(): [StagedGap("no_data", "no text", f"Toy:{number}", at)]}
         published += publish(lake, toys, SEEN, missing).total.published
     return published
 
@@ -115,8 +115,8 @@ def test_compaction_beside_a_writer_loses_nothing(lake):
 
 def overtake(monkeypatch, lake, times, toys):
     """Before each of the first `times` commits, let another writer publish first, one that lets nobody go first."""
-    monkeypatch.setattr(turns, "PATIENCE_SECONDS", 0)
-    monkeypatch.setattr(turns, "PATIENCE_ATTEMPTS", 0)
+    monkeypatch.setattr(fairness, "PATIENCE_SECONDS", 0)
+    monkeypatch.setattr(fairness, "PATIENCE_ATTEMPTS", 0)
     commit, left = DeltaTables.commit, [times]
 
     def overtaken(self, *args, **options):
@@ -149,7 +149,7 @@ def test_a_writer_that_never_wins_gives_up_with_nothing_published(lake, monkeypa
     from tenacity import stop_after_attempt, wait_none
 
     publish(lake, [Toy("first", "x", NOON)], SEEN)
-    monkeypatch.setattr(turns, "RETRY", turns.RETRY.copy(stop=stop_after_attempt(3), wait=wait_none()))
+    monkeypatch.setattr(fairness, "RETRY", fairness.RETRY.copy(stop=stop_after_attempt(3), wait=wait_none()))
     overtake(monkeypatch, lake, 99, [Toy("other", "x", NOON)])
     with pytest.raises(LakeConflict):
         publish(lake, [Toy("mine", "x", NOON)], SEEN)
@@ -191,9 +191,9 @@ def test_a_slow_writer_gets_on_beside_a_quick_one_that_never_pauses(lake, monkey
 
 def turn_of_a_dead_writer(lake, monkeypatch, seconds):
     """A turn on top of the newest version whose writer never comes, as one that was killed leaves it."""
-    monkeypatch.setattr(turns, "PATIENCE_SECONDS", seconds)
+    monkeypatch.setattr(fairness, "PATIENCE_SECONDS", seconds)
     Turn(Store(lake.root), LakeLog(Store(lake.root)), TOY.name)._take()
-    [file] = (file for file in (lake.root / turns.TURNS).rglob("*") if file.is_file())
+    [file] = (file for file in (lake.root / fairness.TURNS).rglob("*") if file.is_file())
     return file
 
 

@@ -16,7 +16,7 @@ from pitlake import clock
 from pitlake.contract import Column, Dataset, gap_table_name
 from pitlake.lake import Lake
 from pitlake.lake.publish import Published
-from pitlake.lake.stage import Gap, staged_schema
+from pitlake.lake.stage import StagedGap, staged_schema
 from tests.lake.slow_hash import slow_hash
 
 TOY = Dataset(
@@ -109,7 +109,7 @@ def publish(
     lake: Lake,
     toys: Iterable[Toy],
     observed_at: datetime,
-    gaps: Mapping[date | None, list[Gap]] | None = None,
+    gaps: Mapping[date | None, list[StagedGap]] | None = None,
     dataset: Dataset = TOY,
 ) -> Published:
     """One run: every toy staged for its own day, then published."""

@@ -8,7 +8,7 @@ from assets.buckets import rows_table
 from assets.external import all_feeds
 from assets.extraction import Gap, Row
 from pitlake import clock
-from pitlake.gate.columnar import judge
+from pitlake.gate.columnar import violations_in
 from pitlake.gate.rules import GAP_TYPES
 from tests.providers.conftest import NO_PATIENCE, PATIENCE, Asker
 from tests.providers.faults import ASKED_TO_WAIT, CALLS_EMPTY_FALSE, CASES, FALSE_EMPTY, TOO_MANY, always, at_first
@@ -47,7 +47,7 @@ def is_sound(feed, found: list[Row | Gap]) -> None:
         assert gap.reason
         assert gap.locator
     rows = [one for one in found if isinstance(one, Row)]
-    assert not rows or not judge(rows_table(feed, rows), clock.now(), feed.dataset.json_columns)
+    assert not rows or not violations_in(rows_table(feed, rows), clock.now(), feed.dataset.json_columns)
 
 
 def test_every_feed_is_in_the_matrix():

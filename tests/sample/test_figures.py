@@ -9,7 +9,7 @@ import pytest
 from sample.companies import by_ticker, companies
 from sample.fiscal import NET_INCOME, figures, position_of, quarters
 from sample.schedule import filings, find
-from sample.statements import facts
+from sample.stated_facts import facts
 from tests.every import every
 
 ENDS = [

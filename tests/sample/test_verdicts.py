@@ -7,7 +7,7 @@ import pytest
 
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.stage import Gap, staged_schema
+from pitlake.lake.stage import StagedGap, staged_schema
 from sample.expectations import Expectation, Revision, absent, gap, revised, row
 from sample.verdicts import Outcomes
 
@@ -23,7 +23,7 @@ def outcomes(tmp_path_factory):
     lake, dataset = Lake(tmp_path_factory.mktemp("lake")), get("splits")
     split = {"ticker": "NVDA", "execution_date": DAY, "split_from": 1.0, "split_to": 10.0, "available_at": CLOSE}
     rows = [split | {"available_at_source": "time_series_timestamp", "evidence": EVIDENCE}]
-    missing = [Gap("unverifiable", "no date node", "neo4j:Split:2", OBSERVED)]
+    missing = [StagedGap("unverifiable", "no date node", "neo4j:Split:2", OBSERVED)]
     with lake.stage(dataset, "run") as stage:
         stage.add(DAY, pa.Table.from_pylist(rows, staged_schema(dataset)), missing, extracted=2)
         lake.publish(stage, OBSERVED)

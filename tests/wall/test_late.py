@@ -9,7 +9,7 @@ import pytest
 
 from pitlake.datasets import get
 from pitlake.lake import looks as kept_looks
-from pitlake.lake.diff import Verdict
+from pitlake.lake.diff import RowFindings
 from pitlake.lake.sightings import Sightings
 from tests.wall.late import asking, graph, judge, sources
 from tests.wall.late.documents import Document, Event
@@ -65,7 +65,7 @@ def test_what_was_seen_otherwise_stays_as_it_was(tmp_path, way):
 
 
 def claims_count_after_the_last_revision(patch):
-    patch.setattr(Verdict, "look", lambda self, sightings: None)
+    patch.setattr(RowFindings, "look", lambda self, sightings: None)
 
 
 def gaps_keep_their_records_dates(patch):

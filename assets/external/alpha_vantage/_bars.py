@@ -15,7 +15,7 @@ from assets.external.items import Came
 from assets.extraction import Record
 from pitlake.errors import BadInput, Unparsable, Unreadable
 from resources.http.capture import Capture
-from resources.http.lines import cells
+from resources.http.csv_lines import cells
 
 ZONES = {"US/Eastern", "America/New_York"}
 # "VOD.LON" is a listing in London, "BRK.B" a class of shares.

@@ -14,7 +14,7 @@ from pitlake.datasets import av_earnings_calendar as contract
 from pitlake.datasets.av_earnings_calendar import DATASET
 from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
-from resources.http.lines import cells
+from resources.http.csv_lines import cells
 from resources.http.providers.alpha_vantage import PROVIDER
 
 HORIZONS = ("3month", "6month", "12month")

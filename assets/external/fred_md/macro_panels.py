@@ -15,7 +15,7 @@ from pitlake.datasets import macro_panels as contract
 from pitlake.datasets.macro_panels import DATASET
 from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable
 from resources.http.capture import Capture, Request
-from resources.http.lines import cells
+from resources.http.csv_lines import cells
 from resources.http.providers.fred_md import PROVIDER
 
 _VINTAGE = re.compile(r"([1-9]\d{3}-(?:0[1-9]|1[0-2]))(?:-md)?\.csv", re.ASCII)

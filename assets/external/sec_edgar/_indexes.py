@@ -23,7 +23,7 @@ _TWO_COLUMNS = re.compile(r"(\S+(?: \S+)*?)\s{2,}(\S.*)")
 _FILE = re.compile(r"(\d{10}-\d{2}-\d{6})\.txt$", re.ASCII)
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """One line of an index. `filed` is EDGAR's filing date, which is no availability."""
 
     form_type: str
@@ -64,7 +64,7 @@ def _quarter_number(day: date) -> int:
     return (day.month - 1) // MONTHS_A_QUARTER + 1
 
 
-def entries(text: str) -> Iterator[Entry]:
+def entries(text: str) -> Iterator[IndexEntry]:
     """The lines below the header's rule; none when it is empty. Raises Unreadable for a line that is none."""
     head, rule, body = text.partition("\n---")
     if not rule and not _RULE.search(text):
@@ -75,7 +75,7 @@ def entries(text: str) -> Iterator[Entry]:
             yield _piped(line) if line.count("|") >= 4 else _fixed(line, by_company=by_company)
 
 
-def _fixed(line: str, *, by_company: bool) -> Entry:
+def _fixed(line: str, *, by_company: bool) -> IndexEntry:
     found = _FIXED.fullmatch(line.strip())
     names = _TWO_COLUMNS.fullmatch(found[1]) if found else None
     if not found or not names:
@@ -87,14 +87,14 @@ def _fixed(line: str, *, by_company: bool) -> Entry:
     return _entry(form, company, found[2], found[3], found[4])
 
 
-def _piped(line: str) -> Entry:
+def _piped(line: str) -> IndexEntry:
     parts = line.strip().rsplit("|", 3)
     cik, _, company = parts[0].partition("|")
     return _entry(parts[1], company, cik, parts[2], parts[3])
 
 
-def _entry(form: str, company: str, cik: str, filed: str, path: str) -> Entry:
+def _entry(form: str, company: str, cik: str, filed: str, path: str) -> IndexEntry:
     name = _FILE.search(path)
     if not name:
         raise Unreadable("no index line")
-    return Entry(form.strip(), company.strip(), _names.cik(cik), dating.day(filed), path, name[1])
+    return IndexEntry(form.strip(), company.strip(), _names.cik(cik), dating.day(filed), path, name[1])

@@ -188,7 +188,7 @@ def _proven(pages: Iterable[Capture]) -> dict[str, tuple[str, dating.Dated]]:
     return {number: one for number, one in found.items() if one is not None}
 
 
-def _wanted(index: Capture, scope: Scope) -> list[_indexes.Entry]:
+def _wanted(index: Capture, scope: Scope) -> list[_indexes.IndexEntry]:
     """The entries of an index that the scope is about. Raises Unparsable."""
     forms = frozenset(filter(None, scope.options.get("forms", "").split(",")))
     try:

@@ -174,7 +174,7 @@ def _filer(accession_no: str) -> str:
     return accession_no.partition("-")[0]
 
 
-def _is_filer(entry: _indexes.Entry) -> bool:
+def _is_filer(entry: _indexes.IndexEntry) -> bool:
     """Whether an entry lists the exchange that files, and not the company that the filing is about."""
     by_exchange = entry.form_type == EXCHANGES_REMOVAL or entry.form_type.startswith(CERTIFICATE)
     return by_exchange and entry.cik == _filer(entry.accession_no)

@@ -143,7 +143,7 @@ class Server:
         caps = Caps(rows=order["rows"], bytes=order["bytes"], truncate=order["truncate"])
         try:
             parameters = protocol.unpack_parameters(order["parameters"])
-            answer = engine.Answer(self._connection, order["sql"], parameters, caps)
+            answer = engine.RunningQuery(self._connection, order["sql"], parameters, caps)
             stateless = answer.stateless
             sink = _Sink(self._end)
             with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), answer.schema) as writer:

@@ -85,7 +85,7 @@ def execute(connection: duckdb.DuckDBPyConnection, *texts: str) -> None:
         connection.complete()
 
 
-class Answer:
+class RunningQuery:
     """A running query: its Arrow schema, then its batches, within the caps.
 
     `stateless` is whether later answers can't depend on it. `rows` and `truncated` are final once the batches are read.

@@ -142,7 +142,7 @@ class Sources:
 
     def _stored(self, file: DataFile, descriptor: int) -> pa.Table:
         cut = self._cut
-        with faults.told(Path(file.path)):
+        with faults.translated(Path(file.path)):
             facts = footer.read(descriptor)
             if facts.fault and not facts.columns:
                 raise LakeFault("damaged", file.path)

@@ -2,14 +2,14 @@
 
 from pitlake.errors import Unparsable
 from resources.http.capture import Capture
-from resources.http.provider import Provider, Verdict, judge_json, refused
+from resources.http.provider import Assessment, Provider, judge_json, refused
 
 BAD_REQUEST = 400
 NO_SERIES = "the series does not exist"
 KEY_REFUSED = "the key was refused"
 
 
-def judge(capture: Capture) -> Verdict:
+def judge(capture: Capture) -> Assessment:
     """A series that does not exist is no data; a key that is refused is said to be; the rest goes by the status."""
     if capture.status != BAD_REQUEST:
         return judge_json(capture)

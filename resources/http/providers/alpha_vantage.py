@@ -9,8 +9,8 @@ from typing import Any
 
 from pitlake.errors import Unparsable
 from resources.http.capture import Capture
-from resources.http.lines import cells
-from resources.http.provider import OK, Provider, Verdict, judge_status, refused, retry
+from resources.http.csv_lines import cells
+from resources.http.provider import OK, Assessment, Provider, judge_status, refused, retry
 
 REFUSALS = ("Error Message", "Information", "Note")
 PAUSES = ("per second", "sparingly", "spreading out", "burst pattern", "call frequency", "calls per minute")
@@ -23,7 +23,7 @@ HEADERS = {"EARNINGS_CALENDAR": {"symbol", "reportDate", "fiscalDateEnding"}}
 BARS = {"open", "high", "low", "close", "volume"}
 
 
-def judge(capture: Capture) -> Verdict:
+def judge(capture: Capture) -> Assessment:
     """By the status, then by what the answer says."""
     verdict = judge_status(capture)
     if verdict.outcome != "ok":
@@ -38,7 +38,7 @@ def judge(capture: Capture) -> Verdict:
     return _judge_lines(capture)
 
 
-def _judge_object(capture: Capture) -> Verdict:
+def _judge_object(capture: Capture) -> Assessment:
     try:
         answer = capture.json()
     except Unparsable:
@@ -64,7 +64,7 @@ def _data(answer: Mapping[str, Any], function: str) -> bool | None:
     return any(series) if series else None
 
 
-def _refusal(key: str, sentence: str) -> Verdict:
+def _refusal(key: str, sentence: str) -> Assessment:
     said = sentence.lower()
     if any(words in said for words in PAUSES):  # these sentences name the daily limit as well, so they come first
         return retry("too many requests at once")
@@ -79,7 +79,7 @@ def _refusal(key: str, sentence: str) -> Verdict:
     return refused("upstream_error", "refused without a known reason")
 
 
-def _judge_lines(capture: Capture) -> Verdict:
+def _judge_lines(capture: Capture) -> Assessment:
     lines = cells(capture)
     try:
         header, first = {name.strip() for name in next(lines, ())}, next(lines, None)

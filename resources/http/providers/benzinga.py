@@ -1,7 +1,7 @@
 """Benzinga's news over REST. A page beyond its window of 10,000 items answers HTTP 400."""
 
 from resources.http.capture import Capture
-from resources.http.provider import Provider, Verdict, judge_json, refused, retry
+from resources.http.provider import Assessment, Provider, judge_json, refused, retry
 
 BAD_REQUEST = 400
 BAD_KEY = frozenset({401, 403})
@@ -9,7 +9,7 @@ BEYOND = "page beyond the provider's window"
 KEY_REFUSED = "the key was refused"
 
 
-def judge(capture: Capture) -> Verdict:
+def judge(capture: Capture) -> Assessment:
     """By the status, a refused page by its number; a success must be a list of items."""
     if capture.status == BAD_REQUEST:
         deep = dict(capture.params).get("page", "0") != "0"

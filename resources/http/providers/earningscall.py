@@ -1,7 +1,7 @@
 """earningscall.biz: calls, transcripts, slides. JSON comes as text/plain; 403 means that the plan does not cover it."""
 
 from resources.http.capture import Capture
-from resources.http.provider import Provider, Verdict, judge_json, judge_status, refused, retry
+from resources.http.provider import Assessment, Provider, judge_json, judge_status, refused, retry
 
 NOT_IN_PLAN, NOT_THERE = 403, 404
 PLAN = "the plan does not cover it, or it is not there"
@@ -10,7 +10,7 @@ SLIDES = "/slides"
 PDF = b"%PDF-"
 
 
-def judge(capture: Capture) -> Verdict:
+def judge(capture: Capture) -> Assessment:
     """By the status; slides must be a PDF, everything else JSON."""
     if capture.status == NOT_IN_PLAN:
         return refused("upstream_error", PLAN)

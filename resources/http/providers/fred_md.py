@@ -1,12 +1,12 @@
 """FRED-MD: the monthly panel of macroeconomic series, one CSV file a vintage. No key."""
 
 from resources.http.capture import Capture
-from resources.http.provider import Provider, Verdict, judge_status, retry
+from resources.http.provider import Assessment, Provider, judge_status, retry
 
 HEADER = b"sasdate,"
 
 
-def judge(capture: Capture) -> Verdict:
+def judge(capture: Capture) -> Assessment:
     """By the status, and a success must begin as the panel does: a page of HTML is asked for again."""
     verdict = judge_status(capture)
     if verdict.outcome == "ok" and not capture.body.lstrip(b"\xef\xbb\xbf").startswith(HEADER):

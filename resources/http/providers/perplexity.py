@@ -1,14 +1,14 @@
 """Perplexity: web search and chat answers. A refused key answers with an HTML page."""
 
 from resources.http.capture import Capture
-from resources.http.provider import Provider, Verdict, judge_json, refused
+from resources.http.provider import Assessment, Provider, judge_json, refused
 
 BAD_KEY, BAD_QUESTION = 401, frozenset({400, 422})
 KEY_REFUSED = "the key was refused"
 QUESTION_REFUSED = "the question was refused"
 
 
-def judge(capture: Capture) -> Verdict:
+def judge(capture: Capture) -> Assessment:
     """By the status; a success must be JSON."""
     if capture.status == BAD_KEY:
         return refused("upstream_error", KEY_REFUSED)

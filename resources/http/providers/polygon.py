@@ -6,12 +6,12 @@ compare what they asked for with what came.
 
 from pitlake.errors import Unparsable
 from resources.http.capture import Capture
-from resources.http.provider import OK, Provider, Verdict, judge_status, refused, retry
+from resources.http.provider import OK, Assessment, Provider, judge_status, refused, retry
 
 FINE = {"OK", "DELAYED"}
 
 
-def judge(capture: Capture) -> Verdict:
+def judge(capture: Capture) -> Assessment:
     """By the status, then by the answer's own status and the place of its results."""
     verdict = judge_status(capture)
     if verdict.outcome != "ok":
@@ -30,7 +30,7 @@ def judge(capture: Capture) -> Verdict:
     return OK if answer.get("results") or "cursor" in dict(capture.params) else retry("no data", "no_data")
 
 
-def _refusal(status: str, sentence: str) -> Verdict:
+def _refusal(status: str, sentence: str) -> Assessment:
     if "exceeded the maximum requests" in sentence.lower():
         return retry("too many requests at once")
     if status == "NOT_AUTHORIZED":

@@ -5,13 +5,13 @@ Its search tells of errors in HTTP 200, a missing file answers 403 or 404 in XML
 
 from pitlake.errors import Unparsable
 from resources.http.capture import Capture
-from resources.http.provider import OK, Provider, Verdict, judge_status, refused, retry
+from resources.http.provider import OK, Assessment, Provider, judge_status, refused, retry
 
 WWW, SEARCH = "www", "search"
 FORBIDDEN = 403
 
 
-def judge(capture: Capture) -> Verdict:
+def judge(capture: Capture) -> Assessment:
     """By the status and what stands behind it, then by the kind of answer that was asked for."""
     start = capture.body[:200].lstrip().lower()
     if capture.status == FORBIDDEN and start.startswith(b"<?xml"):
@@ -29,7 +29,7 @@ def judge(capture: Capture) -> Verdict:
     return _judge_object(capture) if path.endswith(".json") else OK
 
 
-def _judge_object(capture: Capture) -> Verdict:
+def _judge_object(capture: Capture) -> Assessment:
     try:
         found = capture.json()
     except Unparsable:
@@ -37,7 +37,7 @@ def _judge_object(capture: Capture) -> Verdict:
     return OK if isinstance(found, dict) else refused("upstream_error", "the answer has another shape")
 
 
-def _judge_search(capture: Capture) -> Verdict:
+def _judge_search(capture: Capture) -> Assessment:
     verdict = _judge_object(capture)
     if verdict != OK:
         return verdict

@@ -9,7 +9,7 @@ import requests
 
 from pitlake.errors import Unparsable
 from resources.http.capture import Capture, Request
-from resources.http.provider import OK, Provider, Verdict, judge_status, refused, retry
+from resources.http.provider import OK, Assessment, Provider, judge_status, refused, retry
 
 ENVELOPES = ("finance", "quoteSummary")
 LONGEST_CRUMB = 64
@@ -17,7 +17,7 @@ UNKNOWN = {"not found", "no data found"}
 OTHER_SHAPE = "answer has another shape"
 
 
-def judge(capture: Capture) -> Verdict:
+def judge(capture: Capture) -> Assessment:
     """By the status, then by the envelope's `error`, which stands beside `result` whatever the status."""
     status = judge_status(capture)
     try:
@@ -36,7 +36,7 @@ def judge(capture: Capture) -> Verdict:
     return OK if envelope["result"] else retry("no data", "no_data")
 
 
-def _refusal(error: Any) -> Verdict:
+def _refusal(error: Any) -> Assessment:
     code = str(error.get("code", "")).lower() if isinstance(error, dict) else ""
     if code in UNKNOWN:
         return refused("no_data", "the source does not know the symbol")

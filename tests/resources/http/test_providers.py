@@ -10,7 +10,7 @@ from pitlake.errors import BadInput, CaptureDamaged, Unparsable
 from resources.http import client as http_client
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient, captured
-from resources.http.lines import cells
+from resources.http.csv_lines import cells
 from resources.http.secrets import WIRE_LOGGERS, Mask, spelled
 from tests.every import every
 from tests.loopback import Answer

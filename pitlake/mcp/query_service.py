@@ -1,7 +1,7 @@
 """Where the MCP server's questions are asked: one sealed session a question, and the answer a page at a time.
 
 A session of its own means that nothing one call does is seen by another. A cursor goes on with the same answer, or says
-that it is another. It is signed, and names no lake version, which counts what came after the instant too: the desk
+that it is another. It is signed, and names no lake version, which counts what came after the instant too: the service
 remembers which version gave which answer. No MCP here: `tools` puts these answers into its results.
 """
 
@@ -47,7 +47,7 @@ ORDER BY available_at DESC, dataset, gap_type, reason, locator
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class ServiceQuestion:
     """SQL and what it is bound to. query: the named one it is; datasets: which the session needs, None for all.
     about_gaps: asks the gaps.
     """
@@ -71,7 +71,7 @@ class Question:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class AnswerPage:
     """One page of an answer. `cursor` goes on, None at the end."""
 
     page: Page
@@ -112,7 +112,7 @@ class Versions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Desk:
+class QueryService:
     """What a server was started with. as_of: None is open mode. version, known_by: None is the newest version at each
     question; one of them at most.
     """
@@ -142,13 +142,13 @@ class Desk:
 
     def ask(
         self,
-        question: Question,
+        question: ServiceQuestion,
         *,
         pit: str | None,
         max_rows: int | None,
         cursor: str | None,
         known_by: str | None = None,
-    ) -> Answer:
+    ) -> AnswerPage:
         """Ask, and answer with the page the cursor points at. Raises BadInput and whatever a session raises."""
         as_of, known = self.at(pit), self.known(known_by)
         if pit is not None and question.query is not None and question.query.today:
@@ -193,7 +193,7 @@ class Desk:
             following = Cursor(shown.following, asked, found).write(self.cursor_key)
         if self.keep_receipts:
             result.keep(self.lake)
-        return Answer(page=shown, cursor=following, result=result)
+        return AnswerPage(page=shown, cursor=following, result=result)
 
 
 @dataclass(frozen=True)

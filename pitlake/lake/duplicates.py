@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from pitlake.contract import Dataset
+from pitlake.lake.arrays import Positions, as_numbers
 from pitlake.lake.query import calculator, columns
-
-Positions = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Repeats:
+class Duplicates:
     """Positions of staged rows. `again`: the same record as an earlier row. `identity_clash` and `key_clash`: one row
     for every identity, and every (key, available_at, tiebreak), that stands for different contents.
     """
@@ -27,19 +25,8 @@ class Repeats:
     key_clash: Positions
 
 
-def as_numbers(column: pa.ChunkedArray) -> Positions:
-    """A column of integers without nulls as an array."""
-    numbers: Positions = column.to_numpy()
-    return numbers
-
-
-def as_micros(instants: pa.ChunkedArray, null: int = 0) -> Positions:
-    """Instants as microseconds since 1970."""
-    return as_numbers(instants.cast(pa.int64()).fill_null(null))
-
-
-def find_repeats(dataset: Dataset, rows: pa.Table, content_hash: pa.ChunkedArray) -> Repeats:
-    """The repeats among staged rows. In a source-dated history one identity may come once per instant."""
+def find_duplicates(dataset: Dataset, rows: pa.Table, content_hash: pa.ChunkedArray) -> Duplicates:
+    """The duplicates among staged rows. In a source-dated history one identity may come once per instant."""
     identity = list(dataset.identity)
     if dataset.revised_at == "available_at":
         identity.append("available_at")
@@ -48,7 +35,7 @@ def find_repeats(dataset: Dataset, rows: pa.Table, content_hash: pa.ChunkedArray
     again, identity_clash = _clashes(table, identity)
     implied = set(identity) <= set(shown)  # then one key can't clash unless one identity does
     key_clash = np.empty(0, np.int64) if implied else _clashes(table, shown)[1]
-    return Repeats(again, identity_clash, key_clash)
+    return Duplicates(again, identity_clash, key_clash)
 
 
 def _clashes(table: pa.Table, by: Sequence[str]) -> tuple[Positions, Positions]:
