@@ -15,7 +15,7 @@ from pitlake.cli import cli, load, names
 from pitlake.datasets import all_datasets
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("pitlake", "assets", "checks", "resources", "pipelines", "sample", "bench", "scripts")
+PACKAGES = ("pitlake", "forge", "assets", "checks", "resources", "pipelines", "sample", "bench", "scripts")
 HELP_WIDTH = 100
 
 

@@ -42,7 +42,7 @@ def pitlake(installed, *arguments):
 def test_the_wheel_carries_code_and_sql_but_no_tests(built):
     names = zipfile.ZipFile(built["wheel"]).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert {"pitlake", "assets", "checks", "resources", "pipelines", "sql", "sample"} <= tops
+    assert {"pitlake", "forge", "assets", "checks", "resources", "pipelines", "sql", "sample"} <= tops
     assert any(name.startswith("sql/views/") and name.endswith(".sql") for name in names)
     assert not tops & {"tests", "bench", "docs", "scripts"}
 
