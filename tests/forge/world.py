@@ -63,8 +63,8 @@ def desk(memory):
     return turn(memory)
 
 
-def history(root, writes, seed=0, flush=True):
-    """A simulated desk's memory with many writes on few paths, flushed now and then if asked; and the writes' instants."""
+def history(root, writes, seed=0):
+    """A simulated memory with many writes on few paths, flushed now and then; and the writes' instants."""
     rng = random.Random(f"history/{seed}")
     clock = Simulated("truth", T0)
     memory = Memory(root / "lake", root / "journal.sqlite", clock)
@@ -75,7 +75,7 @@ def history(root, writes, seed=0, flush=True):
         text = render(replace(NEW_VIEW, id=path[-8:-3], body=f"write {number}"))
         call = Call(actor="agent", session=f"s{number % 5}", call_id=str(number), event=rng.choice(("", "", "E")))
         stamps.append(memory.journal.append(path, text, call).written_at)
-        if flush and rng.random() < 8 / writes:
+        if rng.random() < 8 / writes:
             memory.flush()
     return memory, stamps
 
