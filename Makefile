@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run report expectations bench soak faults truth late splits attack mutants agents claude hook check docs lock build up
+.PHONY: help demo test ui serve run report expectations bench soak faults truth late splits attack mutants agents claude hook forge check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -57,8 +57,9 @@ faults: MINUTES ?= 60
 faults: $(SET_UP) ## Do to lakes what can go wrong around them for MINUTES=60, and judge what is left.
 	@$(BIN)/python -m tests.faults.campaign --minutes $(MINUTES)
 
-truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at their instant.
+truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at their instant, memory's too.
 	@$(BIN)/python -m tests.wall.campaign truth --n $(N)
+	@$(BIN)/python -m tests.forge.campaign truth --n $(N)
 
 late: $(SET_UP) ## Compare N=10000 answers with those given before their source was looked at again.
 	@$(BIN)/python -m tests.wall.campaign late --n $(N)
@@ -81,6 +82,9 @@ claude: $(SET_UP) ## Try every tool of the real Claude Code (npm) in a bound ses
 
 hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks.
 	@$(BIN)/python -m tests.agents.mutate --n $(N)
+
+forge: $(SET_UP) ## Kill, race, fuzz and cut Forge's memory, as often as its acceptance says.
+	@$(BIN)/python -m tests.forge.campaign all
 
 check: $(SET_UP) ## Lint, format, types, import direction, dead code, declared imports, and generated pages.
 	@$(BIN)/ruff check .

@@ -159,7 +159,17 @@ def test_the_table_of_variables_is_the_code_s():
     """Every variable the code reads stands in the table, and the table has no other."""
     rows = re.findall(r"^\| (`[^|]+) \|", (DOCS / "deployment.md").read_text(), flags=re.MULTILINE)
     told = {name for row in rows for name in re.findall(r"`([A-Z][A-Z0-9_<>]+)`", row)}
-    folders = ("pitlake", "assets", "checks", "resources", "local_servers", "pipelines", "deploy", ".claude/hooks")
+    folders = (
+        "pitlake",
+        "forge",
+        "assets",
+        "checks",
+        "resources",
+        "local_servers",
+        "pipelines",
+        "deploy",
+        ".claude/hooks",
+    )
     places = [ROOT / name for name in folders]
     files = [path for place in places for path in place.rglob("*") if path.suffix in (".py", ".yaml")]
     read = {name for path in files for text in [path.read_text()] for name in SPELLED.findall(text)}

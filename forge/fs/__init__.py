@@ -1,0 +1,9 @@
+"""Forge's files: one tree of paths over memory, skills, the book and a session's own files.
+
+`paths` says what a path is, `query` what a listing can be asked, `forge_fs` answers from backends.
+"""
+
+from forge.fs.entries import DirEntry
+from forge.fs.forge_fs import ForgeFS
+
+__all__ = ["DirEntry", "ForgeFS"]

@@ -1,0 +1,1 @@
+"""Tests of Forge, and the campaigns on its memory."""

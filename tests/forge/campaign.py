@@ -1,0 +1,250 @@
+"""The long campaigns of memory: `python -m tests.forge.campaign truth|kills|races|fuzz --n N`.
+
+truth: the same (path, T) from the lake, the journal, both, and a journal cut at T. kills: a writer killed with -9 at
+random steps and started again. races: two sessions on one View. fuzz: hostile arguments to `write`. Failures are
+printed; exit code 1 on any.
+"""
+
+import argparse
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from forge.errors import Stale
+from forge.fs import ForgeFS
+from forge.memory import Memory
+from forge.records import render
+from forge.tools.write import WriteTool
+from pitlake.clock import from_micros
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, cut, desk, history, now, shown, turn, wrote
+
+WRITES = 300
+STEPS = 12
+
+
+def compared(scratch: Path, pairs: int, seed: int = 0) -> list[str]:
+    """Compare at least `pairs` (path, T); what differs. Deterministic in `seed`."""
+    rng, done, wrong = random.Random(f"truth/{seed}"), 0, []
+    part, stamps = history(scratch / "part", WRITES, seed)
+    unflushed = Memory(scratch / "nowhere", scratch / "part" / "journal.sqlite", part.journal.clock)
+    for number in range(pairs):
+        at = from_micros(rng.choice(stamps) + rng.choice((-1, 0, 0, 1)))
+        event, session = rng.choice(("", "E")), f"s{rng.randrange(5)}"
+        ended = cut(part, scratch / f"cut-{number}", int(at.timestamp() * 10**6))
+        asked = {"session": session, "event": event}
+        answers = [shown(one.hydrate(at, **asked)) for one in (ended, unflushed, part)]
+        if number % 2:
+            part.flush()
+            answers.append(shown(part.hydrate(at, version=part.lake.head(), **asked)))
+        ended.close()
+        paths = {path for answer in answers for path in answer} | {"/memory/views/V-001.md"}
+        wrong += [f"{path} as of {at}" for path in paths if len({str(one.get(path)) for one in answers}) > 1]
+        done += len(paths) * (len(answers) - 1)
+        if done >= pairs:
+            break
+    return wrong
+
+
+def steps(root: Path) -> Iterator[None]:
+    """One desk's work, each call with an id that is always the same: views, expressions, closes and flushes."""
+    memory = Memory(root / "forge")
+    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+    yield
+    for number in range(STEPS):
+        tool = WriteTool(turn(memory, f"s{number}"))
+        tool.execute("/memory/views/new.md", render(replace(NEW_VIEW, body=f"step {number}")), call_id="view")
+        yield
+        fs = turn(memory, f"s{number}", at=now())
+        name = next(row.path for row in memory.journal.rows() if row.session == f"s{number}")[-8:-3]
+        path = _written(memory, number) or wrote(
+            fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, view_id=name, body=f"step {number}"), "open"
+        )
+        yield
+        fs = turn(memory, f"s{number}", at=now())
+        closed = replace(NEW_EXPRESSION, id=path[-8:-3], view_id=name, status="closed", body=f"step {number}")
+        fs.write_file(path, render(closed), call_id="close")
+        yield
+        if number % 3 == 0:
+            memory.flush()
+            yield
+    memory.flush()
+
+
+def _written(memory: Memory, number: int) -> str:
+    rows = (row.path for row in memory.journal.rows() if (row.session, row.call_id) == (f"s{number}", "open"))
+    return next(rows, "")
+
+
+def killed(root: Path, kills: int, seed: int = 0) -> list[str]:
+    """Run the desk's work, killing it `kills` times, and judge what is left."""
+    rng = random.Random(f"kills/{seed}")
+    for _ in range(kills):
+        child = _child(root)
+        for _ in range(rng.randrange(1, 3 * STEPS)):
+            if not child.stdout or not child.stdout.readline():
+                break
+        time.sleep(rng.random() * 0.05)
+        child.kill()
+        child.wait()
+        if child.stdout:
+            child.stdout.close()
+    last = _child(root)
+    last.communicate()
+    memory = Memory(root / "forge")
+    rows = memory.journal.rows()
+    wrong = [] if last.returncode == 0 else [f"the last run ended with {last.returncode}"]
+    wrong += [f"{fault}" for fault in memory.audit()]
+    found = Counter(row.kind for row in rows)
+    due = {"portfolio": 1, "views": STEPS, "expressions": 2 * STEPS, "outcomes": STEPS}
+    wrong += [f"{kind}: {found[kind]} rows, not {count}" for kind, count in due.items() if found[kind] != count]
+    at = now()
+    with_lake = shown(memory.hydrate(at, version=memory.lake.head()))
+    without = shown(Memory(root / "nowhere", root / "forge-journal.sqlite").hydrate(at))
+    return wrong + ([] if with_lake == without else ["lake and journal differ"])
+
+
+def _child(root: Path) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "tests.forge.campaign", "work", "--root", str(root)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def raced(root: Path, races: int) -> list[str]:
+    """Two sessions write one View at once, each on what it read; what went wrong."""
+    memories = [Memory(root / "forge"), Memory(root / "forge")]
+    wrote(turn(memories[0], "first"), "/memory/views/new.md", NEW_VIEW, "view")
+    wrong = []
+    for number in range(races):
+        at = now()
+        sides = [turn(memory, f"side {side}", at=at) for side, memory in enumerate(memories)]
+        ended: list[str] = ["", ""]
+        start = threading.Barrier(2)
+
+        def race(side: int, fs: ForgeFS, number: int = number, ended: list[str] = ended, start: Any = start) -> None:
+            start.wait()
+            text = render(replace(NEW_VIEW, id="V-001", body=f"race {number} of {side}"))
+            try:
+                fs.write_file("/memory/views/V-001.md", text, call_id=f"race {number}")
+                ended[side] = "won"
+            except Stale:
+                ended[side] = "lost"
+
+        threads = [threading.Thread(target=race, args=(side, fs)) for side, fs in enumerate(sides)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        newest = turn(memories[0], at=now()).read_file("/memory/views/V-001.md")
+        if sorted(ended) != ["lost", "won"] or f"race {number} of {ended.index('won')}" not in newest:
+            wrong.append(f"race {number}: {ended}")
+    count = len(memories[0].journal.rows())
+    return wrong + ([] if count == races + 1 else [f"{count} rows of {races + 1}"])
+
+
+def fuzzed(root: Path, count: int, seed: int = 0) -> list[str]:
+    """Hostile arguments to `write`: each must be answered in words, and nothing may lie outside of what is writable."""
+    rng, memory = random.Random(f"fuzz/{seed}"), Memory(root / "forge")
+    tool, wrong = WriteTool(desk(memory)), []
+    files = {path for path in root.rglob("*") if path.is_file()}
+    for number in range(count):
+        path, content = _hostile_path(rng), _hostile_content(rng)
+        try:
+            answer = tool.execute(path, content, call_id=f"{number}")
+        except Exception as problem:  # noqa: BLE001 - this is what is looked for
+            answer = problem
+        if not isinstance(answer, str) or not answer.startswith(("Written: ", "Not written. ", "GUARDRAIL VIOLATIONS")):
+            wrong.append(f"{path!r}, {str(content)[:80]!r}: {answer!r}")
+    agents = [row.path for row in memory.journal.rows() if row.actor == "agent"]
+    wrong += [f"wrote {path}" for path in agents if not path.startswith(("/memory/", "/session/s/", "/session/first/"))]
+    fresh = {path for path in root.rglob("*") if path.is_file()} - files
+    return wrong + [f"made {path}" for path in fresh if not path.name.startswith("forge-journal.sqlite")]
+
+
+_ODD = (
+    "..",
+    ".",
+    "",
+    "\x00",
+    "\ud800",
+    "\u202e",
+    "a" * 5000,
+    "%2e%2e",
+    "\\",
+    "~",
+    "new.md",
+    "V-001.md",
+    "É",
+    "'; DROP",
+    "-",
+)
+_ROOTS = (
+    "/memory/",
+    "/memory/views/",
+    "/memory/expressions/",
+    "/session/",
+    "/skills/",
+    "/portfolio/",
+    "/",
+    "",
+    "/etc/",
+)
+
+
+def _hostile_path(rng: random.Random) -> Any:
+    if rng.random() < 0.1:
+        return rng.choice((None, 5, b"/memory/", [], {}, object(), True, float("nan")))
+    return rng.choice(_ROOTS) + "/".join(rng.choice(_ODD) for _ in range(rng.randrange(1, 4)))
+
+
+def _hostile_content(rng: random.Random) -> Any:
+    if rng.random() < 0.1:
+        return rng.choice((None, 5, b"x", [], {}, object(), True))
+    text = render(
+        rng.choice((NEW_VIEW, replace(NEW_VIEW, id="V-001"), NEW_EXPRESSION, replace(NEW_EXPRESSION, id="E-001")))
+    )
+    for _ in range(rng.randrange(4)):
+        at = rng.randrange(len(text) + 1)
+        odd = rng.choice(
+            (*_ODD, "\n", "---\n", ": ", '{"daily_return": 1}', "[" * 3000, "1e999", "NaN", "١", "\r", "\u2028")
+        )
+        text = text[:at] + odd + text[at + rng.randrange(20) :]
+    return text
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one campaign, or as a child the desk's work."""
+    campaigns: dict[str, tuple[Callable[[Path, int], list[str]], int]] = {
+        "truth": (compared, 10_000), "kills": (killed, 100), "races": (raced, 1_000), "fuzz": (fuzzed, 10_000),
+    }  # fmt: skip
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("campaign", choices=[*campaigns, "work", "all"])
+    parser.add_argument("--n", type=int, help="of each; default as the acceptance says")
+    parser.add_argument("--root", type=Path)
+    asked = parser.parse_args(arguments)
+    if asked.campaign == "work":
+        for _ in steps(asked.root):
+            print("step", flush=True)
+        return 0
+    failures = []
+    for name in campaigns if asked.campaign == "all" else (asked.campaign,):
+        run, count = campaigns[name][0], asked.n or campaigns[name][1]
+        with tempfile.TemporaryDirectory(prefix="forge-") as scratch:
+            started = time.monotonic()
+            wrong = run(Path(scratch), count)
+        print(f"{name}: {count:,} in {timedelta(seconds=round(time.monotonic() - started))}, {len(wrong)} failures")
+        failures += wrong
+    for failure in failures[:50]:
+        print(failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

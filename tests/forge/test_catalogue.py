@@ -1,0 +1,26 @@
+"""A lake that holds other datasets than this installation's is asked, and its receipts replayed, with its catalogue."""
+
+import pytest
+
+from forge.datasets import MEMORY, contracts, views
+from forge.memory import Call
+from pitlake import connect, receipts
+from pitlake.errors import BadInput, ReplayImpossible
+from pitlake.session import Catalogue
+
+OURS = Catalogue(contracts(), views())
+
+
+def test_a_foreign_dataset_is_asked_and_replayed_with_its_catalogue(memory):
+    for number in range(2):
+        call = Call(actor="agent", session="s", call_id=str(number))
+        memory.journal.append("/session/s/a.md", f"text {number}", call)
+    memory.flush()
+    with connect(memory.lake.now(), lake=memory.lake, catalogue=OURS) as session:
+        answer = session.sql(f"SELECT path, content FROM {MEMORY}")
+    assert answer.rows() == [("/session/s/a.md", "text 1")]
+    assert receipts.replay(answer.receipt, memory.lake, catalogue=OURS).rows() == answer.rows()
+    with pytest.raises(ReplayImpossible, match=MEMORY):
+        receipts.replay(answer.receipt, memory.lake)
+    with pytest.raises(BadInput, match="there is no dataset"):
+        connect(memory.lake.now(), lake=memory.lake, datasets=[MEMORY])

@@ -1,0 +1,192 @@
+"""Tool write, its effects and the guardrails. Ids: T7, G1, O2."""
+
+from dataclasses import replace
+
+import pytest
+
+from forge.fs import ForgeFS
+from forge.guardrails import Guardrails, Violation
+from forge.memory import Memory
+from forge.records import KINDS, Constraints, Portfolio, Position, parse, render
+from forge.tools.write import WriteTool
+from tests.forge.campaign import fuzzed
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, desk, now, turn, wrote
+
+OPEN = replace(NEW_EXPRESSION, id="E-001")
+AT = "/memory/expressions/E-001.md"
+
+
+def only(fs, folder):
+    (entry,) = fs.list_dir(folder)
+    return parse(KINDS[folder.split("/")[2]], fs.read_file(folder + entry.name))
+
+
+def written(fs, path, record, call_id):
+    return WriteTool(fs).execute(path, record if isinstance(record, str) else render(record), call_id=call_id)
+
+
+def test_t7_the_tool_has_the_seeds_name_and_schema():
+    told = WriteTool.TOOL_DEF
+    assert (told["name"], told["input_schema"]["required"]) == ("write", ["path", "content"])
+    assert {name: one["type"] for name, one in told["input_schema"]["properties"].items()} == {
+        "path": "string", "content": "string",
+    }  # fmt: skip
+    assert "Use 'new.md' for auto-assigned IDs." in told["description"]
+
+
+def test_t7_closing_makes_one_outcome_however_often_it_is_written(memory):
+    fs = desk(memory)
+    closed = replace(OPEN, status="closed", exit_reason="target", entry_details="112", exit_details="114", pnl=1.2)
+    assert written(fs, AT, closed, "1") == f"Written: {AT}"
+    for call_id in ("1", "2"):
+        assert written(fs, AT, closed, call_id) == f"Written: {AT}"
+    assert written(turn(memory), AT, replace(closed, body="more"), "3") == f"Written: {AT}"
+    outcome = only(turn(memory), "/memory/outcomes/")
+    assert (outcome.id, outcome.view, outcome.expression, outcome.status) == ("OUT-001", "V-001", "E-001", "target")
+    assert (outcome.closed_at, outcome.pnl) == (fs.remembered.as_of, 1.2)
+    assert outcome.body == "Entry: 112\nExit: 114\nPnL: 1.2"
+    assert "which is final" in written(turn(memory), AT, OPEN, "4")
+
+
+def test_t7_rejecting_makes_a_counterfactual_and_its_defaults_are_the_seeds(memory):
+    fs = desk(memory)
+    written(fs, AT, replace(OPEN, status="rejected"), "1")
+    counterfactual = only(fs, "/memory/counterfactuals/")
+    assert (counterfactual.decision_type, counterfactual.reason) == ("rejected_expression", "PM rejected")
+    assert (counterfactual.expression, counterfactual.status) == ("E-001", "tracking")
+    assert (counterfactual.reference_date, counterfactual.tracking_days) == (fs.remembered.as_of, 90)
+
+
+def test_t7_invalidating_a_view_sends_its_expressions_to_review_and_no_other_text_changes(memory):
+    fs = desk(memory)
+    wrote(fs, "/memory/views/new.md", NEW_VIEW, "other view")
+    body = "status: active is what it says here"
+    wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, body=body), "2")
+    wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, view_id="V-002"), "3")
+    wrote(fs, "/memory/views/V-001.md", replace(NEW_VIEW, id="V-001", status="invalidated"), "4")
+    found = {name: only_at(fs, name).status for name in ("E-001", "E-002", "E-003")}
+    assert found == {"E-001": "review_required", "E-002": "review_required", "E-003": "active"}
+    assert only_at(fs, "E-002").body == body
+
+
+def only_at(fs, name):
+    return parse(KINDS["expressions"], fs.read_file(f"/memory/expressions/{name}.md"))
+
+
+def test_t7_an_effect_reaches_what_others_wrote_since_and_the_turn_does_not_see_it(memory):
+    fs, other = desk(memory), turn(memory, "other")
+    wrote(other, "/memory/expressions/new.md", NEW_EXPRESSION, "1")
+    wrote(other, AT, replace(OPEN, instrument="FV"), "2")
+    before = fs.read_file(AT)
+    wrote(fs, "/memory/views/V-001.md", replace(NEW_VIEW, id="V-001", status="invalidated"), "1")
+    assert fs.read_file(AT) == before
+    assert not fs.exists("/memory/expressions/E-002.md")
+    later = turn(memory)
+    assert {only_at(later, name).status for name in ("E-001", "E-002")} == {"review_required"}
+    assert only_at(later, "E-001").instrument == "FV"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/portfolio/state.md", "/portfolio/constraints.md", "/memory/calibration/rates.md", "/memory/proposals/new.md",
+     "/memory/.archive/views/V-001_1.md", "/skills/x/SKILL.md", "/approvals/new.md", "/memory/other/new.md"],
+)  # fmt: skip
+def test_t7_what_is_not_an_agents_to_write_is_refused(memory, path):
+    fs = desk(memory)
+    rows = memory.journal.rows()
+    assert written(fs, path, BOOK, "1").startswith("Not written. path: ")
+    assert memory.journal.rows() == rows
+
+
+def test_t7_a_view_is_settled_by_a_query_there_is(memory):
+    settles = replace(NEW_VIEW.settles, query="crystal_ball", params={})
+    assert "crystal_ball" in written(desk(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=settles), "1")
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule", "actual"),
+    [
+        ({"max_loss_pct": 5.1}, "max_single_risk", 5.1),
+        ({"notional": 100.5}, "max_gross_exposure", 200.5),
+        ({"notional": -100.5}, "max_gross_exposure", 200.5),
+        ({"duration_impact": -5.5}, "max_duration_contribution", 5.5),
+        ({"factor_exposures": {"rates": 21.0}}, "max_factor_concentration", 31.0),
+        ({"factor_exposures": {"rates": -41.0}}, "max_factor_concentration", 31.0),
+        ({"max_loss_pct": None}, "max_single_risk", "missing"),
+        ({"notional": None}, "max_gross_exposure", "missing"),
+        ({"duration_impact": None}, "max_duration_contribution", "missing"),
+        ({"factor_exposures": None}, "max_factor_concentration", "missing"),
+    ],
+)
+def test_g1_each_limit_is_held_and_what_is_missing_breaks_it(changes, rule, actual):
+    (found,) = Guardrails().check(replace(NEW_EXPRESSION, **changes), BOOK, None)
+    assert (found.rule, found.actual, found.severity) == (rule, pytest.approx(actual) if rule else "", "hard")
+
+
+def test_g1_at_the_limit_is_within_it():
+    full = replace(
+        NEW_EXPRESSION, max_loss_pct=5.0, notional=100.0, duration_impact=5.0, factor_exposures={"rates": 20.0}
+    )
+    assert Guardrails().check(full, BOOK, None) == ()
+
+
+def test_g1_without_a_book_nothing_is_within_its_limits():
+    assert [one.rule for one in Guardrails().check(NEW_EXPRESSION, None, None)] == [
+        "max_gross_exposure", "max_factor_concentration",
+    ]  # fmt: skip
+    assert len(Guardrails().check(NEW_EXPRESSION, Portfolio(id="state"), None)) == 2
+
+
+def test_g1_an_update_replaces_its_own_position():
+    held = Position(expression="E-001", notional=95.0, factor_exposures={"rates": 20.0})
+    book = replace(BOOK, gross=195.0, positions=(held,), factor_exposures={"rates": 25.0})
+    assert Guardrails().check(replace(OPEN, notional=100.0, factor_exposures={"rates": 25.0}), book, None) == ()
+    assert len(Guardrails().check(replace(OPEN, id="E-002", notional=100.0), book, None)) == 1
+
+
+def test_g1_constraints_only_tighten():
+    loose, tight = (
+        Constraints(id="constraints", max_single_risk=50.0),
+        Constraints(id="constraints", max_single_risk=0.5),
+    )
+    assert Guardrails().check(NEW_EXPRESSION, BOOK, loose) == ()
+    assert Guardrails().check(NEW_EXPRESSION, BOOK, tight) == (Violation("max_single_risk", 1.0, 0.5),)
+
+
+def test_g1_a_text_for_a_number_is_refused_with_its_line_and_closing_is_never_blocked(memory):
+    fs = desk(memory)
+    text = render(OPEN).replace("max_loss_pct: 1.0", "max_loss_pct: 1%")
+    assert written(fs, AT, text, "1").startswith("Not written. line 9: max_loss_pct: '1%' is no number")
+    broken = replace(OPEN, max_loss_pct=None, notional=1e6)
+    assert written(fs, AT, broken, "2").split("\n") == [
+        "GUARDRAIL VIOLATIONS:",
+        "  [hard] max_single_risk: missing (limit: 5)",
+        "  [hard] max_gross_exposure: 1.0001e+06 (limit: 200)",
+    ]
+    for number, status in enumerate(("draft", "closed"), start=3):
+        assert written(fs, AT, replace(broken, status=status), str(number)) == f"Written: {AT}"
+
+
+def test_g1_the_pms_constraints_hold_the_agents_writes(memory):
+    desk(memory)
+    pm = turn(memory, "pm", actor="pm")
+    wrote(pm, "/portfolio/constraints.md", Constraints(id="constraints", max_gross=105.0), "limit")
+    fs = turn(memory)
+    answer = written(fs, "/memory/expressions/new.md", NEW_EXPRESSION, "1")
+    assert "[hard] max_gross_exposure: 110 (limit: 105)" in answer
+
+
+def test_t7_hostile_arguments_are_answered(tmp_path):
+    assert fuzzed(tmp_path, 300, seed=1) == []
+
+
+def test_t7_nothing_is_written_twice_when_a_turn_is_resumed(tmp_path):
+    first = Memory(tmp_path / "forge")
+    fs = desk(first)
+    written(fs, AT, replace(OPEN, status="closed"), "close")
+    again = ForgeFS(Memory(tmp_path / "forge"), first.hydrate(fs.remembered.as_of, session="s"))
+    assert not again.exists("/memory/outcomes/OUT-001.md")
+    written(again, AT, replace(OPEN, status="closed"), "close")
+    assert [entry.name for entry in again.list_dir("/memory/outcomes/")] == ["OUT-001.md"]
+    assert len(first.journal.rows()) == 5
+    assert now() > fs.remembered.as_of
