@@ -20,7 +20,7 @@ from pitlake.clock import from_micros, micros
 from pitlake.errors import LakeNotFound
 from pitlake.lake.audit import CheckResult
 from pitlake.lake.lake import Lake
-from pitlake.lake.stage import Gap, Staged, staged_schema
+from pitlake.lake.stage import Staged, StagedGap, staged_schema
 from pitlake.session import Catalogue, Session, connect
 
 _STORED = ", ".join(name for name in Row.__dataclass_fields__ if name != "written_at")
@@ -104,9 +104,9 @@ def locator(session: str, seq: int) -> str:
     return f"forge:{session}:{seq}"
 
 
-def gap(fault: Fault) -> Gap:
+def gap(fault: Fault) -> StagedGap:
     """What a faulty row becomes."""
-    return Gap("no_data" if fault.wrong == "lost" else "unverifiable", fault.wrong, locator("", fault.seq))
+    return StagedGap("no_data" if fault.wrong == "lost" else "unverifiable", fault.wrong, locator("", fault.seq))
 
 
 def memory_audit(newest: Row | None, journal: Journal) -> Callable[[Staged, datetime], Iterable[CheckResult]]:
