@@ -74,7 +74,7 @@ def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str 
     if "--wrapper" in flags and WRAPPER not in str(call.input.get("command")):
         return None, None
     pit = cut_off(call.input, env)
-    if pit is None or not isinstance(pit, str):
+    if not isinstance(pit, str):
         return None, pit
     try:
         for payload in payloads(call.message.get("tool_response"), rules):

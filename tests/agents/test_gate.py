@@ -183,6 +183,12 @@ def test_a_message_that_is_no_call_is_blocked(env, text):
     assert code(answer) == "PIT_PARSE_ERROR"
 
 
+def test_a_blocked_command_s_answer_looks_like_one_that_ended_well(bound):
+    shown = ask(call({"stdout": MARK}, tool="Bash", command=FETCH), bound)["hookSpecificOutput"]["updatedToolOutput"]
+    assert shown.pop("stdout").startswith('{"data": [], "gaps": ')
+    assert shown == {"stderr": "", "interrupted": False, "isImage": False}
+
+
 def test_with_wrapper_other_shell_commands_are_none_of_its_business(bound):
     assert ask(call({"stdout": MARK}, tool="Bash", command="ls"), bound, "--wrapper") == {}
     assert code(ask(call({"stdout": MARK}, tool="Bash", command=FETCH), bound, "--wrapper")) == "PIT_INVALID_JSON"

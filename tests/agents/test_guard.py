@@ -117,7 +117,7 @@ def test_a_shell_that_leads_to_the_lake_or_out_is_denied_while_bound(env, bound,
 @pytest.mark.parametrize(
     "command",
     [FETCH, f"{FETCH} --pit {PIT}", f'{FETCH} --query "a | b; c"', MERGE, "ls -la docs", "head -5 README.md | wc -l",
-     "grep -n 'a|b' README.md", "date -u && pwd", "tail -n 3 README.md"],
+     "grep -n 'a|b' README.md", "date -u && pwd", "tail -n 3 README.md", "echo ''"],
 )  # fmt: skip
 def test_the_wrapper_the_merge_and_plain_readers_run_while_bound(bound, command):
     assert ask(bound, "Bash", command=command) == {}
@@ -139,7 +139,16 @@ def test_an_agent_s_shell_runs_the_wrapper_and_nothing_else(env, command):
     assert ask(env, "Bash", ["--wrapper"], command=FETCH) == {}
 
 
-@pytest.mark.parametrize("tool", sorted(pit_guard.PLANNING))
+PLANNING = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "KillShell", "ReportFindings", "StructuredOutput",
+            "TaskCreate", "TaskGet", "TaskList", "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch")  # fmt: skip
+
+
+def test_tools_that_plan_and_that_are_judged_by_their_paths_are_these():
+    assert {*PLANNING} == pit_guard.PLANNING
+    assert {"Edit", "Glob", "Grep", "MultiEdit", "Read", "Write"} == pit_guard.FILE_TOOLS.keys()
+
+
+@pytest.mark.parametrize("tool", PLANNING)
 def test_tools_that_only_plan_run_while_bound(bound, tool):
     assert ask(bound, tool, subject="read the news") == {}
 
@@ -175,6 +184,11 @@ def test_sub_agents_elsewhere_and_what_would_be_expanded_are_denied_while_bound(
 @pytest.mark.parametrize("tool", sorted(pit_guard.FILE_TOOLS))
 def test_a_file_tool_whose_paths_are_none_is_denied_while_bound(bound, tool, given):
     assert code(ask(bound, tool, **given)) in ("GUARD_LAKE_FILES", "GUARD_WRITE")
+
+
+@pytest.mark.parametrize("pattern", ["/*", "/", "/*.csv"])
+def test_a_glob_from_the_root_is_denied_while_bound(bound, pattern):
+    assert code(ask(bound, "Glob", pattern=pattern)) == "GUARD_LAKE_FILES"
 
 
 def test_the_settings_send_every_tool_through_the_guard():

@@ -1,7 +1,9 @@
 """Publishing: what becomes a row, a revision or nothing, when it is available, and what the result says of it."""
 
+import os
 from dataclasses import replace
 from datetime import date, timedelta
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -10,8 +12,9 @@ from hypothesis import strategies as st
 
 from pitlake import clock
 from pitlake.contract import GAP_SCHEMA, Column
-from pitlake.errors import BadInput, LakeError, LakeNotFound
+from pitlake.errors import BadInput, LakeError, LakeNotFound, PastChanged
 from pitlake.lake import Lake
+from pitlake.lake.audit import CheckResult
 from pitlake.lake.publish import DayCount
 from pitlake.lake.stage import StagedGap
 from tests.every import every
@@ -56,6 +59,32 @@ def test_a_second_run_publishes_nothing_and_makes_no_version(lake):
 
 def test_an_empty_run_makes_no_version(lake):
     assert not publish(lake, [], SEEN).changed
+
+
+def test_a_version_that_would_lose_files_is_not_published(lake, monkeypatch):
+    publish(lake, [A], SEEN)
+    lost = CheckResult(name="past_never_changes", passed=False, severity="blocking", facts={})
+    monkeypatch.setattr("pitlake.lake.publish.past_never_changes", lambda _states: lost)
+    with pytest.raises(PastChanged, match="files of lake version 1 would go"):
+        publish(lake, [B], SEEN)
+    assert lake.head() == 1
+
+
+def test_a_published_version_is_forced_to_the_disk(lake, monkeypatch):
+    forced = set()
+    monkeypatch.setattr(os, "fsync", lambda handle: forced.add(Path(f"/proc/self/fd/{handle}").readlink()))
+    publish(lake, [A], SEEN)
+    (file,) = lake.snapshot().files("toys")
+    commits = lake.root / "tables/toys/_delta_log"
+    assert {Path(file.path), commits, *commits.glob("*1.json"), lake.root / "_lake/log"} <= forced
+
+
+@pytest.mark.parametrize("name", ["a", "other"])
+def test_what_was_a_gap_by_its_kind_s_name_is_available_when_observed(lake, name):
+    dataset = replace(TOY, gap_names=("Gap of {key}",))
+    publish(lake, [], SEEN, {DAY: [Gap("no_data", "no text", f"Gap of {name}", NOON)]}, dataset)
+    publish(lake, [A], LATER, dataset=dataset)
+    assert told(lake) == [("a", "x", LATER if name == "a" else NOON)]
 
 
 def test_changed_content_is_a_revision_available_when_observed(lake):

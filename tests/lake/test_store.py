@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pitlake.errors import BadInput, LakeError
+from pitlake.lake import copies
 from pitlake.lake.root import open_store
 from pitlake.lake.store import SCRATCH, Store
 
@@ -42,6 +43,12 @@ def test_what_is_no_place_is_refused(root, monkeypatch):
             open_store(given)
 
 
+@pytest.mark.parametrize("root", [5, b"lake", ["lake"]])
+def test_what_is_neither_text_nor_path_is_refused(root):
+    with pytest.raises(BadInput, match=f"lake: is a {type(root).__name__}; give "):
+        open_store(root)
+
+
 def test_put_new_writes_once_and_leaves_no_scratch(tmp_path):
     store = Store(tmp_path)
     assert store.put_new("a/b.json", b"first")
@@ -61,6 +68,13 @@ def test_what_cannot_be_read_is_an_error_of_the_lake(tmp_path):
     (tmp_path / "a").touch()
     with pytest.raises(LakeError, match="refused or could not be reached"):
         Store(tmp_path).read("a/b.json")
+
+
+def test_the_key_that_vouches_for_kept_files_is_its_user_s_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr("platformdirs.user_state_dir", lambda name: str(tmp_path / name))
+    key = copies._key.__wrapped__()
+    (kept,) = (tmp_path / "pitlake").iterdir()
+    assert (kept.read_bytes(), kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (key, 0o600, 0o700)
 
 
 def test_walking_a_missing_folder_finds_nothing(tmp_path):

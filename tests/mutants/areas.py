@@ -34,7 +34,10 @@ _SEALED = ("sealed/child", "sealed/protocol", "sealed/sandbox", "sealed/zygote",
 
 AREAS = {
     "clock": Area(("pitlake/clock.py",), ("tests/test_clock.py",)),
-    "gate": Area(("pitlake/gate/*.py",), ("tests/gate/test_[!b]*.py", "tests/test_envelope.py")),
+    "gate": Area(
+        ("pitlake/gate/*.py",),
+        ("tests/gate/test_[!b]*.py", "tests/test_envelope.py", "tests/agents/test_gate.py"),
+    ),
     "session": Area(
         ("pitlake/session/**/*.py",),
         ("tests/session/test_*.py", "tests/doors/test_hindsight.py"),
@@ -59,7 +62,7 @@ AREAS = {
     ),
     "hooks": Area(
         (".claude/hooks/*.py",),
-        ("tests/agents/test_gate.py", "tests/agents/test_guard*.py"),
+        ("tests/agents/test_gate.py", "tests/agents/test_guard*.py", "tests/agents/test_places.py"),
         frozenset(f".claude/hooks/{name}.py" for name in _HOOKS),
     ),
 }  # fmt: skip
