@@ -1,8 +1,8 @@
 """As-of sessions: DuckDB over exactly what was public at T, in a sealed process that holds nothing else.
 
 The door is `connect` (api.py). Names are imported when first used, because the zygote imports this package and must
-stay small. The parent's modules are api, plan, footer, boundary, binding, launcher and process; zygote, child and
-sandbox run on the other side; engine, statements and protocol serve both.
+stay small. zygote, child and sandbox run on the sealed side, engine and protocol on both, every other module in the
+parent.
 """
 
 from typing import TYPE_CHECKING
