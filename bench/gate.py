@@ -52,13 +52,6 @@ def facts(rows: int, seed: int = 1) -> pa.Table:
     )
 
 
-def with_text_clock(table: pa.Table) -> pa.Table:
-    """The same rows with `available_at` as ISO-8601 text, as staged sources may bring it."""
-    moments = (datetime.fromtimestamp(micros / 10**6, CUTOFF.tzinfo) for micros in _micros(table))
-    texts = pa.array([moment.isoformat(timespec="microseconds") for moment in moments])
-    return table.set_column(table.column_names.index("available_at"), "available_at", texts)
-
-
 def with_json(table: pa.Table) -> pa.Table:
     """The same rows with a column of JSON, about 130 bytes each, as sections and statements have it."""
     texts = [
@@ -66,10 +59,6 @@ def with_json(table: pa.Table) -> pa.Table:
         for n in range(len(table))
     ]
     return table.append_column("json", pa.array(texts))
-
-
-def _micros(table: pa.Table) -> list[int]:
-    return table["available_at"].cast(pa.int64()).to_pylist()
 
 
 def best_seconds(work: Callable[[], Any], runs: int) -> float:
@@ -117,7 +106,6 @@ def run(rows: int = ROWS, items: int = ITEMS, runs: int = RUNS) -> list[dict[str
     table = facts(rows)
     shapes = {
         "facts": (table, (), AIM_ROWS, AIM_RATIO),
-        "facts, instants as text": (with_text_clock(table.slice(0, rows // 4)), (), None, None),
         "facts with a JSON column": (with_json(table.slice(0, rows // 4)), ("json",), None, None),
     }
     figures = []

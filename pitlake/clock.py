@@ -94,5 +94,5 @@ def end_of_new_york_day(day: date) -> datetime:
 
 
 def now() -> datetime:
-    """The wall clock, in UTC. The only place the kernel reads it."""
+    """The wall clock, in UTC. Every instant the kernel keeps or shows is read here; ages of scratch files are not."""
     return datetime.now(timezone.utc)

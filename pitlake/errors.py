@@ -44,7 +44,10 @@ PitlakeError                    anything pitlake refuses or fails at
 Errors carry fields, never secrets and never values of rows that the caller may not see.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class PitlakeError(Exception):
@@ -101,7 +104,7 @@ class GateRefused(PitlakeError):
     """
 
     def __init__(
-        self, dataset: str, codes: dict[str, int], examples: tuple[str, ...] = (), judged: tuple[Any, ...] = ()
+        self, dataset: str, codes: dict[str, int], examples: tuple[str, ...] = (), judged: "tuple[Any, ...]" = ()
     ) -> None:
         self.dataset, self.codes, self.examples, self.judged = dataset, codes, examples, judged
         listed = ", ".join(f"{code} × {count}" for code, count in sorted(codes.items()))
@@ -128,7 +131,7 @@ class CheckFailed(PitlakeError):
         check: str,
         facts: dict[str, object],
         examples: tuple[str, ...] = (),
-        judged: tuple[Any, ...] = (),
+        judged: "tuple[Any, ...]" = (),
     ) -> None:
         self.dataset, self.check, self.facts = dataset, check, facts
         self.examples, self.judged = examples, judged

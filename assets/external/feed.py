@@ -83,10 +83,12 @@ class Feed(Normaliser):
     entity_of: the entity that a unit is all there is of; None where a unit is anything else, such as a day.
     naming: how records are named whose source names them by nothing that lasts; `values` leaves that column out.
     as_fetched: whether a content counts no earlier than its first capture, since only that proves what a claim says.
+    example: a scope that its bundled answers (sample/external) answer.
     among: what becomes of a unit's outcomes among all that the lake was told before.
     """
 
     provider: Provider
+    example: Scope
     units: Callable[[Scope], Sequence[Unit]]
     collect: Callable[[Unit, Fetch], Iterator[Capture]]
     records: Callable[[Unit, Sequence[Capture]], Iterable[tuple[Record, Capture]]]

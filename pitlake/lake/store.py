@@ -1,4 +1,4 @@
-"""Every file access of the lake goes through here: where things lie, and how a small file is written once and for all.
+"""Where the files of a lake lie, and how a small one is written once and for all; Delta and Parquet are read by path.
 
 The root is a directory; pitlake.lake.remote is the same for an object store. Small files (log entries, marks) are
 objects of the kept `obstore` library in both. What the files mean is not known in this module.

@@ -241,6 +241,7 @@ def _is(capture: Capture, path: str) -> bool:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(series=("GDP",)),
     units=units,
     entity_of=one_entity,
     collect=collect,

@@ -6,7 +6,7 @@ from typing import Any
 from assets.external import dating
 from assets.external.alpha_vantage import _bars
 from assets.external.alpha_vantage._spelling import PATH
-from assets.external.feed import Feed, Fetch, Unit, one_entity
+from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.sessions import session
 from assets.extraction import Place, Record, RunFacts, dated, parsed
@@ -57,6 +57,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(tickers=("AAPL",)),
     units=_bars.listed_in_new_york,
     entity_of=one_entity,
     collect=collect,

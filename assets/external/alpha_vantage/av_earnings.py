@@ -14,7 +14,7 @@ from assets.external.alpha_vantage._spelling import (
     required_number,
     word,
 )
-from assets.external.feed import Feed, Fetch, Unit, one_entity
+from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.sessions import session
 from assets.extraction import Place, Record, Releases, RunFacts, dated, parsed
@@ -161,6 +161,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(tickers=("AAPL",)),
     units=one_a_ticker,
     entity_of=one_entity,
     collect=collect,

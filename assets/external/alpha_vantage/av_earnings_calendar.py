@@ -95,5 +95,12 @@ def values(record: Record) -> dict[str, Any]:
 
 
 FEED = Feed(
-    dataset=DATASET, provider=PROVIDER, units=units, collect=collect, records=records, locate=locate, values=values
+    dataset=DATASET,
+    provider=PROVIDER,
+    example=Scope(tickers=("AAPL",)),
+    units=units,
+    collect=collect,
+    records=records,
+    locate=locate,
+    values=values,
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 from assets.external import dating
 from assets.external.alpha_vantage._spelling import PATH, answer_about, number, one_a_ticker, word
-from assets.external.feed import Feed, Fetch, Unit, one_entity
+from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _figures as figures
@@ -71,6 +71,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(tickers=("AAPL",)),
     units=one_a_ticker,
     entity_of=one_entity,
     collect=collect,

@@ -131,6 +131,7 @@ def market_session(start: datetime) -> str:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(tickers=("AAPL",)),
     units=units,
     entity_of=one_entity,
     collect=collect,

@@ -174,6 +174,7 @@ LONGER_TEXT = Contest(
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(date_from=date(2024, 2, 1)),
     units=units,
     collect=collect,
     records=records,

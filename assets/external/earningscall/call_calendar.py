@@ -82,6 +82,7 @@ PARSERS = {
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(date_from=date(2025, 2, 10)),
     units=units,
     collect=collect,
     records=records,

@@ -5,7 +5,7 @@ from typing import Any
 
 from assets.external import fields
 from assets.external.earningscall import _calls as calls
-from assets.external.feed import Feed, Fetch, Unit
+from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.external.items import UNNAMED, named
 from assets.extraction import Place, Record, RunFacts, parsed
 from pitlake.datasets import _answers as answers
@@ -59,6 +59,7 @@ PARSERS = {"call_start": calls.instant, "stated_start": fields.word, "company_na
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(tickers=("NASDAQ:AAPL",)),
     units=calls.company_units,
     entity_of=calls.company,
     collect=collect,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assets.external.earningscall import _calls as calls
-from assets.external.feed import Feed, Fetch, Unit
+from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.extraction import Place, Record, RunFacts
 from pitlake.datasets import call_slides as contract
 from pitlake.datasets.call_slides import DATASET
@@ -58,6 +58,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(tickers=("NASDAQ:AAPL",), options={"quarters": "2024Q1"}),
     units=calls.quarter_units,
     entity_of=calls.company,
     collect=collect,

@@ -10,7 +10,7 @@ from typing import Any
 
 from assets.external import fields
 from assets.external.earningscall import _calls as calls
-from assets.external.feed import Feed, Fetch, Unit
+from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.extraction import Place, Record, RunFacts
 from pitlake.datasets import call_transcripts as contract
 from pitlake.datasets.call_transcripts import DATASET
@@ -130,6 +130,7 @@ def _turns(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(tickers=("NASDAQ:AAPL",), options={"quarters": "2024Q1"}),
     units=calls.quarter_units,
     entity_of=calls.company,
     collect=collect,

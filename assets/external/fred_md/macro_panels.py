@@ -143,6 +143,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(series=("2024-01",)),
     units=units,
     collect=collect,
     records=records,

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from assets.external import claimed, dating, fields
-from assets.external.feed import Feed, Unit
+from assets.external.feed import Feed, Scope, Unit
 from assets.external.items import UNNAMED, named
 from assets.external.perplexity import _asking as asking
 from assets.external.web._sources import WESTMOST
@@ -127,6 +127,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(queries=("phones results",)),
     units=asking.units,
     collect=asking.collect,
     records=records,

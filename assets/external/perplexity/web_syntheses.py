@@ -83,6 +83,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(queries=("what did phones earn?",), options={"op": "ask"}),
     units=units,
     collect=asking.collect,
     records=records,

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from assets.external import dating, fields
-from assets.external.feed import Feed, Fetch, Unit
+from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.external.items import Came, read_or_spelled, told_once
 from assets.external.naming import Naming, Values, first_free
 from assets.external.polygon import _pages
@@ -96,6 +96,7 @@ NAMING = Naming(
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(tickers=("KO",)),
     units=_pages.units,
     entity_of=lambda unit: None if unit.name == _pages.EVERY else unit.name,
     collect=collect,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from assets.external import fields
-from assets.external.feed import Feed, Fetch, Unit, one_entity
+from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
 from assets.external.items import TWICE, named, told_once
 from assets.external.sec_edgar import _names
 from assets.extraction import Place, Record, RunFacts, dated
@@ -124,6 +124,7 @@ def _number(value: Any) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(ciks=("1104485",)),
     units=_names.one_a_cik,
     entity_of=one_entity,
     collect=collect,

@@ -277,6 +277,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(ciks=("1104485",)),
     units=units,
     collect=collect,
     records=records,

@@ -166,6 +166,7 @@ def values(record: Record) -> dict[str, Any]:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(queries=("hedging",)),
     units=units,
     collect=collect,
     records=records,

@@ -262,6 +262,7 @@ def _exchange(record: Record) -> str | None:
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(date_from=date(2024, 4, 1), date_to=date(2024, 4, 30), options={"index": "quarter"}),
     units=units,
     collect=collect,
     records=records,

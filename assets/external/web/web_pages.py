@@ -114,6 +114,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(queries=("https://www.prnewswire.com/releases/one",)),
     units=units,
     collect=collect,
     records=records,

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assets.external import fields
-from assets.external.feed import Feed, Fetch, Unit, one_entity
+from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.external.naming import first_dated
 from assets.external.yahoo import _answers, _dates
@@ -101,6 +101,7 @@ NAMING = first_dated(("ticker", "firm"), "graded_at", moved_at_most=MOVED_AT_MOS
 FEED = Feed(
     dataset=DATASET,
     provider=PROVIDER,
+    example=Scope(tickers=("AAPL",)),
     units=_answers.one_a_ticker,
     entity_of=one_entity,
     collect=collect,

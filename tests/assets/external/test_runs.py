@@ -54,6 +54,7 @@ def pages(unit, fetch):
 FEED = Feed(
     dataset=replace(NOTES, partitioned=False, group="external", source_tag="provider_metadata"),
     provider=TOY,
+    example=Scope(),
     units=lambda scope: [Unit(name, scope) for name in scope.tickers],
     collect=pages,
     records=records,

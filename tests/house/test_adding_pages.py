@@ -1,0 +1,71 @@
+"""docs/adding-a-dataset.md and adding-a-source.md, typed into a fresh checkout: it lints, types and passes."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COPIED = (
+    "pitlake",
+    "assets",
+    "checks",
+    "resources",
+    "pipelines",
+    "sample",
+    "scripts",
+    "sql",
+    "docs",
+    "tests",
+    ".claude",
+)
+CODE = re.compile(r"`([\w/]+\.py)`.*?```python\n(.*?)```", re.DOTALL)
+PACKAGE = re.compile(r"`([\w/]+)/\w+\.py`, beside an `(__init__\.py)` that holds `(\S.*?)`")
+ANSWER = re.compile(r"`(sample/[\w/.]+\.json)`.*?```json\n(.*?)```", re.DOTALL)
+TESTS = {
+    "adding-a-dataset": ["tests/assets/test_contracts.py", "-k", "buybacks"],
+    "adding-a-source": ["tests/providers/test_faults.py", "tests/providers/test_conservation.py", "-k", "port_calls"],
+}
+
+
+@pytest.fixture
+def checkout(root, tmp_path):
+    """A copy of what is committed, without what was made."""
+    for name in COPIED:
+        shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(root / name, tmp_path)
+    return tmp_path
+
+
+def typed(page: str, checkout: Path) -> list[str]:
+    """Write down what a page says; the paths of its Python."""
+    text = (checkout / "docs" / f"{page}.md").read_text()
+    code = CODE.findall(text)
+    packages = [(f"{folder}/{name}", content + "\n") for folder, name, content in PACKAGE.findall(text)]
+    for path, content in (*code, *packages, *ANSWER.findall(text)):
+        (checkout / path).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / path).write_text(content)
+    return [path for path, _ in (*code, *packages)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "python"), [("adding-a-dataset", 2), ("adding-a-source", 4)])
+def test_what_a_page_says_lints_types_and_passes(checkout, page, python):
+    paths = typed(page, checkout)
+    assert len(paths) == python
+
+    def run(*arguments: str) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", *arguments], cwd=checkout, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    run("ruff", "check", *paths)
+    run("ruff", "format", "--check", *paths)
+    run("mypy", *paths)
+    run("scripts.generate_docs")
+    run("scripts.generate_docs", "--check")
+    run("pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *TESTS[page])
