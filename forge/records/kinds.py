@@ -21,7 +21,7 @@ Exposures = dict[str, float]
 
 NEW = "new"
 _RULE = re.compile(r"[a-z][a-z0-9_]* (<|<=|>|>=|==|!=) (-?[0-9]+(\.[0-9]+)?|'[^']*')")
-_UNSTORED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+UNSTORED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +87,7 @@ class Record:
                 check(spec, getattr(self, name))
             except ValueError as problem:
                 raise ValueError(f"{name}: {problem}") from None
-        if self.body != self.body.strip("\n") or _UNSTORED.search(self.body) or len(self.body) > MOST_BODY:
+        if self.body != self.body.strip("\n") or UNSTORED.search(self.body) or len(self.body) > MOST_BODY:
             raise ValueError(f"body: has control characters, outer blank lines, or over {MOST_BODY:,} characters")
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from forge.errors import RecordUnreadable
 from forge.records import values
-from forge.records.kinds import NEW, Kind, Record
+from forge.records.kinds import NEW, UNSTORED, Kind, Record
 
 HEADER_LINES = 8
 END = "---"
@@ -50,7 +50,8 @@ def parse(kind: Kind, text: str) -> Record:
         return make(id=name, body="\n".join(lines[end + 1 :]).strip("\n"), **told)
     except ValueError as problem:
         field, _, rest = str(problem).partition(": ")
-        raise RecordUnreadable(end + 2 if field == "body" else at.get(field, 1), f"{field}: {rest}") from None
+        body = next((n for n, line in enumerate(lines[end + 1 :], end + 2) if UNSTORED.search(line)), end + 2)
+        raise RecordUnreadable(body if field == "body" else at.get(field, 1), f"{field}: {rest}") from None
 
 
 def _fields(kind: Kind, lines: list[str]) -> tuple[Mapping[str, Any], dict[str, int]]:

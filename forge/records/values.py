@@ -46,9 +46,13 @@ class Spec(NamedTuple):
     required: bool = False
 
 
-@cache
 def specs(kind: Any) -> dict[str, Spec]:
     """The fields of a record's dataclass, in order, without its id and body."""
+    return _specs(kind)
+
+
+@cache
+def _specs(kind: Any) -> dict[str, Spec]:
     hints = get_type_hints(kind, include_extras=True)
     return {
         field.name: _spec(hints[field.name])._replace(

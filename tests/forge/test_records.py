@@ -150,7 +150,7 @@ TEXT = render(NEW_VIEW)
         (TEXT.replace('"by": "2014-09-01"', '"by": "soon"'), 10, "no day"),
         (TEXT.replace("value < 2.0", "it rains"), 10, "rule"),
         (TEXT.replace("\n---\n", "\n"), 15, "write --- on a line of its own"),
-        (TEXT.replace("Growth", "Gro\x00wth"), 14, "body"),
+        (TEXT.replace("Growth", "Gro\x00wth"), 15, "body"),
     ],
 )
 def test_what_is_no_record_is_told_with_its_line(text, line, told):

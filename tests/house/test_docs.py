@@ -151,7 +151,7 @@ def test_the_runbook_has_every_check_and_every_error():
     assert classes <= named, sorted(classes - named)
 
 
-SPELLED = re.compile(r"\b(?:PITLAKE|NEO4J|DAGSTER_PG|CELERY|AWS|SEC_EDGAR|EDGAR_IDENTITY)\w*\b|\b[A-Z]+_API_KEY\b")
+SPELLED = re.compile(r"\b(?:PITLAKE|FORGE|NEO4J|DAGSTER_PG|CELERY|AWS|SEC_EDGAR|EDGAR_ID)\w*\b|\b[A-Z]+_API_KEY\b")
 NOT_SETTINGS = {"PITLAKE_", "NEO4J_AUTH", "PITLAKE_BENCH_FEAST"}
 
 
