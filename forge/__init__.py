@@ -1,4 +1,4 @@
-"""Forge: a portfolio manager's agent on the lake, whose memory is as of an instant too.
+"""Forge: a portfolio manager's agent system on the lake, whose decisions can be asked again as of then.
 
-A decision can be asked again as of then, with the memory of then, on the data of then, and comes out the same.
+Its memory is a dataset behind the same wall as the market's. Knows the lake, and no orchestrator.
 """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pitlake.lake.lake import Lake
-    from pitlake.session import Result, Session
+    from pitlake.session import Catalogue, Result, Session
 
 _Kind = TypeVar("_Kind", Receipt, Question, Step)
 
@@ -90,14 +90,15 @@ def replay(
     *,
     loaded: "Mapping[str, pa.Table] | None" = None,
     isolation: Any = "process",
+    catalogue: "Catalogue | None" = None,
 ) -> "Result":
     """Ask a receipt's question again and give the same answer.
 
-    loaded: the rows the session had loaded, by name. Raises VersionVacuumed or ReplayImpossible saying what is missing,
-    ReplayDiffers when the answer is another one.
+    loaded: the rows the session had loaded, by name. catalogue: as the session's. Raises VersionVacuumed or
+    ReplayImpossible saying what is missing, ReplayDiffers when the answer is another one.
     """
     question = receipt.question
-    session = _reopen(question, lake, isolation)
+    session = _reopen(question, lake, isolation, catalogue)
     session.known_by = None if question.known_by is None else instant(question.known_by, "known_by")
     with session:
         for step in question.prelude:
@@ -111,7 +112,9 @@ def replay(
     return result
 
 
-def _reopen(question: Question, lake: "str | Path | Lake | None", isolation: Any) -> "Session":
+def _reopen(
+    question: Question, lake: "str | Path | Lake | None", isolation: Any, catalogue: "Catalogue | None"
+) -> "Session":
     from pitlake.session import Limits, connect
 
     try:
@@ -130,6 +133,7 @@ def _reopen(question: Question, lake: "str | Path | Lake | None", isolation: Any
                 memory=max(question.memory, Limits().memory),
                 threads=question.threads,
             ),
+            catalogue=catalogue,
         )
     except BadInput as refused:
         raise ReplayImpossible(f"this installation can't open that session: {refused}") from None

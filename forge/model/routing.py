@@ -7,25 +7,15 @@ local one included; `anthropic:<id>@http://…` likewise. Keys come from the env
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
+from forge.config import ROLES, ROUTING
 from forge.model.messages import Model, NoModel
 from pitlake.errors import BadInput
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model as Library
 
-Role = Literal["agent", "subagent", "validation", "contrastive_validation", "review", "synthesis", "compact"]
-ROLES: tuple[Role, ...] = get_args(Role)
-SIZES: Mapping[Role, str] = {
-    "agent": "opus",
-    "subagent": "sonnet",
-    "validation": "sonnet",
-    "contrastive_validation": "opus",
-    "review": "opus",
-    "synthesis": "opus",
-    "compact": "haiku",
-}
 MODELS = {
     "opus": "anthropic:claude-opus-4-5",
     "sonnet": "anthropic:claude-sonnet-4-5",
@@ -51,12 +41,12 @@ class Routing:
             if role not in ROLES:
                 raise BadInput("role", f"{role!r} is no role", f"choose from {', '.join(ROLES)}")
 
-    def named(self, role: Role) -> str:
+    def named(self, role: str) -> str:
         """The model's name for a role: `provider:id`, with `@url` where its server is another one."""
-        name = self.chosen.get(role) or os.environ.get(VARIABLE.format(role.upper())) or SIZES[role]
+        name = self.chosen.get(role) or os.environ.get(VARIABLE.format(role.upper())) or ROUTING[role]
         return MODELS.get(name, name)
 
-    def missing(self, role: Role) -> str:
+    def missing(self, role: str) -> str:
         """Why the role's model can't be asked; "" where it can."""
         provider, _, rest = self.named(role).partition(":")
         if provider not in KEYS or not rest:
@@ -65,7 +55,7 @@ class Routing:
             return ""
         return f"set {KEYS[provider]}, or name another model in {VARIABLE.format(role.upper())}"
 
-    def model(self, role: Role) -> Model:
+    def model(self, role: str) -> Model:
         """The model for a role. Raises NoModel saying what to set."""
         from forge.model.call import Provided
 

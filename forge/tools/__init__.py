@@ -1,1 +1,1 @@
-"""The eight tools: what a model is told of each, and what is done. One file each, names and schemas as contracts."""
+"""The agent's tools, one module each: name, description and schema as the model sees them, and what they do."""

@@ -8,13 +8,14 @@ imports this package and must stay small.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pitlake.session.api import Session, connect, open_session
+    from pitlake.session.api import Catalogue, Session, connect, open_session
     from pitlake.session.limits import Limits
     from pitlake.session.result import Receipt, Result
 
-__all__ = ["Limits", "Receipt", "Result", "Session", "connect", "open_session"]
+__all__ = ["Catalogue", "Limits", "Receipt", "Result", "Session", "connect", "open_session"]
 
 _HOMES = {
+    "Catalogue": "api",
     "Limits": "limits",
     "Receipt": "result",
     "Result": "result",

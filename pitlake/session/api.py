@@ -333,6 +333,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     open_mode: bool = False,
     hindsight: Hindsight = "show",
     limits: Limits | None = None,
+    catalogue: Catalogue | None = None,
 ) -> Session:
     """Open a session on a lake as of an instant.
 
@@ -341,6 +342,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     (default: $PITLAKE_LAKE, else ./.pitlake/lake). isolation: "process" is sealed; "in_process" is for trusted code.
     datasets: which to bind (default: all). open_mode: ask without an instant, outcomes included. hindsight: "omit"
     leaves out the columns that nobody could know at available_at, such as today's tickers.
+    catalogue: contracts and views of a lake that holds others than this installation's.
     Raises BadInput, BadInstant, LakeNotFound, MachineExhausted, SessionRefused, IsolationUnavailable.
     """
     asked = arguments.moment(as_of, open_mode=open_mode)
@@ -356,6 +358,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
         open_mode=open_mode,
         hindsight=hindsight,
         limits=limits,
+        catalogue=catalogue,
     )
     session.lake, session.known_by, session.filings_count_from = opened, known, opened.filings_count_from
     return session

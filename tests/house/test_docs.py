@@ -160,7 +160,8 @@ def test_the_table_of_variables_is_the_code_s():
     rows = re.findall(r"^\| (`[^|]+) \|", (DOCS / "deployment.md").read_text(), flags=re.MULTILINE)
     told = {name for row in rows for name in re.findall(r"`([A-Z][A-Z0-9_<>]+)`", row)}
     places = [
-        ROOT / name for name in ("pitlake", "assets", "checks", "resources", "pipelines", "deploy", ".claude/hooks")
+        ROOT / name
+        for name in ("pitlake", "forge", "assets", "checks", "resources", "pipelines", "deploy", ".claude/hooks")
     ]
     files = [path for place in places for path in place.rglob("*") if path.suffix in (".py", ".yaml")]
     read = {name for path in files for text in [path.read_text()] for name in SPELLED.findall(text)}

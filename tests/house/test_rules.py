@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = ("pitlake", "assets", "checks", "resources", "pipelines", "sample", "bench", "scripts")
+PACKAGES = ("pitlake", "forge", "assets", "checks", "resources", "pipelines", "sample", "bench", "scripts")
 FILE_LINES = 450
 FUNCTION_LINES = 70
 ROOT = Path(__file__).resolve().parents[2]

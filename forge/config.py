@@ -1,0 +1,150 @@
+"""Forge's settings: frozen, with the defaults of the design. A key that is none is refused."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import time
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+from zoneinfo import ZoneInfo
+
+from pitlake.errors import BadInput
+
+ROLES = ("agent", "subagent", "validation", "contrastive_validation", "review", "synthesis", "compact")
+ROUTING = dict(zip(ROLES, ("opus", "sonnet", "sonnet", "opus", "opus", "opus", "haiku"), strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Guardrails, in percent of capital; duration in years."""
+
+    max_single_risk: float = 5.0
+    max_gross: float = 200.0
+    max_duration: float = 5.0
+    max_factor_conc: float = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Executor:
+    """Sub-agents. Seconds a task and a model call may take, and how often a call is tried again."""
+
+    task_seconds: float = 300.0
+    call_seconds: float = 120.0
+    retries: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedules:
+    """When Forge acts by itself, and how many analyses it may make."""
+
+    morning_budget: int = 8
+    eod_budget: int = 6
+    morning_time: str = "07:00"
+    eod_time: str = "16:30"
+    retrospective_day: str = "Friday"
+    retrospective_time: str = "17:00"
+    timezone: str = "America/New_York"
+    staleness_days: int = 14
+
+    def __post_init__(self) -> None:
+        for name in ("morning_time", "eod_time", "retrospective_time"):
+            time.fromisoformat(getattr(self, name))
+        ZoneInfo(self.timezone)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sessions:
+    """After how many idle minutes a conversation is over."""
+
+    session_timeout_minutes: float = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counterfactuals:
+    """A View of this confidence without an Expression for so many days is one; how long one is tracked."""
+
+    min_days: int = 14
+    min_confidence: float = 0.6
+    default_tracking_days: int = 90
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evolution:
+    """What a skill edit takes. The PM's approval is no setting."""
+
+    min_corroborations: int = 5
+    require_no_contradictions: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """Weights of the search's two parts; they sum to 1."""
+
+    semantic_weight: float = 0.7
+    recency_weight: float = 0.3
+
+    def __post_init__(self) -> None:
+        if abs(self.semantic_weight + self.recency_weight - 1) > 1e-9:
+            raise ValueError("the weights do not sum to 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """All of it. models: role to model."""
+
+    models: dict[str, str] = field(default_factory=lambda: dict(ROUTING))
+    guardrails: Limits = field(default_factory=Limits)
+    executor: Executor = field(default_factory=Executor)
+    schedules: Schedules = field(default_factory=Schedules)
+    sessions: Sessions = field(default_factory=Sessions)
+    counterfactuals: Counterfactuals = field(default_factory=Counterfactuals)
+    evolution: Evolution = field(default_factory=Evolution)
+    search: Search = field(default_factory=Search)
+
+    def __post_init__(self) -> None:
+        if unknown := sorted(set(self.models) - set(ROLES)):
+            raise BadInput(f"models.{unknown[0]}", "there is no such role", f"choose from {', '.join(ROLES)}")
+        object.__setattr__(self, "models", ROUTING | self.models)
+
+
+def load(place: str | Path) -> Config:
+    """The settings of a TOML file; what it does not name has its default. Raises BadInput naming the key."""
+    path = Path(place)
+    try:
+        return of(tomllib.loads(path.read_text()))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise BadInput("config", f"{path} can't be read: {problem}", "give a TOML file") from None
+
+
+def of(told: Mapping[str, Any]) -> Config:
+    """Settings from nested mappings. Raises BadInput naming the key."""
+    made: Config = _made(Config, told, "")
+    return made
+
+
+def _made(kind: Any, told: Any, at: str) -> Any:
+    if not isinstance(told, Mapping):
+        raise BadInput(at or "config", "is no table", "write its keys below it")
+    hints, known = get_type_hints(kind), [one.name for one in fields(kind)]
+    if unknown := sorted(set(told) - set(known)):
+        raise BadInput(f"{at}{unknown[0]}", "there is no such key", f"choose from {', '.join(known)}")
+    values = {name: _value(hints[name], value, f"{at}{name}") for name, value in told.items()}
+    try:
+        return kind(**values)
+    except (ValueError, LookupError) as problem:
+        raise BadInput(at.rstrip(".") or "config", str(problem)) from None
+
+
+def _value(hint: Any, value: Any, at: str) -> Any:
+    if is_dataclass(hint):
+        return _made(hint, value, f"{at}.")
+    if get_origin(hint) is dict:
+        if not isinstance(value, Mapping) or not {type(one) for one in value.values()} <= {get_args(hint)[1]}:
+            raise BadInput(at, "is no table of texts", 'write role = "model"')
+        return dict(value)
+    due = (int, float) if hint is float else (hint,)
+    if isinstance(value, bool) != (hint is bool) or not isinstance(value, due):
+        raise BadInput(at, f"{value!r} is no {hint.__name__}", f"give a {hint.__name__}")
+    if hint in (int, float) and not 0 <= value < float("inf"):
+        raise BadInput(at, f"{value!r} is no amount", "give a number from 0")
+    return hint(value)

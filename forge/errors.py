@@ -1,0 +1,87 @@
+"""Forge's part of the error tree. What a caller got wrong is a BadInput, as in the lake: one line, exit code 2.
+
+BadInput (pitlake)
+├── PathRefused         no path of Forge's files, or one this caller may not write
+├── NotThere            nothing is at that path, as of the turn's instant
+├── RecordUnreadable    a text is not the record its path promises; `line` says where
+├── ContentRefused      a text the gate would refuse, or that can't be stored; `line` says where
+├── Stale               a path changed since the caller read it
+├── CallDiffers         a call id was used before, for something else
+└── GuardrailsBroken    an Expression breaks risk limits; `violations` says which
+PitlakeError (pitlake)
+├── ClocksMixed         a journal or a lake of one clock, opened with another
+└── ClockBehind         the clock lies before the journal's newest write; nothing was written
+"""
+
+from typing import TYPE_CHECKING
+
+from pitlake.errors import BadInput, PitlakeError
+
+if TYPE_CHECKING:
+    from forge.guardrails import Violation
+
+
+class PathRefused(BadInput):
+    """No path of Forge's files, or one this caller may not write."""
+
+
+class NotThere(BadInput):
+    """Nothing is at that path as of the turn's instant."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("path", f"nothing is at {path!r}", "list its folder with read")
+
+
+class _AtLine(BadInput):
+    """What is wrong in one line of a text. `line` counts from 1."""
+
+    def __init__(self, line: int, problem: str, next_step: str = "") -> None:
+        self.line = line
+        super().__init__(f"line {line}", problem, next_step)
+
+
+class RecordUnreadable(_AtLine):
+    """A text is not the record its path promises."""
+
+
+class ContentRefused(_AtLine):
+    """A text the gate would refuse, or that can't be stored."""
+
+
+class Stale(BadInput):
+    """A path changed since the caller read it. `newest` is the write that did it."""
+
+    def __init__(self, path: str, based_on: int, newest: int) -> None:
+        self.newest = newest
+        super().__init__(
+            "path", f"{path} was changed since you read it (write {newest}, you read {based_on})", "start a new turn"
+        )
+
+
+class CallDiffers(BadInput):
+    """A call id was used before, for something else."""
+
+    def __init__(self, call_id: str) -> None:
+        super().__init__("call_id", f"{call_id!r} has written something else", "give each call an id of its own")
+
+
+class GuardrailsBroken(BadInput):
+    """An Expression breaks risk limits."""
+
+    def __init__(self, violations: "tuple[Violation, ...]") -> None:
+        self.violations = violations
+        super().__init__("expression", "; ".join(map(str, violations)), "cut the risk, or write it as a draft")
+
+
+class ClocksMixed(PitlakeError):
+    """A journal or a lake of one clock, opened with another: what is live and what is simulated never mix."""
+
+    def __init__(self, what: str, found: str, asked: str) -> None:
+        super().__init__(f"{what} is of the clock {found!r}, not {asked!r}; give each clock a place of its own")
+
+
+class ClockBehind(PitlakeError):
+    """The clock lies before the journal's newest write."""
+
+    def __init__(self, now: str, newest: str) -> None:
+        super().__init__(f"the clock shows {now}, before the journal's newest write of {newest}; set the clock right")

@@ -1,0 +1,8 @@
+"""Forge's files: one tree of paths over memory, skills, the book and a session's own files.
+
+`paths` says what a path is, `query` what a listing can be asked, `forge_fs` answers from backends.
+"""
+
+from forge.fs.forge_fs import DirEntry, ForgeFS
+
+__all__ = ["DirEntry", "ForgeFS"]

@@ -1,0 +1,99 @@
+"""What a listing can be asked: `keyword`, `key:value`, `key>=N`, `key<=N`, `since:date`, quotes around blanks.
+
+All of a query's words must hold. A key that the kind does not have is refused, and those it has are named.
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from pitlake.clock import start_of_new_york_day
+from pitlake.errors import BadInput
+
+MOST_CHARACTERS = 500
+SINCE = "since"
+_WORD = re.compile(r"(?P<key>[A-Za-z_][A-Za-z0-9_]*)?(?P<sign>>=|<=|:)(?P<value>.*)", re.DOTALL)
+_DAY = re.compile(r"^([0-9]{4}-[0-9]{2})$")
+_NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
+
+
+@dataclass(frozen=True)
+class Item:
+    """What a query is held against: a record's fields, all of its text, and when it was written."""
+
+    fields: dict[str, Any]
+    text: str
+    written_at: datetime
+
+
+Test = Callable[[Item], bool]
+
+
+def parsed(query: str, keys: Collection[str]) -> list[Test]:
+    """A query's words as tests. keys: the fields there are. Raises BadInput."""
+    if not isinstance(query, str) or len(query) > MOST_CHARACTERS:
+        raise BadInput("query", f"is no text of at most {MOST_CHARACTERS} characters", _help(keys))
+    try:
+        lexer = shlex.shlex(query, posix=True, punctuation_chars=False)
+        lexer.whitespace_split, lexer.quotes, lexer.escape, lexer.commenters = True, '"', "", ""
+        words = list(lexer)
+    except ValueError:
+        raise BadInput("query", "a quote is not closed", 'write key:"two words"') from None
+    return [_test(word, keys) for word in words]
+
+
+def _test(word: str, keys: Collection[str]) -> Test:
+    found = _WORD.fullmatch(word)
+    if found is None:
+        return lambda item: word.casefold() in item.text.casefold()
+    key, sign, value = found["key"], found["sign"], found["value"]
+    if key is None:
+        raise BadInput("query", f"{word[:40]!r} compares nothing", _help(keys))
+    if key == SINCE and sign == ":":
+        start = _since(value)
+        return lambda item: item.written_at >= start
+    if key not in keys:
+        raise BadInput("query", f"{key[:40]!r} is no field here", _help(keys))
+    if not value:
+        raise BadInput("query", f"{key} has no value", f"write {key}{sign}… without a blank")
+    if sign == ":":
+        return lambda item: _equal(item.fields.get(key), value)
+    limit = _number(key, value)
+    return lambda item: _compared(item.fields.get(key), sign, limit)
+
+
+def _since(value: str) -> datetime:
+    try:
+        return start_of_new_york_day(date.fromisoformat(_DAY.sub(r"\1-01", value)))
+    except ValueError:
+        raise BadInput("query", f"since: {value[:40]!r} is no day", "give since:2026-01-31 or since:2026-01") from None
+
+
+def _number(key: str, value: str) -> float:
+    if not _NUMBER.fullmatch(value):
+        raise BadInput("query", f"{key}: {value[:40]!r} is no number", f"give one such as {key}>=0.4")
+    return float(value)
+
+
+def _equal(found: Any, value: str) -> bool:
+    if isinstance(found, tuple):
+        return any(_equal(one, value) for one in found)
+    if isinstance(found, int | float):
+        try:
+            return found == float(value)
+        except ValueError:
+            return False
+    return found is not None and str(found).casefold() == value.casefold()
+
+
+def _compared(found: Any, sign: str, limit: float) -> bool:
+    if not isinstance(found, int | float):
+        return False
+    return found >= limit if sign == ">=" else found <= limit
+
+
+def _help(keys: Collection[str]) -> str:
+    return f"known are {', '.join([*keys, SINCE])}: write key:value, key>=N or key<=N"

@@ -1,0 +1,184 @@
+"""What a write brings with it: parse, check, then one transaction of the record and its effects.
+
+Closing an Expression makes an Outcome, rejecting one a Counterfactual, invalidating a View sends its Expressions to
+review. Each effect bears the transition it follows from, so that it happens once.
+"""
+
+from dataclasses import replace
+from typing import cast
+
+from forge.errors import GuardrailsBroken, PathRefused, RecordUnreadable
+from forge.guardrails import Guardrails
+from forge.memory.chain import Row
+from forge.memory.journal import Call, Journal, Writing, digest
+from forge.memory.remembered import Remembered
+from forge.records import (
+    KINDS,
+    Constraints,
+    Counterfactual,
+    Expression,
+    Kind,
+    Outcome,
+    Portfolio,
+    Record,
+    View,
+    kind_of_path,
+    parse,
+    render,
+)
+from forge.records.kinds import NEW
+from pitlake import catalogue, clock
+
+AGENT, PM, CODE = "agent", "pm", "code"
+FINAL = frozenset({"closed", "rejected", "invalidated", "expired", "retired", "completed"})
+REVIEWED = frozenset({"proposed", "active"})
+PORTFOLIO, CONSTRAINTS = KINDS["portfolio"].path("state"), KINDS["constraints"].path("constraints")
+
+
+class Writer:
+    """Writes for one turn. actor: who; an agent may write what it thinks, never the book, its marks or approvals."""
+
+    def __init__(self, journal: Journal, known: Remembered, guardrails: Guardrails, actor: str) -> None:
+        self._journal, self._known, self._guardrails, self._actor = journal, known, guardrails, actor
+
+    def write(self, path: str, content: str, call_id: str) -> tuple[Row, ...]:
+        """Write a text and what follows from it; the rows, the text's own first. See `ForgeFS.write_file`."""
+        call = Call(
+            actor=self._actor,
+            session=self._known.session,
+            call_id=call_id,
+            event=self._known.event,
+            asked=digest(path, content),
+            after=clock.micros(self._known.as_of),
+        )
+        if path.startswith("/session/"):
+            rows = self._journal.write(call, lambda writing: self._file(writing, path, content))
+        else:
+            kind = self._allowed(path)
+            record = replace(parse(kind, content), updated=self._known.as_of)
+            self._check(record, path)
+            rows = self._journal.write(call, lambda writing: self._record(writing, kind, path, record))
+        self._known.take(row for row in rows if self._is_mine(row))
+        return rows
+
+    def _file(self, writing: Writing, path: str, content: str) -> None:
+        if path.endswith("/"):
+            raise PathRefused("path", f"{path!r} is a folder", "give the name of a file in it")
+        own = path.replace("/session/", f"/session/{self._known.session}/", 1)
+        twin = next((one for one in self._known.paths(f"/session/{self._known.session}/") if _twins(one, own)), None)
+        if twin:
+            raise PathRefused("path", f"{path!r} is spelled otherwise already", f"write to {twin.rpartition('/')[2]}")
+        writing.put(own, content, based_on=self._seen(own))
+
+    def _record(self, writing: Writing, kind: Kind, path: str, record: Record) -> None:
+        old = self._known.newest(path)
+        before = self._known.record(old) if old else None
+        if path.endswith(f"/{NEW}.md"):
+            record = replace(record, id=writing.next_id(kind.name))
+        writing.put(kind.path(record.id), render(record), based_on=old.seq if old else 0)
+        self._effects(writing, before, record)
+
+    def _effects(self, writing: Writing, before: Record | None, record: Record) -> None:
+        was, status = getattr(before, "status", ""), getattr(record, "status", "")
+        if status == was:
+            return
+        by = f"@{self._known.session}" if self._known.event else ""
+        cause = f"{record.id}:{status}{by}"
+        if isinstance(record, Expression) and status == "closed":
+            self._put_new(writing, "outcomes", self._outcome(record), cause)
+        elif isinstance(record, Expression) and status == "rejected":
+            self._put_new(writing, "counterfactuals", self._counterfactual(record), cause)
+        elif isinstance(record, View) and status == "invalidated":
+            for row in writing.all_of("expressions"):
+                linked = parse(KINDS["expressions"], row.content)
+                if isinstance(linked, Expression) and linked.view_id == record.id and linked.status in REVIEWED:
+                    flagged = replace(linked, status="review_required", updated=self._known.as_of)
+                    writing.put(row.path, render(flagged), based_on=row.seq, cause=f"{cause}:{linked.id}")
+
+    def _put_new(self, writing: Writing, kind: str, record: Record, cause: str) -> None:
+        made = replace(record, id=writing.next_id(kind))
+        writing.put(KINDS[kind].path(made.id), render(made), cause=cause)
+
+    def _outcome(self, closed: Expression) -> Outcome:
+        pnl = "pending" if closed.pnl is None else f"{closed.pnl:g}"
+        return Outcome(
+            id=NEW,
+            view=closed.view_id,
+            expression=closed.id,
+            category=closed.category,
+            status=closed.exit_reason or "closed",
+            closed_at=self._known.as_of,
+            updated=self._known.as_of,
+            pnl=closed.pnl,
+            body=f"Entry: {closed.entry_details or 'N/A'}\nExit: {closed.exit_details or 'N/A'}\nPnL: {pnl}",
+        )
+
+    def _counterfactual(self, rejected: Expression) -> Counterfactual:
+        return Counterfactual(
+            id=NEW,
+            decision_type="rejected_expression",
+            expression=rejected.id,
+            view=rejected.view_id,
+            status="tracking",
+            reference_date=self._known.as_of,
+            updated=self._known.as_of,
+            reason=rejected.rejection_reason or "PM rejected",
+        )
+
+    def _allowed(self, path: str) -> Kind:
+        kind = kind_of_path(path)
+        if kind is None:
+            raise PathRefused("path", f"no record can be at {path!r}", "give a folder of /memory/ and new.md, or an id")
+        if self._actor == AGENT and not kind.agents:
+            raise PathRefused("path", f"{kind.folder} is not an agent's to write", "write what you think as a View")
+        known = self._known.newest(path)
+        if kind.prefix and known is None and not path.endswith(f"/{NEW}.md"):
+            raise PathRefused("path", f"there is no {path}", f"write to {kind.folder}{NEW}.md; ids are given")
+        return kind
+
+    def _check(self, record: Record, path: str) -> None:
+        if path.rpartition("/")[2] != f"{record.id}.md":
+            due = path.rpartition("/")[2].removesuffix(".md")
+            raise RecordUnreadable(1, f"the title says {record.id}, the path {due}", f"begin with: # {due}")
+        old = self._known.newest(path)
+        was = getattr(self._known.record(old), "status", "") if old else ""
+        status = getattr(record, "status", "")
+        if was in FINAL and status != was and not isinstance(record, Outcome):
+            raise RecordUnreadable(1, f"{record.id} is {was}, which is final", "write a new record")
+        if isinstance(record, View) and record.settles:
+            catalogue.get(record.settles.query).bind(record.settles.params)
+        if isinstance(record, Expression):
+            self._guard(record)
+
+    def _guard(self, record: Expression) -> None:
+        if self._known.newest(KINDS["views"].path(record.view_id)) is None:
+            raise RecordUnreadable(1, f"view_id: there is no View {record.view_id[:40]!r}", "write the View first")
+        book, limits = self._at(PORTFOLIO), self._at(CONSTRAINTS)
+        violations = self._guardrails.check(record, cast("Portfolio | None", book), cast("Constraints | None", limits))
+        if violations:
+            raise GuardrailsBroken(violations)
+
+    def _at(self, path: str) -> Record | None:
+        row = self._known.newest(path)
+        return self._known.record(row) if row else None
+
+    def _seen(self, path: str) -> int:
+        row = self._known.newest(path)
+        return row.seq if row else 0
+
+    def _is_mine(self, row: Row) -> bool:
+        """Whether an effect changed what this turn knew: what others wrote after its instant stays unseen."""
+        if row.part == 0 or not row.cause.endswith(row.path.rpartition("/")[2].removesuffix(".md")):
+            return True
+        known = self._known.newest(row.path)
+        if known is None:
+            return False
+        was = self._known.record(known)
+        return (
+            isinstance(was, Expression)
+            and render(replace(was, status="review_required", updated=self._known.as_of)) == row.content
+        )
+
+
+def _twins(one: str, other: str) -> bool:
+    return one != other and one.casefold() == other.casefold()

@@ -1,0 +1,217 @@
+"""The journal: where memory is written first. One row a write, one clock that strictly rises, one chain.
+
+A call writes all of its rows or none, once: asked again, it gets the rows it wrote. SQLite or Postgres.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from forge.clock import Clock, live
+from forge.errors import CallDiffers, ClockBehind, ClocksMixed, Stale
+from forge.memory import chain
+from forge.memory.admission import admit
+from forge.memory.chain import Row
+from forge.memory.tables import JOURNAL, META, TABLES, engine
+from forge.records import KINDS, kind_of_path
+from pitlake.clock import from_micros, iso, micros
+
+FILES = "files"
+JITTER = timedelta(seconds=1)
+_COLUMNS = [JOURNAL.c[name] for name in Row.__dataclass_fields__]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """Who writes, and in which call. call_id: unique in its session; event: what is being decided, "" of nothing;
+    asked: the hash of what the call was asked to do; after: microseconds of the instant its turn is pinned to, which
+    none of its writes may be visible at.
+    """
+
+    actor: str
+    session: str
+    call_id: str
+    event: str = ""
+    asked: str = ""
+    after: int = 0
+
+
+class Journal:
+    """One journal. Opening makes it where there is none.
+
+    place: a file, or an SQLAlchemy URL of SQLite or Postgres. Raises ClocksMixed where it is of another clock.
+    """
+
+    def __init__(self, place: str | Path, clock: Clock | None = None) -> None:
+        self.clock = clock or live()
+        url = str(place) if "://" in str(place) else f"sqlite:///{Path(place).absolute()}"
+        if "://" not in str(place):
+            Path(place).absolute().parent.mkdir(parents=True, exist_ok=True)
+        self._engine = engine(url)
+        self.name, found = self._named()
+        if found != self.clock.name:
+            raise ClocksMixed("this journal", found, self.clock.name)
+        self.start = chain.start(self.name, self.clock.name)
+
+    def write(self, call: Call, work: "Callable[[Writing], None]") -> tuple[Row, ...]:
+        """Do `work`, which says what to write, in one transaction; the rows, in the order they were put.
+
+        A call that has written gets its rows again, and `work` is not done. Raises CallDiffers, what `work` raises,
+        ClockBehind.
+        """
+        with self._engine.begin() as connection:
+            before = connection.execute(
+                sa.select(*_COLUMNS)
+                .where(JOURNAL.c.session == call.session, JOURNAL.c.call_id == call.call_id)
+                .order_by(JOURNAL.c.seq)
+            ).all()
+            if before:
+                rows = tuple(Row(*one) for one in before)
+                if {row.asked for row in rows} != {call.asked}:
+                    raise CallDiffers(call.call_id)
+                return rows
+            writing = Writing(self, connection, call)
+            work(writing)
+            return tuple(writing.rows)
+
+    def append(self, path: str, content: str, call: Call, based_on: int | None = None) -> Row:
+        """Write one text. based_on: the seq of the write at that path that the caller has read, 0 for none.
+
+        Raises Stale, ContentRefused and what `write` raises.
+        """
+        asked = Call(**{**asdict(call), "asked": call.asked or digest(path, content)})
+        return self.write(asked, lambda writing: writing.put(path, content, based_on=based_on))[0]
+
+    def head(self) -> tuple[int, str]:
+        """The newest row's seq and hash; 0 and the start of an empty journal."""
+        with self._reading() as connection:
+            found = connection.execute(
+                sa.select(JOURNAL.c.seq, JOURNAL.c.chain).order_by(JOURNAL.c.seq.desc()).limit(1)
+            ).first()
+        return (found.seq, found.chain) if found else (0, self.start)
+
+    def rows(self, after: int = 0, until: int | None = None) -> list[Row]:
+        """The rows with a seq over `after`, written at or before `until` (microseconds), in order, and the one that
+        follows, whose word of them counts. Not judged.
+        """
+        chosen = sa.select(*_COLUMNS).where(JOURNAL.c.seq > after).order_by(JOURNAL.c.seq)
+        if until is not None:
+            later = sa.select(sa.func.min(JOURNAL.c.seq)).where(JOURNAL.c.seq > after, JOURNAL.c.written_at > until)
+            chosen = chosen.where(sa.or_(JOURNAL.c.written_at <= until, JOURNAL.c.seq == later.scalar_subquery()))
+        with self._reading() as connection:
+            return [Row(*one) for one in connection.execute(chosen)]
+
+    def close(self) -> None:
+        """Let its connections go."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _reading(self) -> Iterator[sa.Connection]:
+        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            yield connection
+
+    def _named(self) -> tuple[str, str]:
+        with self._engine.begin() as connection:
+            TABLES.create_all(connection)
+            found = connection.execute(sa.select(META.c.journal, META.c.clock)).first()
+            if found is None:
+                found = connection.execute(
+                    sa.insert(META)
+                    .values(one=1, journal=uuid.uuid4().hex, clock=self.clock.name)
+                    .returning(META.c.journal, META.c.clock)
+                ).one()
+            return found.journal, found.clock
+
+
+class Writing:
+    """One call's transaction: nobody else writes until it ends, and what it reads is the newest there is."""
+
+    def __init__(self, journal: Journal, connection: sa.Connection, call: Call) -> None:
+        self.rows: list[Row] = []
+        self._connection, self._call, self._clock = connection, call, journal.clock
+        last = connection.execute(
+            sa.select(JOURNAL.c.seq, JOURNAL.c.written_at, JOURNAL.c.chain).order_by(JOURNAL.c.seq.desc()).limit(1)
+        ).first()
+        self._seq: int = last.seq if last else 0
+        self._at: int = last.written_at if last else 0
+        self._chain: str = last.chain if last else journal.start
+
+    def put(self, path: str, content: str, *, based_on: int | None = None, cause: str = "") -> None:
+        """Write a text at a path. A `cause` that has had its effect brings none again.
+
+        Raises Stale where the path's newest write is not `based_on`, ContentRefused.
+        """
+        if cause and self._has(JOURNAL.c.cause == cause):
+            return
+        admit(content)
+        newest = self.newest(path)
+        if based_on is not None and based_on != (newest.seq if newest else 0):
+            raise Stale(path, based_on, newest.seq if newest else 0)
+        kind = kind_of_path(path)
+        row = chain.linked(
+            Row(
+                seq=self._seq + 1,
+                written_at=self._next_instant(),
+                path=path,
+                kind=kind.name if kind else FILES,
+                content=content,
+                actor=self._call.actor,
+                session=self._call.session,
+                event=self._call.event,
+                call_id=self._call.call_id,
+                part=len(self.rows),
+                asked=self._call.asked,
+                cause=cause,
+            ),
+            self._chain,
+        )
+        self._connection.execute(sa.insert(JOURNAL), {**asdict(row), "number": _number(path)})
+        self._seq, self._at, self._chain = row.seq, row.written_at, row.chain
+        self.rows.append(row)
+
+    def next_id(self, kind: str) -> str:
+        """The next id of a kind: one more than any that was ever given."""
+        most = self._connection.execute(
+            sa.select(sa.func.max(JOURNAL.c.number)).where(JOURNAL.c.kind == kind)
+        ).scalar_one()
+        return f"{KINDS[kind].prefix}-{(most or 0) + 1:03d}"
+
+    def newest(self, path: str) -> Row | None:
+        """The newest write at a path; what other tries at the call's event wrote is not there."""
+        return next(iter(self._newest(JOURNAL.c.path == path)), None)
+
+    def all_of(self, kind: str) -> list[Row]:
+        """The newest write of every record of a kind."""
+        ranked = self._newest(JOURNAL.c.kind == kind)
+        return list({row.path: row for row in reversed(ranked)}.values())
+
+    def _newest(self, where: sa.ColumnElement[bool]) -> list[Row]:
+        chosen = sa.select(*_COLUMNS).where(where).order_by(JOURNAL.c.seq.desc())
+        if self._call.event:
+            chosen = chosen.where(sa.or_(JOURNAL.c.event != self._call.event, JOURNAL.c.session == self._call.session))
+        return [Row(*one) for one in self._connection.execute(chosen)]
+
+    def _has(self, where: sa.ColumnElement[bool]) -> bool:
+        return self._connection.execute(sa.select(JOURNAL.c.seq).where(where).limit(1)).first() is not None
+
+    def _next_instant(self) -> int:
+        now = micros(self._clock.now())
+        if now + JITTER // timedelta(microseconds=1) < self._at:
+            raise ClockBehind(iso(from_micros(now)), iso(from_micros(self._at)))
+        return max(self._at + 1, now, self._call.after + 1)
+
+
+def digest(*parts: str) -> str:
+    """The hash of what a call was asked to do."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _number(path: str) -> int:
+    kind = kind_of_path(path)
+    return int(path.rpartition("-")[2].removesuffix(".md")) if kind and kind.prefix else 0

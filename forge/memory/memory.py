@@ -1,0 +1,86 @@
+"""Memory's door: a journal and the lake it is flushed into, as of any instant."""
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+from forge.clock import LIVE, Clock, live
+from forge.memory import chain
+from forge.memory import flush as flushing
+from forge.memory.chain import Fault, Row
+from forge.memory.flush import Flushed
+from forge.memory.journal import Journal
+from forge.memory.remembered import Head, Remembered
+from pitlake import clock as lake_clock
+from pitlake.errors import LakeNotFound
+from pitlake.lake.lake import Lake
+
+LAKE_VARIABLE = "FORGE_LAKE"
+JOURNAL_VARIABLE = "FORGE_JOURNAL"
+DEFAULT_LAKE = Path(".pitlake") / "forge"
+
+
+class Memory:
+    """A journal and its lake. lake: a root (default $FORGE_LAKE, else ./.pitlake/forge); journal: a file or URL
+    (default $FORGE_JOURNAL, else `<lake>-journal.sqlite`). A simulated clock has places of its own beside them.
+
+    Raises ClocksMixed where the journal is of another clock.
+    """
+
+    def __init__(
+        self, lake: str | Path | None = None, journal: str | Path | None = None, clock: Clock | None = None
+    ) -> None:
+        clock = clock or live()
+        aside = "" if clock.name == LIVE else "-" + clock.name.replace(":", "-")
+        root = f"{lake or os.environ.get(LAKE_VARIABLE) or DEFAULT_LAKE}{aside}"
+        place = journal or (os.environ.get(JOURNAL_VARIABLE) if clock.name == LIVE else None)
+        self.lake = Lake(root)
+        self.journal = Journal(place or f"{self.lake.root}-journal.sqlite", clock)
+
+    def hydrate(
+        self, as_of: str | datetime, *, session: str = "", event: str = "", version: int | None = None
+    ) -> Remembered:
+        """Memory as of an instant: from the lake, and from the journal what is not flushed yet.
+
+        session: whose files are shown; event: what is being decided, of which earlier tries are left out; version: of
+        the lake alone, for a replay. Raises BadInstant, LakeNotFound for a version there is none of.
+        """
+        at = lake_clock.instant(as_of)
+        published, found = self._published(at, version)
+        after = published[-1] if published else None
+        recent: list[Row] = []
+        if version is None:
+            until = lake_clock.micros(at)
+            waiting = self.journal.rows(after.seq if after else 0, until)
+            sound, _ = chain.judge(waiting, after, after.chain if after else self.journal.start)
+            recent = [row for row in sound if row.written_at <= until]
+        rows = [*published, *recent]
+        last = rows[-1] if rows else None
+        head = Head(last.seq, last.chain, found) if last else Head(0, self.journal.start, found)
+        return Remembered(rows, at, session, event, head)
+
+    def flush(self) -> Flushed:
+        """Publish what is not published yet. Raises ClocksMixed, and what a publish raises."""
+        return flushing.flush(self.journal, self.lake)
+
+    def audit(self) -> list[Fault]:
+        """Everything wrong with the journal, and with the lake as its copy."""
+        rows = self.journal.rows()
+        _, faults = chain.judge(rows, None, self.journal.start)
+        written = {row.seq: row for row in rows}
+        published, _ = self._published(None, None)
+        faults += [Fault(row.seq, "forged", row.path) for row in published if written.get(row.seq) != row]
+        return sorted(set(faults))
+
+    def close(self) -> None:
+        """Let the journal's connections go."""
+        self.journal.close()
+
+    def _published(self, as_of: datetime | None, version: int | None) -> tuple[list[Row], int | None]:
+        try:
+            with flushing.opened(self.lake, as_of, version) as session:
+                return flushing.stored(session), session.version
+        except LakeNotFound:
+            if version is not None:
+                raise
+            return [], None

@@ -1,0 +1,58 @@
+"""Records: what memory holds, one frozen dataclass a kind, and their one text form.
+
+`kinds` says what a record of each kind is, `values` how its values are written, `text` reads and writes the whole.
+"""
+
+from forge.records.kinds import (
+    KINDS,
+    Approval,
+    Band,
+    Calibration,
+    Constraints,
+    Counterfactual,
+    Expression,
+    Invalidation,
+    Kind,
+    Linkage,
+    Observation,
+    Outcome,
+    Portfolio,
+    Position,
+    ProcessKnowledge,
+    Proposal,
+    Record,
+    Scenario,
+    Session,
+    Settles,
+    View,
+    kind_of_path,
+)
+from forge.records.text import HEADER_LINES, parse, render
+
+__all__ = [
+    "HEADER_LINES",
+    "KINDS",
+    "Approval",
+    "Band",
+    "Calibration",
+    "Constraints",
+    "Counterfactual",
+    "Expression",
+    "Invalidation",
+    "Kind",
+    "Linkage",
+    "Observation",
+    "Outcome",
+    "Portfolio",
+    "Position",
+    "ProcessKnowledge",
+    "Proposal",
+    "Record",
+    "Scenario",
+    "Session",
+    "Settles",
+    "View",
+    "kind_of_path",
+    "parse",
+    "render",
+]

@@ -1,0 +1,353 @@
+"""The kinds of records: their fields in the order they are written, and where they live.
+
+The first seven fields are the lines after the title, so that the first eight lines of a text are its header. A record
+that breaks a rule of its kind can't be made. Numbers that a guardrail needs may be missing: that is a violation there.
+"""
+
+import re
+from dataclasses import dataclass, field, fields
+from datetime import date, datetime
+from typing import Annotated, Any, Literal, NamedTuple
+
+from forge.records.values import MOST_BODY, Bounds, check, specs
+
+SUM_OF_PROBABILITIES = 1e-6
+
+Category = Literal["macro_regime", "relative_value", "vol_surface", "event_driven", "flow_driven", "thematic"]
+Share = Annotated[float, Bounds(0, 1)]
+Positive = Annotated[float, Bounds(0)]
+Count = Annotated[int, Bounds(0)]
+Exposures = dict[str, float]
+
+NEW = "new"
+_RULE = re.compile(r"[a-z][a-z0-9_]* (<|<=|>|>=|==|!=) (-?[0-9]+(\.[0-9]+)?|'[^']*')")
+_UNSTORED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """One way it may go. probability: 0 to 1; those of a View sum to 1."""
+
+    name: str
+    probability: Share
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settles:
+    """What will judge a View: a named query of the lake, its values, a rule over its first row such as
+    `value < 2.0`, and the day by which it is asked.
+    """
+
+    query: str
+    rule: str
+    by: date
+    params: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not _RULE.fullmatch(self.rule):
+            raise ValueError("rule: give a column, a comparison and a value, such as: value < 2.0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Invalidation:
+    """What would kill a View."""
+
+    condition: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Position:
+    """One line of the book. notional and exposures: in percent of capital, as they are counted in the totals."""
+
+    expression: str
+    notional: float
+    factor_exposures: Exposures = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band:
+    """How forecasts of a band of confidence came out. bias: mean forecast less the share that came true."""
+
+    low: Share
+    high: Share
+    forecasts: Count
+    bias: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What every kind has. id: given by the journal, `new` until then. body: free Markdown."""
+
+    id: str
+    body: str = ""
+
+    def __post_init__(self) -> None:
+        for name, spec in specs(type(self)).items():
+            try:
+                check(spec, getattr(self, name))
+            except ValueError as problem:
+                raise ValueError(f"{name}: {problem}") from None
+        if self.body != self.body.strip("\n") or _UNSTORED.search(self.body) or len(self.body) > MOST_BODY:
+            raise ValueError(f"body: has control characters, outer blank lines, or over {MOST_BODY:,} characters")
+
+
+@dataclass(frozen=True, kw_only=True)
+class View(Record):
+    """What may come, and how likely. An active one has scenarios, and says what will judge it."""
+
+    scope: str
+    category: Category
+    confidence: Share
+    status: Literal["draft", "active", "invalidated", "expired"]
+    horizon: str = ""
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    scenarios: tuple[Scenario, ...] = ()
+    settles: Settles | None = None
+    invalidation: tuple[Invalidation, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        total = sum(one.probability for one in self.scenarios)
+        if self.scenarios and abs(total - 1) > SUM_OF_PROBABILITIES:
+            raise ValueError(f"scenarios: their probabilities sum to {total:g}, not to 1")
+        if len({one.name for one in self.scenarios}) < len(self.scenarios):
+            raise ValueError("scenarios: a name is there twice")
+        if self.status == "active" and not (self.scenarios and self.settles):
+            raise ValueError("status: an active View needs scenarios and settles, or nothing can ever judge it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expression(Record):
+    """A trade that expresses a View. Numbers in percent of capital; duration in years."""
+
+    view_id: str
+    category: Category
+    instrument: str
+    status: Literal["draft", "proposed", "active", "review_required", "rejected", "closed"]
+    direction: Literal["long", "short", "spread", "option"]
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    max_loss_pct: float | None = None
+    notional: float | None = None
+    duration_impact: float | None = None
+    factor_exposures: Exposures | None = None
+    entry_details: str = ""
+    target: str = ""
+    stop: str = ""
+    expires: date | None = None
+    exit_reason: str = ""
+    exit_details: str = ""
+    pnl: float | None = None
+    rejection_reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation(Record):
+    """Something seen that may matter."""
+
+    scope: str
+    category: str = ""
+    source: str = ""
+    status: Literal["active", "retired"] = "active"
+    confidence: Share | None = None
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linkage(Record):
+    """How one thing moves another."""
+
+    source: str
+    target: str
+    relation: str
+    status: Literal["active", "retired"] = "active"
+    strength: Share | None = None
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessKnowledge(Record):
+    """A lesson about the process. skill: the skills it concerns; stance: for or against its claim."""
+
+    skill: tuple[str, ...]
+    category: str
+    weight: Share
+    status: Literal["active", "retired"] = "active"
+    stance: Literal["supports", "opposes"] = "supports"
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    claim: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome(Record):
+    """What became of an Expression. status: the reason it was closed; pnl in percent of capital."""
+
+    view: str
+    expression: str
+    category: str = ""
+    status: str = "closed"
+    closed_at: datetime | None = None
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    pnl: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counterfactual(Record):
+    """A decision that was not taken, tracked from its day on."""
+
+    decision_type: Literal["rejected_expression", "expired_expression", "view_without_expression", "other"]
+    expression: str = ""
+    view: str = ""
+    status: Literal["tracking", "completed"] = "tracking"
+    reference_date: datetime | None = None
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    reason: str = ""
+    tracking_days: Count = 90
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration(Record):
+    """How forecasts of a category came out; its id is the category. Written by code alone."""
+
+    forecasts: Count
+    brier: Share | None = None
+    worst_bias: float | None = None
+    status: Literal["measured", "insufficient"] = "insufficient"
+    ece: Share | None = None
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    log_score: float | None = None
+    bands: tuple[Band, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal(Record):
+    """A change of a skill, with the lessons it rests on in `links`. Written by code, decided by the PM."""
+
+    skill: str
+    file: str
+    author: str = ""
+    status: Literal["pending", "approved", "rejected", "applied"] = "pending"
+    sha256: str = ""
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Portfolio(Record):
+    """The PM's book. gross, net, exposures: percent of capital; duration in years."""
+
+    gross: Positive | None = None
+    net: float | None = None
+    duration: float | None = None
+    status: Literal["current"] = "current"
+    nav: Positive | None = None
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    positions: tuple[Position, ...] = ()
+    factor_exposures: Exposures | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraints(Record):
+    """Limits the PM sets. They can only tighten the configuration's."""
+
+    max_single_risk: Positive | None = None
+    max_gross: Positive | None = None
+    max_duration: Positive | None = None
+    max_factor_conc: Positive | None = None
+    status: Literal["current"] = "current"
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session(Record):
+    """A conversation. turn: how many there were; last_active: the trigger's instant of the last."""
+
+    user: str
+    trigger: Literal["query", "schedule", "alert"]
+    turn: Count
+    status: Literal["open", "archived"]
+    last_active: datetime
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    event: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approval(Record):
+    """What the PM decided about exactly one content. subject: its path; sha256: its hash."""
+
+    subject: str
+    sha256: str
+    decision: Literal["approved", "rejected"]
+    decided_by: str
+    status: Literal["valid", "withdrawn"] = "valid"
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class Kind(NamedTuple):
+    """A kind of record. folder: where it lives; prefix: of its ids, "" where ids are names. agents: whether an agent
+    may write it. kept: whether `/memory/.archive/` shows its earlier texts.
+    """
+
+    name: str
+    cls: type[Record]
+    folder: str
+    prefix: str = ""
+    agents: bool = False
+    kept: bool = False
+    ids: str = ""
+
+    @property
+    def queryable(self) -> tuple[str, ...]:
+        """The fields a listing can be asked by."""
+        return ("id", *(one.name for one in fields(self.cls) if one.name not in ("id", "body")))
+
+    def path(self, name: str) -> str:
+        """Where a record of that id is."""
+        return f"{self.folder}{name}.md"
+
+    def names(self, name: str) -> bool:
+        """Whether that is an id of this kind."""
+        return bool(re.fullmatch(self.ids or rf"{self.prefix}-(?!0+$)([0-9]{{3}}|[1-9][0-9]{{3,8}})", name))
+
+
+_CATEGORY = "[a-z][a-z0-9_]{0,39}"
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("views", View, "/memory/views/", "V", agents=True, kept=True),
+        Kind("expressions", Expression, "/memory/expressions/", "E", agents=True, kept=True),
+        Kind("observations", Observation, "/memory/observations/", "O", agents=True),
+        Kind("linkages", Linkage, "/memory/linkages/", "L", agents=True),
+        Kind("pk", ProcessKnowledge, "/memory/pk/", "PK", agents=True),
+        Kind("outcomes", Outcome, "/memory/outcomes/", "OUT", agents=True),
+        Kind("counterfactuals", Counterfactual, "/memory/counterfactuals/", "CF", agents=True),
+        Kind("calibration", Calibration, "/memory/calibration/", ids=_CATEGORY),
+        Kind("proposals", Proposal, "/memory/proposals/", "SEP"),
+        Kind("portfolio", Portfolio, "/portfolio/", ids="state"),
+        Kind("constraints", Constraints, "/portfolio/", ids="constraints"),
+        Kind("sessions", Session, "/sessions/", ids="sess_[0-9A-Za-z]{1,64}"),
+        Kind("approvals", Approval, "/approvals/", "A"),
+    )
+}
+
+
+def kind_of_path(path: str) -> Kind | None:
+    """The kind of record that lives at a path, a `new.md` of its folder included; None where no record does."""
+    folder, _, name = path.rpartition("/")
+    name = name.removesuffix(".md")
+    for kind in KINDS.values():
+        if kind.folder == f"{folder}/" and (kind.names(name) or (name == NEW and bool(kind.prefix))):
+            return kind
+    return None

@@ -1,0 +1,72 @@
+"""A record as text: a title, its fields one a line, `---`, then free Markdown; and back, strictly.
+
+    # V-001
+    scope: us_rates
+    …five more lines…
+    links: E-001, O-002
+    scenarios: [{"name": "base", "probability": 1.0}]
+    ---
+
+    Body.
+
+The first eight lines are always there, in one order; further fields only where they hold something. What is read may
+have its lines in any order; an error names the line.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from forge.errors import RecordUnreadable
+from forge.records import values
+from forge.records.kinds import NEW, Kind, Record
+
+HEADER_LINES = 8
+END = "---"
+
+
+def render(record: Record) -> str:
+    """The one text of a record."""
+    lines = [f"# {record.id}"]
+    for number, (name, spec) in enumerate(values.specs(type(record)).items(), start=2):
+        value = values.write(spec, getattr(record, name))
+        if value or number <= HEADER_LINES:
+            lines.append(f"{name}: {value}".rstrip())
+    return "\n".join([*lines, END, "", record.body]).rstrip("\n") + "\n"
+
+
+def parse(kind: Kind, text: str) -> Record:
+    """The record a text tells of. Line ends may be Windows'. Raises RecordUnreadable with the line."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    name = lines[0].removeprefix("# ").strip()
+    if not lines[0].startswith("# ") or not (kind.names(name) or (name == NEW and kind.prefix)):
+        due = f"{kind.prefix}-001, or # new" if kind.prefix else "and its name"
+        raise RecordUnreadable(1, f"a record of {kind.name} begins with its id", f"begin with: # {due}")
+    end = next((number for number, line in enumerate(lines) if line == END), None)
+    if end is None:
+        raise RecordUnreadable(len(lines), "the fields do not end", f"write {END} on a line of its own after them")
+    told, at = _fields(kind, lines[1:end])
+    try:
+        make: Callable[..., Record] = kind.cls
+        return make(id=name, body="\n".join(lines[end + 1 :]).strip("\n"), **told)
+    except ValueError as problem:
+        field, _, rest = str(problem).partition(": ")
+        raise RecordUnreadable(end + 2 if field == "body" else at.get(field, 1), f"{field}: {rest}") from None
+
+
+def _fields(kind: Kind, lines: list[str]) -> tuple[Mapping[str, Any], dict[str, int]]:
+    due = values.specs(kind.cls)
+    told: dict[str, Any] = {}
+    at: dict[str, int] = {}
+    for number, line in enumerate(lines, start=2):
+        name, colon, text = line.partition(":")
+        if not colon or name not in due:
+            raise RecordUnreadable(number, f"{line[:60]!r} is no field", f"known are {', '.join(due)}")
+        if name in told:
+            raise RecordUnreadable(number, f"{name} is there twice", "keep one of the lines")
+        try:
+            told[name], at[name] = values.read(due[name], text.strip()), number
+        except ValueError as problem:
+            raise RecordUnreadable(number, f"{name}: {problem}") from None
+    if missing := [name for name, spec in due.items() if spec.required and name not in told]:
+        raise RecordUnreadable(1, f"{', '.join(missing)}: missing", f"add a line such as {missing[0]}: …")
+    return told, at

@@ -1,0 +1,243 @@
+"""How a record's values are written on one line and read again, by the type of their field. Nothing is guessed.
+
+Texts stand as they are, numbers as JSON spells them, instants and days in ISO 8601, lists of names with commas, what
+has parts as JSON. A value that is not there is an empty line.
+"""
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, fields, is_dataclass
+from datetime import date, datetime
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from pitlake import outside_json
+from pitlake.clock import instant, iso
+from pitlake.errors import BadInput
+
+MOST_TEXT = 2_000
+MOST_BODY = 200_000
+TOO_LARGE = 10**18
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]*")
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_UNSTORED = {"Cc", "Cs", "Zl", "Zp"}
+
+
+class Bounds(NamedTuple):
+    """The least and the most a number may be, both included."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+
+class Spec(NamedTuple):
+    """What a field holds: its base type, the words of an enumeration, bounds, whether it may be missing."""
+
+    base: Any
+    words: tuple[str, ...] = ()
+    bounds: Bounds = Bounds()
+    optional: bool = False
+    required: bool = False
+
+
+@cache
+def specs(kind: type) -> dict[str, Spec]:
+    """The fields of a record's dataclass, in order, without its id and body."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {
+        field.name: _spec(hints[field.name])._replace(
+            required=field.default is MISSING and field.default_factory is MISSING
+        )
+        for field in fields(kind)
+        if field.name not in ("id", "body")
+    }
+
+
+def _spec(hint: Any) -> Spec:
+    if get_origin(hint) is UnionType or (get_args(hint) and NoneType in get_args(hint)):
+        inner = next(one for one in get_args(hint) if one is not NoneType)
+        return _spec(inner)._replace(optional=True)
+    if get_origin(hint) is Annotated:
+        base, bounds = get_args(hint)[:2]
+        return _spec(base)._replace(bounds=bounds)
+    if get_origin(hint) is Literal:
+        return Spec(str, words=get_args(hint))
+    return Spec(hint)
+
+
+def read(spec: Spec, text: str) -> Any:
+    """A field's value from its line. Raises ValueError saying what is wrong and what to give."""
+    if not text:
+        if spec.optional:
+            return None
+        if get_origin(spec.base) is tuple:
+            return ()
+        if spec.base is str and not spec.words and not spec.required:
+            return ""
+        raise ValueError("is empty")
+    value = _read(spec, text)
+    check(spec, value)
+    return value
+
+
+def _read(spec: Spec, text: str) -> Any:
+    base = spec.base
+    if base is str:
+        return text
+    if base in (int, float):
+        if not (_WHOLE if base is int else _NUMBER).fullmatch(text):
+            raise ValueError(f"{_shown(text)} is no number")
+        return base(text)
+    if base is datetime:
+        return _instant(text)
+    if base is date:
+        return _day(text)
+    if base == tuple[str, ...]:
+        return tuple(part.strip() for part in text.split(","))
+    return _made(base, _json(text))
+
+
+def write(spec: Spec, value: Any) -> str:
+    """A field's value as its line."""
+    if value is None or value == ():
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, int | float):
+        return repr(value)
+    if spec.base == tuple[str, ...]:
+        return ", ".join(value)
+    return json.dumps(value, default=_plain, ensure_ascii=False, sort_keys=isinstance(value, Mapping))
+
+
+def check(spec: Spec, value: Any) -> None:
+    """Whether a value is what its field may hold. Raises ValueError."""
+    if value is None and spec.optional:
+        return
+    if spec.words and value not in spec.words:
+        raise ValueError(f"{_shown(value)} is none of {', '.join(spec.words)}")
+    if spec.base is str:
+        one_line(value)
+    elif spec.base in (int, float):
+        _number(spec, value)
+    elif spec.base == tuple[str, ...]:
+        _names(value)
+    elif spec.base is datetime:
+        instant(value)
+    elif spec.base is not date and _made(spec.base, json.loads(write(spec, value) or "[]")) != value:
+        raise ValueError("can't be written and read again")
+
+
+def one_line(text: Any) -> None:
+    """Whether a text can stand on a line. Raises ValueError."""
+    if not isinstance(text, str):
+        raise ValueError("is no text")  # noqa: TRY004 - what a record refuses is one error
+    if len(text) > MOST_TEXT:
+        raise ValueError(f"is longer than {MOST_TEXT:,} characters; put it into the body")
+    if any(unicodedata.category(letter) in _UNSTORED for letter in text):
+        raise ValueError("holds a control character or a line break")
+    if text != text.strip():
+        raise ValueError("begins or ends with a blank")
+
+
+def _number(spec: Spec, value: Any) -> None:
+    kind = int if spec.base is int else int | float
+    if isinstance(value, bool) or not isinstance(value, kind) or not abs(value) < TOO_LARGE:
+        raise ValueError(f"{_shown(value)} is no number")
+    low, high = spec.bounds
+    if not low <= value <= high:
+        raise ValueError(f"{value} is not from {low:g} to {high:g}")
+
+
+def _names(values: Any) -> None:
+    for name in values:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ValueError(f"{_shown(name)} is no name; separate names by commas")
+
+
+def _instant(text: str) -> datetime:
+    try:
+        return instant(text)
+    except BadInput as refused:
+        raise ValueError(refused.problem) from None
+
+
+def _day(text: str) -> date:
+    if not _DAY.fullmatch(text):
+        raise ValueError(f"{_shown(text)} is no day such as 2024-02-15")
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text} is no day of the calendar") from None
+
+
+def _json(text: str) -> Any:
+    try:
+        return outside_json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as problem:
+        raise ValueError(f"is no JSON: {str(problem)[:80]}") from None
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a member is named twice")
+    return dict(pairs)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _made(hint: Any, told: Any) -> Any:
+    """What JSON tells, in the types it must have. Raises ValueError."""
+    spec = _spec(hint)
+    if told is None and spec.optional:
+        return None
+    if is_dataclass(spec.base):
+        return _part(spec.base, told)
+    if get_origin(spec.base) is tuple:
+        if not isinstance(told, list):
+            raise ValueError("is no list")
+        return tuple(_made(get_args(spec.base)[0], one) for one in told)
+    if get_origin(spec.base) is dict:
+        if not isinstance(told, dict):
+            raise ValueError("is no object")
+        return {name: _made(get_args(spec.base)[1], one) for name, one in told.items()}
+    if spec.base is Any:
+        return told
+    if spec.base is date:
+        return _day(told if isinstance(told, str) else "")
+    if spec.base is float and isinstance(told, int) and not isinstance(told, bool):
+        told = float(told)
+    check(spec, told)
+    return told
+
+
+def _part(kind: Any, told: Any) -> Any:
+    if not isinstance(told, dict):
+        raise ValueError("has something else where an object is due")  # noqa: TRY004
+    due = specs(kind)
+    if unknown := sorted(set(told) - set(due)):
+        raise ValueError(f"{_shown(unknown[0])} is unknown; choose from {', '.join(due)}")
+    if missing := [name for name, spec in due.items() if spec.required and name not in told]:
+        raise ValueError(f"{missing[0]} is missing")
+    hints = get_type_hints(kind, include_extras=True)
+    return kind(**{name: _made(hints[name], one) for name, one in told.items()})
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else asdict(value)
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:60]
