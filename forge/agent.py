@@ -41,6 +41,10 @@ from pitlake.lake.lake import Lake
 _FETCHED = re.compile(r"\[(ctx_\d+) \| ")
 
 
+def _silent(line: str) -> None:
+    """Tell nobody."""
+
+
 @dataclass(frozen=True)
 class Meaning:
     """Puts texts in order by likeness and recency."""
@@ -102,7 +106,7 @@ class Agent:
         trigger: Trigger = "query",
         user: str = "default",
         event: str = "",
-        said: Callable[[str], None] = lambda line: None,
+        said: Callable[[str], None] = _silent,
     ) -> Decided:
         """Decide as of an instant (default: now). decision: the name of one that was begun, to go on with it.
 
@@ -124,9 +128,7 @@ class Agent:
         receipt = self.tape.keep_receipt(name, self._receipt(turn, answer, end).dumped())
         return Decided(name, answer, end, loaded(receipt))
 
-    async def replay(
-        self, decision: str, mode: Mode = "strict", said: Callable[[str], None] = lambda line: None
-    ) -> Decided:
+    async def replay(self, decision: str, mode: Mode = "strict", said: Callable[[str], None] = _silent) -> Decided:
         """Decide again from the tape, with the memory of then: strict, or with the tools asking again.
 
         Raises Diverged naming the step, BadInput for a decision that is not on the tape.
