@@ -46,7 +46,7 @@ def server():
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             self.server.asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            self.server.keys.append(self.headers["x-api-key"])
+            self.server.keys.append(str(self.headers))
             status, body, seconds = self.server.script[min(len(self.server.asked), len(self.server.script)) - 1]
             time.sleep(seconds)
             self.send_response(status)
@@ -142,7 +142,8 @@ def test_arguments_that_are_no_json_come_as_they_are(server):
 def test_a_key_is_not_sent_to_a_server_that_was_named(server, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
     ask(server, events(text("ok")))
-    assert server.keys == ["none"]
+    (headers,) = server.keys
+    assert "sk-secret" not in headers
 
 
 def test_no_request_leaves_the_machine():
