@@ -6,7 +6,7 @@ from typing import Any
 from assets.drops import _lines as lines
 from assets.drops.receiving import dropped
 from assets.external import fields
-from assets.external.feed import Feed, Unit
+from assets.external.feed import Feed, Scope, Unit
 from assets.external.items import named
 from assets.extraction import Place, Record, RunFacts, dated, day_of, parsed
 from pitlake.datasets import market_quotes as contract
@@ -69,6 +69,7 @@ PARSERS = {
 DROP = Feed(
     dataset=DATASET,
     provider=dropped(DATASET.name),
+    example=Scope(),
     units=lines.units,
     collect=lines.collect,
     records=records,

@@ -9,7 +9,7 @@ from typing import Any
 from assets.drops import _lines as lines
 from assets.drops.receiving import dropped
 from assets.external import fields
-from assets.external.feed import Feed, Unit
+from assets.external.feed import Feed, Scope, Unit
 from assets.external.items import named
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets.model_registry import DATASET
@@ -62,6 +62,7 @@ PARSERS = {
 DROP = Feed(
     dataset=DATASET,
     provider=dropped(DATASET.name),
+    example=Scope(),
     units=lines.units,
     collect=lines.collect,
     records=records,

@@ -9,7 +9,7 @@ from pypdf.errors import FileNotDecryptedError, PyPdfError
 
 from assets.drops import _lines as lines
 from assets.drops.receiving import dropped
-from assets.external.feed import Feed, Unit
+from assets.external.feed import Feed, Scope, Unit
 from assets.external.items import named
 from assets.external.web._markup import read as read_page
 from assets.extraction import Place, Record, RunFacts, dated
@@ -94,6 +94,7 @@ def _squeezed(text: str) -> str:
 DROP = Feed(
     dataset=DATASET,
     provider=dropped(DATASET.name),
+    example=Scope(),
     units=lines.units,
     collect=lines.collect,
     records=records,

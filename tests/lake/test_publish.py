@@ -82,7 +82,7 @@ def test_a_published_version_is_forced_to_the_disk(lake, monkeypatch):
 @pytest.mark.parametrize("name", ["a", "other"])
 def test_what_was_a_gap_by_its_kind_s_name_is_available_when_observed(lake, name):
     dataset = replace(TOY, gap_names=("Gap of {key}",))
-    publish(lake, [], SEEN, {DAY: [Gap("no_data", "no text", f"Gap of {name}", NOON)]}, dataset)
+    publish(lake, [], SEEN, {DAY: [StagedGap("no_data", "no text", f"Gap of {name}", NOON)]}, dataset)
     publish(lake, [A], LATER, dataset=dataset)
     assert told(lake) == [("a", "x", LATER if name == "a" else NOON)]
 

@@ -1,0 +1,97 @@
+"""Which model plays which role, and how its client is made. Every role can be given another model by configuration.
+
+A model is named `anthropic:<id>`, `openai:<id>`, or `openai:<id>@http://…/v1` for any server that speaks that API, a
+local one included; `anthropic:<id>@http://…` likewise. Keys come from the environment.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from forge.config import ROLES, ROUTING
+from forge.model.messages import Model, NoModel
+from pitlake.errors import BadInput
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model as Library
+
+MODELS = {
+    "opus": "anthropic:claude-opus-4-5",
+    "sonnet": "anthropic:claude-sonnet-4-5",
+    "haiku": "anthropic:claude-haiku-4-5",
+}
+VARIABLE = "FORGE_MODEL_{}"
+KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+
+
+@dataclass(frozen=True)
+class Routing:
+    """Role to model. chosen: what configuration says of a role, over $FORGE_MODEL_<ROLE>, over the table.
+
+    seconds: of one request; retries: how often a busy provider is asked again. Raises BadInput for an unknown role.
+    """
+
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 120.0
+    retries: int = 2
+
+    def __post_init__(self) -> None:
+        for role in self.chosen:
+            if role not in ROLES:
+                raise BadInput("role", f"{role!r} is no role", f"choose from {', '.join(ROLES)}")
+
+    def named(self, role: str) -> str:
+        """The model's name for a role: `provider:id`, with `@url` where its server is another one."""
+        name = self.chosen.get(role) or os.environ.get(VARIABLE.format(role.upper())) or ROUTING[role]
+        return MODELS.get(name, name)
+
+    def missing(self, role: str) -> str:
+        """Why the role's model can't be asked; "" where it can."""
+        provider, _, rest = self.named(role).partition(":")
+        if provider not in KEYS or not rest:
+            return f"{self.named(role)!r} names no provider; write anthropic:<id> or openai:<id>"
+        if "@" in rest or os.environ.get(KEYS[provider]):
+            return ""
+        return f"set {KEYS[provider]}, or name another model in {VARIABLE.format(role.upper())}"
+
+    def model(self, role: str) -> Model:
+        """The model for a role. Raises NoModel saying what to set."""
+        from forge.model.call import Provided
+
+        if problem := self.missing(role):
+            raise NoModel("model", f"none is configured for the role {role}", problem)
+        provider, _, rest = self.named(role).partition(":")
+        name, _, url = rest.partition("@")
+        try:
+            library = _MAKERS[provider](name, url or None, self)
+        except ImportError:
+            raise NoModel("model", "the extra forge is not installed", "pip install 'pitlake[forge]'") from None
+        return Provided(f"{provider}:{name}", library, self.seconds)
+
+
+def _anthropic(name: str, url: str | None, routing: Routing) -> "Library":
+    from anthropic import AsyncAnthropic
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    client = AsyncAnthropic(**_client(KEYS["anthropic"], url, routing))
+    return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=client))
+
+
+def _openai(name: str, url: str | None, routing: Routing) -> "Library":
+    from openai import AsyncOpenAI
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    client = AsyncOpenAI(**_client(KEYS["openai"], url, routing))
+    return OpenAIChatModel(name, provider=OpenAIProvider(openai_client=client))
+
+
+def _client(key: str, url: str | None, routing: Routing) -> dict[str, Any]:
+    """A key is sent to its provider alone: a server that is named gets one only by what its own URL says."""
+    given = {"api_key": os.environ.get(key, ""), "max_retries": routing.retries, "timeout": routing.seconds}
+    return given | ({"base_url": url, "api_key": "none"} if url else {})
+
+
+_MAKERS = {"anthropic": _anthropic, "openai": _openai}

@@ -1,0 +1,197 @@
+"""The tape: each thing a decision learns from outside, kept once, before anything follows from it.
+
+Recording, resuming after a kill, strict replay and live-tools replay are one method, `once`, keyed by lane (who asks)
+and step (as which), and by the canonical form of what is asked. SQLite, synchronous FULL, no row ever changed.
+
+reeltime 1.0 was looked at: it records a provider's bytes by patching HTTP clients into a JSON Lines file that is not
+synced, replays a whole process, and knows neither a resume in the middle nor a replay whose tools run again.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pitlake.errors import BadInput, PitlakeError
+
+Mode = Literal["record", "strict", "live-tools"]
+Kind = Literal["model", "tool"]
+SHOWN = 120
+_TABLES = """
+CREATE TABLE IF NOT EXISTS decisions (decision TEXT PRIMARY KEY, asked TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS receipts (decision TEXT PRIMARY KEY, receipt TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS steps (
+  decision TEXT NOT NULL, lane TEXT NOT NULL, step INTEGER NOT NULL, kind TEXT NOT NULL, asked TEXT NOT NULL,
+  answer TEXT NOT NULL, PRIMARY KEY (decision, lane, step)) STRICT;
+"""
+_KEPT = """
+CREATE TRIGGER IF NOT EXISTS {0}_{1} BEFORE {1} ON {0} BEGIN SELECT RAISE(ABORT, 'a tape is never changed'); END;
+"""
+
+
+class Diverged(PitlakeError):
+    """A replay came to something else than its tape. lane, step, kind: where; change: what."""
+
+    def __init__(self, lane: str, step: int, kind: str, change: str) -> None:
+        self.lane, self.step, self.kind, self.change = lane, step, kind, change
+        super().__init__(f"step {step} of {lane} ({kind}) differs: {change}")
+
+
+class Step(NamedTuple):
+    """One kept step. asked, answer: JSON and text."""
+
+    lane: str
+    step: int
+    kind: str
+    asked: str
+    answer: str
+
+
+class Tape:
+    """Tapes of many decisions in one file. place: the SQLite file, made where there is none."""
+
+    def __init__(self, place: str | Path) -> None:
+        self.place = Path(place)
+        self.place.parent.mkdir(parents=True, exist_ok=True)
+        with self._open() as connection:
+            connection.executescript(_TABLES)
+            for table in ("decisions", "receipts", "steps"):
+                for change in ("UPDATE", "DELETE"):
+                    connection.execute(_KEPT.format(table, change))
+
+    def begin(self, decision: str, asked: dict[str, Any]) -> dict[str, Any]:
+        """Keep what a decision starts from; one that was begun before starts from what it did then."""
+        with self._open() as connection:
+            connection.execute("INSERT OR IGNORE INTO decisions VALUES (?, ?)", (decision, canonical(asked)))
+        return self.begun(decision)
+
+    def begun(self, decision: str) -> dict[str, Any]:
+        """What a decision started from. Raises BadInput for one that is not on the tape."""
+        with self._open() as connection:
+            found = connection.execute("SELECT asked FROM decisions WHERE decision = ?", (decision,)).fetchone()
+        if found is None:
+            known = ", ".join(self.decisions()[-3:]) or "none is kept"
+            raise BadInput("decision", f"{decision[:SHOWN]!r} is not on the tape", f"the newest are: {known}")
+        told: dict[str, Any] = json.loads(found[0])
+        return told
+
+    def decisions(self) -> list[str]:
+        """Every decision, in the order they were begun."""
+        with self._open() as connection:
+            return [one for (one,) in connection.execute("SELECT decision FROM decisions ORDER BY rowid")]
+
+    def steps(self, decision: str) -> list[Step]:
+        """A decision's steps, by lane, in their order."""
+        chosen = "SELECT lane, step, kind, asked, answer FROM steps WHERE decision = ? ORDER BY lane, step"
+        with self._open() as connection:
+            return [Step(*one) for one in connection.execute(chosen, (decision,))]
+
+    def keep_receipt(self, decision: str, receipt: str) -> str:
+        """Keep a decision's receipt; the one that is kept, which the first one stays."""
+        with self._open() as connection:
+            connection.execute("INSERT OR IGNORE INTO receipts VALUES (?, ?)", (decision, receipt))
+        return self.receipt(decision) or receipt
+
+    def receipt(self, decision: str) -> str | None:
+        """A decision's receipt, None where it never ended."""
+        with self._open() as connection:
+            found = connection.execute("SELECT receipt FROM receipts WHERE decision = ?", (decision,)).fetchone()
+        return found[0] if found else None
+
+    def lane(self, decision: str, name: str = "agent", mode: Mode = "record") -> "Lane":
+        """One asker's part of a decision's tape."""
+        return Lane(self, decision, name, mode)
+
+    def _find(self, decision: str, lane: str, step: int) -> Step | None:
+        chosen = "SELECT lane, step, kind, asked, answer FROM steps WHERE decision = ? AND lane = ? AND step = ?"
+        with self._open() as connection:
+            found = connection.execute(chosen, (decision, lane, step)).fetchone()
+        return Step(*found) if found else None
+
+    def _keep(self, decision: str, step: Step) -> None:
+        with self._open() as connection:
+            connection.execute("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?)", (decision, *step))
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self.place, timeout=60)) as connection, connection:
+            connection.execute("PRAGMA synchronous = FULL")
+            yield connection
+
+
+class Lane:
+    """One asker's steps. at: the last step that was taken."""
+
+    def __init__(self, tape: Tape, decision: str, name: str, mode: Mode) -> None:
+        self.tape, self.decision, self.name, self.mode = tape, decision, name, mode
+        self.at = 0
+
+    @property
+    def next_id(self) -> str:
+        """What the step to come is called wherever it is done: the same on every resume and replay."""
+        return f"{self.decision}:{self.name}:{self.at + 1}"
+
+    async def once(self, kind: Kind, asked: Any, do: Callable[[], Awaitable[str]]) -> str:
+        """The answer to what is asked: the tape's, else what `do` gives, which is kept first.
+
+        A live-tools replay does tools again and holds their answers against the tape's. Raises Diverged.
+        """
+        self.at += 1
+        told = canonical(asked)
+        kept = self.tape._find(self.decision, self.name, self.at)  # noqa: SLF001 - a lane is part of its tape
+        if kept is None:
+            if self.mode != "record":
+                raise Diverged(self.name, self.at, kind, f"the tape ends before it; asked: {told[:SHOWN]}")
+            answer = await do()
+            self.tape._keep(self.decision, Step(self.name, self.at, kind, told, answer))  # noqa: SLF001
+            return answer
+        if kept.kind != kind:
+            raise Diverged(self.name, self.at, kind, f"the tape has a {kept.kind} here")
+        if kept.asked != told:
+            raise Diverged(self.name, self.at, kind, f"asked: {difference(json.loads(kept.asked), asked)}")
+        if kind == "tool" and self.mode == "live-tools":
+            answer = await do()
+            if answer != kept.answer:
+                raise Diverged(self.name, self.at, kind, f"{_name(asked)} answers: {difference(kept.answer, answer)}")
+        return kept.answer
+
+    def ended(self) -> None:
+        """Raises Diverged where a replay stopped before its tape did."""
+        following = self.tape._find(self.decision, self.name, self.at + 1)  # noqa: SLF001
+        if following is not None:
+            raise Diverged(self.name, self.at + 1, following.kind, "the tape goes on here and the replay does not")
+
+
+def canonical(value: Any) -> str:
+    """The one spelling of a JSON value, in ASCII: also a half character is kept as it came."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def digest(value: Any) -> str:
+    """sha256 of a value's canonical form, as hexadecimal."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def difference(then: Any, now: Any, where: str = "") -> str:
+    """Where two JSON values first differ, and how, in a line."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        for key in sorted({*then, *now}):
+            if then.get(key) != now.get(key):
+                return difference(then.get(key), now.get(key), f"{where}.{key}")
+    if isinstance(then, list | tuple) and isinstance(now, list | tuple):
+        for place, (a, b) in enumerate(zip(then, now, strict=False)):
+            if a != b:
+                return difference(a, b, f"{where}[{place}]")
+        return f"{where or 'all'} had {len(then)} parts, now {len(now)}"
+    if isinstance(then, str) and isinstance(now, str):
+        first = next((at for at, (a, b) in enumerate(zip(then, now, strict=False)) if a != b), min(len(then), len(now)))
+        start = max(0, first - 20)
+        then, now = then[start : start + SHOWN], now[start : start + SHOWN]
+    return f"{where.lstrip('.') or 'it'} was {then!r}, now {now!r}"
+
+
+def _name(asked: Any) -> str:
+    return str(asked[0]) if isinstance(asked, list) and asked else "it"
