@@ -105,7 +105,8 @@ def ranked(
     """The best of these texts, best first: weights[0] × cosine + weights[1] / (1 + age in days at the instant / 30).
 
     asked: the query's vector. vectors, written_at: those of the texts, instants as `instants` makes them, in one order,
-    which also decides between equals. A text written after the instant is not found. Raises BadInput for vectors of another length or count.
+    which also decides between equals. A text written after the instant is not found. Raises BadInput for vectors of
+    another length or count.
     """
     if not len(vectors):
         return []
