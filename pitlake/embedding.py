@@ -32,7 +32,10 @@ def embed(text: str, embedder: Embedder | None = None) -> list[float]:
 
 
 def own(text: str) -> list[float]:
-    """A text's 256 numbers by the model that comes along, of length 1; all 0 for a text without any word of its."""
+    """A text's 256 numbers by the model that comes along, of length 1; all 0 for a text without any word of its.
+
+    Raises BadInput where the extra `meaning` is not installed.
+    """
     found: list[float] = _loaded().embed([text], norm=False)[0].tolist()
     length = sum(number * number for number in found) ** 0.5
     return [number / length for number in found] if length else found
@@ -58,8 +61,8 @@ def configured() -> Embedder | None:
 def _loaded() -> Any:
     try:
         import wordllama
-    except ModuleNotFoundError:
-        raise BadInput("by", "meaning needs a model, and none is installed", "pip install 'pitlake[meaning]'") from None
+    except ImportError:
+        raise BadInput("embedding", "the model of texts is not installed", "pip install 'pitlake[meaning]'") from None
 
     # Its own folder has the weights and the tokenizer; without it 0.4 looks in another one and asks the network.
     folder = Path(str(wordllama.__file__)).parent

@@ -6,7 +6,7 @@ from operator import mul
 
 import pytest
 
-from pitlake.embedding import VARIABLE, embed, own
+from pitlake.embedding import VARIABLE, _loaded, embed, own
 from pitlake.errors import BadInput
 
 
@@ -65,3 +65,11 @@ own("text")
 def test_a_text_without_words_has_no_vector():
     with pytest.raises(BadInput, match="embedding"):
         embed("")
+
+
+def test_without_the_package_the_next_step_is_to_install_it(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setitem(sys.modules, "wordllama", None)
+    _loaded.cache_clear()
+    with pytest.raises(BadInput, match=r"pitlake\[meaning\]"):
+        embed("text")

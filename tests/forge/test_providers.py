@@ -14,6 +14,7 @@ from pitlake.clock import iso
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import OBSERVED, put_rows, utc
+from tests.every import every
 
 T = utc("2014-06-01T12:00:00Z")
 LATER = T + timedelta(days=30)
@@ -57,7 +58,7 @@ def fetch(lake, source, at=T, **params):
 
 def test_t3_the_six_sources_are_there_by_name():
     assert set(all_providers()) == {"economic", "market", "news", "research", "web", "analytics"}
-    assert all(name == one.name and one.summary for name, one in all_providers().items())
+    assert every(name == one.name and one.summary for name, one in all_providers().items())
     with pytest.raises(BadInput, match="choose from economic"):
         provider("bloomberg")
 
@@ -80,7 +81,7 @@ def test_t3_a_source_answers_with_what_was_public_and_no_more(lake, source, para
     answer = fetch(lake, source, **params)
     assert [row[column] for row in answer.rows] == found
     assert answer.gaps == ()
-    assert all(row["available_at"] <= iso(T) for row in answer.rows)
+    assert every(row["available_at"] <= iso(T) for row in answer.rows)
     assert answer.available_at <= iso(T)
     assert answer.label.startswith(source)
 
