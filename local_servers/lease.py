@@ -68,7 +68,7 @@ class Lease:
         self._line.close()
 
     def forget(self) -> None:
-        """Drop this process's copy without letting go: for a forked child, which is no user of its own."""
+        """Drop this process's copy without letting go: for a forked child, which is not a user of its own."""
         self._line.close()
 
     def __enter__(self) -> Self:
@@ -176,7 +176,7 @@ def _reap(supervisor: "subprocess.Popen[bytes]") -> None:
 
 
 def _forget_in_child() -> None:
-    """A forked child is no user: it drops its copies, or the server would live as long as the child does."""
+    """A forked child is not a user: it drops its copies, or the server would live as long as the child does."""
     for held in list(_held):
         held.forget()
     _held.clear()

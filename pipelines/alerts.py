@@ -1,7 +1,7 @@
 """What people are told without asking: runs that failed, answers that are missing, stale datasets. Only sensors.
 
-How a message travels is resources/notifier.py; what stale means is each contract's `freshness`. What befell runs is
-kept in the lake as well, where the quality report finds it.
+How a message travels is resources/notifier.py; what stale means is each contract's `freshness`. What happened to runs
+is kept in the lake as well, where the quality report finds it.
 """
 
 import errno
@@ -52,7 +52,7 @@ def tell_of_missing_answers(context: dg.RunStatusSensorContext, lake: LakeResour
 def _incident(
     context: dg.RunStatusSensorContext, kind: Literal["failed", "unanswered"], reasons: tuple[str, ...]
 ) -> Incident:
-    """What befell the run, dated by its end, so that telling it again is no second incident."""
+    """What happened to the run, dated by its end, so that telling it again is no second incident."""
     run = context.dagster_run
     record = context.instance.get_run_record_by_id(run.run_id)
     seconds = record.end_time if record else None
@@ -61,7 +61,7 @@ def _incident(
 
 
 def _tell(title: str, incident: Incident, lake: LakeResource, notifier: Notifier) -> None:
-    """Into the lake and to people. A lake that can't be written, or is none, keeps no alert from going out."""
+    """Into the lake and to people. A lake that can't be written, or is missing, keeps no alert from going out."""
     try:
         lake.open().keep_incident(incident)
     except PitlakeError as problem:

@@ -237,14 +237,14 @@ def _check(query: Query) -> None:
         raise ValueError(f"{where}: reads unknown dataset {', '.join(sorted(unknown))}")
     known = {"*", *(column.name for column in query.columns)}
     if not known.issuperset(query.hindsight):
-        raise ValueError(f"{where}: 'hindsight' names what is no column")
+        raise ValueError(f"{where}: 'hindsight' names what is not a column")
     named = {column for read in query.reads for column in all_datasets()[read].hindsight}
     echoed = {"ticker"} if "pairs" in names else set()
     missing = {one.name for one in query.columns} & named - echoed - {*query.hindsight}
     if missing and "*" not in query.hindsight:
         raise ValueError(f"{where}: 'hindsight' lacks {', '.join(sorted(missing))}")
     if not set(query.one_of) <= set(names):
-        raise ValueError(f"{where}: 'one of' names what is no parameter")
+        raise ValueError(f"{where}: 'one of' names what is not a parameter")
 
 
 def _bound(parameter: Parameter, value: Any, query: str) -> Any:

@@ -167,7 +167,7 @@ class Dataset:
         if not self.thing:
             object.__setattr__(self, "thing", self.identity)
         self._refuse(len(names) != len(known), "a column is named twice")
-        self._refuse(not all(map(_NAME.fullmatch, (self.name, *names))), "a name is no lower-case SQL name")
+        self._refuse(not all(map(_NAME.fullmatch, (self.name, *names))), "a name is not a lower-case SQL name")
         self._refuse(any(column.type not in TYPES for column in self.columns), "a column has an unknown type")
         self._refuse(not all(column.limits_fit for column in self.columns), "a column has limits its type can't have")
         self._refuse(any(column.strict and not column.limited for column in self.columns), "strict about nothing")
@@ -182,9 +182,9 @@ class Dataset:
         self._refuse(not {column for column, _, _ in self.follows} <= known, "it follows by an unknown column")
         self._refuse(not {*self.columns_of_gap_names} <= known, "a gap's name has an unknown column")
         instants = {"", "available_at", *(column.name for column in self.columns if column.type == "instant")}
-        self._refuse(self.revised_at not in instants, "revised_at is no instant")
+        self._refuse(self.revised_at not in instants, "revised_at is not an instant")
         self._refuse(not {self.source_tag, *self.other_tags} <= set(SOURCES), "the source tag is not one of the gate's")
-        self._refuse(not {*self.known.values()} <= {*KNOWN}, "known gives an answer that is none")
+        self._refuse(not {*self.known.values()} <= {*KNOWN}, "known gives an unknown answer")
         self._refuse(not all(column.meaning for column in self.columns), "a column has no meaning")
 
     def _refuse(self, wrong: bool, problem: str) -> None:

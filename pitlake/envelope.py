@@ -99,9 +99,9 @@ def cells(column: pa.Array, place: str) -> Iterable[Any]:
 
 
 def clean_gap(kind: str, reason: str, query: str | None = None) -> dict[str, str]:
-    """A gap that explains what is missing. Raises BadInput for a type that is none of contract.GAP_TYPES."""
+    """A gap that explains what is missing. Raises BadInput for a type outside contract.GAP_TYPES."""
     if kind not in GAP_TYPES:
-        raise BadInput("gaps", f"{kind!r} is no type of gap", f"choose from {', '.join(GAP_TYPES)}")
+        raise BadInput("gaps", f"{kind!r} is not a type of gap", f"choose from {', '.join(GAP_TYPES)}")
     if not reason.strip():
         raise BadInput("gaps", "a gap has no reason", "say in a sentence what is missing and why")
     return {"type": kind, "reason": reason} | ({} if query is None else {"query": query})
@@ -163,7 +163,7 @@ def _text(text: str, field: str, place: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise BadInput(field, f"{place} is no Unicode text", "mend it at its source") from None
+        raise BadInput(field, f"{place} is not Unicode text", "mend it at its source") from None
     return text
 
 

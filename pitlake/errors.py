@@ -2,7 +2,7 @@
 
 PitlakeError                    anything pitlake refuses or fails at
 ├── BadInput                    the caller's mistake: one line naming the field and the next step (CLI exit code 2)
-│   └── BadInstant              a text that is no strict instant (fault: see pitlake.gate.rules.FAULTS)
+│   └── BadInstant              a text that is not a strict instant (fault: see pitlake.gate.rules.FAULTS)
 ├── Unreadable                  a source text is not what its field promises
 ├── RecordRefused               a source record can't become a row; extraction makes a gap of it
 ├── GateRefused                 a staged table holds rows the gate refuses; nothing was published
@@ -78,7 +78,7 @@ class BadInput(PitlakeError):
 
 
 class BadInstant(BadInput):
-    """A text that is no strict instant. `fault` is one of `pitlake.gate.rules.FAULTS`."""
+    """A text that is not a strict instant. `fault` is one of `pitlake.gate.rules.FAULTS`."""
 
     def __init__(self, field: str, fault: str, detail: str) -> None:
         self.fault = fault

@@ -13,7 +13,7 @@ REPLACEMENT = "\ufffd"
 
 
 def loads(spelled: str, **hooks: Any) -> Any:
-    """`json.loads`, its hooks included. Raises ValueError for what is no JSON or names a member twice once its names
+    """`json.loads`, its hooks included. Raises ValueError for what is not JSON or names a member twice once its names
     are mended, RecursionError for what is too deep.
     """
     found = json.loads(spelled, **hooks)

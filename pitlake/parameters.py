@@ -101,7 +101,7 @@ def _pair(field: str, pair: Any) -> dict[str, str]:
     if isinstance(pair, dict) and set(pair) == {"ticker", "at"}:
         pair = (pair["ticker"], pair["at"])
     if not isinstance(pair, list | tuple) or len(pair) != 2:
-        raise BadInput(field, "an entry is no pair", PAIRS_FORM)
+        raise BadInput(field, "an entry is not a pair", PAIRS_FORM)
     return {"ticker": _ticker(field, pair[0]), "at": iso(instant(pair[1], field))}
 
 

@@ -213,7 +213,7 @@ def _read(content: bytes, path: Path) -> Receipt:
         receipt = _made(Receipt, told | {"question": _made(Question, asked | lists)})
         sql_sha256 = hashlib.sha256(receipt.question.sql.encode()).hexdigest()
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise ReceiptDamaged(f"{path} is no receipt; {REMEDY}") from None
+        raise ReceiptDamaged(f"{path} is not a receipt; {REMEDY}") from None
     if sql_sha256 != receipt.sql_sha256:
         raise ReceiptDamaged(f"{path} was changed: its SQL is not the SQL it was made for")
     return receipt

@@ -29,7 +29,7 @@ def find(
     """The query and its values. Raises BadInput for texts not to be searched that way, or no model."""
     known = {"words": BY_WORDS, "meaning": BY_MEANING}
     if by not in known:
-        raise BadInput("by", f"{by!r} is no way to search", f"choose from {', '.join(known)}")
+        raise BadInput("by", f"{by!r} is not a way to search", f"choose from {', '.join(known)}")
     if within not in known[by]:
         raise BadInput("within", f"{within!r} can't be searched by {by}", f"choose from {', '.join(known[by])}")
     query = catalogue.get(known[by][within])

@@ -25,7 +25,7 @@ class LakeResource(dg.ConfigurableResource[None]):
     )
 
     def open(self) -> Lake:
-        """The lake. Opening touches nothing but what is set here. Raises BadInput for a root that is none, and for a
+        """The lake. Opening touches nothing but what is set here. Raises BadInput for an invalid root, and for a
         rule by which the lake's filings do not count.
         """
         lake = Lake(self.root or None)

@@ -37,7 +37,7 @@ class Notifier(dg.ConfigurableResource[None]):
     )
 
     def send(self, title: str, body: str) -> None:
-        """Send to every channel, all of them even when one fails or is none.
+        """Send to every channel, all of them even when one fails or is invalid.
 
         Raises NotifyFailed at the end, naming those that failed by place and kind.
         """

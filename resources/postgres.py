@@ -1,4 +1,4 @@
-"""A Postgres server of one's own, from the system's packages, on the loopback: for `make serve` and the tests.
+"""A private Postgres server, from the system's packages, on the loopback: for `make serve` and the tests.
 
 Where Docker is at hand `make up` starts one in a container instead. Nothing here knows what is stored in it.
 """

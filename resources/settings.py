@@ -37,5 +37,5 @@ class ExtractionSettings(dg.ConfigurableResource[None]):
 def parsed_lag(text: str) -> timedelta:
     """The setting's text as a lag. Raises BadInput outside of LEAST to MOST minutes."""
     if not (text.isascii() and text.isdigit()) or not LEAST <= int(text) <= MOST:
-        raise BadInput(LAG_VARIABLE, "is no number of minutes that will do", f"give {LEAST} to {MOST}")
+        raise BadInput(LAG_VARIABLE, "is out of range", f"give {LEAST} to {MOST}")
     return timedelta(minutes=int(text))

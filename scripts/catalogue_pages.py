@@ -27,7 +27,7 @@ name: lake-schema
 description: >-
   What the point-in-time lake holds and how to ask it: every dataset with its columns, every named query with its
   parameters, and the rules of time. Read it before writing SQL against the lake, before choosing a query for pitlake
-  run or the run_query tool, or when an answer is empty or refused. It is no source of data itself.
+  run or the run_query tool, or when an answer is empty or refused. It is not a source of data itself.
 ---
 """
 

@@ -325,7 +325,7 @@ RETRIES = {
     "`PIT_MISSING_AVAILABLE_AT`, `PIT_INVALID_AVAILABLE_AT_SOURCE`": "select available_at and its source, or neither",
     "`PIT_INVALID_AVAILABLE_AT_FORMAT`, `PIT_MISSING_TZ`": "do not format or cast available_at",
     "`PIT_INVALID_PIT`": "give one instant with an offset, no later than the session's",
-    "`PIT_MISSING_ENVELOPE`, `PIT_INVALID_JSON`, `PIT_INVALID_ITEM_TYPE`": "ask another way: this is no envelope",
+    "`PIT_MISSING_ENVELOPE`, `PIT_INVALID_JSON`, `PIT_INVALID_ITEM_TYPE`": "ask another way: this is not an envelope",
     "`PIT_PARSE_ERROR`, `GUARD_…`": "no retry: this call is not one an agent makes",
 }
 

@@ -45,7 +45,7 @@ def with_column(**changes):
         ({"key": ("singer",)}, "unknown column"),
         ({"entity": "singer"}, "unknown column"),
         ({"tiebreak": ("available_at",)}, "unknown column"),
-        ({"revised_at": "song"}, "revised_at is no instant"),
+        ({"revised_at": "song"}, "revised_at is not an instant"),
         ({"source_tag": "observed"}, "source tag"),
         ({"known": {"song": "rumour"}}, "answer that is none"),
         ({"known": {"singer": "hindsight"}}, "unknown column"),

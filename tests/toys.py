@@ -18,7 +18,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from resources.graph.resource import GraphResource
 
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
-UNDATED = GapRule(type="unverifiable", reason="undated", when="at is no instant")
+UNDATED = GapRule(type="unverifiable", reason="undated", when="at is not an instant")
 FUTURE = GapRule(type="pit_excluded", reason="not public yet", when="at lies after the observation")
 NOTES = Dataset(
     name="notes",

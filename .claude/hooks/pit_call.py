@@ -45,7 +45,7 @@ class Call(NamedTuple):
 
 
 def read(text: bytes) -> Call | Any:
-    """The call a hook message is about, or a Verdict where it is no strict JSON object or says things twice."""
+    """The call a hook message is about, or a Verdict where it is not a strict JSON object or says things twice."""
     if len(text) > MOST_BYTES:
         return rules.Verdict("PIT_PARSE_ERROR", f"the call is longer than {MOST_BYTES} bytes")
     message = rules.read_call(text)
@@ -66,7 +66,7 @@ def tool_of(text: bytes) -> str:
 
 
 def cut_off(given: Mapping[str, Any], env: Mapping[str, str]) -> Any:
-    """The cut-off in force, None for open mode, or a Verdict where it is no instant, disagrees, or widens the session.
+    """The cut-off in force, None for open mode, a Verdict where it is not an instant, disagrees or widens the session.
 
     Looked for in parameters.pit, params.pit, pit and --pit of a shell command. A session bound by PITLAKE_AS_OF needs
     none: its own holds, an earlier one narrows it, a later one is refused.

@@ -3,7 +3,7 @@
 
 Reads the hook message on stdin and writes `{}`, or a block with `CODE: detail` that also replaces the answer by a clean
 gap which echoes none of it. The exit code is 0, or 2 where its own answer can't be written. Standard library only,
-Python 3.9 or newer. With `--wrapper`, shell commands that do not name pit_fetch.py are none of its business.
+Python 3.9 or newer. With `--wrapper`, shell commands that do not name pit_fetch.py are not its business.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ def _sub_agent(call: Any) -> tuple[str, str] | None:
 
 
 def _skill(call: Any) -> tuple[str, str] | None:
-    """Why a skill must not be loaded: it is none of the project's, or what it is given would be expanded."""
+    """Why a skill must not be loaded: it is not the project's, or what it is given would be expanded."""
     name = call.input.get("skill")
     there = os.path.join(HERE, "..", "skills")
     if name not in os.listdir(there) or _expands(call.input):
@@ -182,7 +182,7 @@ def _operands(words: Sequence[str]) -> list[str]:
 
 
 def _flags(words: Sequence[str]) -> Iterator[str]:
-    """The flags of a command, and the command itself where it is none of READERS, so that it passes as no flag."""
+    """The flags of a command, and the command itself where it is not one of READERS, so that it passes as no flag."""
     if words[0] not in READERS:
         yield words[0]
     yield from (word for word in words[1:] if word.startswith("-"))

@@ -77,7 +77,7 @@ def events(lake: Lake) -> list[Event]:
 
 
 def as_of(released_at: datetime, anchor: str) -> datetime:
-    """The instant an anchor of a release means. Raises BadInput for what is no anchor."""
+    """The instant an anchor of a release means. Raises BadInput for what is not an anchor."""
     if anchor == "before_release":
         return released_at - MICROSECOND
     if anchor == "at_release":
@@ -90,7 +90,7 @@ def as_of(released_at: datetime, anchor: str) -> datetime:
                 return found.open
     if _MINUTES.fullmatch(anchor):
         return released_at + timedelta(minutes=int(anchor))
-    raise BadInput("anchor", f"{anchor!r} is none", f"give {', '.join(ANCHORS)}, or minutes such as -60 or +30")
+    raise BadInput("anchor", f"{anchor!r} is unknown", f"give {', '.join(ANCHORS)}, or minutes such as -60 or +30")
 
 
 def build(

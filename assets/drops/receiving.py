@@ -41,10 +41,10 @@ def receive(feed: Feed, folder: Path, store: CaptureStore, *, settled: float = S
     """Capture every file below a folder whose content is not the newest one captured under its name.
 
     Left for later: hidden files, links, endings that are none of TYPES, and what was written to less than `settled`
-    seconds ago. Raises BadInput for a folder that is none and for a file of more than MOST_BYTES.
+    seconds ago. Raises BadInput for a missing folder and for a file of more than MOST_BYTES.
     """
     if not folder.is_dir():
-        raise BadInput("folder", f"{folder} is no directory", "make it, or name the one files are dropped in")
+        raise BadInput("folder", f"{folder} is not a directory", "make it, or name the one files are dropped in")
     received = []
     for path in sorted(folder.rglob("*")):
         name = PurePosixPath(path.relative_to(folder))

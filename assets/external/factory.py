@@ -39,7 +39,7 @@ class FeedConfig(dg.Config):
     options: dict[str, str] = Field(default_factory=dict)
 
     def scope(self) -> Scope:
-        """The scope. Raises BadInput naming the field that is none."""
+        """The scope. Raises BadInput naming the invalid field."""
         return Scope(
             tickers=tuple(self.tickers),
             ciks=tuple(self.ciks),
@@ -57,7 +57,7 @@ def _day(text: str, field: str) -> date | None:
     try:
         return date.fromisoformat(text) if text else None
     except ValueError:
-        raise BadInput(field, "is no date", "give one such as 2024-02-15") from None
+        raise BadInput(field, "is not a date", "give one such as 2024-02-15") from None
 
 
 def source_of(feed: Feed) -> dg.AssetSpec:

@@ -37,7 +37,7 @@ LONGEST_LAG_DAYS = -(-DEFAULT_LAG // timedelta(days=1)) + 1
 
 
 def place_call(record: Record, run: RunFacts, evidence: str) -> Place:
-    """The call's start plus the publication lag; a part without a call, a call without start or ticker is no row.
+    """The call's start plus the publication lag; a part without a call, a call without start or ticker is not a row.
 
     Midnight, where it is stated or in New York, stands for a day without a time, which may be days before the call.
     """

@@ -36,7 +36,7 @@ def locate(record: Record, _run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """The business columns; a ratio the upstream could not read is no split."""
+    """The business columns; a ratio the upstream could not read is not a split."""
     shares_before = texts.readable(texts.number, record["split_from"])
     shares_after = texts.readable(texts.number, record["split_to"])
     if not shares_before or not shares_after or min(shares_before, shares_after) < 0:

@@ -171,7 +171,7 @@ def session_day(moment: datetime | None, claimed: date | None) -> bool:
 def canonical_json(value: Any, kind: type | tuple[type, ...] = (dict, list)) -> str | None:
     """JSON in one spelling (no spaces, raw Unicode, NaN as null), members in their stored order; None when absent.
 
-    The order of members is kept because statements are read in it. Raises Unreadable for what is no JSON of `kind`,
+    The order of members is kept because statements are read in it. Raises Unreadable for what is not JSON of `kind`,
     names a member twice, or holds a number that is not finite.
     """
     if isinstance(value, str) or is_absent(value):

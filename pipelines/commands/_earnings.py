@@ -61,7 +61,7 @@ class Wanted:
 def backfill(root: str | None, wanted: Wanted, say: Callable[[str], None]) -> dict[str, int]:
     """Run it, saying what is done and why a run failed; counts of releases, runs, failed runs, and the lake version.
 
-    Raises BadInput when no release matches, and for a DAGSTER_HOME that is no home.
+    Raises BadInput when no release matches, and for a DAGSTER_HOME that is not a home.
     """
     lake = Lake(root)
     known = events(lake)
@@ -119,7 +119,7 @@ def _instance(running: ExitStack) -> dg.DagsterInstance:
     if not home:
         return dg.DagsterInstance.local_temp(running.enter_context(tempfile.TemporaryDirectory()))
     if not Path(home).is_absolute() or not Path(home).is_dir():
-        problem = "is relative" if not Path(home).is_absolute() else "is no directory"
+        problem = "is relative" if not Path(home).is_absolute() else "is not a directory"
         raise BadInput(HOME, problem, "name Dagster's directory by its whole path, or leave it out")
     try:
         return dg.DagsterInstance.get()
@@ -140,4 +140,4 @@ def _day(option: str, text: str | None, default: date) -> date:
     try:
         return default if text is None else date.fromisoformat(text)
     except ValueError:
-        raise BadInput(option, f"{text!r} is no date", "give one such as 2024-05-22") from None
+        raise BadInput(option, f"{text!r} is not a date", "give one such as 2024-05-22") from None

@@ -49,7 +49,7 @@ class FetchAnswer:
     told: dict[str, Any] = field(default_factory=dict)
 
     def gap(self, kind: str, reason: str, query: str = "") -> None:
-        """Note a gap once. Raises BadInput for a type there is none of."""
+        """Note a gap once. Raises BadInput for an unknown type."""
         self.gaps.setdefault((kind, reason), clean_gap(kind, reason, query or None))
 
 

@@ -142,13 +142,13 @@ def _day(text: Any, flag: str) -> date | None:
     try:
         return None if text is None else date.fromisoformat(str(text).strip())
     except ValueError:
-        raise NotAsked(f"{flag} is no day such as 2024-02-15") from None
+        raise NotAsked(f"{flag} is not a day such as 2024-02-15") from None
 
 
 def _whole(value: Any, flag: str, least: int = 1) -> int:
     text = str(value).strip()
     if not (text.isascii() and text.isdigit()) or int(text) < least:
-        raise NotAsked(f"{flag} is no whole number of at least {least}")
+        raise NotAsked(f"{flag} is not a whole number of at least {least}")
     return int(text)
 
 
@@ -158,7 +158,7 @@ def _seconds(value: Any) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 3600:
-        raise NotAsked("timeout is no number of seconds")
+        raise NotAsked("timeout is not a number of seconds")
     return seconds
 
 

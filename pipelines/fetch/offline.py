@@ -27,8 +27,8 @@ def from_file(
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """The rows a file's answer becomes, by the cut-off, and the types and reasons of what becomes none.
 
-    Raises NotAsked for a file that can't be read or is no answer. The file stands for the first answer; what would be
-    a further page is not there.
+    Raises NotAsked for a file that can't be read or is not an answer. The file stands for the first answer; there
+    are no further pages.
     """
     body = _body(question.input_file)
     asked: list[Request] = []

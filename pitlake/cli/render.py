@@ -31,7 +31,7 @@ GUTTER = 3  # between two columns
 def check_target(form: str, target: Path | None) -> None:
     """Refuse a target that cannot take what will be written, before any work is done."""
     if form == "parquet" and target is None and sys.stdout.isatty():
-        raise BadInput("--format", "parquet is no text for a terminal", "add --output FILE or pipe it somewhere")
+        raise BadInput("--format", "parquet is not text for a terminal", "add --output FILE or pipe it somewhere")
     if target is not None and not target.name:
         raise BadInput("--output", "names no file", "give a path")
     if target is not None and not _resolved(target).parent.is_dir():
@@ -152,8 +152,8 @@ def _people(table: "pa.Table") -> bytes:
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    """Texts as a table for people. On a terminal it is no wider than that: columns are shortened, then dropped from the
-    right, and those dropped are named on stderr.
+    """Texts as a table for people. On a terminal it fits the width: columns are shortened, then dropped from the right,
+    and those dropped are named on stderr.
     """
     from rich import box
     from rich.cells import cell_len
@@ -198,7 +198,7 @@ def _fitting(head: Sequence[str], natural: Sequence[int], width: int) -> dict[in
 
 
 def printable(text: str) -> str:
-    """Text that cannot steer a terminal: what is no printable character is shown as its escape."""
+    """Text that cannot steer a terminal: what is not a printable character is shown as its escape."""
     return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text)
 
 

@@ -62,11 +62,11 @@ def opened(
 
 
 def typed(read: Callable[[], str]) -> str:
-    """What a person types or pipes in. Raises BadInput where it is no text."""
+    """What a person types or pipes in. Raises BadInput where it is not text."""
     try:
         return read()
     except UnicodeDecodeError:
-        raise BadInput("SQL", "is no UTF-8 text", "give SQL in UTF-8") from None
+        raise BadInput("SQL", "is not UTF-8 text", "give SQL in UTF-8") from None
 
 
 @contextmanager

@@ -71,7 +71,7 @@ class Shell:
             kept = self._last.keep(self._lake) if self._last else None
             render.say(f"receipt {kept}" if kept else "nothing was asked yet")
         elif statement.startswith("."):
-            render.say(f"{statement} is no command; .help lists them")
+            render.say(f"{statement} is not a command; .help lists them")
         else:
             with working("asking"):
                 self._last = self._session.sql(statement)

@@ -1,4 +1,4 @@
-"""What datasets of outside providers share: the gaps of items that are no records. No dataset lives here."""
+"""What datasets of outside providers share: the gaps of items that are not records. No dataset lives here."""
 
 from pitlake.contract import GapRule
 

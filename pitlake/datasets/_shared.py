@@ -52,7 +52,7 @@ FILED = (
 UNDATED_FILING = GapRule(
     type="unverifiable",
     reason="acceptance instant missing or unreadable",
-    when="Report.created is no instant since 1990",
+    when="Report.created is not an instant since 1990",
 )
 WITHHELD = GapRule(
     type="unverifiable",
@@ -66,7 +66,7 @@ NO_FILING = GapRule(
 NO_CLOSE = GapRule(
     type="unverifiable",
     reason="no market close on that day",
-    when="the linked Date is no trading day, so its close is absent",
+    when="the linked Date is not a trading day, so its close is absent",
 )
 STRAY_CLOSE = GapRule(
     type="unverifiable",

@@ -6,7 +6,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_DAY = GapRule(type="unverifiable", reason="bar has no readable day", when="the bar's key is no calendar day")
+NO_DAY = GapRule(type="unverifiable", reason="bar has no readable day", when="the bar's key is not a calendar day")
 
 DATASET = Dataset(
     name="av_daily_bars",

@@ -6,7 +6,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_TIME = GapRule(type="unverifiable", reason="bar has no readable time", when="the bar's key is no New York time")
+NO_TIME = GapRule(type="unverifiable", reason="bar has no readable time", when="the bar's key is not a New York time")
 NO_INTERVAL = GapRule(
     type="unverifiable", reason="bar length is unknown", when="neither answer nor request says how long a bar is"
 )

@@ -6,12 +6,12 @@ from pitlake.datasets import _shared as shared
 NO_CREATED = GapRule(
     type="unverifiable",
     reason="created is missing or unreadable",
-    when="created is no date with a time and an offset, or before 1990",
+    when="created is not a date with a time and an offset, or before 1990",
 )
 BAD_UPDATED = GapRule(
     type="unverifiable", reason="updated is unreadable", when="updated is text but no instant since 1990"
 )
-NOT_AN_ITEM = GapRule(type="unverifiable", reason="not a news item", when="the item is no object, or has no id")
+NOT_AN_ITEM = GapRule(type="unverifiable", reason="not a news item", when="the item is not an object, or has no id")
 NO_TEXT = GapRule(type="no_data", reason="no text", when="title, teaser and body are all blank")
 SAME_STAMP = GapRule(
     type="unverifiable",

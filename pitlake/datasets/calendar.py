@@ -8,7 +8,7 @@ from pitlake.datasets import _shared as shared
 NO_CLOSE = GapRule(
     type="unverifiable", reason="trading day without a close", when="is_trading_day is 1 and the close is absent"
 )
-BAD_DATE = GapRule(type="unverifiable", reason="date is unreadable", when="Date.date is no date")
+BAD_DATE = GapRule(type="unverifiable", reason="date is unreadable", when="Date.date is not a date")
 BAD_FLAG = GapRule(
     type="unverifiable", reason="is_trading_day is unreadable", when="Date.is_trading_day is absent or no boolean"
 )

@@ -3,7 +3,7 @@
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _earnings as earnings
 
-NOT_A_PDF = GapRule(type="upstream_error", reason="no PDF", when="the answer is no PDF")
+NOT_A_PDF = GapRule(type="upstream_error", reason="no PDF", when="the answer is not a PDF")
 
 DATASET = Dataset(
     name="call_slides",

@@ -6,7 +6,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import _shared as shared
 
-NO_VINTAGE = GapRule(type="unverifiable", reason="vintage date is missing", when="realtime_start is no day")
+NO_VINTAGE = GapRule(type="unverifiable", reason="vintage date is missing", when="realtime_start is not a day")
 CLIPPED = GapRule(
     type="unverifiable",
     reason="vintage is clipped by the request",

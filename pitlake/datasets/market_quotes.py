@@ -10,7 +10,7 @@ OUTRIGHT = "outright"
 AHEAD = GapRule(
     type="unverifiable",
     reason="quoted for a day after its receipt",
-    when="a quote is of a later New York day than the one its file was received on, so it is none",
+    when="a quote is of a later New York day than the one its file was received on, so it does not count",
 )
 
 DATASET = Dataset(

@@ -6,7 +6,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
 NO_CREATED = GapRule(
-    type="unverifiable", reason="created is missing or unreadable", when="News.created is no instant since 1990"
+    type="unverifiable", reason="created is missing or unreadable", when="News.created is not an instant since 1990"
 )
 BAD_UPDATED = GapRule(
     type="unverifiable", reason="updated is unreadable", when="News.updated is text but no instant since 1990"

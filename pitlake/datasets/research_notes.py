@@ -14,7 +14,7 @@ UNREADABLE = GapRule(
 DATASET = Dataset(
     name="research_notes",
     title="Research notes",
-    summary="Notes of brokers and of one's own, dropped as PDF, HTML or Markdown files. One row a text of a note.",
+    summary="Notes of brokers and of the desk, dropped as PDF, HTML or Markdown files. One row a text of a note.",
     availability=drops.RECEIVED,
     columns=(
         Column(

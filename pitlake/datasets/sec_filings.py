@@ -24,7 +24,7 @@ DATASET = Dataset(
     title="EDGAR filings",
     summary=(
         "Every filing EDGAR lists for a company, person or fund, from its submissions; one row per registrant. Names "
-        "and tickers are no part of it, for EDGAR lists today's: `names` has those that were borne, by CIK."
+        "and tickers are not part of it, for EDGAR lists today's: `names` has those that were borne, by CIK."
     ),
     availability=(
         "EDGAR's release: 07:30 New York of the filing date where that is later than the New York day of acceptance, "

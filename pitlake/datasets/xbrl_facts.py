@@ -18,7 +18,7 @@ TWO_PERIODS = GapRule(type="unverifiable", reason="several periods", when="the f
 BAD_PERIOD = GapRule(
     type="unverifiable",
     reason="period is impossible",
-    when="the Period is no instant, duration or forever, lacks a date, or ends before it starts",
+    when="the Period is not an instant, duration or forever, lacks a date, or ends before it starts",
 )
 NO_CONTEXT = GapRule(
     type="unverifiable", reason="no context", when="the fact hangs on no Context, so its qualifiers are unknown"

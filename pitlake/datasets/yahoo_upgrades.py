@@ -7,7 +7,9 @@ from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
 NO_DATE = GapRule(
-    type="unverifiable", reason="grade date is missing or unreadable", when="epochGradeDate is no instant since 1990"
+    type="unverifiable",
+    reason="grade date is missing or unreadable",
+    when="epochGradeDate is not an instant since 1990",
 )
 NO_FIRM = GapRule(type="unverifiable", reason="no firm", when="the rating names no firm")
 

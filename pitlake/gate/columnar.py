@@ -57,7 +57,7 @@ def violations_in(table: pa.Table, cutoff: datetime | None, json_columns: Collec
     """The first rule each row breaks, as `rules.check_item` finds it on the row as an item.
 
     `cutoff` is an aware datetime; None skips the cut-off alone. `json_columns` names columns whose texts are JSON
-    nearly throughout: a hint for speed, without effect on verdicts. Raises BadInstant for a cut-off that is none.
+    nearly throughout: a hint for speed, without effect on verdicts. Raises BadInstant for an invalid cut-off.
     """
     limit = _cutoff(cutoff)
     violations = Violations()

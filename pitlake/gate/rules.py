@@ -88,7 +88,7 @@ _LEAVES = (Number, date, time, timedelta)
 
 
 class InstantFault(ValueError):
-    """A text that is no strict instant. `fault` is one of FAULTS, `detail` a short reason that echoes no input."""
+    """A text that is not a strict instant. `fault` is one of FAULTS, `detail` a short reason that echoes no input."""
 
     def __init__(self, fault: str, detail: str) -> None:
         super().__init__(fault, detail)
@@ -118,7 +118,7 @@ def parse_instant(text: Any) -> datetime:
     if not isinstance(text, str) or not text.strip():
         raise InstantFault("empty", "no timestamp text")
     if _DATE.fullmatch(text):
-        raise InstantFault("date_only", "a date without time and offset is no instant")
+        raise InstantFault("date_only", "a date without time and offset is not an instant")
     shape = _SHAPE.fullmatch(text)
     if shape is None:
         raise InstantFault("not_iso", "expected YYYY-MM-DDTHH:MM:SS with Z or an offset like -05:00")
@@ -287,7 +287,7 @@ _DECODER = json.JSONDecoder(
 def check_item(item: Any, cutoff: datetime | None, place: str = "item") -> Verdict | None:
     """The first rule one data item breaks, or None. `cutoff` is an aware datetime; None skips the cut-off alone."""
     if cutoff is not None and not is_instant(cutoff):
-        return Verdict("PIT_INVALID_PIT", "the cut-off is no aware datetime")
+        return Verdict("PIT_INVALID_PIT", "the cut-off is not an aware datetime")
     if not isinstance(item, dict):
         return Verdict("PIT_INVALID_ITEM_TYPE", f"{place} is not an object")
     path = forbidden_path(item)
@@ -383,7 +383,7 @@ def check_answer(payload: Any, pit: Any) -> Verdict | None:
     if not payload.keys() <= _FRAME:
         return Verdict("PIT_MISSING_ENVELOPE", f"the payload holds keys beside {', '.join(sorted(_FRAME))}")
     if not _is_cursor(payload.get("next_cursor")):
-        return Verdict("PIT_MISSING_ENVELOPE", "next_cursor is no cursor")
+        return Verdict("PIT_MISSING_ENVELOPE", "next_cursor is not a cursor")
     if not isinstance(payload.get("truncated", False), bool):
         return Verdict("PIT_MISSING_ENVELOPE", "truncated is neither true nor false")
     return None if payload.get("receipt") is None else _broken_receipt(payload["receipt"], parse_instant(pit))
@@ -404,11 +404,11 @@ def _is_cursor(cursor: Any) -> bool:
 
 def _broken_receipt(receipt: Any, cutoff: datetime) -> Verdict | None:
     if not isinstance(receipt, dict) or not receipt.keys() <= {"as_of", *_RECEIPT}:
-        return Verdict("PIT_MISSING_ENVELOPE", "the receipt is none of the lake's")
+        return Verdict("PIT_MISSING_ENVELOPE", "the receipt is not one of the lake's")
     for name, shape in _RECEIPT.items():
         value = receipt.get(name)
         if isinstance(value, (bool, float)) or not (value is None or shape.fullmatch(_text(value))):
-            return Verdict("PIT_MISSING_ENVELOPE", f"the receipt's {name} is none of the lake's")
+            return Verdict("PIT_MISSING_ENVELOPE", f"the receipt's {name} is not one of the lake's")
     try:
         late = parse_instant(receipt.get("as_of")) > cutoff
     except InstantFault:

@@ -129,7 +129,7 @@ def partition_window(staged: Staged) -> CheckResult:
 
 
 def unique(staged: Staged) -> tuple[CheckResult, CheckResult]:
-    """One record per identity, and one answer per key and instant; the same record seen twice is no fault."""
+    """One record per identity, and one answer per key and instant; the same record seen twice is not a fault."""
     duplicates = staged.duplicates
     return (
         CheckResult(

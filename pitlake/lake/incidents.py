@@ -1,4 +1,4 @@
-"""What befell runs, kept beside the lake's log for people: which failed or got no answer from a provider, when and why.
+"""What happened to runs, kept for people: which failed or got no answer from a provider, when and why.
 
 Nothing is decided by these files and no version needs them. Written by the sensors that alert, since a run that died
 can write nothing itself; read by the quality report.
@@ -35,7 +35,7 @@ class Incident:
 
     @classmethod
     def from_json(cls, content: bytes) -> "Incident":
-        """The incident that was kept. Raises LakeError when the file is none."""
+        """The incident that was kept. Raises LakeError when the file is not one."""
         try:
             fields = json.loads(content)
             happened_at = clock.instant(fields["happened_at"], "happened_at")

@@ -36,7 +36,7 @@ class Judgement:
 
     @classmethod
     def from_json(cls, content: bytes) -> "Judgement":
-        """The judgement that was kept. Raises LakeError when the file is none."""
+        """The judgement that was kept. Raises LakeError when the file is not one."""
         try:
             fields = json.loads(content)
             checks = tuple(CheckResult(**{**one, "examples": tuple(one["examples"])}) for one in fields["checks"])

@@ -162,11 +162,11 @@ class Lake:
 
     @_working
     def keep_incident(self, incident: Incident) -> None:
-        """Keep what befell a run, for people: see `pitlake.lake.incidents`. Raises LakeError."""
+        """Keep what happened to a run, for people: see `pitlake.lake.incidents`. Raises LakeError."""
         incidents.keep(self._store, incident)
 
     def incidents(self) -> Iterator[Incident]:
-        """What befell runs, newest first."""
+        """What happened to runs, newest first."""
         return incidents.kept(self._store)
 
     def looks(self, dataset: str) -> list[Look]:

@@ -49,5 +49,5 @@ def _version(store: Store, name: str) -> int:
     except (ValueError, TypeError, KeyError, RecursionError):
         version = None
     if type(version) is not int:
-        raise ReceiptDamaged(f"{store.path(receipt_key(name))} is no receipt; {REMEDY}")
+        raise ReceiptDamaged(f"{store.path(receipt_key(name))} is not a receipt; {REMEDY}")
     return version

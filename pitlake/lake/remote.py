@@ -110,7 +110,7 @@ class RemoteStore(Store):
                     yield StoredFile(found["path"], found["size"], found["last_modified"].timestamp())
 
     def delete(self, key: str) -> None:
-        """Remove a file; removing one that is gone is no error."""
+        """Remove a file; removing one that is gone is not an error."""
         with self._reached():
             obstore.delete(self._remote, key)
         path = self.path(key)

@@ -19,7 +19,7 @@ NEXT_STEP = "give a directory, a file:// URL or s3://bucket/prefix"
 def open_store(root: str | Path | None) -> Store:
     """The lake's store: at the argument, else $PITLAKE_LAKE, else ./.pitlake/lake. Touches nothing.
 
-    Raises BadInput for a URL that is neither file:// nor s3://, for what is no path, and for a home there is none of.
+    Raises BadInput for a URL that is neither file:// nor s3://, for what is not a path, and for a missing home.
     """
     if root is not None and not isinstance(root, str | os.PathLike):
         raise BadInput("lake", f"is a {type(root).__name__}", NEXT_STEP)
@@ -36,5 +36,5 @@ def open_store(root: str | Path | None) -> Store:
         chosen = unquote(url.path)
     try:
         return Store(Path(chosen).expanduser().absolute())
-    except RuntimeError:  # expanduser's, of a user there is none of
+    except RuntimeError:  # expanduser's, of an unknown user
         raise BadInput("lake", "begins with ~, and there is no such home", NEXT_STEP) from None

@@ -146,7 +146,7 @@ class Store:
                 yield StoredFile(self.key(path), facts.st_size, facts.st_mtime)
 
     def delete(self, key: str) -> None:
-        """Remove a file; removing one that is gone is no error."""
+        """Remove a file; removing one that is gone is not an error."""
         with self.translated():
             self.path(key).unlink(missing_ok=True)
 

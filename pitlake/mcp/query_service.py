@@ -129,12 +129,12 @@ class QueryService:
     _lanes: Lanes = field(default_factory=Lanes, repr=False)
 
     def at(self, pit: str | None) -> datetime | None:
-        """The instant to answer at. Raises BadInput for a `pit` that is no instant or later than the server's."""
+        """The instant to answer at. Raises BadInput for a `pit` that is not an instant or later than the server's."""
         return _earlier("pit", pit, "as of", self.as_of)
 
     def known(self, known_by: str | None) -> datetime | None:
-        """The instant by whose lake to answer. Raises BadInput for one that is no instant, later than the server's, or
-        asked of a server that was started with one version.
+        """The instant by whose lake to answer. Raises BadInput for one that isn't an instant, later than the server's,
+        or asked of a server that was started with one version.
         """
         if known_by is not None and self.version is not None:
             raise BadInput("known_by", "this server answers from one version of the lake", "leave it out")
@@ -219,7 +219,7 @@ class Cursor:
                 return place
         except (ValueError, TypeError, RecursionError):
             pass
-        raise BadInput("cursor", "is none of this server's", "leave it out to start at the beginning")
+        raise BadInput("cursor", "is not one of this server's", "leave it out to start at the beginning")
 
     def _signature(self, key: bytes) -> str:
         return hmac.new(key, json.dumps(astuple(self)).encode(), "sha256").hexdigest()

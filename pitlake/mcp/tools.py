@@ -208,7 +208,7 @@ def _description(service: QueryService, name: str | None) -> dict[str, Any]:
         told["queries"] = [catalogue.facts(queries[name])]
     else:
         raise BadInput(
-            "name", f"{name!r} is no dataset and no query", "call describe without a name to see what there is"
+            "name", f"{name!r} is neither a dataset nor a query", "call describe without a name to see what there is"
         )
     return told
 

@@ -17,14 +17,14 @@ def judgements(lake: Lake, dataset: str, version: int) -> list[Judgement]:
     end = _end(lake, version)
 
     def known(one: Judgement) -> bool:
-        # A refused run has no version; it befell the one that was the newest then.
+        # A refused run has no version; it belongs to the one that was newest then.
         return _before(one.judged_at, end) if one.version is None else one.version <= version
 
     return list(islice(filter(known, lake.judgements(dataset)), HISTORY))
 
 
 def incidents(lake: Lake, version: int) -> list[Incident]:
-    """What befell the last runs, newest first. Raises LakeError."""
+    """What happened to the last runs, newest first. Raises LakeError."""
     end = _end(lake, version)
     found: Iterator[Incident] = (one for one in lake.incidents() if _before(one.happened_at, end))
     return list(islice(found, MOST_INCIDENTS))

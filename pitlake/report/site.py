@@ -41,8 +41,8 @@ MOST_PASSED_OVER = 20
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """What a report shows: a version, the one it is compared with, the measures of every dataset, and when it was made.
-    `commits` are the log's entries after the base, `incidents` what befell runs before the next version; both newest
-    first.
+    `commits` are the log's entries after the base, `incidents` what happened to runs before the next version; both
+    newest first.
     """
 
     version: Entry

@@ -379,7 +379,7 @@ def open_session(  # noqa: PLR0913 - all that a session is made of
     """Open a session on one lake version; the rest as `connect`. cut_cache: where cut files are kept."""
     asked = arguments.moment(as_of, open_mode=open_mode)
     if isolation not in ("process", "in_process"):
-        raise BadInput("isolation", f"{isolation!r} is none", 'choose "process" or "in_process"')
+        raise BadInput("isolation", f'must be "process" or "in_process", not {isolation!r}', "choose one of the two")
     limits, catalogue = arguments.bounds(limits), catalogue or Catalogue(_installed_contracts())
     omit = arguments.omits(hindsight, open_mode=open_mode)
     binding = Binding(snapshot, asked, catalogue.choose(arguments.names(datasets), open_mode=open_mode), omit)

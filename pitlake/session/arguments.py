@@ -63,7 +63,7 @@ def moment(as_of: str | datetime | None, *, open_mode: bool) -> datetime | None:
 def version(value: Any) -> int | None:
     """A number of a lake version, which need not exist, or None for the newest."""
     if value is not None and type(value) is not int:
-        raise BadInput("version", f"{value!r} is no whole number", "`pitlake versions` lists them")
+        raise BadInput("version", f"{value!r} is not a whole number", "`pitlake versions` lists them")
     return value
 
 
@@ -77,7 +77,7 @@ def known_by(value: Any, version: Any) -> datetime | None:
 def omits(hindsight: Any, *, open_mode: bool) -> bool:
     """Whether columns that are hindsight are left out."""
     if hindsight not in (SHOW, OMIT):
-        raise BadInput("hindsight", f"{hindsight!r} is none", f'choose "{SHOW}" or "{OMIT}"')
+        raise BadInput("hindsight", f'must be "{SHOW}" or "{OMIT}", not {hindsight!r}', "choose one of the two")
     if hindsight == OMIT and open_mode:
         raise BadInput("hindsight", "given together with open_mode", "open mode shows everything; ask as of an instant")
     return bool(hindsight == OMIT)
@@ -99,7 +99,7 @@ def names(datasets: Any) -> list[str] | None:
         or not isinstance(datasets, Collection)
         or not all(isinstance(one, str) for one in datasets)
     ):
-        raise BadInput("datasets", "is no list of names", 'give one such as ["news"]')
+        raise BadInput("datasets", "is not a list of names", 'give one such as ["news"]')
     return list(datasets)
 
 
@@ -107,7 +107,7 @@ def caps(limits: Limits, max_rows: int | None, max_bytes: int | None) -> Caps:
     """The bounds of one result: the session's limits, and what was asked for where that is less."""
     for field, value in (("max_rows", max_rows), ("max_bytes", max_bytes)):
         if value is not None and (type(value) is not int or value < 0):
-            raise BadInput(field, f"{value!r} is no count", "give a whole number, 0 or more")
+            raise BadInput(field, f"{value!r} is not a count", "give a whole number, 0 or more")
     rows, size = int(limits.rows), int(limits.bytes)
     return Caps(
         rows=rows if max_rows is None else min(rows, max_rows),
@@ -119,13 +119,13 @@ def caps(limits: Limits, max_rows: int | None, max_bytes: int | None) -> Caps:
 def packed(query: object, params: object) -> object:
     """Parameters as they travel, beside SQL that can."""
     if not isinstance(query, str):
-        raise BadInput("query", "is no SQL text", "give a string")
+        raise BadInput("query", "is not SQL text", "give a string")
     if params is not None and not isinstance(params, (list, tuple, dict)):
         raise BadInput("params", f"is a {type(params).__name__}", "give a list for ?, a dict for $name")
     try:
         query.encode()
     except UnicodeEncodeError:
-        raise BadInput("query", "is no UTF-8 text", "give SQL in UTF-8") from None
+        raise BadInput("query", "is not UTF-8 text", "give SQL in UTF-8") from None
     try:
         return pack_parameters(params)
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
@@ -141,7 +141,7 @@ def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.
         found = _as_arrow(rows)
         return name, found, sha256_of(found)
     except (pa.ArrowException, AttributeError, TypeError, ValueError, OverflowError) as problem:
-        raise BadInput("rows", f"are no table of plain columns ({problem})", "give each column one type") from None
+        raise BadInput("rows", f"are not a table of plain columns ({problem})", "give each column one type") from None
 
 
 def reads_real_clock(sql: str) -> str:

@@ -29,7 +29,7 @@ class GraphSettings:
     """Where the graph is. Blank means: not said.
 
     Raises:
-        BadInput: an address that is none or carries credentials, half a login, an unknown local server.
+        BadInput: an invalid address, or one with credentials, half a login, an unknown local server.
     """
 
     uri: str = ""
@@ -43,11 +43,13 @@ class GraphSettings:
         if "@" in self.uri:
             raise BadInput("NEO4J_URI", "carries credentials", "put them into NEO4J_USERNAME and NEO4J_PASSWORD")
         if self.uri and not _is_address(self.uri):
-            raise BadInput("NEO4J_URI", "is no graph address", "write for example bolt://host:7687 or neo4j+s://host")
+            raise BadInput(
+                "NEO4J_URI", "is not a graph address", "write for example bolt://host:7687 or neo4j+s://host"
+            )
         if self.uri and bool(self.username) != bool(self.password):
             raise BadInput("NEO4J_USERNAME", "user and password come together", "set both, or neither")
         if self.local not in _LOCAL:
-            raise BadInput("PITLAKE_GRAPH", f"{self.local!r} is no local server", f"choose from {', '.join(_LOCAL)}")
+            raise BadInput("PITLAKE_GRAPH", f"{self.local!r} is not a local server", f"choose from {', '.join(_LOCAL)}")
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
@@ -66,7 +68,7 @@ def _is_address(uri: str) -> bool:
     parts = urlsplit(uri)
     try:
         return parts.scheme in SCHEMES and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number
+    except ValueError:  # a port that is not a number
         return False
 
 

@@ -105,7 +105,7 @@ class Capture:
             return self.body.decode("utf-8-sig", errors="replace")
 
     def json(self) -> Any:
-        """The body as JSON, read once: callers leave it as it is. Raises Unparsable when it is none, which truncated
+        """The body as JSON, read once: callers leave it as it is. Raises Unparsable when it is not, which truncated
         answers and HTML pages are.
         """
         return self._json

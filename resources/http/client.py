@@ -255,7 +255,7 @@ def captured(
     fetched_at: datetime | None = None,
     spellings: Mapping[bytes, str] = MappingProxyType({}),
 ) -> Capture:
-    """An answer as it is kept: what is no secret of the request, the headers worth keeping, secrets taken out.
+    """An answer as it is kept: what is not a secret of the request, the headers worth keeping, secrets taken out.
 
     fetched_at: now by default, by our clock and the provider's Date.
     """

@@ -15,7 +15,7 @@ def cells(capture: Capture) -> Iterator[list[str]]:
     """The lines of an answer, header first, blank ones left out; each may be shorter or longer than the header.
 
     No source here writes a line break into a cell: one is a sign of lines that were swallowed. Raises Unparsable for it
-    and for what is no CSV; the lines before it have been handed out then.
+    and for what is not CSV; the lines before it have been handed out then.
     """
     try:
         for line in csv.reader(StringIO(capture.text())):

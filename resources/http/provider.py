@@ -76,7 +76,7 @@ class Provider:
 
     rate: at most so many requests in so many seconds, over all runs that share a capture store. hosts: other base URLs
     by name, for requests that name one. secrets: name to send it under -> variables it may be given in. public: values
-    of them that are no secret, such as a demo key. place: where secrets go. headers: sent with every request. contact:
+    of them that are not secret, such as a demo key. place: where secrets go. headers: sent with every request. contact:
     variables that hold the User-Agent with a contact address, for providers that demand one. timeout: seconds to
     connect and to read. longest: seconds an answer may take to its last byte. most_bytes: of an answer, once decoded.
     attempts: how often a request is made at most; after as many in a row without any answer the provider is left alone
@@ -114,11 +114,11 @@ class Provider:
         return located(capture.url, tuple((name, value) for name, value in capture.params if name in self.names))
 
     def url(self, request: Request) -> str:
-        """Where a request goes, without its query. Raises BadInput for a moved URL that is none."""
+        """Where a request goes, without its query. Raises BadInput for an invalid moved URL."""
         moved = os.environ.get(f"PITLAKE_{self.name.upper()}_URL", "").strip()
         if moved and not moved.startswith(("http://", "https://")):
             raise BadInput(
-                f"PITLAKE_{self.name.upper()}_URL", "is no http URL", "give one such as http://127.0.0.1:8080"
+                f"PITLAKE_{self.name.upper()}_URL", "is not an http URL", "give one such as http://127.0.0.1:8080"
             )
         base = moved or (self.hosts[request.host] if request.host else self.base_url)
         return f"{base.rstrip('/')}/{request.path.lstrip('/')}"

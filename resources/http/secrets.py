@@ -50,7 +50,7 @@ def _parsed(path: Path, _modified: int) -> Mapping[str, str | None]:
 class Secrets:
     """The secrets of one provider: by the name they are sent under, each from the variables it may be given in.
 
-    public: values that are no secret although they stand in its place, such as a provider's public demo key.
+    public: values that are not secret although they stand in its place, such as a provider's public demo key.
     """
 
     def __init__(self, provider: str, variables: Mapping[str, tuple[str, ...]], public: tuple[str, ...] = ()) -> None:

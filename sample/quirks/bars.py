@@ -27,7 +27,7 @@ def _calendar(graph: Graph) -> Iterator[Expectation]:
     graph.merged("Date", BAD_DATE, date=BAD_DATE, is_trading_day=False)
     yield row(
         3,
-        "'0' is no trading day, which is known when the day is over",
+        "'0' is not a trading day, which is known when the day is over",
         "calendar",
         {"date": date(2024, 7, 4)},
         {"is_trading_day": False, "market_close": None, "next_trading_date": date(2024, 7, 5)},
@@ -42,7 +42,9 @@ def _calendar(graph: Graph) -> Iterator[Expectation]:
         {"is_early_close": True, "market_close": _utc(2023, 11, 24, 18), "post_market_close": _utc(2023, 11, 24, 18)},
         "2023-11-24T18:00:00Z",
     )
-    yield absent(22, "a hole in the dates is no day", "calendar", {"date": date(2023, 10, 9)}, "neo4j:Date:2023-10-09")
+    yield absent(
+        22, "a hole in the dates is not a day", "calendar", {"date": date(2023, 10, 9)}, "neo4j:Date:2023-10-09"
+    )
     yield row(
         23,
         "a holiday weekend is stepped over by next_trading_date",
@@ -78,7 +80,7 @@ def _calendar(graph: Graph) -> Iterator[Expectation]:
     yield gap(
         0, "a trading day without a close", "calendar", f"neo4j:Date:{SUNDAY}", "trading day without a close", None
     )
-    yield gap(0, "a date that is none", "calendar", f"neo4j:Date:{BAD_DATE}", "date is unreadable", None)
+    yield gap(0, "an impossible date", "calendar", f"neo4j:Date:{BAD_DATE}", "date is unreadable", None)
 
 
 def _natural_bars() -> Iterator[Expectation]:
@@ -191,7 +193,7 @@ def _planted_bars() -> Iterator[Expectation]:
         return f"neo4j:Date:{day}/HAS_PRICE/Industry:{node}"
 
     yield gap(0, "a bar on a closed day", "prices", bar("2024-03-29"), "no market close on that day", None)
-    yield gap(0, "a stamp that is no instant", "prices", bar("2024-04-01"), "bar stamp is unreadable", None)
+    yield gap(0, "a stamp that is not an instant", "prices", bar("2024-04-01"), "bar stamp is unreadable", None)
     yield gap(0, "a stamp of another day", "prices", bar("2024-04-02"), "bar stamp lies on another day", None)
     yield gap(0, "a bar of NaNs", "prices", bar("2024-04-03"), "no price", "2024-04-03T20:00:00Z", no_data=True)
     yield gap(

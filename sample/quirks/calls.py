@@ -209,7 +209,7 @@ def _exchanges(graph: Graph) -> Iterator[Expectation]:
     graph.nodes["QAExchange"][bad]["sequence"] = "twelfth"
     yield gap(
         32,
-        "a sequence that is no number",
+        "a sequence that is not a number",
         "qa_exchanges",
         f"neo4j:QAExchange:{bad}",
         "sequence is unreadable",

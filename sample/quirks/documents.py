@@ -229,7 +229,7 @@ def _payloads(graph: Graph) -> Iterator[Expectation]:
     broken = _add(graph, odd_filing(5, "8-K", at(date(2024, 4, 8), "16:05:00"), ("8.01",)), items='["Item 8.01')
     yield gap(
         46,
-        "items that are no JSON",
+        "items that are not JSON",
         "reports",
         f"neo4j:Report:{broken.accession}",
         "items is unreadable",

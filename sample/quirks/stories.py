@@ -78,7 +78,7 @@ def _edits(graph: Graph) -> Iterator[Expectation]:
     never = add_article(graph, _story(7, date(2024, 2, 6), "10:00:00"), updated="")
     yield _planted(15, "no update is no update", never, {"updated": None}, "2024-02-06T15:00:00Z")
     vague = add_article(graph, _story(8, date(2024, 2, 6), "11:00:00"), updated="yesterday")
-    yield gap(15, "an update that is no instant", "news", f"neo4j:News:{vague}", "updated is unreadable", None)
+    yield gap(15, "an update that is not an instant", "news", f"neo4j:News:{vague}", "updated is unreadable", None)
     old = add_article(graph, _story(9, date(2021, 6, 4), "8:00:00"))
     yield absent(21, "news from before the first partition", "news", {"id": old}, f"neo4j:News:{old}")
     revived = add_article(graph, _story(10, date(2022, 12, 29), "8:00:00", at(date(2023, 1, 4), "8:00:00")))
@@ -169,7 +169,9 @@ def _texts(graph: Graph) -> Iterator[Expectation]:
         "2024-09-04T13:00:00Z",
     )
     broken = add_article(graph, _story(15, date(2024, 9, 5), "9:00:00"), tags='["Outlook"')
-    yield gap(46, "tags that are no JSON", "news", f"neo4j:News:{broken}", "tags is unreadable", "2024-09-05T13:00:00Z")
+    yield gap(
+        46, "tags that are not JSON", "news", f"neo4j:News:{broken}", "tags is unreadable", "2024-09-05T13:00:00Z"
+    )
 
 
 def _vectors(graph: Graph) -> Iterator[Expectation]:

@@ -133,16 +133,16 @@ def faults(text: bytes, answer: dict[str, Any], bound: str | None) -> list[str]:
     try:
         told = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError):
-        return ["allows what is no JSON, or says a thing twice"]
+        return ["allows what is not JSON, or says a thing twice"]
     if not isinstance(told, dict) or not isinstance(told.get("tool_input") or {}, dict):
-        return ["allows what is no call"]
+        return ["allows what is not a call"]
     pits = [pit for pit in _pits(told.get("tool_input") or {}) if pit is not None]
     if not pits and bound is None:
         return []
     try:
         cutoffs = {rules.parse_instant(pit) for pit in pits}
     except rules.InstantFault:
-        return ["allows a cut-off that is no instant"]
+        return ["allows a cut-off that is not an instant"]
     if len(cutoffs) > 1 or (bound and cutoffs and max(cutoffs) > rules.parse_instant(bound)):
         return ["allows cut-offs that disagree or widen"]
     cutoff = pits[0] if pits else bound

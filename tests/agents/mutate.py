@@ -22,7 +22,7 @@ import pit_guard  # noqa: E402
 
 
 def environment(folder: str, number: int) -> dict[str, str]:
-    """Every third message finds the session bound; a few find it bound by what is no instant."""
+    """Every third message finds the session bound; a few find it bound by what is not an instant."""
     env = {"PITLAKE_HOOK_LOG": f"{folder}/hooks.jsonl", "PATH": "/usr/bin:/bin"}
     if number % 3 == 0:
         env["PITLAKE_AS_OF"] = "2024-05" if number % 30 == 0 else messages.PIT
@@ -49,7 +49,7 @@ def judge(seed: int, number: int, folder: str, *, own_process: bool) -> tuple[st
         answer, guarded = pit_gate.decide(text, env), pit_guard.decide(text, env)
     wrong = messages.faults(text, answer, bound)
     if bound == "2024-05" and not answer:
-        wrong.append("allows in a session bound by what is no instant")
+        wrong.append("allows in a session bound by what is not an instant")
     if guarded and guarded["hookSpecificOutput"]["permissionDecision"] != "deny":
         wrong.append("the guard neither denies nor leaves it")
     if messages.MARK in json.dumps(guarded):

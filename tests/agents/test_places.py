@@ -17,7 +17,7 @@ SESSION, OTHER = "0f3b6f0e-5a1c-4b7e-9d57-1f2a3b4c5d6e", "7c9e6679-7425-40de-944
 MERGE = ".claude/skills/earnings-bundle/scripts/merge_envelopes.py"
 FETCH = ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
 
-# Files of a project and of its user's home, which of them are no business of a bound session, and why.
+# Files of a project and of its user's home, which of them are not business of a bound session, and why.
 UNREADABLE = {
     "the default lake": "project/.pitlake/lake/_lake/log/1.json",
     "the lake of the environment": "named/_lake/log/1.json",

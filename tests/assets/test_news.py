@@ -1,4 +1,4 @@
-"""Articles: what dates them, what is no news, and how their lists are spelled."""
+"""Articles: what dates them, what is not news, and how their lists are spelled."""
 
 from datetime import date, datetime, timezone
 

@@ -400,15 +400,15 @@ def test_the_command_builds_and_says_what_it_did(lake, capfd, monkeypatch):
     ("options", "complaint"),
     [
         (["--tickers", "NONE"], "--tickers: the lake knows no release of NONE"),
-        (["--from", "soon"], "--from: 'soon' is no date"),
+        (["--from", "soon"], "--from: 'soon' is not a date"),
         (["--from", "2024-05-02", "--to", "2024-05-01"], "--from: lies after --to"),
         (["--to", "2020-01-01"], "no release lies between them"),
         (["--anchors", "tomorrow"], "--anchors: 'tomorrow' is none"),
         (["--anchors", " , "], "--anchors: names nothing"),
         (["--tickers", ""], "--tickers: names nothing"),
         (["--tickers", ","], "--tickers: names nothing"),
-        (["--from", ""], "--from: '' is no date"),
-        (["--to", ""], "--to: '' is no date"),
+        (["--from", ""], "--from: '' is not a date"),
+        (["--to", ""], "--to: '' is not a date"),
     ],
 )
 def test_bad_input_of_the_command_is_named(known, capfd, options, complaint):

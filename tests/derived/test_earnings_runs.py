@@ -121,7 +121,7 @@ def test_the_command_registers_what_it_builds_alone(lake, home, looked):
         assert looked(instance) == [tags(second.key, second.key)]
 
 
-@pytest.mark.parametrize(("home", "says"), [("relative", "is relative"), ("/nonexistent", "is no directory")])
+@pytest.mark.parametrize(("home", "says"), [("relative", "is relative"), ("/nonexistent", "is not a directory")])
 def test_a_dagster_home_that_is_none_is_one_line(known, home, says, monkeypatch, capfd):
     monkeypatch.setenv("DAGSTER_HOME", home)
     assert invoke(["backfill", "earnings", "--lake", known.location]) == 2

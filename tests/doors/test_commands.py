@@ -187,7 +187,7 @@ def test_the_shell_s_own_commands(pitlake, monkeypatch):
     )
     assert code == 0
     assert "news" in out
-    assert every(part in err for part in (".quit", "nothing was asked yet", "receipt ", ".what is no command"))
+    assert every(part in err for part in (".quit", "nothing was asked yet", "receipt ", ".what is not a command"))
     pitlake("receipts", "--forget", err.split("receipt ")[-1].split()[0])
 
 

@@ -1,4 +1,4 @@
-"""A run whose process died is found out, and a busy machine is no death."""
+"""A run whose process died is found out, and a busy machine is not a death."""
 
 import json
 import socket

@@ -59,9 +59,9 @@ def test_datasets_are_chosen_by_name(lake, ask):
     [
         ({"datasets": ["chart"]}, "no dataset 'chart'; choose from awards, charts, sales"),
         ({"datasets": ["awards"]}, "open mode only"),
-        ({"datasets": "charts"}, "datasets: is no list of names"),
-        ({"datasets": 5}, "datasets: is no list of names"),
-        ({"datasets": [["charts"]]}, "datasets: is no list of names"),
+        ({"datasets": "charts"}, "datasets: is not a list of names"),
+        ({"datasets": 5}, "datasets: is not a list of names"),
+        ({"datasets": [["charts"]]}, "datasets: is not a list of names"),
         ({"limits": 5}, "limits: is a int"),
         ({"isolation": "thread"}, 'choose "process" or "in_process"'),
     ],

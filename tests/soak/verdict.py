@@ -109,7 +109,7 @@ def _runs(seen: Evidence) -> tuple[list[str], list[str]]:
     for job in JOBS:
         ended = sorted((run for run in seen.runs if run.job == job and run.ended), key=lambda run: run.ended or 0)
         if not ended or ended[-1].status != "SUCCESS":
-            problems.append(f"the last run of {job} is no success")
+            problems.append(f"the last run of {job} is not a success")
     return lines, problems
 
 

@@ -41,7 +41,7 @@ def units(scope: Scope) -> Sequence[Unit]:
     if not scope.series:
         raise BadInput("series", "no series is named", "name FRED series such as GDP")
     if scope.options.get("clocks", CLOCKS[0]) not in CLOCKS:
-        raise BadInput("options.clocks", "is no known choice", f"choose one of {', '.join(CLOCKS)}")
+        raise BadInput("options.clocks", "is unknown", f"choose one of {', '.join(CLOCKS)}")
     return [Unit(series, scope) for series in scope.series]
 
 
@@ -109,7 +109,7 @@ def _ask(path: str, **params: object) -> Request:
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """A record per observation and vintage, and one for a window that lacks some of those it states.
 
-    Raises Unparsable for an answer without its list; for those that are no observations, whose absence only dates these
+    Raises Unparsable for an answer without its list; for anything but observations, whose absence only dates these
     later, at the end.
     """
     release, released_on = _release(captures)

@@ -62,7 +62,7 @@ def quarter_units(scope: Scope) -> Sequence[Unit]:
 def _quarter(spelled: str) -> tuple[int, int]:
     year, _, quarter = spelled.partition("Q")
     if not (year.isdigit() and len(year) == len("2023") and quarter in {"1", "2", "3", "4"}):
-        raise BadInput("quarters", f"{spelled!r} is no fiscal quarter", "give quarters such as 2023Q1")
+        raise BadInput("quarters", f"{spelled!r} is not a fiscal quarter", "give quarters such as 2023Q1")
     return int(year), int(quarter)
 
 
@@ -72,7 +72,7 @@ def lag(scope: Scope) -> timedelta:
     if stated is None:
         return contract.DEFAULT_LAG
     if not (stated.isascii() and stated.isdigit()) or int(stated) not in LAG_HOURS:
-        raise BadInput("lag_hours", "is no number of hours that will do", f"give {LAG_HOURS[0]} to {LAG_HOURS[-1]}")
+        raise BadInput("lag_hours", "is out of range", f"give {LAG_HOURS[0]} to {LAG_HOURS[-1]}")
     return timedelta(hours=int(stated))
 
 
@@ -153,7 +153,7 @@ def _exact(value: Any) -> datetime | None:
 
 
 def _midnight_of(value: Any, found: datetime) -> date | None:
-    """The later of the days whose first instant this is, where it is stated or in New York; None where it is none."""
+    """The later of the days whose first instant this is, where it is stated or in New York; else None."""
     readings = datetime.fromisoformat(str(value).strip()), found.astimezone(NEW_YORK)
     return max((one.date() for one in readings if one.time() == time()), default=None)
 

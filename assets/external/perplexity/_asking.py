@@ -135,5 +135,5 @@ def _whole(options: Mapping[str, str], name: str, default: int | None, most: int
     if stated is None:
         return default
     if not (stated.isascii() and stated.isdigit()) or not 1 <= int(stated) <= most:
-        raise BadInput(name, "is no number in range", f"give 1 to {most}")
+        raise BadInput(name, "is not a number in range", f"give 1 to {most}")
     return int(stated)

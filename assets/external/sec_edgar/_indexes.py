@@ -24,7 +24,7 @@ _FILE = re.compile(r"(\d{10}-\d{2}-\d{6})\.txt$", re.ASCII)
 
 
 class IndexEntry(NamedTuple):
-    """One line of an index. `filed` is EDGAR's filing date, which is no availability."""
+    """One line of an index. `filed` is EDGAR's filing date, which does not say when it was public."""
 
     form_type: str
     company: str
@@ -65,7 +65,7 @@ def _quarter_number(day: date) -> int:
 
 
 def entries(text: str) -> Iterator[IndexEntry]:
-    """The lines below the header's rule; none when it is empty. Raises Unreadable for a line that is none."""
+    """The lines below the header's rule; none when it is empty. Raises Unreadable for any other line."""
     head, rule, body = text.partition("\n---")
     if not rule and not _RULE.search(text):
         raise Unreadable("no index")

@@ -85,18 +85,18 @@ def whole(value: Any) -> int | None:
 
 
 def one_a_cik(scope: Scope) -> list[Unit]:
-    """One unit a company. Raises BadInput without CIKs, or for one that is none."""
+    """One unit a company. Raises BadInput without CIKs, or for an invalid one."""
     if not scope.ciks:
         raise BadInput("ciks", "no company is named", "give CIKs, such as 320193")
     return [Unit(one, scope) for one in known_ciks(scope.ciks)]
 
 
 def known_ciks(given: Iterable[str]) -> list[str]:
-    """CIKs as ten digits, in order and once. Raises BadInput for one that is none."""
+    """CIKs as ten digits, in order and once. Raises BadInput for an invalid one."""
     try:
         return list(dict.fromkeys(cik(one) for one in given))
     except Unreadable:
-        raise BadInput("ciks", "one of them is no CIK", "give CIKs as digits, such as 320193") from None
+        raise BadInput("ciks", "one of them is not a CIK", "give CIKs as digits, such as 320193") from None
 
 
 def option(options: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:

@@ -45,7 +45,7 @@ def request(of_cik: str, accession_no: str) -> Request:
 
 
 def accession_of(capture: Capture) -> str | None:
-    """The filing whose document a capture is; None when it is none."""
+    """The filing whose document a capture is; None for any other capture."""
     found = _FOLDER.search(capture.url)
     return "-".join(found.groups()) if found else None
 

@@ -48,7 +48,7 @@ _NOTE = re.compile(rf"^(?:last )?(?:updated|modified|revised|corrected)(?: on)?:
 
 
 def read(capture: Capture, url: str) -> Sequence[Candidate]:
-    """The page as one candidate; none for what is no HTML."""
+    """The page as one candidate; none for what is not HTML."""
     if not capture.headers.get("content-type", HTML[0]).lower().startswith(HTML):
         return ()
     page = capture.text()

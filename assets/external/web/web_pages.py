@@ -80,7 +80,7 @@ def values(record: Record) -> dict[str, Any]:
         "published": dating.published,
         "dated_at": dating.dated_at,
         "claim_method": dating.claim.method,
-        "claim_quote": "date" if served else dating.claim.quote,  # a download's own time is no content
+        "claim_quote": "date" if served else dating.claim.quote,  # a download's own time is not content
         "claims": json.dumps([_told(one) for one in dating.proven], ensure_ascii=False, separators=(",", ":")),
     }
 

@@ -79,7 +79,7 @@ def tell(payload: bytes | bytearray) -> Told:
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         raise ProtocolError("the session's last word on a query can't be read") from None
     if limit not in LIMITS:
-        raise ProtocolError("the session names a limit there is none of")
+        raise ProtocolError("the session names an unknown limit")
     return Told(order, truncated, stateless, failure)
 
 
@@ -204,7 +204,7 @@ class ChildEnd:
 def pack_parameters(parameters: object) -> object:
     """Query parameters as JSON, each value that JSON lacks tagged with its type.
 
-    Raises TypeError on others, UnicodeEncodeError on text that is no UTF-8.
+    Raises TypeError on others, UnicodeEncodeError on text that is not UTF-8.
     """
     if isinstance(parameters, dict):
         if not all(isinstance(name, str) for name in parameters):

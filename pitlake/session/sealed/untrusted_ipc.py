@@ -36,9 +36,9 @@ def table(stream: pa.Buffer, rows: int) -> pa.Table:
         if found is not None:
             found.validate(full=True)
     except (pa.ArrowException, struct.error, IndexError, ValueError, OSError, RecursionError) as problem:
-        raise ProtocolError(f"the session's answer is no valid Arrow stream ({type(problem).__name__})") from None
+        raise ProtocolError(f"the session's answer is not a valid Arrow stream ({type(problem).__name__})") from None
     if found is None:
-        raise ProtocolError("the session's answer is no valid Arrow stream (a type that is not plain)")
+        raise ProtocolError("the session's answer is not a valid Arrow stream (a type that is not plain)")
     if found.num_rows > rows or found.nbytes > len(stream):  # buffers that overlap are more than what came
         raise ProtocolError("the session sent more rows than was asked for")
     return found

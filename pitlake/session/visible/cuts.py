@@ -36,7 +36,7 @@ class Cut:
     """What to cut: the files of one table, whose schema is `stored`, to the columns of `schema`, sorted by `order`.
 
     since, until: the first and last instant to keep, None without a bound (microseconds since the epoch). bound: what
-    the cut's own footer is proven against; cuts that keep every row are the same file for every T, so it is no part of
+    the cut's own footer is proven against; cuts that keep every row are the same file for every T, so it is not part of
     what they are. Columns an older file lacks are null. periods: the files; many rows become a file for each, by_month
     with row groups of each month's own. parts: where the days (of tombstones: months) of T's period begin, in
     microseconds; its rows up to T, if many, become a file for each.

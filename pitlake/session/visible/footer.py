@@ -78,7 +78,7 @@ def _read(descriptor: int) -> Footer:
     if len(found) != 1:
         return Footer(metadata.num_rows, None, columns, f"it has no column {AVAILABLE_AT}")
     if not _is_instant(leaves[found[0]]):
-        return Footer(metadata.num_rows, None, columns, f"{AVAILABLE_AT} is no instant in microseconds")
+        return Footer(metadata.num_rows, None, columns, f"{AVAILABLE_AT} is not an instant in microseconds")
     newest, fault = _newest(metadata, found[0])
     return Footer(metadata.num_rows, newest, columns, fault)
 

@@ -1,4 +1,4 @@
-"""Benzinga's articles: paging, what dates a text, revisions, and what is no article."""
+"""Benzinga's articles: paging, what dates a text, revisions, and what is not an article."""
 
 import json
 from datetime import date, datetime, timedelta, timezone

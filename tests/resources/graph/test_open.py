@@ -47,13 +47,13 @@ def test_an_address_wins_over_a_local_server():
     ("settings", "says"),
     [
         ({"uri": f"bolt://user:{SECRET}@host"}, "NEO4J_URI: carries credentials"),
-        ({"uri": f"http://{SECRET}"}, "NEO4J_URI: is no graph address"),
-        ({"uri": SECRET}, "NEO4J_URI: is no graph address"),
-        ({"uri": "bolt://"}, "NEO4J_URI: is no graph address"),
-        ({"uri": f"bolt://host:{SECRET}"}, "NEO4J_URI: is no graph address"),
+        ({"uri": f"http://{SECRET}"}, "NEO4J_URI: is not a graph address"),
+        ({"uri": SECRET}, "NEO4J_URI: is not a graph address"),
+        ({"uri": "bolt://"}, "NEO4J_URI: is not a graph address"),
+        ({"uri": f"bolt://host:{SECRET}"}, "NEO4J_URI: is not a graph address"),
         ({"uri": "bolt://host", "username": "u"}, "NEO4J_USERNAME: user and password come together"),
         ({"uri": "bolt://host", "password": SECRET}, "NEO4J_USERNAME: user and password come together"),
-        ({"local": "memgraph"}, "PITLAKE_GRAPH: 'memgraph' is no local server; choose from embedded, neo4j"),
+        ({"local": "memgraph"}, "PITLAKE_GRAPH: 'memgraph' is not a local server; choose from embedded, neo4j"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

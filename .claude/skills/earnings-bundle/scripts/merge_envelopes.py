@@ -43,9 +43,9 @@ def _refused(told: Any, pit: str | None) -> Item | None:
     if told is None:
         return {"type": "no_data", "reason": "the lane gave no answer"}
     if not isinstance(told, dict) or not all(_objects(told.get(name, [])) for name in ("data", "gaps")):
-        return {"type": "unverifiable", "reason": "the lane's answer is no envelope"}
+        return {"type": "unverifiable", "reason": "the lane's answer is not an envelope"}
     if "data" not in told:
-        return {"type": "unverifiable", "reason": "the lane's answer is no envelope"}
+        return {"type": "unverifiable", "reason": "the lane's answer is not an envelope"}
     if pit is None and any(gap.get("type") not in rules.GAP_TYPES for gap in told.get("gaps", [])):
         return {"type": "unverifiable", "reason": "the lane's answer has a gap of an unknown type"}
     verdict = rules.check_answer(told, pit) if pit is not None else None
@@ -102,7 +102,7 @@ def _canonical(value: Any) -> str:
 
 
 def main() -> int:
-    """Merge a file of answers; the exit code is 0, and 2 where the file or the cut-off is none."""
+    """Merge a file of answers; the exit code is 0, or 2 for an invalid file or cut-off."""
     parser = argparse.ArgumentParser(description="Merge data agents' envelopes into one.", allow_abbrev=False)
     parser.add_argument("answers", type=Path, help="a JSON file, {lane: envelope or null}")
     parser.add_argument("--pit", help="the cut-off each lane must hold")

@@ -129,7 +129,7 @@ def _page(root: Path, path: Path) -> Page:
 
 
 def frontmatter(text: str) -> tuple[dict[str, Any], str]:
-    """The frontmatter of a page and the body under it. Raises ValueError where it is not there or is no map of YAML."""
+    """The frontmatter of a page and the body under it. Raises ValueError where it is missing or not a map."""
     head, end, body = text.partition("\n---\n")
     if not head.startswith("---\n") or not end:
         raise ValueError("there is none between two lines of ---")
@@ -207,7 +207,7 @@ def _wiring(agent: Page, retrieval: tuple[str, ...]) -> Iterator[str]:
     if not hooked("PreToolUse", WRITE, "block") and not hooked("PreToolUse", WRITE, "pit_guard.py"):
         yield "PreToolUse does not block graph writes"
     tools = _listed(agent.front.get("tools"))
-    yield from (f"{tool} is none of its retrieval tools" for tool in tools if tool not in retrieval)
+    yield from (f"{tool} is not one of its retrieval tools" for tool in tools if tool not in retrieval)
     for tool in retrieval:
         if tool not in tools:
             yield f"its retrieval tool {tool} is missing"
@@ -274,7 +274,7 @@ def _settings(root: Path) -> Iterator[Finding]:
 
 
 def calls(agent: Page) -> Iterator[dict[str, Any]]:
-    """The calls an agent documents. Raises ValueError for a line that is no JSON object."""
+    """The calls an agent documents. Raises ValueError for a line that is not a JSON object."""
     for block in _CALLS.findall(agent.body):
         for line in block.strip().splitlines():
             call = json.loads(line)
@@ -287,18 +287,18 @@ def _wrong_calls(root: Path, agent: Page) -> Iterator[str]:
     try:
         documented = list(calls(agent))
     except ValueError as error:
-        yield f"a documented call is no JSON object ({error})"
+        yield f"a documented call is not a JSON object ({error})"
         return
     if not documented:
         yield "it documents no call"
     for call in documented:
         tool, given = call.get("tool"), call["input"]
         if tool not in _listed(agent.front.get("tools")):
-            yield f"a documented call uses {tool}, which is none of its tools"
+            yield f"a documented call uses {tool}, which is not one of its tools"
         elif tool == "Bash":
             command = str(given.get("command"))
             if WRAPPER not in command or " --pit " not in command:
-                yield "a documented shell call is no call of pit_fetch.py with --pit"
+                yield "a documented shell call is not a call of pit_fetch.py with --pit"
         elif "pit" not in given:
             yield f"a documented call of {tool} carries no pit"
         elif tool.endswith("__run_query"):
@@ -308,7 +308,7 @@ def _wrong_calls(root: Path, agent: Page) -> Iterator[str]:
 def _wrong_query(root: Path, given: Mapping[str, Any]) -> Iterator[str]:
     path = root / "sql" / "queries" / f"{given.get('name')}.sql"
     if not path.is_file():
-        yield f"a documented call runs {given.get('name')!r}, which is no query"
+        yield f"a documented call runs {given.get('name')!r}, which is not a query"
         return
     known = dict(re.findall(r"^-- param (\w+) \w+ (\w+|=)", path.read_text(encoding="utf-8"), re.MULTILINE))
     params = given.get("params") or {}

@@ -93,7 +93,7 @@ def gap(kind: str, reason: str) -> dict[str, Any]:
 
 
 def _asked(arguments: Sequence[str]) -> dict[str, Any]:
-    """The cut-offs among the arguments, where cut_off looks for them; a flag without its value is one that is none."""
+    """The cut-offs among the arguments, where cut_off looks for them; a flag without its value is an invalid one."""
     values = [one.partition("=")[2] for one in arguments if one.startswith("--pit=")]
     values += [arguments[place + 1] if place + 1 < len(arguments) else "" for place in _flags(arguments)]
     return {"parameters": {"pit": values[0]}, "pit": values[-1]} if values else {}
