@@ -13,12 +13,9 @@ PitlakeError (pitlake)
 └── ClockBehind         the clock lies before the journal's newest write; nothing was written
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from pitlake.errors import BadInput, PitlakeError
-
-if TYPE_CHECKING:
-    from forge.guardrails import Violation
 
 
 class PathRefused(BadInput):
@@ -68,7 +65,7 @@ class CallDiffers(BadInput):
 class GuardrailsBroken(BadInput):
     """An Expression breaks risk limits."""
 
-    def __init__(self, violations: "tuple[Violation, ...]") -> None:
+    def __init__(self, violations: Sequence[object]) -> None:
         self.violations = violations
         super().__init__("expression", "; ".join(map(str, violations)), "cut the risk, or write it as a draft")
 

@@ -12,9 +12,8 @@ from forge.config import Limits
 from forge.records import Constraints, Expression, Portfolio
 
 UNBLOCKED = frozenset({"draft", "closed", "rejected"})
-MISSING = "missing"
-
 Number = float | Literal["missing"]
+MISSING: Literal["missing"] = "missing"
 
 
 class Violation(NamedTuple):

@@ -3,6 +3,7 @@
 `paths` says what a path is, `query` what a listing can be asked, `forge_fs` answers from backends.
 """
 
-from forge.fs.forge_fs import DirEntry, ForgeFS
+from forge.fs.entries import DirEntry
+from forge.fs.forge_fs import ForgeFS
 
 __all__ = ["DirEntry", "ForgeFS"]

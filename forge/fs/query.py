@@ -34,7 +34,7 @@ Test = Callable[[Item], bool]
 
 def parsed(query: str, keys: Collection[str]) -> list[Test]:
     """A query's words as tests. keys: the fields there are. Raises BadInput."""
-    if not isinstance(query, str) or len(query) > MOST_CHARACTERS:
+    if len(query) > MOST_CHARACTERS:
         raise BadInput("query", f"is no text of at most {MOST_CHARACTERS} characters", _help(keys))
     try:
         lexer = shlex.shlex(query, posix=True, punctuation_chars=False)

@@ -5,7 +5,7 @@ review. Each effect bears the transition it follows from, so that it happens onc
 """
 
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from forge.errors import GuardrailsBroken, PathRefused, RecordUnreadable
 from forge.guardrails import Guardrails
@@ -55,7 +55,7 @@ class Writer:
             rows = self._journal.write(call, lambda writing: self._file(writing, path, content))
         else:
             kind = self._allowed(path)
-            record = replace(parse(kind, content), updated=self._known.as_of)
+            record: Record = replace(cast("Any", parse(kind, content)), updated=self._known.as_of)
             self._check(record, path)
             rows = self._journal.write(call, lambda writing: self._record(writing, kind, path, record))
         self._known.take(row for row in rows if self._is_mine(row))

@@ -18,8 +18,8 @@ from forge.memory.chain import Fault, Row
 from forge.memory.journal import Journal
 from pitlake.clock import from_micros, micros
 from pitlake.errors import LakeNotFound
-from pitlake.lake.lake import Lake
 from pitlake.lake.audit import CheckResult
+from pitlake.lake.lake import Lake
 from pitlake.lake.stage import Gap, Staged, staged_schema
 from pitlake.session import Catalogue, Session, connect
 

@@ -42,7 +42,7 @@ for _table in (META, JOURNAL):
         sa.event.listen(
             _table,
             "after_create",
-            sa.DDL(
+            sa.DDL(  # type: ignore[no-untyped-call]
                 f"CREATE TRIGGER {_table.name}_no_{_verb.lower()} BEFORE {_verb} ON {_table.name} "
                 f"BEGIN SELECT RAISE(ABORT, 'memory is only added to'); END"
             ).execute_if(dialect="sqlite"),
@@ -50,7 +50,7 @@ for _table in (META, JOURNAL):
     sa.event.listen(
         _table,
         "after_create",
-        sa.DDL(
+        sa.DDL(  # type: ignore[no-untyped-call]
             f"CREATE FUNCTION {_table.name}_kept() RETURNS trigger LANGUAGE plpgsql AS "
             f"$$ BEGIN RAISE EXCEPTION 'memory is only added to'; END $$; "
             f"CREATE TRIGGER {_table.name}_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON {_table.name} "

@@ -47,7 +47,7 @@ class Spec(NamedTuple):
 
 
 @cache
-def specs(kind: type) -> dict[str, Spec]:
+def specs(kind: Any) -> dict[str, Spec]:
     """The fields of a record's dataclass, in order, without its id and body."""
     hints = get_type_hints(kind, include_extras=True)
     return {

@@ -1,0 +1,195 @@
+"""The journal: only added to, one rising clock, one chain, each call once. And what is wrong with it is found."""
+
+import random
+import sqlite3
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from forge.clock import Simulated
+from forge.datasets import MEMORY, contracts
+from forge.errors import CallDiffers, ClockBehind, ClocksMixed, ContentRefused, Stale
+from forge.memory import Call, Journal, Memory, chain
+from forge.memory.flush import memory_audit, table
+from pitlake.errors import CheckFailed
+from tests.forge.world import T0, cut, now, shown
+
+
+def call(number=0, session="s", **more):
+    return Call(actor="agent", session=session, call_id=str(number), **more)
+
+
+def fill(memory, count=6, text="text"):
+    return [memory.journal.append(f"/session/s/{n}.md", f"{text} {n}", call(n)) for n in range(count)]
+
+
+def raw(memory):
+    """The journal's file as somebody with a key to the machine has it, without the guard of its triggers."""
+    db = sqlite3.connect(memory.journal._engine.url.database, isolation_level=None)
+    for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='trigger'").fetchall():
+        db.execute(f"DROP TRIGGER {name}")
+    return db
+
+
+@pytest.mark.parametrize("statement", ["UPDATE {} SET {}='x'", "DELETE FROM {}"])
+@pytest.mark.parametrize(("name", "column"), [("forge_journal", "content"), ("forge_journal_name", "clock")])
+def test_nothing_is_changed_or_removed(memory, statement, name, column):
+    fill(memory)
+    with sqlite3.connect(memory.journal._engine.url.database) as db:
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        with pytest.raises(sqlite3.IntegrityError, match="only added to"):
+            db.execute(statement.format(name, column))
+
+
+def test_a_write_is_on_disk_when_it_is_answered(memory):
+    with memory.journal._engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+
+
+def test_the_clock_strictly_rises_also_while_it_stands_or_steps_back_a_little(tmp_path):
+    clock = Simulated("run", T0)
+    journal = Journal(tmp_path / "j.sqlite", clock)
+    stamps = [journal.append("/session/s/a.md", str(n), call(n)).written_at for n in range(5)]
+    assert [later - one for one, later in zip(stamps, stamps[1:], strict=False)] == [1] * 4
+    behind = Simulated("run", T0 - timedelta(minutes=1))
+    with pytest.raises(ClockBehind):
+        Journal(tmp_path / "j.sqlite", behind).append("/session/s/a.md", "x", call(9))
+    assert len(journal.rows()) == 5
+
+
+def test_no_write_of_a_turn_is_visible_at_its_own_instant(memory):
+    later = 1 + max(row.written_at for row in fill(memory)) + 10**5
+    assert memory.journal.append("/session/s/z.md", "z", call("z", after=later)).written_at > later
+
+
+def test_a_call_writes_once_and_never_something_else(memory):
+    first = memory.journal.append("/session/s/a.md", "one", call(1))
+    assert memory.journal.append("/session/s/a.md", "one", call(1)) == first
+    with pytest.raises(CallDiffers):
+        memory.journal.append("/session/s/a.md", "two", call(1))
+    memory.journal.append("/session/s/a.md", "two", call(1, session="other"))
+    assert [row.content for row in memory.journal.rows()] == ["one", "two"]
+
+
+def test_a_call_that_fails_writes_nothing(memory):
+    def work(writing):
+        writing.put("/session/s/a.md", "fine")
+        writing.put("/session/s/b.md", "\x00")
+
+    with pytest.raises(ContentRefused):
+        memory.journal.write(call(), work)
+    assert memory.journal.rows() == []
+
+
+def test_a_path_that_changed_since_it_was_read_is_refused(memory):
+    seen = memory.journal.append("/session/s/a.md", "one", call(1), based_on=0).seq
+    memory.journal.append("/session/s/a.md", "two", call(2), based_on=seen)
+    with pytest.raises(Stale, match="changed since you read it"):
+        memory.journal.append("/session/s/a.md", "three", call(3), based_on=seen)
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [('{"daily_return": 1}', 1), ('{\n "a": 1,\n "daily_stock": 2}', 3), ("a\n\x07", 2), ("a\nb\ud800", 2)],
+)
+def test_what_the_gate_would_refuse_is_refused_at_once_with_its_line(memory, content, line):
+    fill(memory)
+    with pytest.raises(ContentRefused) as caught:
+        memory.journal.append("/session/s/bad.md", content, call("bad"))
+    assert caught.value.line == line
+    assert memory.flush().rows == 6
+
+
+def test_live_and_simulated_never_mix(tmp_path):
+    live = Memory(tmp_path / "forge")
+    live.journal.append("/session/s/a.md", "live", call())
+    live.flush()
+    clock = Simulated("run", T0)
+    with pytest.raises(ClocksMixed):
+        Journal(tmp_path / "forge-journal.sqlite", clock)
+    apart = Memory(tmp_path / "forge", clock=clock)
+    assert apart.lake.root != live.lake.root
+    assert shown(apart.hydrate(T0, session="s")) == {}
+    stray = Memory(tmp_path / "forge", tmp_path / "stray.sqlite")
+    stray.journal.append("/session/s/b.md", "of another journal", call())
+    with pytest.raises(ClocksMixed):
+        stray.flush()
+    simulated = apart.journal.append("/session/s/b.md", "simulated", call())
+    assert apart.flush().rows == 1
+    assert shown(apart.hydrate(T0 + timedelta(seconds=1), session="s")) == {"/session/s/b.md": [(1, simulated.content)]}
+
+
+def _altered(db):
+    db.execute("UPDATE forge_journal SET content = 'forged' WHERE seq = 3")
+
+
+def _altered_and_hashed_again(db):
+    row = chain.Row(
+        *db.execute(f"SELECT {', '.join(chain.Row.__dataclass_fields__)} FROM forge_journal WHERE seq = 3").fetchone()
+    )
+    forged = chain.linked(replace(row, content="forged"), row.prev)
+    db.execute("UPDATE forge_journal SET content = 'forged', chain = ? WHERE seq = 3", (forged.chain,))
+
+
+def _removed(db):
+    db.execute("DELETE FROM forge_journal WHERE seq = 3")
+
+
+def _back_dated(db):
+    names = list(chain.Row.__dataclass_fields__)
+    row = chain.Row(*db.execute(f"SELECT {', '.join(names)} FROM forge_journal ORDER BY seq DESC").fetchone())
+    forged = chain.linked(
+        replace(row, seq=row.seq + 1, written_at=row.written_at - 3_600_000_000, call_id="f"), row.chain
+    )
+    told = [getattr(forged, name) for name in names]
+    db.execute(f"INSERT INTO forge_journal ({', '.join(names)}, number) VALUES ({'?,' * len(names)} 0)", told)
+
+
+@pytest.mark.parametrize(
+    ("harm", "wrong", "seq"),
+    [
+        (_altered, "tampered", 3),
+        (_altered_and_hashed_again, "tampered", 3),
+        (_removed, "lost", 3),
+        (_back_dated, "back-dated", 7),
+    ],
+)
+def test_what_was_done_to_the_journal_is_found_and_the_rows_beside_it_are_unharmed(memory, harm, wrong, seq):
+    rows = fill(memory)
+    harm(raw(memory))
+    sound = {row.path: [(row.seq, row.content)] for row in rows if row.seq != seq}
+    assert [(fault.seq, fault.wrong) for fault in memory.audit()] == [(seq, wrong)]
+    assert shown(memory.hydrate(now(), session="s")) == sound
+    flushed = memory.flush()
+    assert (flushed.rows, [(fault.seq, fault.wrong) for fault in flushed.faults]) == (len(sound), [(seq, wrong)])
+    assert shown(memory.hydrate(now(), session="s")) == sound
+    memory.journal.append("/session/s/next.md", "next", call("next"))
+    assert memory.flush().rows == 1
+
+
+def test_the_memory_audit_refuses_what_is_older_than_the_newest_published(memory):
+    rows = fill(memory)
+    memory.flush()
+    old = chain.linked(replace(rows[0], seq=99, path="/session/s/old.md"), rows[-1].chain)
+    with memory.lake.stage(contracts()[MEMORY], "forged") as stage:
+        stage.add(None, table([old], memory.journal), extracted=1)
+        with pytest.raises(CheckFailed, match="older_than_published=1"):
+            memory.lake.publish(stage, audits=[memory_audit(rows[-1], memory.journal)])
+
+
+def test_a_row_that_was_published_past_the_journal_is_found(memory):
+    rows = fill(memory)
+    memory.flush()
+    forged = chain.linked(replace(rows[0], seq=99, path="/session/s/forged.md"), rows[-1].chain)
+    with memory.lake.stage(contracts()[MEMORY], "forged") as stage:
+        stage.add(None, table([forged], memory.journal), extracted=1)
+        memory.lake.publish(stage)
+    assert [(fault.seq, fault.wrong) for fault in memory.audit()] == [(99, "forged")]
+
+
+def test_a_cut_journal_is_the_whole_one_as_of_then(tmp_path, memory):
+    rows = fill(memory, 8)
+    at = random.Random(1).choice(rows).written_at
+    whole = {row.path for row in rows if row.written_at <= at}
+    assert {row.path for row in cut(memory, tmp_path / "cut", at).journal.rows()} == whole

@@ -1,0 +1,104 @@
+"""A small desk for the tests of memory: records of every kind, turns, and journals cut at an instant."""
+
+import random
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+
+from forge.clock import Simulated
+from forge.fs import ForgeFS
+from forge.memory import Call, Memory
+from forge.memory.tables import TABLES, engine
+from forge.records import Expression, Portfolio, Scenario, Settles, View, render
+
+T0 = datetime(2014, 5, 1, 12, tzinfo=timezone.utc)
+NEW_VIEW = View(
+    id="new",
+    scope="us_growth",
+    category="macro_regime",
+    confidence=0.6,
+    status="active",
+    horizon="3m",
+    scenarios=(Scenario(name="soft", probability=0.7), Scenario(name="hard", probability=0.3)),
+    settles=Settles(query="news_latest", params={"ticker": "NOG"}, rule="value < 2.0", by=date(2014, 9, 1)),
+    body="## SUMMARY\n\nGrowth slows.",
+)
+NEW_EXPRESSION = Expression(
+    id="new",
+    view_id="V-001",
+    category="macro_regime",
+    instrument="TY",
+    status="active",
+    direction="long",
+    max_loss_pct=1.0,
+    notional=10.0,
+    duration_impact=1.5,
+    factor_exposures={"rates": 5.0},
+)
+BOOK = Portfolio(id="state", gross=100.0, net=20.0, duration=2.0, factor_exposures={"rates": 10.0})
+
+
+def now():
+    return datetime.now(timezone.utc)
+
+
+def turn(memory, session="s", at=None, actor="agent", **asked):
+    """The files of a turn that is pinned to now, or to `at`."""
+    return ForgeFS(memory, memory.hydrate(at or memory.journal.clock.now(), session=session, **asked), actor=actor)
+
+
+def wrote(fs, path, record, call_id):
+    """Write a record; where it is."""
+    return fs.write_file(path, record if isinstance(record, str) else render(record), call_id=call_id).path
+
+
+def desk(memory):
+    """A book, a View and an active Expression in it."""
+    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+    fs = turn(memory, "first")
+    wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
+    wrote(fs, "/memory/expressions/new.md", NEW_EXPRESSION, "expression")
+    return turn(memory)
+
+
+def history(root, writes, seed=0, flush=True):
+    """A simulated desk's memory with many writes on few paths, flushed now and then if asked; and the writes' instants."""
+    rng = random.Random(f"history/{seed}")
+    clock = Simulated("truth", T0)
+    memory = Memory(root / "lake", root / "journal.sqlite", clock)
+    stamps = []
+    for number in range(writes):
+        clock.move(clock.now() + timedelta(microseconds=rng.choice((1, 2, 10**6, 10**9))))
+        path = f"/memory/views/V-{rng.randint(1, 20):03d}.md"
+        text = render(replace(NEW_VIEW, id=path[-8:-3], body=f"write {number}"))
+        call = Call(actor="agent", session=f"s{number % 5}", call_id=str(number), event=rng.choice(("", "", "E")))
+        stamps.append(memory.journal.append(path, text, call).written_at)
+        if flush and rng.random() < 8 / writes:
+            memory.flush()
+    return memory, stamps
+
+
+def cut(memory, root, until):
+    """A memory whose journal ends at an instant (microseconds) and that never had a lake."""
+    root.mkdir()
+    whole, place = Path(memory.journal._engine.url.database), root / "journal.sqlite"
+    made = engine(f"sqlite:///{place}")
+    with made.begin() as connection:
+        TABLES.create_all(connection)
+    made.dispose()
+    with closing(sqlite3.connect(place)) as db:
+        db.execute("ATTACH ? AS whole", (str(whole),))
+        db.execute("INSERT INTO forge_journal_name SELECT * FROM whole.forge_journal_name")
+        db.execute("INSERT INTO forge_journal SELECT * FROM whole.forge_journal WHERE written_at <= ?", (until,))
+        db.commit()
+    return Memory(root / "lake", place, memory.journal.clock)
+
+
+def shown(remembered):
+    """What is remembered: the newest text and its number, and every earlier one, by path."""
+    return {
+        path: [(row.seq, row.content) for row in (*remembered.before(path), remembered.newest(path))]
+        for path in remembered.paths()
+    }
