@@ -18,6 +18,7 @@ from assets.graph import all_extractors
 from checks.quality import quality_report
 from pipelines import alerts, earnings, schedules
 from pipelines.jobs import (
+    dropped_files,
     earnings_releases,
     edgar_watch,
     external_feeds,
@@ -25,6 +26,7 @@ from pipelines.jobs import (
     graph_snapshots,
     macro_watch,
     quality,
+    texts,
 )
 from pipelines.maintenance import maintenance
 from pipelines.partitions import DAYS, EARNINGS
@@ -60,6 +62,8 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             edgar_watch,
             macro_watch,
             earnings_releases,
+            dropped_files,
+            texts,
             earnings.earnings_bundles,
             maintenance,
             quality,

@@ -43,6 +43,18 @@ external_feeds = dg.define_asset_job(
     description="Feeds of outside sources. What each covers, and whether it may use the network, is its run config.",
 )
 
+dropped_files = dg.define_asset_job(
+    "dropped_files",
+    selection=dg.AssetSelection.groups("drops"),
+    description="What was dropped into the folders of PITLAKE_DROPS.",
+)
+
+texts = dg.define_asset_job(
+    "texts",
+    selection=dg.AssetSelection.assets("text_vectors"),
+    description="Vectors of texts that have none yet.",
+)
+
 quality = dg.define_asset_job(
     "quality",
     selection=dg.AssetSelection.groups("quality"),

@@ -12,9 +12,19 @@ from datetime import timedelta
 import dagster as dg
 
 from assets.derived.earnings_bundles import events
+from assets.drops.receiving import DROPS_VARIABLE
 from assets.external.sessions import session
 from pipelines import earnings
-from pipelines.jobs import earnings_releases, edgar_watch, graph_days, graph_snapshots, macro_watch, quality
+from pipelines.jobs import (
+    dropped_files,
+    earnings_releases,
+    edgar_watch,
+    graph_days,
+    graph_snapshots,
+    macro_watch,
+    quality,
+    texts,
+)
 from pipelines.maintenance import maintenance
 from pitlake.clock import new_york_day
 from pitlake.errors import LakeNotFound
@@ -23,6 +33,8 @@ from resources.lake import LakeResource
 LOOKBACK_DAYS = 7
 AFTER_CLOSE = "30 18 * * *"
 AFTER_GRAPH = "30 19 * * 1-5"  # what the evening loaded tells of releases
+AFTER_NEWS = "45 8,19 * * *"
+DROPS = "*/15 * * * *"
 AFTER_RELEASES = "0 20 * * 1-5"
 AFTER_EVENING = "30 20 * * *"  # a run of its own, so that a failed dataset does not keep it from telling
 PRE_OPEN = "0 8 * * 1-5"
@@ -90,6 +102,20 @@ def evening_report(context: dg.ScheduleEvaluationContext, lake: LakeResource) ->
     return once_there_is_a_lake(context, lake)
 
 
+@dg.schedule(job=texts, cron_schedule=AFTER_NEWS, execution_timezone=NEW_YORK)
+def new_texts(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+    """Vectors of what the morning and the evening have loaded, once there is a lake."""
+    return once_there_is_a_lake(context, lake)
+
+
+@dg.schedule(job=dropped_files, cron_schedule=DROPS, execution_timezone=NEW_YORK)
+def drops(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    """Files that were dropped, where a folder for them is named."""
+    if not os.environ.get(DROPS_VARIABLE):
+        return dg.SkipReason(f"{DROPS_VARIABLE} names no folder")
+    return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat())
+
+
 @dg.schedule(job=edgar_watch, cron_schedule=EDGAR_HOURS, execution_timezone=NEW_YORK)
 def edgar(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """New filings of the watched companies, while EDGAR accepts them."""
@@ -140,6 +166,8 @@ ALL = [
     evening_releases,
     evening_bundles,
     evening_report,
+    new_texts,
+    drops,
     edgar,
     macro_releases,
     weekly_upkeep,

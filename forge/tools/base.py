@@ -7,11 +7,13 @@ a model says raises. What a provider or a disk says of itself stays out: an unex
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from forge.model.messages import Call, ToolSpec
+from forge.model.messages import Call, ModelFailed, ToolSpec
+from forge.tape import Diverged
 from pitlake.errors import PitlakeError
 
 MOST_CHARACTERS = 200_000
 SHOWN = 80
+FAILED = " FAILED] "
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str,
     "object": dict,
@@ -74,15 +76,17 @@ async def run(tools: Mapping[str, Tool], call: Call, call_id: str) -> str:
 async def _answered(tools: Mapping[str, Tool], call: Call, call_id: str) -> str:
     tool = tools.get(call.name)
     if tool is None:
-        return f"[{_short(call.name)} FAILED] there is no such tool. Available: {', '.join(tools)}"
+        return f"[{_short(call.name)}{FAILED}there is no such tool. Available: {', '.join(tools)}"
     if problem := wrong(call.arguments, tool.spec.schema):
-        return f"[{call.name} FAILED] {problem}"
+        return f"[{call.name}{FAILED}{problem}"
     try:
         return await tool.execute(call_id, **call.arguments)
+    except (Diverged, ModelFailed):
+        raise
     except PitlakeError as refused:
-        return f"[{call.name} FAILED] {refused}"
+        return f"[{call.name}{FAILED}{refused}"
     except Exception as problem:  # noqa: BLE001 - a tool's fault must not end a turn
-        return f"[{call.name} FAILED] {type(problem).__name__}; try it in another way, or say that it is missing"
+        return f"[{call.name}{FAILED}{type(problem).__name__}; try it in another way, or say that it is missing"
 
 
 def wrong(arguments: Any, schema: Mapping[str, Any]) -> str:

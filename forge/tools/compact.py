@@ -3,15 +3,12 @@
 What was compacted stays on the tape.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from forge.model.messages import Model, Request, Results, ToolSpec
+from forge.conversation import Conversation
+from forge.model.messages import Model, Request, ToolSpec
 from forge.tools.base import Files, schema
 
-if TYPE_CHECKING:
-    from forge.loop import Conversation
-
-NOTE = "[compacted: see what compact answered]"
 MAX_TOKENS = 400
 PROMPT = (
     "Compress the source to answer the FOCUS question. "
@@ -32,11 +29,11 @@ SPEC = ToolSpec(
 
 
 class CompactTool:
-    """compact over a turn's files and its conversation."""
+    """compact over a turn's files and its conversation. model: for a call id, on a lane of the tape of its own."""
 
     spec = SPEC
 
-    def __init__(self, model: Model, fs: Files, talk: "Conversation") -> None:
+    def __init__(self, model: Callable[[str], Model], fs: Files, talk: Conversation) -> None:
         self._model, self._fs, self._talk = model, fs, talk
 
     async def execute(self, call_id: str, /, target: str, focus: str) -> str:
@@ -45,13 +42,12 @@ class CompactTool:
         if source is None:
             return f"(target '{target[:80]}' not found)"
         text = f"FOCUS: {focus}\n\nSOURCE:\n{source}"
-        answer = await self._model.ask(Request(PROMPT, (text,), max_tokens=MAX_TOKENS, role="compact"))
+        answer = await self._model(call_id).ask(Request(PROMPT, (text,), max_tokens=MAX_TOKENS, role="compact"))
         return answer.text
 
     def _source(self, target: str) -> str | None:
         if target == "conversation":
-            told = [one for message in self._talk.messages if isinstance(message, Results) for one in message.returned]
-            return "\n\n".join(f"--- {one.call.name} ---\n{one.text}" for one in told)
+            return self._talk.results()
         if target == "session_history":
             return self._text("/session/turn_history.md")
         if target == "all_results":

@@ -6,6 +6,7 @@
 -- column series_id | Series of the constant maturity, DGS and the years, or the months and MO.
 -- column years | Maturity in years.
 -- column yield | Yield, percent a year, paid twice a year.
+-- column evidence | What the row is taken from.
 WITH
     yields AS (
         SELECT
@@ -14,7 +15,8 @@ WITH
             observation_date,
             series_id,
             regexp_extract(series_id, 'DGS(\d+)', 1)::DOUBLE / CASE WHEN series_id LIKE '%MO' THEN 12 ELSE 1 END AS years,
-            value AS yield
+            value AS yield,
+            evidence
         FROM macro_observations
         WHERE regexp_full_match(series_id, 'DGS\d+(MO)?') AND value IS NOT NULL
     ),

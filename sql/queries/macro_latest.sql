@@ -9,6 +9,7 @@
 -- column vintage | Day, or month of the file, on which this value was published.
 -- column previous_date | First day of the period before it.
 -- column previous_value | Value of that period, revised up to the as of.
+-- column evidence | What the row is taken from.
 WITH
     told AS (
         SELECT
@@ -18,16 +19,18 @@ WITH
             series_id,
             observation_date,
             value,
-            vintage_date::VARCHAR AS vintage
+            vintage_date::VARCHAR AS vintage,
+            evidence
         FROM macro_observations
         UNION ALL
-        SELECT available_at, available_at_source, 'macro_panels', series, observation_date, value, vintage
+        SELECT available_at, available_at_source, 'macro_panels', series, observation_date, value, vintage, evidence
         FROM macro_panels
     )
 SELECT
-    *,
+    * EXCLUDE (evidence),
     lead(observation_date) OVER periods AS previous_date,
-    lead(value) OVER periods AS previous_value
+    lead(value) OVER periods AS previous_value,
+    evidence
 FROM told
 WHERE list_contains($series, series_id) AND value IS NOT NULL
 WINDOW periods AS (PARTITION BY dataset, series_id ORDER BY observation_date DESC)

@@ -10,6 +10,7 @@
 -- column previous_value | What was public of the period before; null where nothing was.
 -- column is_first | Whether it is the period's first value.
 -- column vintage_date | Day on which this value was published.
+-- column evidence | What the row is taken from.
 WITH
     told AS (
         SELECT
@@ -20,7 +21,8 @@ WITH
             value,
             lag(value) OVER vintages AS previous_value,
             row_number() OVER vintages = 1 AS is_first,
-            vintage_date
+            vintage_date,
+            evidence
         FROM macro_observations_revisions
         WHERE $series::VARCHAR[] IS NULL OR list_contains($series::VARCHAR[], series_id)
         WINDOW vintages AS (PARTITION BY series_id, observation_date ORDER BY vintage_date, available_at)

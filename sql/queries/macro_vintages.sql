@@ -7,6 +7,7 @@
 -- column vintage | Day, or month of the file, on which the value was published.
 -- column value | The value; null if this vintage withdrew it.
 -- column change | How it differs from the vintage before.
+-- column evidence | What the row is taken from.
 WITH
     told AS (
         SELECT
@@ -29,6 +30,7 @@ WITH
     )
 SELECT
     * EXCLUDE (evidence),
-    value - lag(value) OVER (PARTITION BY dataset ORDER BY vintage) AS change
+    value - lag(value) OVER (PARTITION BY dataset ORDER BY vintage) AS change,
+    evidence
 FROM newest
 ORDER BY dataset, vintage

@@ -11,7 +11,8 @@
 -- column measure | What the number is.
 -- column value | The number.
 -- column unit | Its unit, as the file said.
-SELECT available_at, available_at_source, instrument, quoted_on, tenor, point, measure, value, unit
+-- column evidence | What the row is taken from.
+SELECT available_at, available_at_source, instrument, quoted_on, tenor, point, measure, value, unit, evidence
 FROM market_quotes
 WHERE
     kind = lower($kind)

@@ -8,7 +8,8 @@
 -- column publisher | Folder it was dropped in.
 -- column title | Its title.
 -- column text | The beginning of its text.
-SELECT available_at, available_at_source, note, publisher, title, left(text, $characters) AS text
+-- column evidence | What the row is taken from.
+SELECT available_at, available_at_source, note, publisher, title, left(text, $characters) AS text, evidence
 FROM research_notes
 WHERE $publisher::VARCHAR IS NULL OR publisher = $publisher
 ORDER BY available_at DESC, note

@@ -7,11 +7,12 @@
 -- column publisher | Folder it was dropped in.
 -- column title | Its title.
 -- column text | The beginning of its text.
+-- column evidence | What the row is taken from.
 -- column ft_score | BM25 score within the notes; compare it only inside one answer.
 WITH
     corpus AS (
         SELECT
-            struct_pack(available_at, available_at_source, note, publisher, title, text := left(text, 1000)) AS doc,
+            struct_pack(available_at, available_at_source, note, publisher, title, text := left(text, 1000), evidence) AS doc,
             concat_ws(chr(10), title, text) AS text
         FROM research_notes
     )

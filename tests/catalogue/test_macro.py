@@ -140,3 +140,29 @@ def test_a_registry_answers_for_one_model_or_all(world):
     made = world(model_registry=rows)
     assert [row["model"] for row in made.run("model_known")] == ["m-1", "m-2"]
     assert [row["knowledge_cutoff"] for row in made.run("model_known", model="m-1")] == [None]
+
+
+def test_a_history_is_of_one_source_oldest_first_in_the_vintages_of_then(world):
+    made = world(AT.format(5, 29), macro_observations=GDP, macro_panels=[PANEL])
+    found = [(row["dataset"], row["value"]) for row in made.run("macro_series", series="GDP")]
+    assert found == [("macro_observations", 17089.6), ("macro_observations", 17101.3)]
+    assert [row["value"] for row in made.run("macro_series", series="GDP", limit=1)] == [17101.3]
+
+
+def test_pages_and_results_are_found_by_words(world):
+    at = {"available_at": AT.format(3, 1)}
+    page = at | {"url": "https://a.example", "title": "Rates", "text": "duration"}
+    result = at | {"url": "https://b.example", "title": "Dollar", "snippet": "duration and more"}
+    found = world(web_pages=[page], web_results=[result]).run("web_search", query="duration")
+    assert {(row["dataset"], row["url"]) for row in found} == {
+        ("web_pages", "https://a.example"), ("web_results", "https://b.example"),
+    }  # fmt: skip
+
+
+def test_estimates_and_grades_come_newest_first(world):
+    at = {"available_at": AT.format(3, 1), "ticker": "NOG"}
+    estimates = [at | {"horizon": "fiscal year", "fiscal_date_ending": day} for day in ("2014-12-31", "2015-12-31")]
+    grades = [at | {"firm": firm, "graded_at": AT.format(2, day)} for day, firm in enumerate("ab", 1)]
+    made = world(av_estimates=estimates, yahoo_upgrades=grades)
+    assert [row["fiscal_date_ending"].year for row in made.run("estimates_latest", ticker="nog")] == [2015, 2014]
+    assert [row["firm"] for row in made.run("grades_latest", ticker="NOG", limit=1)] == ["b"]

@@ -40,11 +40,21 @@ def test_the_run_config_of_a_watch_is_one_the_job_takes(monkeypatch):
     assert dg.validate_run_config(job, asked.run_config)
 
 
+def test_files_are_received_where_a_folder_is_named(monkeypatch):
+    with at("2024-07-07 03:00") as context:
+        monkeypatch.delenv("PITLAKE_DROPS", raising=False)
+        assert isinstance(schedules.drops(context), dg.SkipReason)
+        monkeypatch.setenv("PITLAKE_DROPS", "/drops")
+        assert isinstance(schedules.drops(context), dg.RunRequest)
+
+
 def test_every_schedule_waits_for_somebody_to_start_it():
     assert {one.default_status for one in schedules.ALL} == {dg.DefaultScheduleStatus.STOPPED}
 
 
-@pytest.mark.parametrize("schedule", [schedules.evening_report, schedules.weekly_upkeep], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "schedule", [schedules.evening_report, schedules.new_texts, schedules.weekly_upkeep], ids=lambda one: one.name
+)
 def test_what_looks_at_the_lake_waits_until_there_is_one(schedule, tmp_path):
     lake = LakeResource(root=str(tmp_path / "lake"))
     with at("2024-07-07 03:00") as context:

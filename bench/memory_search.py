@@ -1,0 +1,42 @@
+"""Search of Forge's memory by meaning: a query embedded and ranked over 10,000 records, and vectors made and kept."""
+
+import statistics
+import time
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+from bench.figures import Figure, figure
+from forge.embedder import KeptVectors, instants, ranked
+
+WORDS = ("growth", "inflation", "rates", "curve", "dollar", "oil", "credit", "payrolls", "duration", "carry", "hike")
+T = datetime(2024, 5, 1, tzinfo=timezone.utc)
+FULL = {"records": 10_000, "searches": 200}
+
+
+def run(records: int = 10_000, searches: int = 100) -> list[Figure]:
+    """Median milliseconds of a search, and seconds to embed and to read back all records."""
+    rng = Random(7)
+    texts = [f"record {number}: {' '.join(rng.choices(WORDS, k=100))}" for number in range(records)]
+    written_at = instants(T - timedelta(hours=number) for number in range(records))
+    with TemporaryDirectory() as folder:
+        kept = KeptVectors(Path(folder) / "vectors.sqlite")
+        started = time.perf_counter()
+        vectors = kept.of(texts)
+        made = time.perf_counter() - started
+        started = time.perf_counter()
+        kept.of(texts)
+        again = time.perf_counter() - started
+        seconds = []
+        for number in range(searches):
+            started = time.perf_counter()
+            asked = kept.asked(f"{rng.choice(WORDS)} and {rng.choice(WORDS)} {number}")
+            ranked(asked, vectors, written_at, T, count=10)
+            seconds.append(time.perf_counter() - started)
+        kept.close()
+    return [
+        figure(f"search over {records:,} records, p50", 1000 * statistics.median(seconds), "ms", aim="≤ 50"),
+        figure(f"{records:,} texts of 100 words embedded", made, "s"),
+        figure("the same read back", again, "s"),
+    ]

@@ -1,0 +1,50 @@
+"""Scenario trees: branches with probabilities, down to leaves with values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum, isclose, sqrt
+
+from pitlake.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A scenario: its probability given that its parent happens; a value where it has no branches of its own."""
+
+    name: str
+    probability: float
+    value: float | None = None
+    branches: "tuple[Branch, ...]" = ()
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """Every path with its probability and value, and their mean and standard deviation."""
+
+    paths: tuple[tuple[str, float, float], ...]
+    mean: float
+    deviation: float
+
+
+def outlook(branches: Sequence[Branch]) -> Outlook:
+    """All paths of a tree. Raises BadInput where probabilities of siblings do not sum to 1, or a leaf has no value."""
+    paths = tuple(_paths("", 1.0, branches))
+    mean = fsum(chance * value for _, chance, value in paths)
+    return Outlook(paths, mean, sqrt(fsum(chance * (value - mean) ** 2 for _, chance, value in paths)))
+
+
+def _paths(above: str, chance: float, branches: Sequence[Branch]) -> list[tuple[str, float, float]]:
+    if any(not 0 <= branch.probability <= 1 for branch in branches):
+        raise BadInput("probability", f"one of {above or 'the tree'} is not between 0 and 1", "give fractions")
+    if not isclose(fsum(branch.probability for branch in branches), 1, abs_tol=1e-9):
+        raise BadInput("probability", f"those of {above or 'the tree'} do not sum to 1", "give every case that can be")
+    found = []
+    for branch in branches:
+        name = f"{above} / {branch.name}" if above else branch.name
+        if branch.branches:
+            found += _paths(name, chance * branch.probability, branch.branches)
+        elif branch.value is None:
+            raise BadInput("value", f"{name} has neither a value nor branches", "give one of the two")
+        else:
+            found.append((name, chance * branch.probability, branch.value))
+    return found

@@ -1,0 +1,15 @@
+"""Provider `economic`: macroeconomic series in the vintages that were public."""
+
+from forge.providers.base import Asking
+
+PROVIDER = Asking(
+    "economic",
+    "Macroeconomic series in the vintage that was public: newest values, all vintages of a period, a release day.",
+    {
+        "latest": "macro_latest",
+        "series": "macro_series",
+        "vintages": "macro_vintages",
+        "release": "macro_release",
+        "curve": "macro_curve",
+    },
+)

@@ -1,0 +1,14 @@
+"""Provider `market`: prices of companies, sectors and the index, Treasury yields, and a desk's own quotes."""
+
+from forge.providers.base import Asking
+
+PROVIDER = Asking(
+    "market",
+    "Daily prices by ticker, Treasury yields by maturity, and the desk's quotes: curve, fx, future, vol, spread.",
+    {
+        "quotes": "quotes_latest",
+        "price": "entity_latest_price",
+        "prices": "entity_price_range",
+        "yields": "macro_curve",
+    },
+)

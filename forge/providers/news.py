@@ -1,0 +1,42 @@
+"""Provider `news`: articles by time, company, channel, words or meaning."""
+
+import asyncio
+
+from forge.providers.base import Asking, At, FetchResult, Params, ask, chosen
+from pitlake import searches
+from pitlake.errors import BadInput
+
+MEANING = "meaning"
+
+
+class News(Asking):
+    """The queries about articles, and the search by meaning, which embeds its text first."""
+
+    async def fetch(self, params: Params, at: At) -> FetchResult:
+        """The answer of one operation. params: `op`, and what its query takes; meaning: `query`, `ticker`, `limit`."""
+        if params.get("op") == MEANING:
+            return await asyncio.to_thread(self._meant, params, at)
+        return await super().fetch(params, at)
+
+    def _meant(self, params: Params, at: At) -> FetchResult:
+        _, values = chosen(params, self.operations)
+        if unknown := sorted(set(values) - {"query", "ticker", "limit"}):
+            raise BadInput(unknown[0], "meaning takes no such parameter", "it takes query, ticker, limit")
+        if not isinstance(values.get("query"), str):
+            raise BadInput("query", "meaning needs a text", "say what to look for")
+        text = values.pop("query")
+        query, bound = searches.find(text, by=MEANING, **values)
+        return FetchResult(source=self.name, label=f"{self.name} {MEANING} ({text[:60]})", **ask(query, bound, at))
+
+
+PROVIDER = News(
+    "news",
+    "Articles, newest first, of a company or of all; by channel, from a day on, by words or by meaning.",
+    {
+        "latest": "news_latest",
+        "since": "news_date_range",
+        "channel": "news_by_channel",
+        "search": "news_full_text",
+        MEANING: "vector_news",
+    },
+)

@@ -1,0 +1,103 @@
+"""search: records and files of a scope by meaning and recency, as of the turn's instant.
+
+Only what the turn remembers is looked at, and ages count to its instant, so that a replay finds the same.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from forge.fs import ForgeFS
+from forge.model.messages import ToolSpec
+from forge.tools.base import schema
+from forge.tools.text import HEADER_LINES
+from pitlake.errors import BadInput
+
+MOST_RESULTS = 50
+SPEC = ToolSpec(
+    "search",
+    "Semantic search across files in a scope.\n\n"
+    "Unlike read() which takes exact paths, search() finds\n"
+    "relevant items using meaning, not just keywords.\n\n"
+    "  search('/memory/views/', 'consumer weakness themes')\n"
+    "  search('/memory/observations/', 'credit spread anomaly')\n"
+    "  search('/memory/', 'anything related to V-019')\n"
+    "  search('/memory/pk/', 'rate view lessons',\n"
+    "         filters='weight>=0.4 since:2026-01')\n\n"
+    "Returns ranked results with headers and relevance scores.\n"
+    "Use read(path, depth='full') to expand any result.",
+    schema(
+        {
+            "scope": {"type": "string", "description": "Directory to search within"},
+            "query": {"type": "string", "description": "Natural language search query"},
+            "filters": {"type": "string", "description": "Optional metadata filters: key:value since:date key>=N"},
+            "max_results": {"type": "integer", "default": 5, "minimum": 1, "maximum": MOST_RESULTS},
+        },
+        "scope",
+        "query",
+    ),
+)
+
+
+class Ranked(NamedTuple):
+    """A text that was found: its place among those searched, and its score."""
+
+    position: int
+    score: float
+
+
+class Ranking(Protocol):
+    """What puts texts in order for a query."""
+
+    def rank(
+        self, query: str, texts: Sequence[str], written_at: Sequence[datetime], at: datetime, count: int
+    ) -> Sequence[Ranked]:
+        """The best texts, best first."""
+
+
+class SearchTool:
+    """search over a turn's files."""
+
+    spec = SPEC
+
+    def __init__(self, fs: ForgeFS, ranking: Ranking) -> None:
+        self._fs, self._ranking = fs, ranking
+
+    async def execute(
+        self, call_id: str, /, scope: str, query: str, filters: str | None = None, max_results: int = 5
+    ) -> str:
+        """Ranked headers. Raises BadInput for a scope or filters that are none."""
+        if not self._fs.is_dir(scope):
+            raise BadInput("scope", f"{scope[:80]!r} is no folder", "give one such as /memory/views/")
+        paths = list(self._files(scope.rstrip("/") + "/", filters))
+        known = self._fs.remembered
+        rows = [known.newest(path.replace("/session/", f"/session/{known.session}/", 1)) for path in paths]
+        dated = [(path, row) for path, row in zip(paths, rows, strict=True) if row is not None]
+        texts = [row.content for _, row in dated]
+        written = [known.written_at(row) for _, row in dated]
+        newest = max([known.as_of, *written])
+        found = self._ranking.rank(query, texts, written, newest, max_results)
+        if not found:
+            return f"No results found in {scope} for '{query}'"
+        parts = [f"Search: '{query}' in {scope} ({len(found)} results)"]
+        for one in found:
+            path = dated[one.position][0]
+            parts.append(f"\n  [{one.score:.2f}] {path}\n{self._fs.read_lines(path, 1, HEADER_LINES)}")
+        return "\n".join(parts)
+
+    def _files(self, folder: str, filters: str | None) -> list[str]:
+        found, refused = [], None
+        folders = [folder]
+        while folders:
+            at = folders.pop(0)
+            try:
+                entries = self._fs.list_dir(at, filters)
+            except BadInput as problem:
+                refused = problem
+                entries = []
+            found += [at + one.name for one in entries if not one.name.endswith("/")]
+            below = entries if filters is None else [one for one in self._fs.list_dir(at) if one.name.endswith("/")]
+            folders += [at + one.name for one in below if one.name.endswith("/") and not one.name.startswith(".")]
+        if refused and not found:
+            raise refused
+        return found

@@ -1,0 +1,44 @@
+"""Which tools a role has, by construction: what is not in its set it cannot call."""
+
+from collections.abc import Callable, Mapping
+
+from forge.conversation import Conversation
+from forge.fs import ForgeFS
+from forge.model.messages import Model, ToolSpec
+from forge.tools.base import Tool
+from forge.tools.compact import CompactTool
+from forge.tools.fetch import Asks, FetchTool
+from forge.tools.later import ABSENT
+from forge.tools.read import ReadTool
+from forge.tools.search import Ranking, SearchTool
+from forge.tools.write import WriteTool
+
+
+class Writes:
+    """write, as the loop calls it."""
+
+    spec = ToolSpec(
+        WriteTool.TOOL_DEF["name"], WriteTool.TOOL_DEF["description"], WriteTool.TOOL_DEF["input_schema"]
+    )
+
+    def __init__(self, fs: ForgeFS) -> None:
+        self._tool = WriteTool(fs)
+
+    async def execute(self, call_id: str, /, path: str, content: str) -> str:
+        """Where it was written, or why not."""
+        return self._tool.execute(path, content, call_id=call_id)
+
+
+def agents(
+    fs: ForgeFS, ranking: Ranking, asks: Mapping[str, Asks], model: Callable[[str], Model], talk: Conversation
+) -> dict[str, Tool]:
+    """The eight tools of the agent. model: of compact, for a call id."""
+    made: tuple[Tool, ...] = (
+        ReadTool(fs),
+        SearchTool(fs, ranking),
+        Writes(fs),
+        FetchTool(fs, asks),
+        *ABSENT,
+        CompactTool(model, fs, talk),
+    )
+    return {tool.spec.name: tool for tool in made}

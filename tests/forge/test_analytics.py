@@ -1,0 +1,168 @@
+"""Analytics against closed forms and QuantLib."""
+
+from itertools import pairwise
+from math import exp, inf, log, sqrt
+
+import pytest
+import QuantLib as ql  # noqa: N813 - as its own pages write it
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forge.analytics.options import Leg, black_scholes, payoff, profit
+from forge.analytics.rates import Curve, bond
+from forge.analytics.scenarios import Branch, outlook
+from forge.analytics.sizing import kelly, kelly_continuous, z_score
+from pitlake.errors import BadInput
+
+TODAY = ql.Date(15, 2, 2024)
+DAYS = ql.Actual365Fixed()
+
+
+@given(
+    st.sampled_from(["call", "put"]), st.floats(20, 200), st.floats(20, 200), st.integers(7, 3650),
+    st.floats(0.05, 1.0), st.floats(-0.02, 0.1), st.floats(0, 0.08),
+)  # fmt: skip
+def test_k2_an_option_is_worth_what_quantlib_says(kind, spot, strike, days, volatility, rate, dividend):
+    ql.Settings.instance().evaluationDate = TODAY
+    maturity = TODAY + days
+    flat = [ql.YieldTermStructureHandle(ql.FlatForward(TODAY, value, DAYS)) for value in (dividend, rate)]
+    moves = ql.BlackVolTermStructureHandle(ql.BlackConstantVol(TODAY, ql.NullCalendar(), volatility, DAYS))
+    process = ql.BlackScholesMertonProcess(ql.QuoteHandle(ql.SimpleQuote(spot)), *flat, moves)
+    right = ql.Option.Call if kind == "call" else ql.Option.Put
+    option = ql.VanillaOption(ql.PlainVanillaPayoff(right, strike), ql.EuropeanExercise(maturity))
+    option.setPricingEngine(ql.AnalyticEuropeanEngine(process))
+    made = black_scholes(kind, spot, strike, days / 365, volatility, rate, dividend)
+    expected = (option.NPV(), option.delta(), option.gamma(), option.vega(), option.theta(), option.rho())
+    found = (made.price, made.delta, made.gamma, made.vega, made.theta, made.rho)
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-8)
+
+
+@given(st.floats(0, 0.12), st.integers(1, 60), st.floats(0.001, 0.15))
+def test_k2_a_bond_has_quantlib_s_figures(coupon, halves, yield_):
+    ql.Settings.instance().evaluationDate = TODAY
+    dates = [TODAY + ql.Period(6 * number, ql.Months) for number in range(1, halves + 1)]
+    flows = [ql.SimpleCashFlow(coupon / 2, date) for date in dates] + [ql.SimpleCashFlow(1.0, dates[-1])]
+    rate = ql.InterestRate(yield_, ql.SimpleDayCounter(), ql.Compounded, ql.Semiannual)
+    made = bond(coupon, halves / 2, yield_)
+    expected = (
+        ql.CashFlows.npv(flows, rate, False, TODAY),
+        ql.CashFlows.duration(flows, rate, ql.Duration.Macaulay, False, TODAY),
+        ql.CashFlows.duration(flows, rate, ql.Duration.Modified, False, TODAY),
+        ql.CashFlows.convexity(flows, rate, False, TODAY),
+    )
+    assert (made.price, made.macaulay, made.modified, made.convexity) == pytest.approx(expected, rel=1e-9)
+
+
+def test_k2_a_bond_at_par_and_a_zero_are_their_closed_forms():
+    assert bond(0.05, 10, 0.05).price == pytest.approx(1)
+    zero = bond(0.0, 7, 0.04)
+    assert (zero.macaulay, zero.modified, zero.price) == (
+        pytest.approx(7),
+        pytest.approx(7 / 1.02),
+        pytest.approx(1.02**-14),
+    )
+    assert zero.dv01 == pytest.approx(zero.modified * zero.price / 10_000)
+
+
+POINTS = [(0.5, 0.052), (1, 0.0495), (2, 0.045), (5, 0.041), (10, 0.0405), (30, 0.042)]
+
+
+def test_k2_a_curve_is_quantlib_s_zero_curve():
+    count = ql.Thirty360(ql.Thirty360.BondBasis)
+    start = ql.Date(15, 1, 2024)
+    dates = [start, *(start + ql.Period(round(12 * years), ql.Months) for years, _ in POINTS)]
+    theirs = ql.ZeroCurve(dates, [POINTS[0][1], *(rate for _, rate in POINTS)], count)
+    ours = Curve.of(POINTS)
+    for years in (0.25, 0.5, 0.75, 1, 1.5, 3, 7.5, 10, 20, 30):
+        date = start + ql.Period(round(12 * years), ql.Months)
+        assert ours.discount(years) == pytest.approx(theirs.discount(date), rel=1e-12)
+    assert ours.forward(2, 5) == pytest.approx((0.041 * 5 - 0.045 * 2) / 3)
+
+
+def test_k2_a_flat_curve_s_par_rate_is_its_rate_compounded_twice_a_year():
+    flat = Curve.of([(1, 0.04)])
+    assert flat.par(10) == pytest.approx(2 * (exp(0.02) - 1))
+    assert bond(flat.par(10), 10, flat.par(10)).price == pytest.approx(1)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["call", "put", "underlying"]), st.integers(1, 20), st.integers(-3, 3)),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_k2_no_spot_pays_beyond_a_payoff_s_bounds_and_every_breakeven_pays_nothing(told):
+    legs = [Leg(kind, float(strike), float(quantity), 0.5) for kind, strike, quantity in told]
+    made = payoff(legs)
+    spots = [spot / 4 for spot in range(200)]
+    assert all(made.least - 1e-9 <= profit(legs, spot) <= made.most + 1e-9 for spot in spots)
+    assert all(profit(legs, spot) == pytest.approx(0, abs=1e-9) for spot in made.breakevens)
+    crossings = sum(profit(legs, low) * profit(legs, high) < 0 for low, high in pairwise(spots))
+    assert crossings <= len(made.breakevens)
+
+
+def test_k2_a_straddle_a_spread_and_a_short_call_are_as_every_textbook_has_them():
+    straddle = payoff([Leg("call", 100, 1, 4), Leg("put", 100, 1, 3)])
+    assert (straddle.most, straddle.least, straddle.breakevens) == (inf, -7, (93, 107))
+    spread = payoff([Leg("call", 100, 1, 5), Leg("call", 110, -1, 2)])
+    assert (spread.most, spread.least, spread.breakevens) == (7, -3, (103,))
+    assert payoff([Leg("call", 100, -1, 5)]).least == -inf
+
+
+def test_k2_a_tree_s_paths_sum_to_one_and_its_mean_is_theirs():
+    tree = [
+        Branch("cut", 0.6, branches=(Branch("soft", 0.75, 4.0), Branch("hard", 0.25, -8.0))),
+        Branch("hold", 0.4, 1.0),
+    ]
+    made = outlook(tree)
+    assert made.paths == (("cut / soft", pytest.approx(0.45), 4.0), ("cut / hard", 0.15, -8.0), ("hold", 0.4, 1.0))
+    assert sum(chance for _, chance, _ in made.paths) == pytest.approx(1)
+    assert made.mean == pytest.approx(1.0)
+    assert made.deviation == pytest.approx(sqrt(0.45 * 9 + 0.15 * 81))
+
+
+@pytest.mark.parametrize(
+    "tree", [[Branch("a", 0.5, 1.0)], [Branch("a", 1.0)], [Branch("a", 1.2, 1.0), Branch("b", -0.2, 1.0)], []]
+)
+def test_k2_a_tree_that_is_none_is_refused(tree):
+    with pytest.raises(BadInput):
+        outlook(tree)
+
+
+def test_k2_a_z_score_measures_the_last_by_those_before_it():
+    made = z_score([1, 2, 3, 4, 5, 11])
+    assert (made.mean, made.deviation, made.score, made.percentile) == (
+        3,
+        pytest.approx(sqrt(2.5)),
+        pytest.approx(8 / sqrt(2.5)),
+        1,
+    )
+    assert z_score([99, 1, 2, 3, 2], window=3).score == 0
+    for short in ([1, 2, 3], [2, 2, 2, 2], [1, 2, 3, float("nan")]):
+        with pytest.raises(BadInput, match="values"):
+            z_score(short)
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.1, 10), st.floats(0.1, 1))
+def test_k2_no_stake_grows_faster_than_kelly_s(probability, win, loss):
+    def growth(stake):
+        return probability * log(1 + stake * win) + (1 - probability) * log(1 - stake * loss)
+
+    best = kelly(probability, win, loss)
+    room = min(1.0, 1 / loss) * (1 - 1e-9)
+    assert all(growth(min(best, room)) >= growth(room * step / 50) - 1e-9 for step in range(50))
+
+
+def test_k2_kelly_s_closed_forms():
+    assert kelly(0.6, 1.0) == pytest.approx(0.2)
+    assert kelly(0.6, 1.0, fraction=0.5) == pytest.approx(0.1)
+    assert kelly(0.4, 1.0) == 0
+    assert kelly_continuous(0.08, 0.2, 0.03) == pytest.approx(1.25)
+    for wrong in (
+        {"probability": 1.1, "win": 1},
+        {"probability": 0.5, "win": 0},
+        {"probability": 0.5, "win": 1, "fraction": 2},
+    ):
+        with pytest.raises(BadInput):
+            kelly(**wrong)

@@ -1,0 +1,79 @@
+"""Search of memory by meaning: T2's score against T, vectors made once, and nothing that was written later."""
+
+from datetime import datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+
+from forge.embedder import KeptVectors, Model, instants
+from forge.embedder import ranked as ranked_by
+from pitlake.embedding import own
+from pitlake.errors import BadInput
+
+T = datetime(2024, 5, 1, 12, tzinfo=timezone.utc)
+DAY = timedelta(days=1)
+EAST, NORTH = np.array([1, 0], np.float32), np.array([0, 1], np.float32)
+
+
+def ranked(asked, vectors, written_at, at, **more):
+    return ranked_by(asked, vectors, instants(written_at), at, **more)
+
+
+@pytest.mark.parametrize(("days", "recency"), [(0, 1.0), (30, 0.5), (90, 0.25)])
+def test_t2_the_score_is_070_similarity_and_030_recency_against_t(days, recency):
+    (hit,) = ranked(EAST, np.stack([EAST]), [T - days * DAY], T)
+    assert (hit.similarity, hit.score) == (pytest.approx(1), pytest.approx(0.7 + 0.3 * recency))
+
+
+def test_t2_weights_are_read_and_recency_decides_between_the_like():
+    found = ranked(EAST, np.stack([EAST, EAST, NORTH]), [T - 60 * DAY, T - DAY, T], T, weights=(0.7, 0.3))
+    assert [hit.position for hit in found] == [1, 0, 2]
+    assert ranked(EAST, np.stack([EAST, NORTH]), [T - 999 * DAY, T], T, weights=(0.0, 1.0))[0].position == 1
+
+
+def test_equals_keep_their_order_and_the_count_bounds_them():
+    found = ranked(EAST, np.stack([EAST] * 9), [T] * 9, T, count=3)
+    assert [hit.position for hit in found] == [0, 1, 2]
+
+
+def test_what_was_written_after_t_is_not_found_and_moves_no_score():
+    alone = ranked(EAST, np.stack([EAST]), [T], T)
+    assert ranked(EAST, np.stack([EAST, EAST]), [T, T + timedelta(microseconds=1)], T) == alone
+
+
+def test_vectors_of_another_model_are_refused():
+    with pytest.raises(BadInput, match="one model"):
+        ranked(EAST, np.ones((1, 3), np.float32), [T], T)
+    assert ranked(EAST, np.empty((0, 0), np.float32), [], T) == []
+
+
+def test_a_text_is_embedded_once_by_each_model_wherever_it_stands(tmp_path):
+    asked = []
+
+    def embed(text):
+        asked.append(text)
+        return [3.0, 4.0]
+
+    for name, texts in (("a", ["x", "y", "x"]), ("a", ["y", "z"]), ("b", ["x"])):
+        kept = KeptVectors(tmp_path / "vectors.sqlite", Model(name, embed))
+        assert kept.of(texts).tolist() == [[pytest.approx(0.6), pytest.approx(0.8)]] * len(texts)
+        kept.close()
+    assert asked == ["x", "y", "z", "x"]
+
+
+def test_a_thousand_texts_are_kept_and_given_back_the_same(tmp_path):
+    texts = [f"record {number} about growth" for number in range(1200)]
+    first = KeptVectors(tmp_path / "vectors.sqlite")
+    made = first.of(texts)
+    first.close()
+    again = KeptVectors(tmp_path / "vectors.sqlite", Model(embed=lambda _: pytest.fail("it is kept")))
+    assert np.array_equal(again.of(texts), made)
+    assert made[0] == pytest.approx(np.array(own(texts[0])), abs=1e-6)
+    assert again.of([]).shape == (0, 0)
+    again.close()
+
+
+def test_a_text_without_words_is_like_nothing():
+    kept = KeptVectors(model=Model("none", lambda _: [0.0, 0.0]))
+    (hit,) = ranked(EAST, kept.of(["…"]), [T], T)
+    assert hit.similarity == 0

@@ -1,0 +1,178 @@
+"""The providers of fetch: as of the instant and no later, gaps that say what is empty, receipts that replay."""
+
+import asyncio
+import json
+from datetime import date, timedelta
+
+import pytest
+
+from assets.derived import text_vectors
+from forge.providers import all_providers, provider
+from forge.providers.base import SUMMARY_CHARACTERS, At
+from pitlake import receipts
+from pitlake.clock import iso
+from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
+from tests.derived.conftest import OBSERVED, put_rows, utc
+
+T = utc("2014-06-01T12:00:00Z")
+LATER = T + timedelta(days=30)
+
+
+def gdp(vintage, value):
+    at = utc(f"{vintage}T12:30:00Z")
+    named = {"series_id": "GDP", "observation_date": date(2014, 1, 1), "vintage_date": date.fromisoformat(vintage)}
+    return named | {"value": value, "withdrawn": False, "available_at": at}
+
+
+def quote(tenor, value, at=T):
+    named = {"kind": "curve", "instrument": "USD", "tenor": tenor, "point": "outright", "measure": "zero_rate"}
+    return named | {"quoted_on": date(2014, 5, 30), "value": value, "unit": "percent", "available_at": at}
+
+
+def article(number, title, at=T, ticker="NOG"):
+    named = {"id": f"bzNews_{number}", "ticker": ticker, "tickers": [ticker], "title": title}
+    return named | {"created": at, "updated": at, "available_at": at, "channels": ["Macro"]}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    lake = Lake(tmp_path_factory.mktemp("providers") / "lake")
+    vintages = (("2014-04-30", 17149.6), ("2014-05-29", 17101.3), ("2014-06-25", 17016.0))
+    put_rows(lake, "macro_observations", *(gdp(day, value) for day, value in vintages))
+    put_rows(lake, "market_quotes", quote("1Y", 1.0), quote("2Y", 2.0), quote("5Y", 3.0, LATER))
+    put_rows(lake, "news", article(1, "Fed raises rates"), article(2, "Apple pie recipe"))
+    put_rows(lake, "news", article(3, "Fed cuts", LATER))
+    note = {"note": "a/x.md", "publisher": "a", "format": "markdown", "title": "Rates", "text": "duration is cheap"}
+    put_rows(lake, "research_notes", note | {"available_at": T})
+    page = {"url": "https://a.example", "host": "a.example", "title": "Rates", "text": "a pause", "available_at": T}
+    put_rows(lake, "web_pages", page | {"claim_method": "served", "claim_quote": "date", "claims": "[]"})
+    text_vectors.derive(lake, run_id="vectors", observed_at=OBSERVED)
+    return lake
+
+
+def fetch(lake, source, at=T, **params):
+    return asyncio.run(provider(source).fetch(params, At(as_of=at, lake=lake.root, isolation="in_process")))
+
+
+def test_t3_the_six_sources_are_there_by_name():
+    assert set(all_providers()) == {"economic", "market", "news", "research", "web", "analytics"}
+    assert all(name == one.name and one.summary for name, one in all_providers().items())
+    with pytest.raises(BadInput, match="choose from economic"):
+        provider("bloomberg")
+
+
+@pytest.mark.parametrize(
+    ("source", "params", "column", "found"),
+    [
+        ("economic", {"series": ["GDP"]}, "value", [17101.3]),
+        ("economic", {"op": "vintages", "series": "GDP", "period": "2014-01-01"}, "value", [17149.6, 17101.3]),
+        ("economic", {"op": "release", "day": "2014-05-29"}, "previous_value", [17149.6]),
+        ("market", {"kind": "curve"}, "tenor", ["1Y", "2Y"]),
+        ("news", {}, "id", ["bzNews_1", "bzNews_2"]),
+        ("news", {"op": "meaning", "query": "central bank lifts interest rates"}, "id", ["bzNews_1"]),
+        ("news", {"op": "search", "query": "pie"}, "id", ["bzNews_2"]),
+        ("research", {}, "note", ["a/x.md"]),
+        ("web", {"query": "pause"}, "url", ["https://a.example"]),
+    ],
+)
+def test_t3_a_source_answers_with_what_was_public_and_no_more(lake, source, params, column, found):
+    answer = fetch(lake, source, **params)
+    assert [row[column] for row in answer.rows] == found
+    assert answer.gaps == ()
+    assert all(row["available_at"] <= iso(T) for row in answer.rows)
+    assert answer.available_at <= iso(T)
+    assert answer.label.startswith(source)
+
+
+def test_t3_a_receipt_is_the_answer_s(lake):
+    answer = fetch(lake, "economic", series=["GDP"])
+    (receipt,) = answer.receipts
+    assert (receipt.as_of, receipt.version) == (iso(T), lake.head())
+    assert receipts.replay(receipt, lake=lake.root, isolation="in_process").rows()[0][5] == 17101.3
+    assert answer.evidence == ("macro_observations:20140529123000:1",)
+
+
+@pytest.mark.parametrize(
+    ("source", "params", "empty"),
+    [
+        ("market", {"op": "price", "ticker": "NOG"}, "prices"),
+        ("research", {"op": "estimates", "ticker": "NOG"}, "av_estimates"),
+        ("research", {"op": "grades", "ticker": "NOG"}, "yahoo_upgrades"),
+        (
+            "analytics",
+            {"op": "option", "ticker": "NOG", "strike": 1, "years": 1, "volatility": 0.2},
+            "prices",
+        ),
+    ],
+)
+def test_t3_a_source_says_which_dataset_is_empty(lake, source, params, empty):
+    answer = fetch(lake, source, **params)
+    assert answer.rows == ()
+    assert [gap["type"] for gap in answer.gaps] == ["no_data"]
+    assert f"no row of {empty} " in answer.gaps[0]["reason"]
+
+
+def test_t3_an_answer_of_nothing_tells_nothing_of_the_future(lake):
+    early = T - timedelta(days=400)
+    assert fetch(lake, "news", early).gaps == fetch(lake, "news", early - timedelta(days=1)).gaps
+    unmatched = fetch(lake, "news", ticker="ZZZ").gaps
+    assert [gap["type"] for gap in unmatched] == ["no_data"]
+
+
+def test_t3_a_summary_is_at_most_a_hundred_tokens_and_the_full_text_has_all(lake):
+    answer = fetch(lake, "news")
+    assert "2 rows" in answer.format_summary()
+    assert "Fed raises rates" in answer.format_summary()
+    assert len(answer.format_summary()) <= SUMMARY_CHARACTERS
+    told = json.loads(answer.format_full())
+    assert len(told["data"]) == 2
+    assert told["receipts"][0]["version"] == lake.head()
+
+
+@pytest.mark.parametrize(
+    ("source", "params", "complaint"),
+    [
+        ("economic", {"op": "guess"}, "choose from latest"),
+        ("economic", {}, "series"),
+        ("economic", {"series": ["GDP"], "pit": "2030-01-01T00:00:00Z"}, "pit"),
+        ("news", {"op": "meaning"}, "query"),
+        ("news", {"op": "meaning", "query": "x", "as_of": "2030"}, "as_of"),
+        ("analytics", {"op": "kelly", "probability": 0.6, "win": 1, "as_of": "x"}, "it takes probability, win, loss"),
+        ("analytics", {"op": "kelly", "probability": "0.6", "win": 1}, "probability"),
+        ("analytics", {"op": "payoff", "legs": [{"strike": 1, "quantity": 1, "x": 1}]}, "x"),
+        ("analytics", {"op": "duration", "coupon": float("nan"), "years": 1, "yield": 0.1}, "coupon"),
+    ],
+)
+def test_t3_what_a_source_does_not_take_is_refused_by_name(lake, source, params, complaint):
+    with pytest.raises(BadInput, match=complaint):
+        fetch(lake, source, **params)
+
+
+def test_k2_a_curve_is_of_the_quotes_that_were_public_dated_and_cited_as_they_are(lake):
+    answer = fetch(lake, "analytics", op="curve", instrument="USD")
+    assert [(row["years"], row["zero"]) for row in answer.rows] == [(1, 0.01), (2, 0.02)]
+    assert answer.rows[1]["forward"] == pytest.approx(0.03)
+    assert {row["available_at"] for row in answer.rows} == {iso(T)}
+    assert (len(answer.evidence), len(answer.receipts)) == (2, 1)
+    assert len(fetch(lake, "analytics", LATER, op="curve", instrument="USD").rows) == 3
+
+
+def test_k2_figures_of_the_caller_s_numbers_cite_nothing(lake):
+    stake = fetch(lake, "analytics", op="kelly", probability=0.6, win=1.0)
+    assert [row["stake"] for row in stake.rows] == [pytest.approx(0.2)]
+    assert (stake.evidence, stake.receipts, stake.available_at) == ((), (), iso(T))
+    legs = [{"kind": "call", "strike": 100, "quantity": 1, "premium": 5}]
+    (row,) = fetch(lake, "analytics", op="payoff", legs=legs).rows
+    assert (row["most"], row["least"], row["breakevens"]) == (None, -5, [105])
+    tree = [{"name": "a", "probability": 0.5, "value": 1}, {"name": "b", "probability": 0.5, "value": 3}]
+    assert fetch(lake, "analytics", op="scenario_tree", branches=tree).rows[-1]["value"] == 2
+    (bond,) = fetch(lake, "analytics", op="duration", coupon=0.05, years=10, **{"yield": 0.05}).rows
+    assert bond["price"] == pytest.approx(1)
+    (option,) = fetch(lake, "analytics", op="option", kind="put", spot=100, strike=100, years=1, volatility=0.2).rows
+    assert option["price"] == pytest.approx(7.965567, abs=1e-6)
+
+
+def test_k2_a_z_score_needs_a_history(lake):
+    with pytest.raises(BadInput, match="values"):
+        fetch(lake, "analytics", op="zscore", series="GDP")

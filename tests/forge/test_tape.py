@@ -1,0 +1,198 @@
+"""The tape: once, in its order, for good; what differs is named."""
+
+import asyncio
+import sqlite3
+
+import pytest
+
+from forge.conversation import Conversation, Limits
+from forge.loop import loop
+from forge.model import Answer, Call, Results
+from forge.model.messages import ToolSpec, dumped, loaded
+from forge.model.scripted import Scripted
+from forge.model.taped import Taped
+from forge.tape import Diverged, Tape, difference
+from forge.tools.base import schema
+from pitlake.errors import BadInput
+
+
+class Echo:
+    spec = ToolSpec("echo", "Say it again.", schema({"text": {"type": "string"}}, "text"))
+
+    def __init__(self, says="{}"):
+        self.says, self.calls = says, []
+
+    async def execute(self, call_id, /, text):
+        self.calls.append((call_id, text))
+        return self.says.format(text)
+
+
+def say(text, *calls, finish="stop", **more):
+    made = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
+    return Answer(text, made, "tools" if made else finish, "scripted:1", **more)
+
+
+def run(tape, script, tools=(), mode="record", limits=None, decision="d", system="You are Forge."):
+    model = Scripted(script)
+    lane = tape.lane(decision, mode=mode)
+    talk = Conversation(system, ["go"])
+    known = {tool.spec.name: tool for tool in tools}
+    told = asyncio.run(loop(Taped(model, lane), lane, talk, known, limits or Limits(), lambda line: None))
+    if mode != "record":
+        lane.ended()
+    return told, model, talk
+
+
+SCRIPT = [say("", ("echo", {"text": "GDP 17149.6"})), say("growth slowed")]
+
+
+@pytest.fixture
+def tape(tmp_path):
+    return Tape(tmp_path / "tape.sqlite")
+
+
+def test_what_was_recorded_is_replayed_without_model_or_tool(tape):
+    echo = Echo()
+    first, _, _ = run(tape, SCRIPT, [echo])
+    assert first == ("growth slowed", "answered")
+    silent = Echo()
+    again, model, _ = run(tape, [], [silent], mode="strict")
+    assert (again, model.asked, silent.calls) == (first, [], [])
+
+
+def test_a_replay_with_live_tools_asks_the_tools_again(tape):
+    run(tape, SCRIPT, [Echo()])
+    echo = Echo()
+    told, model, _ = run(tape, [], [echo], mode="live-tools")
+    assert (told[0], model.asked, len(echo.calls)) == ("growth slowed", [], 1)
+
+
+def test_a_changed_tool_result_names_its_step_and_what_changed(tape):
+    run(tape, SCRIPT, [Echo()])
+    with pytest.raises(Diverged, match=r"step 2 of agent \(tool\) differs: echo answers: .*17149.6.*, now .*17149.7"):
+        run(tape, [], [Echo("GDP 17149.7")], mode="live-tools")
+
+
+def test_a_changed_prompt_names_the_first_step(tape):
+    run(tape, SCRIPT, [Echo()])
+    with pytest.raises(Diverged, match=r"step 1 of agent \(model\) differs: asked: system was 'You are Forge.', now"):
+        run(tape, [], [Echo()], mode="strict", system="You are Force.")
+
+
+def test_a_replay_that_ends_early_or_late_says_so(tape):
+    run(tape, SCRIPT, [Echo()])
+    with pytest.raises(Diverged, match="the tape goes on here"):
+        run(tape, [], [Echo()], mode="strict", limits=Limits(turns=1))
+    run(tape, SCRIPT, [Echo()], decision="short", limits=Limits(turns=1))
+    with pytest.raises(Diverged, match="the tape ends before it"):
+        run(tape, [], [Echo()], mode="strict", decision="short")
+
+
+def test_what_was_done_is_not_done_again_after_a_failure(tape):
+    echo = Echo()
+    with pytest.raises(Exception, match="the script has 1 answers"):
+        run(tape, SCRIPT[:1], [echo])
+    told, model, _ = run(tape, [say("growth slowed")], [echo])
+    assert (told[0], len(model.asked), len(echo.calls)) == ("growth slowed", 1, 1)
+
+
+def test_call_ids_are_the_same_on_every_replay(tape):
+    first, second = Echo(), Echo()
+    run(tape, SCRIPT, [first])
+    run(tape, [], [second], mode="live-tools")
+    assert first.calls == second.calls == [("d:agent:2", "GDP 17149.6")]
+
+
+def test_lanes_do_not_swap_answers(tape):
+    async def both():
+        async def give(text):
+            return text
+
+        for lane, text in (("a", "1"), ("b", "2")):
+            await tape.lane("d", lane).once("model", "same", lambda text=text: give(text))
+        return [await tape.lane("d", lane, "strict").once("model", "same", None) for lane in ("b", "a")]
+
+    assert asyncio.run(both()) == ["2", "1"]
+
+
+@pytest.mark.parametrize("statement", ["UPDATE steps SET answer = ''", "DELETE FROM steps", "DELETE FROM decisions"])
+def test_no_row_of_a_tape_can_be_changed(tape, statement):
+    tape.begin("d", {"as_of": "2014-05-29T12:30:00Z"})
+    run(tape, SCRIPT, [Echo()])
+    with sqlite3.connect(tape.place) as connection, pytest.raises(sqlite3.IntegrityError, match="never changed"):
+        connection.execute(statement)
+    connection.close()
+
+
+def test_a_decision_starts_from_what_it_started_from(tape):
+    assert tape.begin("d", {"a": 1}) == tape.begin("d", {"a": 2}) == {"a": 1}
+    with pytest.raises(BadInput, match="decision: 'x' is not on the tape; the newest are: d"):
+        tape.begun("x")
+
+
+def test_half_characters_and_any_json_survive_the_tape(tape):
+    odd = {"text": "\ud800 ü \x00", "n": [None, 1.5, {"a": True}]}
+    answer = say("\ud83d", ("echo", odd))
+    assert loaded(dumped(answer)) == answer
+    told, _, _ = run(tape, [answer, say("done")], [Echo()])
+    assert run(tape, [], [Echo()], mode="strict")[0] == told
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "told"),
+    [
+        ({"a": [1, 2]}, {"a": [1, 3]}, "a[1] was 2, now 3"),
+        ({"a": 1}, {"b": 1}, "a was 1, now None"),
+        ([1], [1, 2], "all had 1 parts, now 2"),
+        ("x", 1, "it was 'x', now 1"),
+    ],
+)
+def test_a_difference_says_where_and_what(then, now, told):
+    assert difference(then, now) == told
+
+
+def results(talk):
+    return [one.text for message in talk.messages if isinstance(message, Results) for one in message.returned]
+
+
+def test_a1_unknown_tools_bad_arguments_and_exceptions_are_answers_in_one_request(tape):
+    class Broken(Echo):
+        async def execute(self, call_id, /, text):
+            raise RuntimeError("secret")
+
+    calls = [("nothing", {}), ("echo", {}), ("echo", "text"), ("echo", {"text": "a"}), ("echo", {"text": "a", "b": 1})]
+    told, model, talk = run(tape, [say("", *calls), say("done")], [Broken()])
+    assert told == ("done", "answered")
+    assert results(talk) == [
+        "['nothing' FAILED] there is no such tool. Available: echo",
+        "[echo FAILED] text: is missing; give text",
+        "[echo FAILED] arguments: give an object, not 'text'",
+        "[echo FAILED] RuntimeError; try it in another way, or say that it is missing",
+        "[echo FAILED] 'b': no such argument; known are text",
+    ]
+    assert len(model.asked[1].messages) == 3
+
+
+@pytest.mark.parametrize(
+    ("script", "limits", "end"),
+    [
+        ([say("", ("echo", {"text": str(n)})) for n in range(9)], Limits(turns=2), "turns"),
+        ([say("", ("echo", {"text": "a"}), input_tokens=60) for n in range(9)], Limits(tokens=100), "tokens"),
+        ([say("", ("echo", {"text": "a"})) for n in range(9)], Limits(), "repeated"),
+        ([say("I won't", finish="refused")], Limits(), "refused"),
+        ([say("half of", finish="length")], Limits(), "cut"),
+    ],
+)
+def test_a1_a_stopped_loop_says_what_is_known_and_what_is_missing(tape, script, limits, end):
+    (text, why), _, _ = run(tape, script, [Echo("found {}")], limits=limits)
+    assert why == end
+    assert "STOPPED: " in text
+    assert "MISSING: " in text
+    assert ("- echo: found" in text) == (end in ("turns", "tokens", "repeated"))
+
+
+def test_the_loop_fits_on_a_screen():
+    import forge.loop
+
+    with open(forge.loop.__file__) as module:  # noqa: PTH123
+        assert sum(1 for _ in module) <= 80
