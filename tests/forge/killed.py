@@ -141,7 +141,8 @@ def main() -> int:
             root = Path(folder, str(decisions))
             kills += killed(root, asked.seed * 10_000 + decisions, 0.08)
             wrong += outcome(root) != due
-    sys.stdout.write(f"{kills} kills -9 in {decisions} decisions: {wrong} came out otherwise\n")
+            sys.stdout.write(f"{kills} kills -9 in {decisions} decisions: {wrong} came out otherwise\n")
+            sys.stdout.flush()
     return int(wrong > 0)
 
 
