@@ -3,7 +3,18 @@
 No other part of Forge imports pydantic-ai, and this one only where a model is asked.
 """
 
-from forge.model.messages import Answer, Call, Message, Model, ModelFailed, NoModel, Request, Results, Returned, ToolSpec
+from forge.model.messages import (
+    Answer,
+    Call,
+    Message,
+    Model,
+    ModelFailed,
+    NoModel,
+    Request,
+    Results,
+    Returned,
+    ToolSpec,
+)
 
 __all__ = [
     "Answer",

@@ -32,7 +32,7 @@ class Provided:
     async def ask(self, request: Request) -> Answer:
         """Its answer. Raises ModelFailed."""
         from pydantic_ai.direct import model_request_stream
-        from pydantic_ai.exceptions import AgentRunError, UserError
+        from pydantic_ai.exceptions import AgentRunError
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.settings import ModelSettings
         from pydantic_ai.tools import ToolDefinition
@@ -53,8 +53,8 @@ class Provided:
             ) as stream:
                 async for _ in stream:
                     pass
-                response = stream.response
-        except (AgentRunError, UserError, OSError, ValueError) as problem:
+                response = stream.get()
+        except (AgentRunError, RuntimeError, OSError, ValueError) as problem:
             raise ModelFailed(_said(self.id, problem)) from problem
         return _answer(self.id, response)
 
@@ -65,8 +65,15 @@ def _said(model: str, problem: Exception) -> str:
 
 
 def _messages(request: Request) -> "list[ModelMessage]":
-    from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart
-    from pydantic_ai.messages import ToolCallPart, ToolReturnPart, UserPromptPart
+    from pydantic_ai.messages import (
+        ModelRequest,
+        ModelResponse,
+        SystemPromptPart,
+        TextPart,
+        ToolCallPart,
+        ToolReturnPart,
+        UserPromptPart,
+    )
 
     def one(message: Message) -> "ModelMessage":
         if isinstance(message, str):

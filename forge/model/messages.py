@@ -115,5 +115,9 @@ def _told(message: Message) -> dict[str, Any]:
     if isinstance(message, str):
         return {"role": "user", "text": message}
     if isinstance(message, Answer):
-        return {"role": "assistant", "text": message.text, "calls": [[one.name, one.arguments] for one in message.calls]}
+        return {
+            "role": "assistant",
+            "text": message.text,
+            "calls": [[one.name, one.arguments] for one in message.calls],
+        }
     return {"role": "tools", "results": [[one.call.name, one.text] for one in message.returned]}

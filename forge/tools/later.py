@@ -1,4 +1,4 @@
-"""dispatch, collect and review: told to the model with their schemas; who would do them is not there yet, as they say."""
+"""dispatch, collect and review: told to the model with their schemas, answered with that nobody is there to do them."""
 
 from typing import Any
 
@@ -23,7 +23,9 @@ DISPATCH = ToolSpec(
             "context": {
                 "type": "array",
                 "items": {"type": "string"},
-                "description": "Context refs: ctx_NNN, V-NNN, task_id, etc. Append :summary or :header for less detail.",
+                "description": (
+                    "Context refs: ctx_NNN, V-NNN, task_id, etc. Append :summary or :header for less detail."
+                ),
             },
             "notes": {"type": "string"},
             "depends_on": {

@@ -17,9 +17,7 @@ from forge.tools.write import WriteTool
 class Writes:
     """write, as the loop calls it."""
 
-    spec = ToolSpec(
-        WriteTool.TOOL_DEF["name"], WriteTool.TOOL_DEF["description"], WriteTool.TOOL_DEF["input_schema"]
-    )
+    spec = ToolSpec(WriteTool.TOOL_DEF["name"], WriteTool.TOOL_DEF["description"], WriteTool.TOOL_DEF["input_schema"])
 
     def __init__(self, fs: ForgeFS) -> None:
         self._tool = WriteTool(fs)

@@ -1,4 +1,5 @@
 import pytest
+from pydantic_ai import models
 
 from forge.memory import Memory
 
@@ -8,3 +9,9 @@ def memory(tmp_path):
     made = Memory(tmp_path / "forge")
     yield made
     made.close()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_model_is_asked():
+    """Only the loopback server of the tests is; see `test_anthropic`."""
+    models.ALLOW_MODEL_REQUESTS = False

@@ -1,0 +1,237 @@
+"""A turn of the agent: what it starts from is pinned and kept, the loop runs over its tape, a receipt says what it was.
+
+Run again with the same name, a decision goes on where it was killed; replayed, it writes nothing.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from forge import session as sessions
+from forge.clock import LIVE
+from forge.config import Config
+from forge.conversation import Conversation, End, Limits
+from forge.embedder import KeptVectors, instants, ranked
+from forge.fs import ForgeFS
+from forge.guardrails import Guardrails
+from forge.loop import loop
+from forge.memory import Memory
+from forge.model import Model
+from forge.model.taped import Taped
+from forge.prompt import prompt
+from forge.providers import all_providers
+from forge.providers.base import At
+from forge.receipts import Receipt, cut_off, exposure, folder_hash
+from forge.replay import read_only
+from forge.session import SessionContext, Trigger
+from forge.tape import Lane, Mode, Tape, digest
+from forge.tools.fetch import CONTEXT, Asks
+from forge.tools.search import Ranked
+from forge.tools.toolset import agents
+from pitlake.clock import from_micros, instant, iso, now
+from pitlake.errors import LakeNotFound
+from pitlake.lake.lake import Lake
+
+_FETCHED = re.compile(r"\[(ctx_\d+) \| ")
+
+
+def _silent(line: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """Puts texts in order by likeness and recency."""
+
+    vectors: KeptVectors
+    weights: tuple[float, float]
+
+    def rank(
+        self, query: str, texts: Sequence[str], written_at: Sequence[datetime], at: datetime, count: int
+    ) -> Sequence[Ranked]:
+        """The best texts, best first."""
+        if not texts:
+            return []
+        made = self.vectors.of([query, *texts])
+        hits = ranked(made[0], made[1:], instants(written_at), at, count=count, weights=self.weights)
+        return [Ranked(one.position, one.score) for one in hits]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What a turn came to."""
+
+    decision: str
+    answer: str
+    end: End
+    receipt: Receipt
+
+
+@dataclass
+class Turn:
+    """One turn at work: what it started from, its files and its conversation."""
+
+    decision: str
+    begun: dict[str, Any]
+    fs: ForgeFS
+    talk: Conversation
+    lane: Lane
+
+
+@dataclass(frozen=True)
+class Agent:
+    """The agent at a desk. models: role to model, asked only where one is needed; lake: the market's."""
+
+    memory: Memory
+    tape: Tape
+    models: Callable[[str], Model]
+    lake: str | Path | None = None
+    config: Config = field(default_factory=Config)
+    limits: Limits = field(default_factory=Limits)
+    skills: Path | None = None
+    vectors: KeptVectors = field(default_factory=KeptVectors)
+
+    async def ask(
+        self,
+        text: str,
+        as_of: str | datetime | None = None,
+        *,
+        decision: str = "",
+        trigger: Trigger = "query",
+        user: str = "default",
+        event: str = "",
+        said: Callable[[str], None] = _silent,
+    ) -> Decided:
+        """Decide as of an instant (default: now). decision: the name of one that was begun, to go on with it.
+
+        Raises BadInput, ModelFailed, and what memory raises.
+        """
+        at = instant(as_of) if as_of else self.memory.journal.clock.now()
+        started = decision if decision in self.tape.decisions() else ""
+        begun = self.tape.begun(started) if started else self._begin(text, at, trigger, user, event)
+        name = decision or f"D-{begun['session'].removeprefix('sess_')}-{begun['turn']}"
+        begun = self.tape.begin(name, begun)
+        model = self.models("agent")
+        turn = self._turn(self.memory, name, begun, "record")
+        answer, end = await self._run(turn, model, said)
+        context = SessionContext(begun["session"], begun["turn"])
+        told = (begun["text"], answer)
+        sessions.record_turn(
+            self.memory, turn.fs, context, begun["trigger"], begun["user"], instant(begun["as_of"]), told
+        )
+        receipt = self.tape.keep_receipt(name, self._receipt(turn, answer, end).dumped())
+        return Decided(name, answer, end, loaded(receipt))
+
+    async def replay(self, decision: str, mode: Mode = "strict", said: Callable[[str], None] = _silent) -> Decided:
+        """Decide again from the tape, with the memory of then: strict, or with the tools asking again.
+
+        Raises Diverged naming the step, BadInput for a decision that is not on the tape.
+        """
+        begun = self.tape.begun(decision)
+        turn = self._turn(read_only(self.memory), decision, begun, mode)
+        answer, end = await self._run(turn, Recorded(begun["model"]), said)
+        turn.lane.ended()
+        receipt = self._receipt(turn, answer, end)
+        kept = self.tape.receipt(decision)
+        return Decided(decision, answer, end, loaded(kept) if kept else receipt)
+
+    def _begin(self, text: str, at: datetime, trigger: Trigger, user: str, event: str) -> dict[str, Any]:
+        """All that a turn starts from. A backtest's memory stands at its newest write: its clock never runs ahead."""
+        remembered, newest = at, self.memory.journal.rows(max(0, self.memory.journal.head()[0] - 1))
+        if self.memory.journal.clock.name != LIVE and newest:
+            remembered = max(at, from_micros(newest[-1].written_at))
+        minutes = self.config.sessions.session_timeout_minutes
+        context = sessions.resolved(self.memory.hydrate(remembered), trigger, user, at, minutes)
+        return {
+            "text": text,
+            "as_of": iso(at),
+            "remembered": iso(remembered),
+            "clock": self.memory.journal.clock.name,
+            "trigger": trigger,
+            "user": user,
+            "event": event,
+            "session": context.session_id,
+            "turn": context.turn_number,
+            "market": self._market(),
+            "model": self.models("agent").id,
+            "limits": [self.limits.turns, self.limits.tokens, self.limits.repeats],
+            "nonce": os.urandom(4).hex(),
+        }
+
+    def _turn(self, memory: Memory, decision: str, begun: dict[str, Any], mode: Mode) -> Turn:
+        known = memory.hydrate(begun["remembered"], session=begun["session"], event=begun["event"])
+        fs = ForgeFS(memory, known, Guardrails(self.config.guardrails), self.skills)
+        system = prompt(fs, begun["turn"], sessions.prior(fs) if begun["turn"] > 1 else None)
+        return Turn(decision, begun, fs, Conversation(system, [begun["text"]]), self.tape.lane(decision, mode=mode))
+
+    async def _run(self, turn: Turn, model: Model, said: Callable[[str], None]) -> tuple[str, End]:
+        def compactor(call_id: str) -> Model:
+            chosen = model if isinstance(model, Recorded) else self.models("compact")
+            return Taped(chosen, self.tape.lane(turn.decision, f"compact {call_id}", turn.lane.mode))
+
+        ranking = Meaning(self.vectors, (self.config.search.semantic_weight, self.config.search.recency_weight))
+        tools = agents(turn.fs, ranking, self._sources(turn.begun), compactor, turn.talk)
+        return await loop(Taped(model, turn.lane), turn.lane, turn.talk, tools, Limits(*turn.begun["limits"]), said)
+
+    def _sources(self, begun: dict[str, Any]) -> dict[str, Asks]:
+        at = At(as_of=instant(begun["as_of"]), lake=self.lake, version=begun["market"])
+
+        async def asks(name: str, params: Mapping[str, Any]) -> Any:
+            return await all_providers()[name].fetch(params, at)
+
+        return {name: partial(asks, name) for name in all_providers()}
+
+    def _market(self) -> int | None:
+        try:
+            return Lake(self.lake).head()
+        except LakeNotFound:
+            return None
+
+    def _receipt(self, turn: Turn, answer: str, end: End) -> Receipt:
+        at = instant(turn.begun["as_of"])
+        cut_offs = {one: cut_off(one, self.lake, now() - timedelta(seconds=1)) for one in sorted(turn.talk.models)}
+        head = turn.fs.remembered.head
+        return Receipt(
+            decision=turn.decision,
+            session=turn.begun["session"],
+            as_of=turn.begun["as_of"],
+            market=turn.begun["market"],
+            memory=head.version,
+            tools=tuple(self._fetched(turn)) if turn.lane.mode == "record" else (),
+            models=cut_offs,
+            exposure=exposure(cut_offs.values(), at),
+            prompt=digest(turn.talk.system),
+            skills=folder_hash(self.skills),
+            journal=(head.seq, head.chain),
+            end=end,
+            answer=digest(answer),
+        )
+
+    def _fetched(self, turn: Turn) -> list[dict[str, Any]]:
+        """What the lake was asked in this turn: from the tape and the files, so that a resumed turn has all of it."""
+        names = [_FETCHED.match(step.answer) for step in self.tape.steps(turn.decision) if step.kind == "tool"]
+        files = [turn.fs.read_file(f"{CONTEXT}{one[1]}.md") for one in names if one]
+        return [one for text in files for one in json.loads(text).get("receipts", [])]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The model of a replay: only its tape answers."""
+
+    id: str
+
+    async def ask(self, request: Any) -> Any:
+        """Nothing: a replay's model is on its tape."""
+        raise AssertionError("a replay asks no model")
+
+
+def loaded(text: str) -> Receipt:
+    """A kept receipt."""
+    told = json.loads(text)
+    return Receipt(**{**told, "tools": tuple(told["tools"]), "journal": tuple(told["journal"])})

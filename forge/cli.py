@@ -1,0 +1,154 @@
+"""`pitlake forge …`: the doors. The answer goes to stdout, what happens meanwhile to stderr.
+
+What needs no model works without one; what does says in one line what to set, with exit code 2.
+"""
+
+import asyncio
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from forge.agent import Agent, Decided
+    from forge.fs import ForgeFS
+    from forge.memory import Memory
+
+form_option = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+lake_option = click.option("--lake", metavar="PLACE", help="The market's lake.")
+as_of_option = click.option("--as-of", metavar="T", help="An instant with its offset; then memory is simulated.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """The portfolio manager's agent: ask it, read its memory, replay what it decided."""
+
+
+@command.command()
+@click.argument("question")
+@as_of_option
+@click.option("--resume", metavar="DECISION", default="", help="Go on with a decision that was begun.")
+@lake_option
+@form_option
+def ask(question: str, as_of: str | None, resume: str, lake: str | None, form: str) -> None:
+    """Ask one question."""
+    agent = _agent(as_of, lake)
+    agent.models("agent")
+    decided = asyncio.run(agent.ask(question, as_of, decision=resume, said=_progress))
+    _tell(decided, form)
+
+
+@command.command()
+@lake_option
+def chat(lake: str | None) -> None:
+    """Ask question after question, until an empty one."""
+    agent = _agent(None, lake)
+    agent.models("agent")
+    while question := click.prompt("you", default="", show_default=False, err=True):
+        _tell(asyncio.run(agent.ask(question, said=_progress)), "text")
+
+
+@command.command()
+@click.argument("path")
+@click.option("--depth", type=click.Choice(["header", "summary", "full"]))
+@click.option("--query", help="Filter of a folder: key:value, key>=N, since:date.")
+@as_of_option
+def read(path: str, depth: str | None, query: str | None, as_of: str | None) -> None:
+    """Read a path of memory, such as /memory/views/."""
+    from forge.tools.read import ReadTool
+
+    click.echo(asyncio.run(ReadTool(_files(as_of)).execute("", path=path, depth=depth, query=query)))
+
+
+@command.command()
+@click.argument("scope")
+@click.argument("query")
+@click.option("--filters", help="key:value, key>=N, since:date.")
+@as_of_option
+def search(scope: str, query: str, filters: str | None, as_of: str | None) -> None:
+    """Search a folder of memory by meaning."""
+    from forge.agent import Meaning
+    from forge.config import Search
+    from forge.embedder import KeptVectors
+    from forge.tools.search import SearchTool
+
+    ranking = Meaning(KeptVectors(), (Search().semantic_weight, Search().recency_weight))
+    tool = SearchTool(_files(as_of), ranking)
+    click.echo(asyncio.run(tool.execute("", scope=scope, query=query, filters=filters)))
+
+
+@command.command()
+@click.argument("decision")
+@click.option("--live-tools", is_flag=True, help="Ask the tools again, and hold their answers against the tape's.")
+@lake_option
+@form_option
+def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None:
+    """Decide again from the tape, with the memory of then."""
+    begun = _tape().begun(decision)
+    agent = _agent(None if begun["clock"] == "live" else begun["as_of"], lake)
+    decided = asyncio.run(agent.replay(decision, "live-tools" if live_tools else "strict", _progress))
+    _tell(decided, form)
+    click.echo("0 differences", err=True)
+
+
+@command.command()
+@form_option
+def doctor(form: str) -> None:
+    """What is there: a model for each role, the embedder, the lakes."""
+    from forge.config import ROLES
+    from forge.model.routing import Routing
+    from pitlake.errors import PitlakeError
+    from pitlake.lake.lake import Lake
+
+    routing = Routing()
+    told = {f"model of {role}": routing.missing(role) or routing.named(role) for role in ROLES}
+    for name, place in (("market lake", None), ("memory lake", _memory(None).lake.root)):
+        try:
+            told[name] = f"version {Lake(place).head()}"
+        except PitlakeError as problem:
+            told[name] = str(problem)
+    click.echo(json.dumps(told) if form == "json" else "\n".join(f"{name}: {what}" for name, what in told.items()))
+
+
+def _memory(as_of: str | None) -> "Memory":
+    """Live memory, or for an instant the simulated one that bears its name."""
+    from forge.clock import Simulated
+    from forge.memory import Memory
+    from pitlake.clock import instant, micros
+
+    return Memory(clock=Simulated(f"at-{micros(instant(as_of))}", as_of) if as_of else None)
+
+
+def _files(as_of: str | None) -> "ForgeFS":
+    from forge.fs import ForgeFS
+    from pitlake.clock import now
+
+    memory = _memory(None)
+    return ForgeFS(memory, memory.hydrate(as_of or now()))
+
+
+def _tape() -> Any:
+    from forge.tape import Tape
+
+    return Tape(Path(f"{_memory(None).lake.root}-tape.sqlite"))
+
+
+def _agent(as_of: str | None, lake: str | None) -> "Agent":
+    from forge.agent import Agent
+    from forge.model.routing import Routing
+
+    return Agent(_memory(as_of), _tape(), Routing().model, lake)
+
+
+def _progress(line: str) -> None:
+    click.echo(f"  {line}", err=True)
+
+
+def _tell(decided: "Decided", form: str) -> None:
+    if form == "json":
+        click.echo(json.dumps(asdict(decided), ensure_ascii=False))
+    else:
+        click.echo(decided.answer)
+        click.echo(f"decision {decided.decision} ({decided.end}, {decided.receipt.exposure})", err=True)

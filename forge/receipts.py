@@ -1,0 +1,68 @@
+"""A decision's receipt: all it stood on, so that it can be asked again, and whether its model may have known more."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from forge.providers.base import At, ask
+from pitlake import catalogue
+from pitlake.errors import PitlakeError
+
+Exposure = Literal["exposed", "clean"]
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """as_of: T; market, memory: versions of both lakes, None where nothing was published; tools: what the lake was
+    asked and the hash of its answers; models: id to knowledge cut-off, None where it is unknown; exposure: clean only
+    where every cut-off lies before T; prompt, skills: sha256; journal: seq and chain of the newest row remembered.
+    """
+
+    decision: str
+    session: str
+    as_of: str
+    market: int | None
+    memory: int | None
+    tools: tuple[dict[str, Any], ...]
+    models: dict[str, str | None]
+    exposure: Exposure
+    prompt: str
+    skills: str
+    journal: tuple[int, str]
+    end: str
+    answer: str
+
+    def dumped(self) -> str:
+        """As JSON."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+def exposure(cut_offs: Iterable[str | None], as_of: datetime) -> Exposure:
+    """Exposed where a model may have read of what came after T: its cut-off is unknown or not before T's day."""
+    known = list(cut_offs)
+    clean = known and not any(one is None or date.fromisoformat(one) >= as_of.date() for one in known)
+    return "clean" if clean else "exposed"
+
+
+def cut_off(model: str, lake: str | Path | None, now: datetime) -> str | None:
+    """The last day a model was trained on, by the registry's newest word; None where that is unknown."""
+    try:
+        rows = ask(catalogue.get("model_known"), {"model": model.rpartition(":")[2]}, At(as_of=now, lake=lake))["rows"]
+    except PitlakeError:
+        return None
+    found = [one["knowledge_cutoff"] for one in rows if one.get("knowledge_cutoff")]
+    return str(found[0])[:10] if found else None
+
+
+def folder_hash(folder: Path | None) -> str:
+    """sha256 of a folder's files, their names included; of nothing where there is none."""
+    told = sha256()
+    for path in sorted(folder.rglob("*")) if folder else ():
+        if path.is_file():
+            told.update(f"{path.relative_to(folder or path)}\0".encode())
+            told.update(sha256(path.read_bytes()).digest())
+    return told.hexdigest()

@@ -1,0 +1,67 @@
+"""Sessions: which conversation a trigger belongs to, by the trigger's own clock, and what is told of its past."""
+
+import os
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+from forge.fs import ForgeFS
+from forge.memory import Call, Memory, Remembered
+from forge.records import KINDS, Session, render
+from pitlake.clock import micros
+
+HISTORY = "/session/turn_history.md"
+PRIOR_LINES = 15
+Trigger = Literal["query", "schedule", "alert"]
+
+
+@dataclass(frozen=True)
+class SessionContext:
+    """A session's turn. prior_summary: the end of its history, None in the first turn."""
+
+    session_id: str
+    turn_number: int
+    prior_summary: str | None = None
+
+
+def resolved(known: Remembered, trigger: Trigger, user: str, at: datetime, minutes: float) -> SessionContext:
+    """The session of a trigger: the user's open one, unless it has been idle too long; schedules begin their own."""
+    rows = [known.newest(path) for path in known.paths(KINDS["sessions"].folder)]
+    records = [known.record(row) for row in rows if row is not None]
+    mine = [one for one in records if isinstance(one, Session) and one.user == user and one.status == "open"]
+    if trigger == "query" and mine:
+        last = max(mine, key=lambda one: (one.last_active, one.id))
+        if timedelta(0) <= at - last.last_active <= timedelta(minutes=minutes):
+            return SessionContext(last.id, last.turn + 1)
+    return SessionContext(f"sess_{micros(at):013x}{os.urandom(5).hex()}", 1)
+
+
+def prior(fs: ForgeFS) -> str | None:
+    """The last lines of the session's history."""
+    if not fs.exists(HISTORY):
+        return None
+    return "\n".join(fs.read_file(HISTORY).strip().split("\n")[-PRIOR_LINES:])
+
+
+def record_turn(
+    memory: Memory,
+    fs: ForgeFS,
+    context: SessionContext,
+    trigger: Trigger,
+    user: str,
+    at: datetime,
+    said: tuple[str, str],
+) -> None:
+    """Keep what was asked and answered, and that the session is alive. Done again, it changes nothing."""
+    name = f"{context.session_id}:{context.turn_number}"
+    query, result = said
+    entry = f"\n## Turn {context.turn_number}\nQuery: {query[:200]}\nResult: {result[:300]}\n"
+    before = fs.read_file(HISTORY) if fs.exists(HISTORY) else ""
+    if entry not in before:
+        fs.write_file(HISTORY, before + entry, call_id=f"{name}:history")
+    record = Session(
+        id=context.session_id, user=user, trigger=trigger, turn=context.turn_number, status="open", last_active=at
+    )
+    call = Call(actor="code", session=context.session_id, call_id=f"{name}:session", after=micros(at))
+    path = KINDS["sessions"].path(context.session_id)
+    memory.journal.append(path, render(replace(record, updated=at)), call)

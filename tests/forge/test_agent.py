@@ -1,0 +1,183 @@
+"""A turn from question to receipt: replayed, resumed, in sessions, on a memory as of then."""
+
+import asyncio
+import sqlite3
+from dataclasses import replace
+
+import pytest
+
+from forge.agent import Agent
+from forge.clock import Simulated
+from forge.conversation import COMPACTED
+from forge.memory import Memory
+from forge.model import Answer, Call, ModelFailed
+from forge.model.scripted import Scripted
+from forge.receipts import exposure
+from forge.records import render
+from forge.tape import Diverged, Tape
+from pitlake.clock import instant
+from tests.forge.world import NEW_VIEW
+
+T = "2014-05-29T12:29:59Z"
+
+
+def say(text, *calls):
+    made = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
+    return Answer(text, made, "tools" if made else "stop", "scripted-1", 10, 10)
+
+
+WRITE = ("write", {"path": "/memory/views/new.md", "content": render(NEW_VIEW)})
+SCRIPT = [
+    say("", ("read", {"path": "/memory/views/"}), WRITE),
+    say("", ("search", {"scope": "/memory/", "query": "growth slows"}), ("read", {"path": "/memory/views/V-001.md"})),
+    say("", ("fetch", {"source": "economic", "params": {}})),
+    say("Growth slows: V-001."),
+]
+
+
+@pytest.fixture
+def desk(tmp_path):
+    memory = Memory(tmp_path / "forge", clock=Simulated("test", T))
+
+    def made(script, **more):
+        scripted = Scripted(script)
+        return Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: scripted, tmp_path / "none", **more)
+
+    yield made
+    memory.close()
+
+
+def ask(agent, text="What of growth?", as_of=T, **more):
+    return asyncio.run(agent.ask(text, as_of, **more))
+
+
+def replay(agent, decision, mode="strict"):
+    return asyncio.run(agent.replay(decision, mode))
+
+
+def test_a_view_is_written_read_and_found_in_its_own_turn(desk):
+    agent = desk(SCRIPT)
+    decided = ask(agent)
+    assert (decided.answer, decided.end) == ("Growth slows: V-001.", "answered")
+    answers = [step.answer for step in agent.tape.steps(decided.decision) if step.kind == "tool"]
+    assert answers[:2] == ["Directory: /memory/views/ (0 items)", "Written: /memory/views/V-001.md"]
+    assert "/memory/views/V-001.md\n# V-001" in answers[2]
+    assert answers[3].startswith("# V-001")
+    assert answers[4].startswith("[FETCH FAILED | economic] ")
+
+
+@pytest.mark.parametrize("mode", ["strict", "live-tools"])
+def test_a_replay_comes_out_the_same_and_writes_nothing(desk, mode):
+    decided = ask(desk(SCRIPT))
+    agent = desk([])
+    before = agent.memory.journal.head()
+    assert replay(agent, decided.decision, mode) == decided
+    assert agent.memory.journal.head() == before
+
+
+def test_a_replay_is_the_same_after_memory_went_on_and_was_flushed(desk):
+    decided = ask(desk(SCRIPT))
+    ask(desk([say("", WRITE), say("again")]))
+    agent = desk([])
+    agent.memory.flush()
+    assert replay(agent, decided.decision, "live-tools") == decided
+
+
+def test_an_altered_row_of_memory_is_named_by_its_step(desk):
+    decided = ask(desk(SCRIPT))
+    agent = desk([])
+    path = agent.memory.journal._engine.url.database
+    with sqlite3.connect(path) as journal:
+        for (trigger,) in journal.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            journal.execute(f"DROP TRIGGER {trigger}")
+        journal.execute("UPDATE forge_journal SET content = replace(content, 'Growth', 'Grawth') WHERE kind = 'views'")
+    journal.close()
+    with pytest.raises(Diverged, match=r"step 5 of agent \(tool\) differs: search answers: "):
+        replay(agent, decided.decision, "live-tools")
+
+
+@pytest.mark.parametrize("stop", [1, 2, 3])
+def test_a_turn_that_failed_goes_on_where_it_was(desk, stop):
+    with pytest.raises(ModelFailed):
+        ask(desk(SCRIPT[:stop]), decision="D-1")
+    agent = desk(SCRIPT[stop:])
+    assert ask(agent, decision="D-1").answer == "Growth slows: V-001."
+    views = [row.path for row in agent.memory.journal.rows() if row.kind == "views"]
+    assert views == ["/memory/views/V-001.md"]
+
+
+def test_the_receipt_names_what_the_decision_stood_on(desk):
+    decided = ask(desk(SCRIPT))
+    receipt = decided.receipt
+    assert (receipt.as_of, receipt.market, receipt.memory, receipt.models) == (T, None, None, {"scripted-1": None})
+    assert (receipt.exposure, receipt.journal[0], len(receipt.journal[1]), len(receipt.prompt)) == (
+        "exposed",
+        0,
+        64,
+        64,
+    )
+
+
+def test_an_unknown_cut_off_counts_as_exposed():
+    at = instant(T)
+    told = [exposure(one, at) for one in ([], [None], ["2014-05-29"], ["2014-05-28"], ["2014-05-28", None])]
+    assert told == ["exposed", "exposed", "exposed", "clean", "exposed"]
+
+
+def test_s1_a_session_goes_on_until_it_times_out_by_the_triggers_clock(desk):
+    def session(as_of, **more):
+        agent = desk([say("fine")])
+        agent.memory.journal.clock.move(as_of)
+        receipt = ask(agent, as_of=as_of, **more).receipt
+        return receipt.session, agent
+
+    first, _ = session(T)
+    assert first.startswith("sess_")
+    second, agent = session("2014-05-29T12:59:59Z")
+    assert second == first
+    assert "SESSION (turn 2):" in agent.models("agent").asked[0].system
+    assert "Query: What of growth?" in agent.models("agent").asked[0].system
+    assert session("2014-05-29T13:00:00Z", trigger="schedule")[0] != first
+    assert session("2014-05-29T13:00:01Z", user="other")[0] != first
+    assert session("2014-05-29T13:30:00Z")[0] != first
+
+
+def test_t8_compaction_removes_older_results_and_the_tape_keeps_them(desk):
+    compact = ("compact", {"target": "conversation", "focus": "the view"})
+    agent = desk([*SCRIPT[:1], say("", compact), say("short: V-001 written"), say("done")])
+    decided = ask(agent)
+    last = agent.models("agent").asked[-1]
+    texts = [one.text for message in last.messages if hasattr(message, "returned") for one in message.returned]
+    assert texts == [COMPACTED, COMPACTED, "short: V-001 written"]
+    assert any(step.answer == "Written: /memory/views/V-001.md" for step in agent.tape.steps(decided.decision))
+    assert "Written: /memory/views/V-001.md" in agent.models("agent").asked[2].messages[0]
+    for mode in ("strict", "live-tools"):
+        assert replay(desk([]), decided.decision, mode) == decided
+
+
+def test_a2_the_prompt_has_what_changes_last_and_survives_braces(desk):
+    agent = desk(
+        [
+            say("", ("write", {"path": "/memory/views/new.md", "content": render(replace(NEW_VIEW, scope="{x}"))})),
+            say("ok"),
+        ]
+    )
+    ask(agent)
+    second = desk([say("ok")])
+    ask(second)
+    system = second.models("agent").asked[0].system
+    order = [
+        system.index(one)
+        for one in (
+            "You are Forge",
+            "SKILLS:",
+            "PROCESS KNOWLEDGE",
+            "CALIBRATION:",
+            "VIEWS:",
+            "PORTFOLIO:",
+            "SESSION (",
+        )
+    ]
+    assert order == sorted(order)
+    assert "VIEWS: 1 active: V-001({x})" in system
+    assert "Insufficient calibration data." in system

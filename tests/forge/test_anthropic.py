@@ -1,0 +1,167 @@
+"""The real Anthropic client against a server on loopback that speaks the Messages API. Nothing leaves the machine."""
+
+import asyncio
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from pydantic_ai import models
+
+from forge.model import Answer, Call, ModelFailed, NoModel, Request, Results, Returned
+from forge.model.routing import ROLES, Routing
+from forge.tools.read import SPEC
+from pitlake.errors import BadInput
+
+
+def events(*blocks, stop="end_turn", whole=True):
+    """The server-sent events of one answer."""
+    usage = {"input_tokens": 12, "output_tokens": 1}
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "claude-x-1", "content": [], "usage": usage}
+    told = [{"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}}]
+    for index, (start, deltas) in enumerate(blocks):
+        told.append({"type": "content_block_start", "index": index, "content_block": start})
+        told += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        told.append({"type": "content_block_stop", "index": index})
+    delta = {"stop_reason": stop, "stop_sequence": None}
+    told.append({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 7}})
+    told.append({"type": "message_stop"})
+    if not whole:
+        told = told[:-3]
+    return "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in told)
+
+
+def text(*parts):
+    return {"type": "text", "text": ""}, [{"type": "text_delta", "text": part} for part in parts]
+
+
+def use(arguments):
+    start = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}
+    return start, [{"type": "input_json_delta", "partial_json": part} for part in (arguments[:7], arguments[7:])]
+
+
+@pytest.fixture
+def server():
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.server.asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.server.keys.append(str(self.headers))
+            status, body, seconds = self.server.script[min(len(self.server.asked), len(self.server.script)) - 1]
+            time.sleep(seconds)
+            self.send_response(status)
+            kind = "text/event-stream" if status == 200 else "application/json"
+            for name, value in (("content-type", kind), ("content-length", len(body)), ("retry-after-ms", 5)):
+                self.send_header(name, str(value))
+            self.end_headers()
+            try:
+                self.wfile.write(body.encode())
+            except OSError:
+                self.close_connection = True
+
+        def log_message(self, *_):
+            pass
+
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.asked, made.keys, made.script = [], [], []
+    thread = threading.Thread(target=made.serve_forever)
+    thread.start()
+    with models.override_allow_model_requests(True):
+        yield made
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+def ask(server, *script, request=None, seconds=20.0, retries=2):
+    server.script = [(one if isinstance(one, tuple) else (200, one, 0)) for one in script]
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    model = Routing({"agent": f"anthropic:claude-x@{url}"}, seconds, retries).model("agent")
+    return asyncio.run(model.ask(request or Request("You are Forge.", ("go",), (SPEC,), 100)))
+
+
+def failure(kind):
+    return json.dumps({"type": "error", "error": {"type": kind, "message": kind}})
+
+
+def test_an_answer_is_streamed(server):
+    assert ask(server, events(text("growth ", "slowed"))) == Answer("growth slowed", (), "stop", "claude-x-1", 12, 7)
+    (asked,) = server.asked
+    assert (asked["stream"], asked["max_tokens"], asked["model"]) == (True, 100, "claude-x")
+    assert [tool["name"] for tool in asked["tools"]] == ["read"]
+
+
+def test_tool_use_and_its_results_go_there_and_back(server):
+    answer = ask(server, events(text("look"), use('{"path": "/memory/"}'), stop="tool_use"))
+    assert answer.calls == (Call("read", {"path": "/memory/"}, "toolu_1"),)
+    results = Results((Returned(answer.calls[0], "Directory: /memory/ (0 items)"),))
+    ask(server, events(text("done")), request=Request("You are Forge.", ("go", answer, results)))
+    used, given = server.asked[-1]["messages"][1:]
+    assert used["content"][-1]["input"] == {"path": "/memory/"}
+    assert (given["content"][0]["type"], given["content"][0]["tool_use_id"]) == ("tool_result", "toolu_1")
+
+
+@pytest.mark.parametrize(("status", "kind"), [(429, "rate_limit_error"), (529, "overloaded_error"), (500, "api_error")])
+def test_a_busy_server_is_asked_again(server, status, kind):
+    assert ask(server, (status, failure(kind), 0), events(text("now"))).text == "now"
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("status", [429, 529, 400, 401])
+def test_a_server_that_stays_so_is_one_clear_error(server, status):
+    with pytest.raises(ModelFailed, match=r"anthropic:claude-x gave no answer .*go on later from the tape"):
+        ask(server, (status, failure("overloaded_error"), 0), retries=1)
+    assert len(server.asked) == (2 if status in (429, 529) else 1)
+
+
+def test_a_server_that_does_not_answer_is_given_up(server):
+    with pytest.raises(ModelFailed, match="gave no answer"):
+        ask(server, (200, events(text("late")), 1.0), seconds=0.2, retries=0)
+
+
+def test_a_server_that_is_not_there_is_one_clear_error():
+    with models.override_allow_model_requests(True), pytest.raises(ModelFailed, match="gave no answer"):
+        asyncio.run(Routing({"agent": "anthropic:x@http://127.0.0.1:9"}, 5, 0).model("agent").ask(Request("", ("go",))))
+
+
+def test_an_answer_that_breaks_off_is_no_answer(server):
+    with pytest.raises(ModelFailed):
+        ask(server, events(text("half of"), whole=False))
+
+
+def test_an_answer_at_its_limit_and_a_refusal_say_so(server):
+    assert ask(server, events(text("half of"), stop="max_tokens")).finish == "length"
+    assert ask(server, events(text("no"), stop="refusal")).finish == "refused"
+
+
+def test_arguments_that_are_no_json_come_as_they_are(server):
+    answer = ask(server, events(use('{"path": '), stop="tool_use"))
+    assert not isinstance(answer.calls[0].arguments, dict)
+
+
+def test_a_key_is_not_sent_to_a_server_that_was_named(server, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+    ask(server, events(text("ok")))
+    (headers,) = server.keys
+    assert "sk-secret" not in headers
+
+
+def test_no_request_leaves_the_machine():
+    assert not models.ALLOW_MODEL_REQUESTS
+    with pytest.raises(ModelFailed, match="not allowed"):
+        asyncio.run(Routing({"agent": "anthropic:x@http://127.0.0.1:9"}).model("agent").ask(Request("", ("go",))))
+
+
+def test_a3_each_role_has_a_model_that_configuration_replaces(monkeypatch):
+    for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    sizes = [Routing().named(role).split("-")[1] for role in ROLES]
+    assert sizes == ["opus", "sonnet", "sonnet", "opus", "opus", "opus", "haiku"]
+    monkeypatch.setenv("FORGE_MODEL_COMPACT", "openai:tiny@http://127.0.0.1:1/v1")
+    assert Routing().named("compact") == "openai:tiny@http://127.0.0.1:1/v1"
+    assert Routing().model("compact").id == "openai:tiny"
+    assert Routing({"compact": "anthropic:y"}).named("compact") == "anthropic:y"
+    with pytest.raises(NoModel, match=r"model: none is configured for the role agent; set ANTHROPIC_API_KEY"):
+        Routing().model("agent")
+    with pytest.raises(BadInput, match="role: 'boss' is no role"):
+        Routing({"boss": "opus"})
