@@ -168,6 +168,8 @@ class Agent:
         known = memory.hydrate(begun["remembered"], session=begun["session"], event=begun["event"])
         fs = ForgeFS(memory, known, Guardrails(self.config.guardrails), self.skills)
         system = prompt(fs, begun["turn"], sessions.prior(fs) if begun["turn"] > 1 else None)
+        if mode == "record":
+            known.take(memory.written_by(begun["session"], decision))
         return Turn(decision, begun, fs, Conversation(system, [begun["text"]]), self.tape.lane(decision, mode=mode))
 
     async def _run(self, turn: Turn, model: Model, said: Callable[[str], None]) -> tuple[str, End]:

@@ -59,6 +59,10 @@ class Memory:
         head = Head(last.seq, last.chain, found) if last else Head(0, self.journal.start, found)
         return Remembered(rows, at, session, event, head)
 
+    def written_by(self, session: str, decision: str) -> list[Row]:
+        """A decision's own writes so far, which it has to remember too when it is resumed; in order."""
+        return self.journal.written_by(session, f"{decision}:")
+
     def flush(self) -> Flushed:
         """Publish what is not published yet. Raises ClocksMixed, and what a publish raises."""
         return flushing.flush(self.journal, self.lake)

@@ -104,6 +104,10 @@ def test_a_turn_that_failed_goes_on_where_it_was(desk, stop):
     assert ask(agent, decision="D-1").answer == "Growth slows: V-001."
     views = [row.path for row in agent.memory.journal.rows() if row.kind == "views"]
     assert views == ["/memory/views/V-001.md"]
+    answers = [step.answer for step in agent.tape.steps("D-1") if step.kind == "tool"]
+    assert "/memory/views/V-001.md\n# V-001" in answers[2]
+    assert answers[3].startswith("# V-001")
+    assert replay(desk([]), "D-1").answer == "Growth slows: V-001."
 
 
 def test_the_receipt_names_what_the_decision_stood_on(desk):

@@ -1,0 +1,150 @@
+"""Decisions that are killed with -9 at random steps and gone on with: `python -m tests.forge.killed --kills 100`.
+
+A decision writes eight observations over the real files, journal and tape, reading each back. Whatever was killed
+where, it must end with the transcript of one that never was, and with each observation once.
+"""
+
+import argparse
+import asyncio
+import multiprocessing
+import os
+import random
+import re
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from forge.conversation import Conversation, Limits
+from forge.fs import ForgeFS
+from forge.loop import loop
+from forge.memory import Memory
+from forge.model import Answer, Call, Request
+from forge.model.scripted import Scripted
+from forge.model.taped import Taped
+from forge.records import Observation, render
+from forge.tape import Step, Tape
+from forge.tools.read import ReadTool
+from forge.tools.toolset import Writes
+from pitlake.clock import instant
+
+T = instant("2014-05-29T12:29:59Z")
+WRITES = 8
+KILLED = -signal.SIGKILL
+
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload([__name__])
+
+
+class Dice:
+    """Kills its process with a chance, at every place that asks it."""
+
+    def __init__(self, seed: int, chance: float) -> None:
+        self._random, self._chance = random.Random(seed), chance
+
+    def roll(self) -> None:
+        if self._random.random() < self._chance:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Mortal(Tape):
+    """A tape around whose every step its process may be killed: what was done is kept a moment later, or never."""
+
+    def __init__(self, place: Path, dice: Dice) -> None:
+        super().__init__(place)
+        self._dice = dice
+
+    def _keep(self, decision: str, step: Step) -> None:
+        self._dice.roll()
+        super()._keep(decision, step)
+        self._dice.roll()
+
+
+def observation(number: int) -> Observation:
+    return Observation(id="new", scope="us_growth", status="active", body=f"## SUMMARY\n\nFigure {number}.")
+
+
+def brain(request: Request) -> Answer:
+    """Write, read it back, eight times; then say what was read."""
+    turn = sum(isinstance(one, Answer) for one in request.messages)
+    path = f"/memory/observations/O-{turn // 2 + 1:03d}.md"
+    if turn == 2 * WRITES:
+        return Answer("done")
+    if turn % 2:
+        return Answer("", (Call("read", {"path": path, "depth": "full"}, f"c{turn}"),), "tools")
+    text = render(observation(turn // 2 + 1))
+    return Answer("", (Call("write", {"path": "/memory/observations/new.md", "content": text}, f"c{turn}"),), "tools")
+
+
+def decide(root: str, seed: int, chance: float) -> None:
+    """The decision, from its beginning or from where its tape ends."""
+    dice = Dice(seed, chance)
+    memory, tape = Memory(Path(root) / "forge"), Mortal(Path(root) / "tape.sqlite", dice)
+    known = memory.hydrate(T, session="s")
+    known.take(memory.written_by("s", "d"))
+    fs, lane = ForgeFS(memory, known), tape.lane("d")
+    tools = {tool.spec.name: tool for tool in (ReadTool(fs), Writes(fs))}
+
+    def asked(request: Request) -> Answer:
+        dice.roll()
+        return brain(request)
+
+    talk = Conversation("You are Forge.", ["go"])
+    asyncio.run(loop(Taped(Scripted(asked), lane), lane, talk, tools, Limits(), lambda line: None))
+    memory.close()
+
+
+def outcome(root: Path) -> dict[str, Any]:
+    """What a decision left: its tape, what it wrote, and what is wrong with its journal."""
+    memory = Memory(root / "forge")
+    rows = memory.journal.rows()
+    left = {
+        "steps": [(step.step, step.kind, _undated(step.asked)) for step in Tape(root / "tape.sqlite").steps("d")],
+        "results": [_undated(step.answer) for step in Tape(root / "tape.sqlite").steps("d")],
+        "written": [(row.path, _undated(row.content)) for row in rows],
+        "faults": memory.audit(),
+    }
+    memory.close()
+    return left
+
+
+def _undated(text: str) -> str:
+    return re.sub(r"updated: [-0-9T:.Z+]+", "updated:", text)
+
+
+def killed(root: Path, seed: int, chance: float) -> int:
+    """Go on with a decision until it ends; how often it was killed."""
+    root.mkdir(parents=True, exist_ok=True)
+    for times in range(1000):
+        process = _context.Process(target=decide, args=(str(root), seed * 1000 + times, chance))
+        process.start()
+        process.join()
+        if process.exitcode == 0:
+            return times
+        assert process.exitcode == KILLED, process.exitcode
+    raise AssertionError("it never ended")
+
+
+def main() -> int:
+    """As many kills as asked for; 1 where one lost or doubled anything."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    kills = decisions = wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        killed(Path(folder, "whole"), 0, 0.0)
+        due = outcome(Path(folder, "whole"))
+        while kills < asked.kills:
+            decisions += 1
+            root = Path(folder, str(decisions))
+            kills += killed(root, asked.seed * 10_000 + decisions, 0.08)
+            wrong += outcome(root) != due
+            sys.stdout.write(f"{kills} kills -9 in {decisions} decisions: {wrong} came out otherwise\n")
+            sys.stdout.flush()
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+"""Resume after kill -9: nothing lost, nothing doubled. Ids: T7, A1. `tests.forge.killed` is the campaign."""
+
+from tests.forge.killed import WRITES, killed, outcome
+
+
+def test_a1_a_decision_killed_at_random_steps_comes_out_as_one_that_never_was(tmp_path):
+    assert killed(tmp_path / "whole", 0, 0.0) == 0
+    due = outcome(tmp_path / "whole")
+    assert len(due["written"]) == WRITES
+    assert len(due["steps"]) == 4 * WRITES + 1
+    assert killed(tmp_path / "cut", 1, 0.08) >= 3
+    left = outcome(tmp_path / "cut")
+    assert left["results"] == due["results"]
+    assert left == due
+    assert due["faults"] == []

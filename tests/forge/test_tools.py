@@ -1,0 +1,247 @@
+"""The eight tools: schemas as the design gives them, and an answer to whatever they are called with.
+
+Ids: T1, T2, T3, T4, T5, T6, T7, T8. `python -m tests.forge.test_tools 10000` calls each tool so often.
+"""
+
+import asyncio
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from forge.conversation import Conversation
+from forge.fs import ForgeFS
+from forge.memory import Memory
+from forge.model import Answer, Call, Results, Returned
+from forge.model.scripted import Scripted
+from forge.records import render
+from forge.tools.base import FAILED, MOST_CHARACTERS, run
+from forge.tools.search import Ranked
+from forge.tools.toolset import agents
+from pitlake.errors import BadInput
+from tests.forge.world import NEW_VIEW, now
+
+SCHEMAS = {
+    "read": ({"path", "depth", "query"}, {"path"}),
+    "search": ({"scope", "query", "filters", "max_results"}, {"scope", "query"}),
+    "write": ({"path", "content"}, {"path", "content"}),
+    "fetch": ({"source", "params"}, {"source", "params"}),
+    "dispatch": (
+        {"id", "skill", "objective", "context", "notes", "depends_on", "validate", "validate_contrastive", "retry_of"},
+        {"id", "skill", "objective"},
+    ),
+    "collect": ({"target"}, {"target"}),
+    "review": ({"output", "focus"}, {"output", "focus"}),
+    "compact": ({"target", "focus"}, {"target", "focus"}),
+}
+HOSTILE = [
+    None, True, -1, 0, 2**70, 1e308, float("nan"), "", " ", "\x00", "\ud800", "\u202egpj.exe", "Ａ", "é" * 300,
+    "/", "//", "/etc/passwd", "/memory/../../etc/passwd", "/memory/views/", "/memory/views/V-001.md", "/session/",
+    "/memory/views/new.md", "/memory/.archive/", "/portfolio/state.md", "/skills/../x",
+    "/session/context/ctx_001.md",
+    "/session/" + "a/" * 40,
+    "file:///etc/passwd", "C:\\x", "~root", "%2e%2e", "$(id)", "'; DROP TABLE forge_journal;--",
+    "x" * 300_000, "weight>=", ">=5", "since:yesterday", 'a:"', "key:value", "since:2026-01", "all", "ready",
+    "all_results", "session_history", "conversation", "economic", "full", [], ["a"], [None], [[["x"]]], {}, {"op": "x"},
+    {"a": {"b": [1, None]}}, {"\x00": "\ud800"}, {"source": "economic"},
+]  # fmt: skip
+
+PLAUSIBLE = {
+    "path": ["/memory/views/", "/memory/views/V-001.md", "/memory/views/new.md", "/session/a.md", "/session/"],
+    "content": [render(NEW_VIEW), "text", "x" * 100_000],
+    "scope": ["/memory/", "/session/"],
+    "depth": ["full", "header"],
+    "filters": ["growth", "since:2026-01"],
+    "max_results": [1, 50],
+    "source": ["economic"],
+    "params": [{}, {"op": "x"}],
+    "target": ["all_results", "conversation", "/session/a.md"],
+}
+
+
+class Found:
+    """What a source gave."""
+
+    label, receipts = "economic latest", ()
+
+    def format_full(self):
+        return "GDP 17149.6"
+
+    def format_summary(self):
+        return "GDP 17149.6"
+
+
+async def economic(params):
+    if params:
+        raise BadInput("op", "there is no such operation", "choose from latest")
+    return Found()
+
+
+class ByLength:
+    """Puts texts in order without a model."""
+
+    def rank(self, query, texts, written_at, at, count):
+        longest = sorted(range(len(texts)), key=lambda place: (-len(texts[place]), place))
+        return [Ranked(place, 0.5) for place in longest[:count]]
+
+
+def told(text="in short"):
+    return Scripted(lambda request: Answer(text))
+
+
+@pytest.fixture
+def tools(memory):
+    return toolset(memory)[0]
+
+
+def toolset(memory, model=None):
+    fs = ForgeFS(memory, memory.hydrate(now(), session="s"))
+    talk = Conversation("You are Forge.", [])
+    return agents(fs, ByLength(), {"economic": economic}, lambda call_id: model or told(), talk), fs, talk
+
+
+def call(tools, name, arguments, call_id="c"):
+    return asyncio.run(run(tools, Call(name, arguments, "id"), call_id))
+
+
+def test_the_eight_tools_have_the_designs_names_arguments_and_required_fields(tools):
+    schemas = {name: tool.spec.schema for name, tool in tools.items()}
+    assert {name: (set(one["properties"]), set(one["required"])) for name, one in schemas.items()} == SCHEMAS
+    assert schemas["read"]["properties"]["depth"]["enum"] == ["header", "summary", "full"]
+    assert schemas["fetch"]["properties"]["source"]["enum"] == ["economic"]
+    assert schemas["search"]["properties"]["max_results"]["default"] == 5
+
+
+def test_t1_read_shows_a_header_by_default_and_all_when_asked(tools):
+    call(tools, "write", {"path": "/memory/views/new.md", "content": render(NEW_VIEW)})
+    header = call(tools, "read", {"path": "/memory/views/V-001.md"}).split("\n")
+    assert header[0] == "# V-001"
+    assert header[8].endswith(" more lines — depth='full' to read]")
+    assert "Growth slows." in call(tools, "read", {"path": "/memory/views/V-001.md", "depth": "full"})
+    assert call(tools, "read", {"path": "/memory/views/V-001.md", "depth": "summary"}).endswith("\n\nGrowth slows.")
+    listed = call(tools, "read", {"path": "/memory/views/", "query": "confidence>=0.5"})
+    assert listed == "Directory: /memory/views/ (1 items)\n  V-001.md  us_growth | conf:0.6 | active"
+    missing = call(tools, "read", {"path": "/memory/views/V-009.md"})
+    assert missing == f"[read{FAILED}path: nothing is at '/memory/views/V-009.md'; list its folder with read"
+
+
+def test_t2_search_gives_ranked_headers_and_says_when_it_finds_nothing(tools):
+    asked = {"scope": "/memory/views/", "query": "growth"}
+    assert call(tools, "search", asked) == "No results found in /memory/views/ for 'growth'"
+    call(tools, "write", {"path": "/memory/views/new.md", "content": render(NEW_VIEW)})
+    lines = call(tools, "search", asked).split("\n")
+    assert lines[:4] == [
+        "Search: 'growth' in /memory/views/ (1 results)", "", "  [0.50] /memory/views/V-001.md", "# V-001",
+    ]  # fmt: skip
+    assert FAILED in call(tools, "search", {**asked, "filters": ">=0.4"})
+    assert "max_results" in call(tools, "search", {**asked, "max_results": 0})
+
+
+def test_t3_fetch_numbers_the_sessions_files_through_and_says_what_failed(memory):
+    tools, fs, _ = toolset(memory)
+    asked = {"source": "economic", "params": {}}
+    assert call(tools, "fetch", asked, "1") == "[ctx_001 | economic | economic latest | 3 tok]\nGDP 17149.6"
+    others = agents(fs, ByLength(), {"economic": economic}, lambda call_id: told(), Conversation("", []))
+    assert call(others, "fetch", asked, "2").startswith("[ctx_002 | ")
+    assert fs.read_file("/session/context/ctx_001.md") == "GDP 17149.6"
+    failed = call(tools, "fetch", {"source": "economic", "params": {"op": "x"}}, "3")
+    assert failed.startswith("[FETCH FAILED | economic] BadInput: ")
+    assert "economic" in call(tools, "fetch", {"source": "gossip", "params": {}}, "4")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        pytest.param("dispatch", {"id": "a", "skill": "rv-analysis", "objective": "x"}, id="t4"),
+        pytest.param("collect", {"target": "all"}, id="t5"),
+        pytest.param("review", {"output": "x", "focus": "y"}, id="t6"),
+    ],
+)
+def test_what_has_no_executor_says_so(tools, name, arguments):
+    assert call(tools, name, arguments).startswith(f"[{name}{FAILED}this installation has no executor")
+
+
+def test_t7_write_says_where_and_does_a_call_once(memory):
+    tools, _, _ = toolset(memory)
+    asked = {"path": "/memory/views/new.md", "content": render(NEW_VIEW)}
+    assert [call(tools, "write", asked, "c"), call(tools, "write", asked, "c")] == [
+        "Written: /memory/views/V-001.md"
+    ] * 2
+    assert len(memory.journal.rows()) == 1
+    assert call(tools, "write", {"path": "/portfolio/state.md", "content": "x"}, "d").startswith("Not written. ")
+
+
+def test_t8_compact_asks_the_role_for_few_words_about_its_target(memory):
+    model = told("V-001 to 0.55")
+    tools, fs, talk = toolset(memory, model)
+    fs.write_file("/session/results/sa_growth.md", "confidence 0.6 to 0.55", call_id="r")
+    focus = {"focus": "the change"}
+    assert call(tools, "compact", {"target": "sa_growth", **focus}) == "V-001 to 0.55"
+    assert (model.asked[0].role, model.asked[0].max_tokens) == ("compact", 400)
+    assert model.asked[0].messages == ("FOCUS: the change\n\nSOURCE:\nconfidence 0.6 to 0.55",)
+    talk.messages.append(Results((Returned(Call("read", {}, "1"), "GDP 17149.6"),)))
+    call(tools, "compact", {"target": "conversation", **focus})
+    assert model.asked[1].messages[0].endswith("--- read ---\nGDP 17149.6")
+    assert call(tools, "compact", {"target": "nothing", **focus}) == "(target 'nothing' not found)"
+
+
+def test_an_answer_can_be_stored_and_is_no_longer_than_the_limit(tools):
+    assert call(tools, "search", {"scope": "/memory/", "query": "\ud800"}) == "No results found in /memory/ for '?'"
+    long = call(tools, "search", {"scope": "/memory/", "query": "x" * 300_000})
+    assert long.endswith("x\n[100,035 more characters — ask for less]")
+
+
+def test_an_unexpected_fault_is_an_answer_by_its_kind_alone(memory):
+    async def broken(params):
+        raise RuntimeError("a secret")
+
+    fs = ForgeFS(memory, memory.hydrate(now(), session="s"))
+    tools = agents(fs, ByLength(), {"economic": broken}, lambda call_id: told(), Conversation("", []))
+    answer = call(tools, "fetch", {"source": "economic", "params": {}})
+    assert answer == f"[fetch{FAILED}RuntimeError; try it in another way, or say that it is missing"
+
+
+def fuzzed(memory, name, calls, seed):
+    """Call one tool with hostile arguments, its own schema's names among them; how often, and what went wrong."""
+    dice, (tools, _, _) = random.Random(f"{name} {seed}"), toolset(memory)
+    known, wrong = sorted(SCHEMAS[name][0]), []
+    for number in range(calls):
+        extra = dice.choices(["", "\x00", "extra"], k=dice.random() < 0.1)
+        names = {*dice.sample(known, dice.randint(0, len(known))), *extra, *SCHEMAS[name][1]}
+        arguments = {one: dice.choice(PLAUSIBLE.get(one, HOSTILE) if dice.random() < 0.5 else HOSTILE) for one in names}
+        if dice.random() < 0.05:
+            arguments = dice.choice(HOSTILE)
+        try:
+            text = call(tools, name, arguments, f"c{number}")
+            text.encode()
+            if not isinstance(text, str) or len(text) > MOST_CHARACTERS + 100:
+                wrong.append((arguments, f"{len(text)} characters"))
+        except Exception as problem:  # noqa: BLE001 - which is what is looked for
+            wrong.append((arguments, repr(problem)[:200]))
+    outside = [row.path for row in memory.journal.rows() if not row.path.startswith(("/memory/", "/session/"))]
+    return wrong, outside, memory.audit()
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_whatever_a_tool_is_called_with_is_answered(memory, name):
+    assert fuzzed(memory, name, 150, 0) == ([], [], [])
+
+
+def campaign(calls):
+    """Each tool so often; 1 where anything went wrong."""
+    bad = 0
+    for name in SCHEMAS:
+        with tempfile.TemporaryDirectory() as folder:
+            memory = Memory(Path(folder) / "forge")
+            wrong, outside, faults = fuzzed(memory, name, calls, 1)
+            memory.close()
+        bad += len(wrong) + len(outside) + len(faults)
+        told = f"{len(wrong)} unanswered, {len(outside)} outside, {len(faults)} faults {wrong[:1]}"
+        sys.stdout.write(f"{name}: {calls} calls, {told}\n")
+    return int(bad > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(campaign(int(sys.argv[1])))
