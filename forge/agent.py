@@ -4,17 +4,15 @@ Run again with the same name, a decision goes on where it was killed; replayed, 
 """
 
 import json
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from forge import session as sessions
-from forge.clock import LIVE
 from forge.config import Config
 from forge.conversation import Conversation, End, Limits
 from forge.embedder import KeptVectors, instants, ranked
@@ -22,7 +20,7 @@ from forge.fs import ForgeFS
 from forge.guardrails import Guardrails
 from forge.loop import loop
 from forge.memory import Memory
-from forge.model import Model
+from forge.model import Model, NoModel
 from forge.model.taped import Taped
 from forge.prompt import prompt
 from forge.providers import all_providers
@@ -30,11 +28,11 @@ from forge.providers.base import At
 from forge.receipts import Receipt, cut_off, exposure, folder_hash
 from forge.replay import read_only
 from forge.session import SessionContext, Trigger
-from forge.tape import Lane, Mode, Tape, digest
+from forge.tape import Diverged, Lane, Mode, Tape, digest
 from forge.tools.fetch import CONTEXT, Asks
 from forge.tools.search import Ranked
 from forge.tools.toolset import agents
-from pitlake.clock import from_micros, instant, iso, now
+from pitlake.clock import instant, iso, now
 from pitlake.errors import LakeNotFound
 from pitlake.lake.lake import Lake
 
@@ -110,42 +108,49 @@ class Agent:
     ) -> Decided:
         """Decide as of an instant (default: now). decision: the name of one that was begun, to go on with it.
 
-        Raises BadInput, ModelFailed, and what memory raises.
+        Raises BadInput, NoModel where a model has to be asked, ModelFailed, and what memory raises.
         """
         at = instant(as_of) if as_of else self.memory.journal.clock.now()
         started = decision if decision in self.tape.decisions() else ""
         begun = self.tape.begun(started) if started else self._begin(text, at, trigger, user, event)
         name = decision or f"D-{begun['session'].removeprefix('sess_')}-{begun['turn']}"
         begun = self.tape.begin(name, begun)
-        model = self.models("agent")
+        said(f"decision {name}")
         turn = self._turn(self.memory, name, begun, "record")
-        answer, end = await self._run(turn, model, said)
+        answer, end = await self._run(turn, self._asked(begun["model"]), said)
         context = SessionContext(begun["session"], begun["turn"])
         told = (begun["text"], answer)
         sessions.record_turn(
             self.memory, turn.fs, context, begun["trigger"], begun["user"], instant(begun["as_of"]), told
         )
+        self.memory.flush()
         receipt = self.tape.keep_receipt(name, self._receipt(turn, answer, end).dumped())
         return Decided(name, answer, end, loaded(receipt))
 
     async def replay(self, decision: str, mode: Mode = "strict", said: Callable[[str], None] = _silent) -> Decided:
         """Decide again from the tape, with the memory of then: strict, or with the tools asking again.
 
-        Raises Diverged naming the step, BadInput for a decision that is not on the tape.
+        Raises Diverged naming the step or what differs in the receipt, BadInput for a decision that is not on the tape.
         """
         begun = self.tape.begun(decision)
         turn = self._turn(read_only(self.memory), decision, begun, mode)
-        answer, end = await self._run(turn, Recorded(begun["model"]), said)
+        answer, end = await self._run(turn, Recorded(begun["model"], AssertionError("a replay asks no model")), said)
         turn.lane.ended()
         receipt = self._receipt(turn, answer, end)
-        kept = self.tape.receipt(decision)
-        return Decided(decision, answer, end, loaded(kept) if kept else receipt)
+        if kept := self.tape.receipt(decision):
+            return Decided(decision, answer, end, same(loaded(kept), receipt))
+        return Decided(decision, answer, end, receipt)
+
+    def _asked(self, begun: str) -> Model:
+        """The agent's model; where none is configured, one that says so when a step is not on the tape."""
+        try:
+            return self.models("agent")
+        except NoModel as absent:
+            return Recorded(begun, absent)
 
     def _begin(self, text: str, at: datetime, trigger: Trigger, user: str, event: str) -> dict[str, Any]:
-        """All that a turn starts from. A backtest's memory stands at its newest write: its clock never runs ahead."""
-        remembered, newest = at, self.memory.journal.rows(max(0, self.memory.journal.head()[0] - 1))
-        if self.memory.journal.clock.name != LIVE and newest:
-            remembered = max(at, from_micros(newest[-1].written_at))
+        """All that a turn starts from."""
+        remembered = self.memory.standing(at)
         minutes = self.config.sessions.session_timeout_minutes
         context = sessions.resolved(self.memory.hydrate(remembered), trigger, user, at, minutes)
         return {
@@ -161,7 +166,6 @@ class Agent:
             "market": self._market(),
             "model": self.models("agent").id,
             "limits": [self.limits.turns, self.limits.tokens, self.limits.repeats],
-            "nonce": os.urandom(4).hex(),
         }
 
     def _turn(self, memory: Memory, decision: str, begun: dict[str, Any], mode: Mode) -> Turn:
@@ -224,16 +228,30 @@ class Agent:
 
 @dataclass(frozen=True)
 class Recorded:
-    """The model of a replay: only its tape answers."""
+    """A model whose answers are on the tape alone."""
 
     id: str
+    problem: Exception
 
     async def ask(self, request: Any) -> Any:
-        """Nothing: a replay's model is on its tape."""
-        raise AssertionError("a replay asks no model")
+        """Nothing. Raises why it can't be asked."""
+        raise self.problem
 
 
 def loaded(text: str) -> Receipt:
     """A kept receipt."""
     told = json.loads(text)
     return Receipt(**{**told, "tools": tuple(told["tools"]), "journal": tuple(told["journal"])})
+
+
+def same(kept: Receipt, found: Receipt) -> Receipt:
+    """The kept receipt, when a replay came to the same one. Raises Diverged naming the field.
+
+    What may differ: `tools`, which a strict replay does not ask; the memory's version, since what was in the journal
+    then is published now; what the registry has learnt of models.
+    """
+    then, again = asdict(kept), asdict(found)
+    for name in ("session", "as_of", "market", "prompt", "skills", "journal", "end", "answer"):
+        if then[name] != again[name]:
+            raise Diverged("receipt", 0, name, f"{again[name]!r} where it was {then[name]!r}")
+    return kept

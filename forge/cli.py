@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 form_option = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 lake_option = click.option("--lake", metavar="PLACE", help="The market's lake.")
-as_of_option = click.option("--as-of", metavar="T", help="An instant with its offset; then memory is simulated.")
+as_of_option = click.option("--as-of", metavar="T", help="Memory as of this instant, with its offset [default: now].")
+simulated_option = click.option(
+    "--simulated", is_flag=True, help="The memory of `ask --as-of T`, not the live one."
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -28,15 +31,13 @@ def command() -> None:
 
 @command.command()
 @click.argument("question")
-@as_of_option
+@click.option("--as-of", metavar="T", help="Decide as of this instant, on a simulated memory of its own.")
 @click.option("--resume", metavar="DECISION", default="", help="Go on with a decision that was begun.")
 @lake_option
 @form_option
 def ask(question: str, as_of: str | None, resume: str, lake: str | None, form: str) -> None:
     """Ask one question."""
-    agent = _agent(as_of, lake)
-    agent.models("agent")
-    decided = asyncio.run(agent.ask(question, as_of, decision=resume, said=_progress))
+    decided = asyncio.run(_agent(as_of, lake).ask(question, as_of, decision=resume, said=_progress))
     _tell(decided, form)
 
 
@@ -55,11 +56,12 @@ def chat(lake: str | None) -> None:
 @click.option("--depth", type=click.Choice(["header", "summary", "full"]))
 @click.option("--query", help="Filter of a folder: key:value, key>=N, since:date.")
 @as_of_option
-def read(path: str, depth: str | None, query: str | None, as_of: str | None) -> None:
+@simulated_option
+def read(path: str, depth: str | None, query: str | None, as_of: str | None, simulated: bool) -> None:
     """Read a path of memory, such as /memory/views/."""
     from forge.tools.read import ReadTool
 
-    click.echo(asyncio.run(ReadTool(_files(as_of)).execute("", path=path, depth=depth, query=query)))
+    click.echo(asyncio.run(ReadTool(_files(as_of, simulated)).execute("", path=path, depth=depth, query=query)))
 
 
 @command.command()
@@ -67,7 +69,8 @@ def read(path: str, depth: str | None, query: str | None, as_of: str | None) -> 
 @click.argument("query")
 @click.option("--filters", help="key:value, key>=N, since:date.")
 @as_of_option
-def search(scope: str, query: str, filters: str | None, as_of: str | None) -> None:
+@simulated_option
+def search(scope: str, query: str, filters: str | None, as_of: str | None, simulated: bool) -> None:
     """Search a folder of memory by meaning."""
     from forge.agent import Meaning
     from forge.config import Search
@@ -75,7 +78,7 @@ def search(scope: str, query: str, filters: str | None, as_of: str | None) -> No
     from forge.tools.search import SearchTool
 
     ranking = Meaning(KeptVectors(), (Search().semantic_weight, Search().recency_weight))
-    tool = SearchTool(_files(as_of), ranking)
+    tool = SearchTool(_files(as_of, simulated), ranking)
     click.echo(asyncio.run(tool.execute("", scope=scope, query=query, filters=filters)))
 
 
@@ -121,12 +124,15 @@ def _memory(as_of: str | None) -> "Memory":
     return Memory(clock=Simulated(f"at-{micros(instant(as_of))}", as_of) if as_of else None)
 
 
-def _files(as_of: str | None) -> "ForgeFS":
+def _files(as_of: str | None, simulated: bool) -> "ForgeFS":
     from forge.fs import ForgeFS
-    from pitlake.clock import now
+    from pitlake.clock import instant, now
+    from pitlake.errors import BadInput
 
-    memory = _memory(None)
-    return ForgeFS(memory, memory.hydrate(as_of or now()))
+    if simulated and as_of is None:
+        raise BadInput("--as-of", "missing", "name the instant that `ask --as-of` was given")
+    memory = _memory(as_of if simulated else None)
+    return ForgeFS(memory, memory.hydrate(memory.standing(instant(as_of) if as_of else now())))
 
 
 def _tape() -> Any:

@@ -59,6 +59,13 @@ class Memory:
         head = Head(last.seq, last.chain, found) if last else Head(0, self.journal.start, found)
         return Remembered(rows, at, session, event, head)
 
+    def standing(self, at: datetime) -> datetime:
+        """The instant to remember as of. A simulated clock stands still, so that its newest write lies after it."""
+        newest = self.journal.rows(max(0, self.journal.head()[0] - 1))
+        if self.journal.clock.name == LIVE or not newest:
+            return at
+        return max(at, lake_clock.from_micros(newest[-1].written_at))
+
     def written_by(self, session: str, decision: str) -> list[Row]:
         """A decision's own writes so far, which it has to remember too when it is resumed; in order."""
         return self.journal.written_by(session, f"{decision}:")

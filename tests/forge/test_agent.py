@@ -10,7 +10,7 @@ from forge.agent import Agent
 from forge.clock import Simulated
 from forge.conversation import COMPACTED
 from forge.memory import Memory
-from forge.model import Answer, Call, ModelFailed
+from forge.model import Answer, Call, ModelFailed, NoModel
 from forge.model.scripted import Scripted
 from forge.receipts import exposure
 from forge.records import render
@@ -185,3 +185,40 @@ def test_a2_the_prompt_has_what_changes_last_and_survives_braces(desk):
     assert order == sorted(order)
     assert "VIEWS: 1 active: V-001({x})" in system
     assert "Insufficient calibration data." in system
+
+
+def test_what_a_turn_wrote_is_published_before_its_receipt_is_kept(desk):
+    agent = desk(SCRIPT)
+    ask(agent)
+    assert agent.memory.flush().rows == 0
+    assert agent.memory.audit() == []
+
+
+def test_a_replay_whose_receipt_is_another_names_what_differs(desk, tmp_path):
+    decided = ask(desk(SCRIPT))
+    agent = desk([])
+    with sqlite3.connect(tmp_path / "tape.sqlite") as tape:
+        tape.execute("DROP TRIGGER receipts_UPDATE")
+        (text,) = tape.execute("SELECT receipt FROM receipts").fetchone()
+        tape.execute("UPDATE receipts SET receipt = ?", (text.replace('"skills": "', '"skills": "0'),))
+    with pytest.raises(Diverged, match="skills"):
+        replay(agent, decided.decision)
+
+
+def test_the_decision_is_named_before_anything_is_asked(desk):
+    told = []
+    decided = ask(desk(SCRIPT), said=told.append)
+    assert told[0] == f"decision {decided.decision}"
+
+
+def test_a_decision_that_is_whole_on_its_tape_is_resumed_without_a_model(desk):
+    decided = ask(desk(SCRIPT))
+    agent = desk([])
+
+    def absent(role):
+        raise NoModel("model", "none is configured", "set one")
+
+    resumed = ask(replace(agent, models=absent), decision=decided.decision)
+    assert resumed.answer == decided.answer
+    with pytest.raises(NoModel):
+        ask(replace(agent, models=absent))

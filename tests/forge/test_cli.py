@@ -1,0 +1,54 @@
+"""`pitlake forge …`: what needs no model works without one, and which memory a door shows."""
+
+import pytest
+
+from forge.clock import Simulated
+from forge.fs import ForgeFS
+from forge.memory import Memory
+from forge.records import render
+from pitlake import cli
+from pitlake.clock import instant, micros
+from tests.forge.world import NEW_VIEW
+
+T = "2014-05-29T12:29:59Z"
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("ANTHROPIC_API_KEY", "FORGE_LAKE", "FORGE_JOURNAL", "PITLAKE_LAKE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def asked(capsys, *arguments):
+    code = cli.invoke(["forge", *arguments])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_asking_without_a_model_says_what_to_set_and_leaves_nothing(capsys, tmp_path):
+    code, out, err = asked(capsys, "ask", "What of growth?")
+    assert (code, out) == (2, "")
+    assert "ANTHROPIC_API_KEY" in err
+    assert err.count("\n") == 1
+    assert asked(capsys, "replay", "D-1")[0] == 2
+
+
+@pytest.mark.parametrize("arguments", [("read", "/memory/views/"), ("search", "/memory/", "growth")])
+def test_what_was_decided_as_of_an_instant_is_found_in_its_simulated_memory_alone(capsys, arguments):
+    memory = Memory(clock=Simulated(f"at-{micros(instant(T))}", T))
+    fs = ForgeFS(memory, memory.hydrate(T, session="sess_1"))
+    fs.write_file("/memory/views/new.md", render(NEW_VIEW), call_id="D-1:1")
+    memory.close()
+    assert "V-001" in asked(capsys, *arguments, "--as-of", T, "--simulated")[1]
+    assert "V-001" not in asked(capsys, *arguments, "--as-of", T)[1]
+    assert "V-001" not in asked(capsys, *arguments)[1]
+    code, out, err = asked(capsys, *arguments, "--simulated")
+    assert (code, out, "--as-of" in err) == (2, "", True)
+
+
+def test_the_doctor_names_what_is_missing(capsys):
+    code, out, _ = asked(capsys, "doctor")
+    assert code == 0
+    assert "model of agent: set ANTHROPIC_API_KEY" in out
+    assert "market lake: there is no lake" in out
