@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 form_option = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 lake_option = click.option("--lake", metavar="PLACE", help="The market's lake.")
 as_of_option = click.option("--as-of", metavar="T", help="Memory as of this instant, with its offset [default: now].")
-simulated_option = click.option(
-    "--simulated", is_flag=True, help="The memory of `ask --as-of T`, not the live one."
-)
+simulated_option = click.option("--simulated", is_flag=True, help="The memory of `ask --as-of T`, not the live one.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
