@@ -213,6 +213,29 @@ def test_a_search_without_a_path_begins_in_the_working_folder(settings, world):
     assert judged(settings, world, "Glob", pattern="docs/*") is None
 
 
+def test_a_pattern_from_the_root_searches_the_root_and_one_that_ends_in_a_slash_does_not(settings, world):
+    assert judged(settings, world, "Glob", pattern="/*", path="docs") == "GUARD_LAKE_FILES"
+    assert judged(settings, world, "Glob", pattern="*/", path="docs") is None
+
+
+@pytest.mark.parametrize("file", [".mcp.json", ".claude/settings.json", ".claude/settings.local.json"])
+def test_whatever_settings_name_as_a_place_of_data_is_not_read(settings, world, file):
+    names = ("PITLAKE_LAKE", "PITLAKE_CAPTURES", "PITLAKE_CACHE", "PITLAKE_GRAPH_ROOT", "PITLAKE_REPORT",
+             "PITLAKE_HOOK_LOG", "DAGSTER_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR")  # fmt: skip
+    env = {name: f"docs/{name}" for name in names}
+    told = {"mcpServers": {"pitlake": {"env": env}}} if file == ".mcp.json" else {"env": env}
+    (world / "project" / file).write_text(json.dumps(told))
+    assert [name for name in names if judged(settings, world, "Read", file_path=f"docs/{name}") is None] == []
+    assert judged(settings, world, "Read", file_path="docs/page.md") is None
+
+
+def test_settings_that_name_no_place_change_nothing(settings, world):
+    told = {"mcpServers": {"pitlake": {"env": {"PITLAKE_CACHE": 5, "PITLAKE_REPORT": ""}}}}
+    (world / "project" / ".mcp.json").write_text(json.dumps(told))
+    assert judged(settings, world, "Read", file_path="docs/page.md") is None
+    assert judged(settings, world, "Bash", command="echo ''") is None
+
+
 def test_a_search_of_more_names_than_can_be_looked_through_is_denied(settings, world, monkeypatch):
     monkeypatch.setattr("pit_places.MOST_NAMES", 3)
     for number in range(4):
@@ -237,6 +260,7 @@ def test_plain_data_is_written_to_the_session_s_own_folder(settings, world, path
     for spelled in (f"{own}/{path}", str(world / "project" / own / path)):
         assert judged(settings, world, "Write", file_path=spelled, content="{}") is None
         assert judged(settings, world, "Edit", file_path=spelled) is None
+        assert judged(settings, world, "MultiEdit", file_path=spelled, edits=[]) is None
     assert judged(settings, world, "Bash", command=f"python3 {MERGE} {own}/answers.json") is None
 
 

@@ -290,9 +290,10 @@ def damaged(lake, damage):
         lambda told: told["question"].update(prelude=5),
         lambda told: told["question"].update(sql="\ud800"),
         lambda told: told.update(rows="1"),
+        lambda told: told.pop("question"),
     ],
 )
-def test_a_field_of_another_type_is_no_receipt(own_lake, tmp_path, damage):
+def test_a_field_of_another_type_or_none_is_no_receipt(own_lake, tmp_path, damage):
     told = json.loads(ask(own_lake).receipt.to_json())
     damage(told)
     file = tmp_path / "copy.json"
@@ -302,7 +303,8 @@ def test_a_field_of_another_type_is_no_receipt(own_lake, tmp_path, damage):
 
 
 @pytest.mark.parametrize(
-    "parameters", ["x", "5", '{"$":"zzz","v":1}', '{"$":"decimal","v":"x"}', '[{"v":1}]', "[" * 9999]
+    "parameters",
+    ["x", "5", '{"$":"zzz","v":1}', '{"$":"date","v":5}', '{"$":"decimal","v":"x"}', '[{"v":1}]', "[" * 9999],
 )
 def test_parameters_that_cannot_be_read_are_damage(lake, parameters):
     receipt = ask(lake).receipt

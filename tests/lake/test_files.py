@@ -42,6 +42,7 @@ def written(tmp_path):
             "name": names,
             "id": [f"id {number}" for number in range(200_000)],
             "names": [[name, None] for name in names],
+            "text": [f"{number % 10}" * 300 for number in range(200_000)],
             "content_hash": pa.array([number.to_bytes(16, "big") for number in range(200_000)], pa.binary()),
         }
     )
@@ -51,9 +52,10 @@ def written(tmp_path):
 
 
 def test_values_get_a_dictionary_where_they_repeat_and_hashes_no_compression(written):
-    columns = {column.path_in_schema: column for column in map(written.row_group(0).column, range(4))}
+    columns = {column.path_in_schema: column for column in map(written.row_group(0).column, range(5))}
     dictionaries = {path: "RLE_DICTIONARY" in column.encodings for path, column in columns.items()}
-    assert dictionaries == {"name": True, "id": False, "names.list.element": True, "content_hash": False}
+    repeating = {"name": True, "names.list.element": True, "id": False, "text": False, "content_hash": False}
+    assert dictionaries == repeating
     compression = {path: column.compression for path, column in columns.items()}
     assert compression.pop("content_hash") == "UNCOMPRESSED"
     assert set(compression.values()) == {"ZSTD"}

@@ -98,6 +98,14 @@ def test_a_leftover_goes_once_it_is_older_than_the_grace(compacted):
     assert not old.exists()
 
 
+def test_a_part_of_the_delta_log_is_no_leftover_however_old(compacted):
+    sidecar = compacted.root / "tables" / "toys" / "_delta_log" / "_sidecars" / "a.parquet"
+    sidecar.parent.mkdir()
+    leave_behind(compacted, timedelta(days=3)).rename(sidecar)
+    assert compacted.vacuum(NONE, dry_run=False).leftovers == ()
+    assert sidecar.exists()
+
+
 def test_vacuuming_twice_finds_nothing_more(compacted):
     compacted.vacuum(NONE, dry_run=False)
     again = compacted.vacuum(NONE, dry_run=False)

@@ -66,6 +66,12 @@ def test_what_the_commission_files_at_night_is_never_early():
             assert dating.edgar(spelled, "EFFECT").instant >= exact
 
 
+def test_of_an_hour_that_new_york_has_twice_the_first_is_told_late_by_the_bound():
+    first = datetime(2024, 11, 3, 5, 30, tzinfo=UTC)
+    told = dating.new_york_clock(datetime.fromisoformat("2024-11-03T01:30:00"))
+    assert told - first == timedelta(hours=1) == dating.FOLD_BOUND
+
+
 def test_other_rules_are_never_early_nor_later_than_they_say():
     world = random.Random(5)
     for _ in range(20_000):
@@ -152,8 +158,9 @@ def test_what_is_no_sgml_time_is_unreadable(text):
         dating.edgar_header(text)
 
 
-@pytest.mark.parametrize("text", ["Thu, 01 Feb 2024 16:31:02", "Thu, 01 Feb 2024 16:31:02 -0000", "soon", None])
-def test_a_mail_date_without_offset_is_unreadable(text):
+@pytest.mark.parametrize("text", ["Thu, 01 Feb 2024 16:31:02", "Thu, 01 Feb 2024 16:31:02 -0000", "soon", None,
+                                  f"Thu, 01 Feb 2024 16:31:02 +{10**20}"])  # fmt: skip
+def test_a_mail_date_without_offset_or_out_of_the_calendar_is_unreadable(text):
     with pytest.raises(Unreadable):
         dating.rfc2822(text)
 
