@@ -5,6 +5,7 @@ when it is first asked. $PITLAKE_EMBEDDER names the model of the graph's own vec
 `name` is called with a text and gives its numbers. SQL takes the vector alone.
 """
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -59,10 +60,15 @@ def configured() -> Embedder | None:
 
 @cache
 def _loaded() -> Any:
+    # Importing it configures the root logger, unless that has a handler: then every library's chatter is shown.
+    root, handler = logging.getLogger(), logging.NullHandler()
+    root.addHandler(handler)
     try:
         import wordllama
     except ImportError:
         raise BadInput("embedding", "the model of texts is not installed", "pip install 'pitlake[meaning]'") from None
+    finally:
+        root.removeHandler(handler)
 
     # Its own folder has the weights and the tokenizer; without it 0.4 looks in another one and asks the network.
     folder = Path(str(wordllama.__file__)).parent

@@ -62,6 +62,18 @@ own("text")
     assert (told.returncode, told.stderr) == (0, "")
 
 
+def test_the_model_leaves_logging_as_it_was():
+    script = """
+import logging
+from pitlake.embedding import own
+own("text")
+logging.getLogger("elsewhere").info("chatter")
+print(logging.getLogger().handlers, logging.getLogger().level)
+"""
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert (told.stdout, told.stderr) == (f"[] {logging.WARNING}\n", "")
+
+
 def test_a_text_without_words_has_no_vector():
     with pytest.raises(BadInput, match="embedding"):
         embed("")
