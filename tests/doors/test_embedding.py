@@ -1,5 +1,6 @@
 """Texts as vectors: the model that comes along, another one as configured, and a clear refusal when it is not there."""
 
+import logging
 import subprocess
 import sys
 from operator import mul

@@ -354,14 +354,14 @@ def test_an_answer_after_a_step_that_passed_a_limit_replays(lake):
 def test_an_answer_of_raised_limits_replays(lake):
     raised = Limits(rows=11_000_000, bytes=2 << 30, seconds=600, memory=9 << 30)
     result = ask(lake, "SELECT 1::TINYINT FROM range(10_000_001)", limits=raised)
-    with receipts._reopen(result.receipt.question, lake, "process") as session:
+    with receipts._reopen(result.receipt.question, lake, "process", None) as session:
         assert session.limits == raised
     assert len(receipts.replay(result.receipt, lake)) == 10_000_001
 
 
 def test_a_replay_has_no_less_time_and_memory_than_usual(lake):
     question = ask(lake, "SELECT 1", limits=Limits(seconds=5, memory=1 << 30, rows=5)).receipt.question
-    with receipts._reopen(question, lake, "process") as session:
+    with receipts._reopen(question, lake, "process", None) as session:
         assert session.limits == Limits(rows=5)
 
 
