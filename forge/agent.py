@@ -33,7 +33,7 @@ from forge.tools.fetch import CONTEXT, Asks
 from forge.tools.search import Ranked
 from forge.tools.toolset import agents
 from pitlake.clock import instant, iso, now
-from pitlake.errors import LakeNotFound
+from pitlake.errors import BadInput, LakeNotFound
 from pitlake.lake.lake import Lake
 
 _FETCHED = re.compile(r"\[(ctx_\d+) \| ")
@@ -113,6 +113,8 @@ class Agent:
         at = instant(as_of) if as_of else self.memory.journal.clock.now()
         started = decision if decision in self.tape.decisions() else ""
         begun = self.tape.begun(started) if started else self._begin(text, at, trigger, user, event)
+        if begun["clock"] != self.memory.journal.clock.name:
+            raise BadInput("decision", f"was begun on the memory {begun['clock']}", "go on with it on that memory")
         name = decision or f"D-{begun['session'].removeprefix('sess_')}-{begun['turn']}"
         begun = self.tape.begin(name, begun)
         said(f"decision {name}")
@@ -137,9 +139,10 @@ class Agent:
         answer, end = await self._run(turn, Recorded(begun["model"], AssertionError("a replay asks no model")), said)
         turn.lane.ended()
         receipt = self._receipt(turn, answer, end)
-        if kept := self.tape.receipt(decision):
-            return Decided(decision, answer, end, same(loaded(kept), receipt))
-        return Decided(decision, answer, end, receipt)
+        kept = self.tape.receipt(decision)
+        if kept is None:
+            raise BadInput("decision", "was never finished", f"go on with it: pitlake forge ask --resume {decision}")
+        return Decided(decision, answer, end, same(loaded(kept), receipt))
 
     def _asked(self, begun: str) -> Model:
         """The agent's model; where none is configured, one that says so when a step is not on the tape."""

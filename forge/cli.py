@@ -6,6 +6,7 @@ What needs no model works without one; what does says in one line what to set, w
 import asyncio
 import json
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,14 +29,20 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("question")
+@click.argument("question", required=False)
 @click.option("--as-of", metavar="T", help="Decide as of this instant, on a simulated memory of its own.")
-@click.option("--resume", metavar="DECISION", default="", help="Go on with a decision that was begun.")
+@click.option("--resume", metavar="DECISION", help="Go on with a decision that was begun, instead of a question.")
 @lake_option
 @form_option
-def ask(question: str, as_of: str | None, resume: str, lake: str | None, form: str) -> None:
+def ask(question: str | None, as_of: str | None, resume: str | None, lake: str | None, form: str) -> None:
     """Ask one question."""
-    decided = asyncio.run(_agent(as_of, lake).ask(question, as_of, decision=resume, said=_progress))
+    from pitlake.errors import BadInput
+
+    if (question is None) == (resume is None):
+        raise BadInput("QUESTION", "give a question, or --resume with a decision", "one of the two")
+    if resume is not None:
+        as_of = _simulated(resume)
+    decided = asyncio.run(_agent(as_of, lake).ask(question or "", as_of, decision=resume or "", said=_progress))
     _tell(decided, form)
 
 
@@ -87,8 +94,7 @@ def search(scope: str, query: str, filters: str | None, as_of: str | None, simul
 @form_option
 def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None:
     """Decide again from the tape, with the memory of then."""
-    begun = _tape().begun(decision)
-    agent = _agent(None if begun["clock"] == "live" else begun["as_of"], lake)
+    agent = _agent(_simulated(decision), lake)
     decided = asyncio.run(agent.replay(decision, "live-tools" if live_tools else "strict", _progress))
     _tell(decided, form)
     click.echo("0 differences", err=True)
@@ -105,6 +111,7 @@ def doctor(form: str) -> None:
 
     routing = Routing()
     told = {f"model of {role}": routing.missing(role) or routing.named(role) for role in ROLES}
+    told["embedder"] = "wordllama" if find_spec("wordllama") else "pip install 'pitlake[meaning]'"
     for name, place in (("market lake", None), ("memory lake", _memory(None).lake.root)):
         try:
             told[name] = f"version {Lake(place).head()}"
@@ -131,6 +138,12 @@ def _files(as_of: str | None, simulated: bool) -> "ForgeFS":
         raise BadInput("--as-of", "missing", "name the instant that `ask --as-of` was given")
     memory = _memory(as_of if simulated else None)
     return ForgeFS(memory, memory.hydrate(memory.standing(instant(as_of) if as_of else now())))
+
+
+def _simulated(decision: str) -> str | None:
+    """The instant of a decision's simulated memory; None where it was made on the live one. Raises BadInput."""
+    begun = _tape().begun(decision)
+    return None if begun["clock"] == "live" else str(begun["as_of"])
 
 
 def _tape() -> Any:

@@ -33,7 +33,7 @@ class Simulated(Clock):
 
     def __init__(self, run: str, at: str | datetime) -> None:
         if not _RUN.fullmatch(run):
-            raise BadInput("run", f"{run!r} is no name", "use lower-case letters, digits and dashes, up to 64")
+            raise BadInput("run", f"{run!r} is not a name", "use lower-case letters, digits and dashes, up to 64")
         object.__setattr__(self, "_at", clock.instant(at, "at"))
         super().__init__(f"simulated:{run}", lambda: self._at)
 

@@ -1,4 +1,4 @@
-"""Forge's settings: frozen, with the defaults of the design. A key that is none is refused."""
+"""Forge's settings: frozen, with the defaults of the design. An unknown key is refused."""
 
 import tomllib
 from collections.abc import Mapping
@@ -70,7 +70,7 @@ class Counterfactuals:
 
 @dataclass(frozen=True, kw_only=True)
 class Evolution:
-    """What a skill edit takes. The PM's approval is no setting."""
+    """What a skill edit takes. The PM's approval is not a setting."""
 
     min_corroborations: int = 5
     require_no_contradictions: bool = True
@@ -124,7 +124,7 @@ def of(told: Mapping[str, Any]) -> Config:
 
 def _made(kind: Any, told: Any, at: str) -> Any:
     if not isinstance(told, Mapping):
-        raise BadInput(at or "config", "is no table", "write its keys below it")
+        raise BadInput(at or "config", "is not a table", "write its keys below it")
     hints, known = get_type_hints(kind), [one.name for one in fields(kind)]
     if unknown := sorted(set(told) - set(known)):
         raise BadInput(f"{at}{unknown[0]}", "there is no such key", f"choose from {', '.join(known)}")
@@ -140,11 +140,11 @@ def _value(hint: Any, value: Any, at: str) -> Any:
         return _made(hint, value, f"{at}.")
     if get_origin(hint) is dict:
         if not isinstance(value, Mapping) or not {type(one) for one in value.values()} <= {get_args(hint)[1]}:
-            raise BadInput(at, "is no table of texts", 'write role = "model"')
+            raise BadInput(at, "is not a table of texts", 'write role = "model"')
         return dict(value)
     due = (int, float) if hint is float else (hint,)
     if isinstance(value, bool) != (hint is bool) or not isinstance(value, due):
         raise BadInput(at, f"{value!r} is no {hint.__name__}", f"give a {hint.__name__}")
     if hint in (int, float) and not 0 <= value < float("inf"):
-        raise BadInput(at, f"{value!r} is no amount", "give a number from 0")
+        raise BadInput(at, f"{value!r} is not an amount", "give a number from 0")
     return hint(value)

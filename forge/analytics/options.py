@@ -30,7 +30,7 @@ def black_scholes(
     Raises BadInput unless spot, strike, years and volatility are above 0.
     """
     if kind not in ("call", "put"):
-        raise BadInput("kind", f"{kind!r} is no option", "choose call or put")
+        raise BadInput("kind", f'must be "call" or "put", not {kind!r}', "choose one of the two")
     for name, value in (("spot", spot), ("strike", strike), ("years", years), ("volatility", volatility)):
         if not 0 < value < inf:
             raise BadInput(name, "must be above 0", "give a number above 0")

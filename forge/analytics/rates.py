@@ -23,7 +23,7 @@ class Curve:
                 "points", "years must be above 0 and differ", "give (years, zero rate) once for each maturity"
             )
         if not all(isfinite(rate) for _, rate in ordered):
-            raise BadInput("points", "a rate is no finite number", "leave the maturity out")
+            raise BadInput("points", "a rate is not a finite number", "leave the maturity out")
         return cls(ordered)
 
     def zero(self, years: float) -> float:

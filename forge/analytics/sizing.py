@@ -40,13 +40,13 @@ def z_score(values: Sequence[float], window: int | None = None) -> ZScore:
 def kelly(probability: float, win: float, loss: float = 1.0, fraction: float = 1.0) -> float:
     """The share of capital to stake on a bet that wins `win` or loses `loss` per 1 staked; 0 without an edge.
 
-    fraction: of the full Kelly stake, such as 0.5. Raises BadInput for what is no probability, gain, loss or fraction.
+    fraction: of the full Kelly stake, such as 0.5. Raises BadInput for an invalid probability, gain, loss or fraction.
     """
     if not 0 <= probability <= 1:
         raise BadInput("probability", "is not between 0 and 1", "give a fraction")
     for name, value, most in (("win", win, float("inf")), ("loss", loss, float("inf")), ("fraction", fraction, 1.0)):
         if not 0 < value <= most or not isfinite(value):
-            raise BadInput(name, "is no share above 0", "give a number above 0; of fraction 1 at most")
+            raise BadInput(name, "is not a share above 0", "give a number above 0; of fraction 1 at most")
     return fraction * max(0.0, probability / loss - (1 - probability) / win)
 
 

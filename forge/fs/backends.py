@@ -107,7 +107,7 @@ class SkillsBackend:
         try:
             return found.read_text(encoding="utf-8")
         except UnicodeDecodeError:
-            raise PathRefused("path", f"{path!r} is no text", "read another file") from None
+            raise PathRefused("path", f"{path!r} is not text", "read another file") from None
 
     def is_dir(self, path: str) -> bool:
         """Whether a path is a folder."""

@@ -41,7 +41,7 @@ class Written(NamedTuple):
 class ForgeFS:
     """The files of one turn. skills: the folder of skills; actor: agent, pm or code, which says what may be written.
 
-    Paths are checked by `paths`; every method raises PathRefused for what is none.
+    Paths are checked by `paths`; every method raises PathRefused for anything else.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class ForgeFS:
         return self.is_dir(path) or self._of(path).read(path) is not None
 
     def is_dir(self, path: str) -> bool:
-        """Whether a path is a folder. /memory/views/V-001 is none."""
+        """Whether a path is a folder. /memory/views/V-001 is not."""
         return paths.checked(path) == "/" or self._of(path).is_dir(path.rstrip("/") + "/")
 
     def _of(self, path: str) -> Backend:
@@ -104,4 +104,4 @@ class ForgeFS:
         for root, backend in self._backends.items():
             if f"{path}/".startswith(root):
                 return backend
-        raise PathRefused("path", f"{path!r} is no file", f"look into one of {', '.join(paths.ROOTS)}")
+        raise PathRefused("path", f"{path!r} is not a file", f"look into one of {', '.join(paths.ROOTS)}")

@@ -24,7 +24,7 @@ def checked(path: object) -> str:
         raise PathRefused("path", f"{shown} is outside of Forge's files", f"begin with one of {', '.join(ROOTS)}")
     for part in path.strip("/").split("/") if path != "/" else ():
         if not _PART.fullmatch(part):
-            raise PathRefused("path", f"{shown} is no plain path", "use letters, digits, _ and - between slashes")
+            raise PathRefused("path", f"{shown} is not a plain path", "use letters, digits, _ and - between slashes")
         if part.startswith(".") and not (path + "/").startswith(ARCHIVE):
             raise PathRefused("path", f"{shown} names something hidden", f"only {ARCHIVE} can be read")
     if path != "/" and (path.endswith("//") or "//" in path):

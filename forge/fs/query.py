@@ -35,7 +35,7 @@ Test = Callable[[Item], bool]
 def parsed(query: str, keys: Collection[str]) -> list[Test]:
     """A query's words as tests. keys: the fields there are. Raises BadInput."""
     if len(query) > MOST_CHARACTERS:
-        raise BadInput("query", f"is no text of at most {MOST_CHARACTERS} characters", _help(keys))
+        raise BadInput("query", f"must be text of at most {MOST_CHARACTERS} characters", _help(keys))
     try:
         lexer = shlex.shlex(query, posix=True, punctuation_chars=False)
         lexer.whitespace_split, lexer.quotes, lexer.escape, lexer.commenters = True, '"', "", ""
@@ -56,7 +56,7 @@ def _test(word: str, keys: Collection[str]) -> Test:
         start = _since(value)
         return lambda item: item.written_at >= start
     if key not in keys:
-        raise BadInput("query", f"{key[:40]!r} is no field here", _help(keys))
+        raise BadInput("query", f"{key[:40]!r} is not a field here", _help(keys))
     if not value:
         raise BadInput("query", f"{key} has no value", f"write {key}{sign}… without a blank")
     if sign == ":":
@@ -69,12 +69,12 @@ def _since(value: str) -> datetime:
     try:
         return start_of_new_york_day(date.fromisoformat(_DAY.sub(r"\1-01", value)))
     except ValueError:
-        raise BadInput("query", f"since: {value[:40]!r} is no day", "give since:2026-01-31 or since:2026-01") from None
+        raise BadInput("query", f"since: {value[:40]!r} is not a day", "give one such as since:2026-01-31") from None
 
 
 def _number(key: str, value: str) -> float:
     if not _NUMBER.fullmatch(value):
-        raise BadInput("query", f"{key}: {value[:40]!r} is no number", f"give one such as {key}>=0.4")
+        raise BadInput("query", f"{key}: {value[:40]!r} is not a number", f"give one such as {key}>=0.4")
     return float(value)
 
 

@@ -39,7 +39,7 @@ class Routing:
     def __post_init__(self) -> None:
         for role in self.chosen:
             if role not in ROLES:
-                raise BadInput("role", f"{role!r} is no role", f"choose from {', '.join(ROLES)}")
+                raise BadInput("role", f"{role!r} is not a role", f"choose from {', '.join(ROLES)}")
 
     def named(self, role: str) -> str:
         """The model's name for a role: `provider:id`, with `@url` where its server is another one."""

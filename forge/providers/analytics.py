@@ -189,7 +189,7 @@ def tenor(text: str) -> float:
     """The years of a tenor such as 6M or 10Y. Raises BadInput."""
     found = _TENOR.fullmatch(text.strip().upper())
     if not found:
-        raise BadInput("tenor", f"{text!r} is no tenor", "quote curves by tenors such as 6M or 10Y")
+        raise BadInput("tenor", f"{text!r} is not a tenor", "quote curves by tenors such as 6M or 10Y")
     return int(found[1]) * YEARS[found[2]]
 
 
@@ -212,14 +212,14 @@ def _list(values: dict[str, Any], name: str) -> list[Any]:
     if not isinstance(found, list | tuple) or not 0 < len(found) <= MOST_BRANCHES:
         raise BadInput(name, "is missing or no list", f"give 1 to {MOST_BRANCHES} objects")
     if not all(isinstance(one, Mapping) for one in found):
-        raise BadInput(name, "holds what is no object", "give objects with names and numbers")
+        raise BadInput(name, "holds what is not an object", "give objects with names and numbers")
     return [dict(one) for one in found]
 
 
 def _leg(told: dict[str, Any]) -> options.Leg:
     kind: Any = _text(told, "kind")
     if kind not in ("call", "put", "underlying"):
-        raise BadInput("kind", f"{kind!r} is no leg", "choose call, put or underlying")
+        raise BadInput("kind", f"{kind!r} is not a leg", "choose call, put or underlying")
     numbers = (_number(told, "strike"), _number(told, "quantity"), _number(told, "premium", 0.0))
     _nothing_left(told)
     return options.Leg(kind, *numbers)

@@ -120,7 +120,7 @@ def chosen(params: Params, operations: Mapping[str, object]) -> tuple[str, dict[
     values = {str(name): value for name, value in params.items()}
     op = values.pop("op", next(iter(operations)))
     if op not in operations:
-        raise BadInput("op", f"{op!r} is no operation here", f"choose from {', '.join(operations)}")
+        raise BadInput("op", f"{op!r} is not an operation here", f"choose from {', '.join(operations)}")
     return str(op), values
 
 

@@ -61,7 +61,7 @@ def _fields(kind: Kind, lines: list[str]) -> tuple[Mapping[str, Any], dict[str, 
     for number, line in enumerate(lines, start=2):
         name, colon, text = line.partition(":")
         if not colon or name not in due:
-            raise RecordUnreadable(number, f"{line[:60]!r} is no field", f"known are {', '.join(due)}")
+            raise RecordUnreadable(number, f"{line[:60]!r} is not a field", f"known are {', '.join(due)}")
         if name in told:
             raise RecordUnreadable(number, f"{name} is there twice", "keep one of the lines")
         try:

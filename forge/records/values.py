@@ -96,7 +96,7 @@ def _read(spec: Spec, text: str) -> Any:
         return text
     if base in (int, float):
         if not (_WHOLE if base is int else _NUMBER).fullmatch(text):
-            raise ValueError(f"{_shown(text)} is no number")
+            raise ValueError(f"{_shown(text)} is not a number")
         return base(text)
     if base is datetime:
         return _instant(text)
@@ -129,7 +129,7 @@ def check(spec: Spec, value: Any) -> None:
     if value is None and spec.optional:
         return
     if spec.words and value not in spec.words:
-        raise ValueError(f"{_shown(value)} is none of {', '.join(spec.words)}")
+        raise ValueError(f"{_shown(value)} is not one of {', '.join(spec.words)}")
     if spec.base is str:
         one_line(value)
     elif spec.base in (int, float):
@@ -145,7 +145,7 @@ def check(spec: Spec, value: Any) -> None:
 def one_line(text: Any) -> None:
     """Whether a text can stand on a line. Raises ValueError."""
     if not isinstance(text, str):
-        raise ValueError("is no text")  # noqa: TRY004 - what a record refuses is one error
+        raise ValueError("is not text")  # noqa: TRY004 - what a record refuses is one error
     if len(text) > MOST_TEXT:
         raise ValueError(f"is longer than {MOST_TEXT:,} characters; put it into the body")
     if any(unicodedata.category(letter) in _UNSTORED for letter in text):
@@ -157,7 +157,7 @@ def one_line(text: Any) -> None:
 def _number(spec: Spec, value: Any) -> None:
     kind = int if spec.base is int else int | float
     if isinstance(value, bool) or not isinstance(value, kind) or not abs(value) < TOO_LARGE:
-        raise ValueError(f"{_shown(value)} is no number")
+        raise ValueError(f"{_shown(value)} is not a number")
     low, high = spec.bounds
     if not low <= value <= high:
         raise ValueError(f"{value} is not from {low:g} to {high:g}")
@@ -166,7 +166,7 @@ def _number(spec: Spec, value: Any) -> None:
 def _names(values: Any) -> None:
     for name in values:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ValueError(f"{_shown(name)} is no name; separate names by commas")
+            raise ValueError(f"{_shown(name)} is not a name; separate names by commas")
 
 
 def _instant(text: str) -> datetime:
@@ -178,18 +178,18 @@ def _instant(text: str) -> datetime:
 
 def _day(text: str) -> date:
     if not _DAY.fullmatch(text):
-        raise ValueError(f"{_shown(text)} is no day such as 2024-02-15")
+        raise ValueError(f"{_shown(text)} is not a day such as 2024-02-15")
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"{text} is no day of the calendar") from None
+        raise ValueError(f"{text} is not a day of the calendar") from None
 
 
 def _json(text: str) -> Any:
     try:
         return outside_json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_no_constant)
     except (ValueError, RecursionError) as problem:
-        raise ValueError(f"is no JSON: {str(problem)[:80]}") from None
+        raise ValueError(f"is not JSON: {str(problem)[:80]}") from None
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _made(hint: Any, told: Any) -> Any:
@@ -211,11 +211,11 @@ def _made(hint: Any, told: Any) -> Any:
         return _part(spec.base, told)
     if get_origin(spec.base) is tuple:
         if not isinstance(told, list):
-            raise ValueError("is no list")
+            raise ValueError("is not a list")
         return tuple(_made(get_args(spec.base)[0], one) for one in told)
     if get_origin(spec.base) is dict:
         if not isinstance(told, dict):
-            raise ValueError("is no object")
+            raise ValueError("is not an object")
         return {name: _made(get_args(spec.base)[1], one) for name, one in told.items()}
     if spec.base is Any:
         return told

@@ -113,7 +113,7 @@ def _unlike(value: Any, schema: Mapping[str, Any]) -> str:
     if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind == "integer"):
         return f"{_short(value)} is no {kind}"
     if "enum" in schema and value not in schema["enum"]:
-        return f"{_short(value)} is none of {', '.join(schema['enum'])}"
+        return f"{_short(value)} is not one of {', '.join(schema['enum'])}"
     if kind == "integer" and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
         return f"{value} is not within {schema['minimum']} and {schema['maximum']}"
     if kind == "array":

@@ -36,7 +36,7 @@ class ReadTool:
         self._fs = fs
 
     async def execute(self, call_id: str, /, path: str, depth: str | None = None, query: str | None = None) -> str:
-        """A text to a depth, or a folder's listing. Raises BadInput for a path that is none."""
+        """A text to a depth, or a folder's listing. Raises BadInput for an invalid path."""
         if self._fs.is_dir(path):
             entries: Any = self._fs.list_dir(path, query)
             return "\n".join([f"Directory: {path} ({len(entries)} items)", *(f"  {e.name}  {e.meta}" for e in entries)])

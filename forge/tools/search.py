@@ -68,7 +68,7 @@ class SearchTool:
     ) -> str:
         """Ranked headers. Raises BadInput for a scope or filters that are none."""
         if not self._fs.is_dir(scope):
-            raise BadInput("scope", f"{scope[:80]!r} is no folder", "give one such as /memory/views/")
+            raise BadInput("scope", f"{scope[:80]!r} is not a folder", "give one such as /memory/views/")
         paths = list(self._files(scope.rstrip("/") + "/", filters))
         known = self._fs.remembered
         rows = [known.newest(path.replace("/session/", f"/session/{known.session}/", 1)) for path in paths]

@@ -17,7 +17,7 @@ DATASET = Dataset(
     ),
     availability=(
         "The close of New York's exchange on the bar's day, early closes included. A bar fetched before its close is "
-        "no row; a bar that reads otherwise later is a new revision, available when observed. Listings "
+        "not a row; a bar that reads otherwise later is a new revision, available when observed. Listings "
         "elsewhere are refused, for their exchange may close later."
     ),
     columns=(

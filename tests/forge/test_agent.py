@@ -16,6 +16,7 @@ from forge.receipts import exposure
 from forge.records import render
 from forge.tape import Diverged, Tape
 from pitlake.clock import instant
+from pitlake.errors import BadInput
 from tests.forge.world import NEW_VIEW
 
 T = "2014-05-29T12:29:59Z"
@@ -222,3 +223,20 @@ def test_a_decision_that_is_whole_on_its_tape_is_resumed_without_a_model(desk):
     assert resumed.answer == decided.answer
     with pytest.raises(NoModel):
         ask(replace(agent, models=absent))
+
+
+def test_a_decision_is_resumed_on_the_memory_it_was_begun_with_alone(desk, tmp_path):
+    decided = ask(desk(SCRIPT))
+    other = Memory(tmp_path / "other", clock=Simulated("another", T))
+    with pytest.raises(BadInput, match="simulated:test"):
+        ask(replace(desk([]), memory=other), decision=decided.decision)
+    other.close()
+
+
+def test_a_decision_that_was_never_finished_cannot_be_replayed(desk, tmp_path):
+    decided = ask(desk(SCRIPT))
+    with sqlite3.connect(tmp_path / "tape.sqlite") as tape:
+        tape.execute("DROP TRIGGER receipts_DELETE")
+        tape.execute("DELETE FROM receipts")
+    with pytest.raises(BadInput, match="never finished"):
+        replay(desk([]), decided.decision)

@@ -163,5 +163,5 @@ def test_a3_each_role_has_a_model_that_configuration_replaces(monkeypatch):
     assert Routing({"compact": "anthropic:y"}).named("compact") == "anthropic:y"
     with pytest.raises(NoModel, match=r"model: none is configured for the role agent; set ANTHROPIC_API_KEY"):
         Routing().model("agent")
-    with pytest.raises(BadInput, match="role: 'boss' is no role"):
+    with pytest.raises(BadInput, match="role: 'boss' is not a role"):
         Routing({"boss": "opus"})

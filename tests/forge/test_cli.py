@@ -52,3 +52,15 @@ def test_the_doctor_names_what_is_missing(capsys):
     assert code == 0
     assert "model of agent: set ANTHROPIC_API_KEY" in out
     assert "market lake: there is no lake" in out
+    assert "embedder: wordllama" in out
+
+
+def test_an_unknown_decision_is_not_resumed_as_a_new_one(capsys, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
+    code, out, err = asked(capsys, "ask", "--resume", "D-9")
+    assert (code, out) == (2, "")
+    assert "D-9" in err
+
+
+def test_a_question_is_asked_or_a_decision_resumed(capsys):
+    assert [asked(capsys, "ask", *given)[0] for given in ((), ("What?", "--resume", "D-1"))] == [2, 2]

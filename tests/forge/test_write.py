@@ -156,7 +156,7 @@ def test_g1_constraints_only_tighten():
 def test_g1_a_text_for_a_number_is_refused_with_its_line_and_closing_is_never_blocked(memory):
     fs = desk(memory)
     text = render(OPEN).replace("max_loss_pct: 1.0", "max_loss_pct: 1%")
-    assert written(fs, AT, text, "1").startswith("Not written. line 9: max_loss_pct: '1%' is no number")
+    assert written(fs, AT, text, "1").startswith("Not written. line 9: max_loss_pct: '1%' is not a number")
     broken = replace(OPEN, max_loss_pct=None, notional=1e6)
     assert written(fs, AT, broken, "2").split("\n") == [
         "GUARDRAIL VIOLATIONS:",

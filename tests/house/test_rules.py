@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,12 @@ PACKAGES = (
 FILE_LINES = 450
 FUNCTION_LINES = 70
 ROOT = Path(__file__).resolve().parents[2]
+UNNATURAL = re.compile(
+    r"\bbefell\b|\bof one's own\b|(?<!there )\bis none\b"
+    r"|(?<![Tt]here )\b(?:is|are|was|were) no (?!longer\b|data\b|more\b|less\b|second\b|\w+er\b)\w"
+)
+# What a gap's reason says is data: a lake that holds it would take another wording for another gap.
+STORED_WORDS = re.compile(r"reason=|retry\(|Unparsable\(|value is no number|no update is no update")
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 MODULES = [module for package in PACKAGES for module in sorted((ROOT / package).rglob("*.py"))]
 
@@ -72,3 +79,14 @@ def test_the_house_is_in_order(root, command):
         env=os.environ | {"PYTHONPATH": "."},
     )
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+
+
+@pytest.mark.parametrize("name", [*PACKAGES, ".claude", "docs", "README.md"])
+def test_words_are_those_a_native_reader_expects(name):
+    """`is not a date`, never `is no date`."""
+    place = ROOT / name
+    files = [place] if place.is_file() else [*place.rglob("*.py"), *place.rglob("*.md")]
+    lines = [(path, line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    assert lines
+    found = [(str(path), line) for path, line in lines if UNNATURAL.search(line) and not STORED_WORDS.search(line)]
+    assert found == []

@@ -185,8 +185,8 @@ def when_published(record: Record, run: RunFacts) -> Place:
 
 
 def publication(stated: Sequence[Any]) -> datetime | None:
-    """The latest of stated publications; at midnight the end of that day, for no time is stated then. None where there
-    is none. Raises Unreadable.
+    """The latest of stated publications; at midnight the end of that day, for no time is stated then. None without
+    one. Raises Unreadable.
     """
     return max(filter(None, map(_publication, stated)), default=None)
 
