@@ -90,7 +90,8 @@ BAD_RESPONSES = {
     "a column that is none": SOUND | {"receipt": RECEIPT | {"hindsight": f"news.{MARK} {MARK}"}},
     "a cursor that is none": SOUND | {"next_cursor": f"{MARK} {MARK}"},
     "a cursor that holds more": SOUND
-    | {"next_cursor": b64encode(json.dumps([2, "0" * 32, "f" * 64, MARK]).encode()).decode()},
+    | {"next_cursor": b64encode(json.dumps([2, "0" * 32, "f" * 64, MARK], separators=(",", ":")).encode()).decode()},
+    "a truncation in words": SOUND | {"truncated": MARK},
     "a cursor with junk": SOUND | {"next_cursor": f"{messages.CURSOR}\u2003{MARK}!"},
     "a number beside it": {"stdout": json.dumps(SOUND), "size": 117154},
     "a name beside it": {"content": parts(SOUND), f"{MARK}": False},
