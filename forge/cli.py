@@ -101,6 +101,18 @@ def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None
 
 
 @command.command()
+@click.argument("decision")
+@click.option("--format", "form", type=click.Choice(["text", "mermaid", "json"]), default="text", show_default=True)
+def why(decision: str, form: str) -> None:
+    """From the rows a decision was given to what became of what it wrote."""
+    from forge import lineage
+
+    edges = lineage.lineage(_memory(_simulated(decision)), _tape(), decision)
+    told = {"text": lineage.as_text, "mermaid": lineage.as_mermaid}
+    click.echo(told[form](edges) if form in told else json.dumps([asdict(edge) for edge in edges]))
+
+
+@command.command()
 @form_option
 def doctor(form: str) -> None:
     """What is there: a model for each role, the embedder, the lakes."""

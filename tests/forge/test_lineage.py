@@ -1,0 +1,77 @@
+"""Why a decision came out as it did: edges from evidence over what was written to what followed."""
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+
+from forge import lineage
+from forge.agent import Agent
+from forge.clock import Simulated
+from forge.memory import Memory
+from forge.model import Answer, Call
+from forge.model.scripted import Scripted
+from forge.records import render
+from forge.tape import Tape
+from pitlake.errors import BadInput
+from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, turn, wrote
+
+T = "2014-05-29T12:29:59Z"
+ANSWER = {
+    "label": "GDP, two vintages",
+    "data": [{"evidence": f"alfred:{number}"} for number in (1, 1, 2, 3, 4, 5, 6, 7)],
+    "gaps": [],
+    "receipts": [],
+}
+
+
+def say(text, *calls):
+    made = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
+    return Answer(text, made, "tools" if made else "stop", "scripted-1", 10, 10)
+
+
+@pytest.fixture
+def decided(tmp_path):
+    """A decision that was given rows and wrote a View, of which a later session drafted an Expression."""
+    memory = Memory(tmp_path / "forge", clock=Simulated("test", T))
+    view = ("write", {"path": "/memory/views/new.md", "content": render(NEW_VIEW)})
+    model = Scripted([say("", view), say("Growth slows: V-001.")])
+    agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, tmp_path / "none")
+    name = asyncio.run(agent.ask("What of growth?", T)).decision
+    session = agent.tape.begun(name)["session"]
+    fs = turn(memory, session, memory.standing(memory.journal.clock.now()))
+    fs.write_file("/session/context/ctx_001.md", json.dumps(ANSWER), call_id=f"{name}:99")
+    later = turn(memory, "later", memory.standing(memory.journal.clock.now()))
+    wrote(later, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="draft"), "expression")
+    yield agent, name
+    memory.close()
+
+
+def test_the_lineage_leads_from_rows_over_what_was_written_to_what_followed(decided):
+    agent, name = decided
+    edges = [(edge.earlier, edge.later, edge.relation) for edge in lineage.lineage(agent.memory, agent.tape, name)]
+    ctx = "/session/context/ctx_001.md"
+    assert edges == [
+        *((f"alfred:{number}", ctx, "row of") for number in range(1, 6)),
+        ("2 more", ctx, "rows of"),
+        (ctx, name, "GDP, two vintages"),
+        (name, "V-001", "wrote"),
+        ("V-001", "E-001", "view"),
+    ]
+
+
+def test_text_and_mermaid_show_every_edge(decided):
+    agent, name = decided
+    edges = lineage.lineage(agent.memory, agent.tape, name)
+    assert f"{name} → V-001 (wrote)" in lineage.as_text(edges).splitlines()
+    lines = lineage.as_mermaid([*edges, lineage.Edge('a "b"', "V-001", "x & y")]).splitlines()
+    assert lines[0] == "flowchart LR"
+    assert sum("-->" in line for line in lines) == len(edges) + 1
+    assert any("a &quot;b&quot;" in line for line in lines)
+    assert any("x &amp; y" in line for line in lines)
+
+
+def test_an_unknown_decision_is_refused(decided):
+    with pytest.raises(BadInput, match="not on the tape"):
+        lineage.lineage(decided[0].memory, decided[0].tape, "D-0")
