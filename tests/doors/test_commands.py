@@ -22,6 +22,10 @@ VALUES = {
     "pairs": PAIRS,
     "concepts": "us-gaap:Revenues",
     "seed_id": "bzNews_0",
+    "series": "GDP",
+    "day": "2024-03-01",
+    "period": "2024-01-01",
+    "kind": "fx",
 }
 
 
@@ -67,7 +71,7 @@ def test_the_help_of_a_query_names_its_parameters_and_columns(pitlake):
     ("arguments", "complaint"),
     [
         (("run", "news_newest", "--as-of", AS_OF), "No such command"),
-        (("run", "news_latest", "--as-of", AS_OF), "ticker"),
+        (("run", "entity_company", "--as-of", AS_OF), "ticker"),
         (("run", "news_latest", "--ticker", "NOG"), "--as-of"),
         (("run", "news_latest", "--ticker", "NOG", "--as-of", "2024-05-01"), "date_only"),
         (("run", "news_latest", "--ticker", "NOG", "--limit", "few", "--as-of", AS_OF), "limit"),

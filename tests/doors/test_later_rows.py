@@ -26,7 +26,7 @@ FAILING = (
     ("query", {"sql": "SELECT 1", "pit": "2099-01-01T00:00:00Z"}),
     ("query", {"sql": "SELECT 1", "cursor": "x"}),
     ("run_query", {"name": "news_newest"}),
-    ("run_query", {"name": "news_latest"}),
+    ("run_query", {"name": "entity_company"}),
     ("search", {"query": "", "ticker": "NOG"}),
     ("gaps", {"dataset": "sunspots"}),
     ("describe", {"name": "sunspots"}),

@@ -33,7 +33,7 @@ def test_a_panel_takes_pairs_as_a_frame_gives_them(session):
     ("name", "values", "complaint"),
     [
         ("news_newest", {}, "there is no query"),
-        ("news_latest", {}, "ticker"),
+        ("entity_company", {}, "ticker"),
         ("news_latest", {"ticker": "NOG", "pit": AS_OF}, "no such parameter"),
     ],
 )

@@ -76,12 +76,18 @@ def question(rng, as_of):
         "member_qnames": ["a:One"],
         "pairs": pairs,
         "concepts": [doors.CONCEPT],
+        "series": "GDP",
+        "day": "2024-03-01",
+        "period": "2024-01-01",
+        "kind": "fx",
         "limit": rng.choice((1, 5, 20)),
         **rng.choice(
             ({"seed_id": f"bzNews_{rng.randrange(150)}"}, {"embedding": [rng.random() for _ in doors.HEADLINES]})
         ),
     }
-    return query, query.bind({one.name: pool[one.name] for one in query.parameters if one.name in pool})
+    given = {one.name: pool[one.name] for one in query.parameters if one.name in pool}
+    given |= {one.name: ["GDP"] for one in query.parameters if (one.name, one.type) == ("series", "texts")}
+    return query, query.bind(given)
 
 
 def ask(session, query, values):

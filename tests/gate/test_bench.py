@@ -9,7 +9,7 @@ from tests.every import every
 
 def test_the_figures_have_a_name_a_value_and_a_ratio_where_there_is_a_baseline():
     figures = gate.run(rows=400, items=100, runs=1)
-    assert len({figure["name"] for figure in figures}) == len(figures) == 6
+    assert len({figure["name"] for figure in figures}) == len(figures) == 4
     assert every(figure["value"] > 0 for figure in figures)
     assert every((figure["baseline"] is None) == (figure["ratio"] is None) for figure in figures)
     assert [figure["aim"] for figure in figures[:2]] == [gate.AIM_ROWS, gate.AIM_RATIO]

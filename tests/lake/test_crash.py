@@ -40,8 +40,8 @@ getattr(test_crash, sys.argv[6])(Lake(sys.argv[1]))
 
 STEPS = {
     "while staging": ("pitlake.lake.spill_file:SpillFile", "put", 2, "before"),
-    "before the gate": ("pitlake.lake.audit", "judge", 1, "before"),
-    "after the gate": ("pitlake.lake.audit", "judge", 1, "after"),
+    "before the gate": ("pitlake.lake.audit", "violations_in", 1, "before"),
+    "after the gate": ("pitlake.lake.audit", "violations_in", 1, "after"),
     "before a file is written": ("pitlake.lake.files", "write_parquet", 1, "before"),
     "after a file is written, before it is forced to disk": ("pitlake.lake.files", "write_parquet", 2, "after"),
     "after the files, before the Delta commit": ("pitlake.lake.delta:DeltaTables", "_swap", 1, "before"),

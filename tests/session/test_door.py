@@ -63,7 +63,7 @@ def test_datasets_are_chosen_by_name(lake, ask):
         ({"datasets": 5}, "datasets: is not a list of names"),
         ({"datasets": [["charts"]]}, "datasets: is not a list of names"),
         ({"limits": 5}, "limits: is a int"),
-        ({"isolation": "thread"}, 'choose "process" or "in_process"'),
+        ({"isolation": "thread"}, 'must be "process" or "in_process", not \'thread\''),
     ],
 )
 def test_bad_input_is_refused_with_the_next_step(ask, changes, told):

@@ -111,7 +111,7 @@ def test_only_instants_in_microseconds_count(lake, ask, kind):
     file = lake.add("charts", BEFORE)
     rows = table(BEFORE)
     pq.write_table(table(BEFORE, available_at=rows["available_at"].cast(kind)), file.path)
-    assert "no instant in microseconds" in refused(ask)
+    assert "not an instant in microseconds" in refused(ask)
 
 
 def test_a_column_the_contract_does_not_know_is_refused(lake, ask):

@@ -28,7 +28,13 @@ def named(seed: int, as_of: datetime) -> tuple[str, dict[str, Any]]:
         "pairs": [(rng.choice(TICKERS), as_of - timedelta(hours=rng.randrange(2000))) for _ in range(3)],
         "limit": rng.choice((1, 5, 20)),
         "k": rng.choice((1, 10)),
+        "series": rng.choice(("GDP", "a")),
+        "day": rng.choice(("2024-03-01", "2024-04-20")),
+        "period": "2024-01-01",
+        "kind": "fx",
     }
     pool |= {"seed_id": rng.choice(IDS)} if rng.random() < 0.5 else {"embedding": [rng.random() for _ in range(VECTOR)]}
-    bound = query.bind({one.name: pool[one.name] for one in query.parameters if one.name in pool})
+    given = {one.name: pool[one.name] for one in query.parameters if one.name in pool}
+    given |= {one.name: [pool["series"]] for one in query.parameters if (one.name, one.type) == ("series", "texts")}
+    bound = query.bind(given)
     return query.sql, bound | {name: [rng.choice(CIKS)] for name in bound if name == catalogue.COMPANIES}

@@ -43,4 +43,4 @@ def test_no_window_keeps_a_filter_from_the_files(world):
 
 def test_every_view_that_may_be_told_by_tombstones_is():
     own = {name for name, ready in installed().items() if not ready.is_plain}
-    assert own <= {"embeddings", "earnings_events"} & set(all_datasets())
+    assert own <= {"embeddings", "earnings_events", "text_vectors"} & set(all_datasets())

@@ -95,8 +95,8 @@ def test_a_run_of_dagster_has_one_door_and_gives_it_back(tmp_path):
 
     result = dg.materialize([first], resources={"graph": GraphResource(root=str(tmp_path))})
     assert result.success
-    (one, rows), (two, _) = seen
-    assert (one is two, rows) == (True, 1)
+    (one, told), (two, _) = seen
+    assert (one is two, told) == (True, 1)
     assert not (tmp_path / "embedded" / "control" / "control.sock").exists()
 
 
