@@ -12,7 +12,9 @@ from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets, get
 from pitlake.session.sql import statements
 
-MISSING = {"string": "", "int": 0, "float": 0.0, "bool": False, "date": "2024-01-02", "vector": [1.0], "strings": []}
+MISSING = {
+    "string": "", "json": "[]", "int": 0, "float": 0.0, "bool": False, "date": "2024-01-02", "vector": [1.0], "strings": []
+}  # fmt: skip
 
 
 class World:
