@@ -13,8 +13,15 @@ from pitlake.datasets import all_datasets, get
 from pitlake.session.sql import statements
 
 MISSING = {
-    "string": "", "json": "[]", "int": 0, "float": 0.0, "bool": False, "date": "2024-01-02", "vector": [1.0], "strings": []
-}  # fmt: skip
+    "string": "",
+    "json": "[]",
+    "int": 0,
+    "float": 0.0,
+    "bool": False,
+    "date": "2024-01-02",
+    "vector": [1.0],
+    "strings": [],
+}
 
 
 class World:
