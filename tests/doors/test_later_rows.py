@@ -1,23 +1,17 @@
 """What became public after T has no part in what is told as of T: two lakes that differ only later, at every door."""
 
-import shutil
-from datetime import timedelta
-
 import pytest
 
 from pitlake import catalogue
 from pitlake.cli import invoke
 from pitlake.clock import instant
-from pitlake.lake import Lake
-from pitlake.lake.stage import StagedGap
 from pitlake.mcp.server import server
 from pitlake.session import connect
-from tests.doors.conftest import AS_OF, START, build, news, prices, publish
+from tests.doors.conftest import AS_OF, build_twins
 from tests.doors.test_commands import options
 from tests.doors.test_mcp import EVERY_TOOL, service, talk
 
 T = instant(AS_OF)
-DAY = timedelta(days=1)
 FAILING = (
     ("query", {"sql": "SELECT version FROM lake_info"}),
     ("query", {"sql": "SELEC"}),
@@ -42,22 +36,7 @@ LISTING = (
 
 @pytest.fixture(scope="module")
 def twins(tmp_path_factory):
-    """A lake that ends at T, and the same with six versions more, none of which adds anything at or before T."""
-    folder = tmp_path_factory.mktemp("twins")
-    build(folder / "ends")
-    shutil.copytree(folder / "ends", folder / "goes on")
-    later = Lake(folder / "goes on")
-    moved = T - START + 30 * DAY
-    for number in range(3):
-        late = ({"id": f"late_{number}_{row['id']}", "available_at": row["available_at"] + moved} for row in news())
-        publish(later, "news", map(dict.__or__, news(), late), f"late-{number}")
-    late = ({"date": row["date"] + moved, "available_at": row["available_at"] + moved} for row in prices())
-    publish(later, "prices", map(dict.__or__, prices(), late), "late-prices")
-    lost = StagedGap("unverifiable", "created is missing or unreadable", "neo4j:News:late", T + DAY)
-    publish(later, "news", (), "late-gap", (lost,))
-    later.compact("news")
-    assert later.head() > Lake(folder / "ends").head() + 4
-    return folder / "ends", folder / "goes on"
+    return build_twins(tmp_path_factory.mktemp("twins"))
 
 
 def agents(root, *calls):
