@@ -77,13 +77,10 @@ def read(path: str, depth: str | None, query: str | None, as_of: str | None, sim
 @simulated_option
 def search(scope: str, query: str, filters: str | None, as_of: str | None, simulated: bool) -> None:
     """Search a folder of memory by meaning."""
-    from forge.agent import Meaning
-    from forge.config import Search
-    from forge.embedder import KeptVectors
+    from forge.embedder import KeptVectors, Meaning
     from forge.tools.search import SearchTool
 
-    ranking = Meaning(KeptVectors(), (Search().semantic_weight, Search().recency_weight))
-    tool = SearchTool(_files(as_of, simulated), ranking)
+    tool = SearchTool(_files(as_of, simulated), Meaning(KeptVectors()))
     click.echo(asyncio.run(tool.execute("", scope=scope, query=query, filters=filters)))
 
 
