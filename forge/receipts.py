@@ -1,7 +1,7 @@
 """A decision's receipt: all it stood on, so that it can be asked again, and whether its model may have known more."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from hashlib import sha256
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from forge.providers.base import At, ask
+from forge.tape import Tape
 from pitlake import catalogue
 from pitlake.errors import PitlakeError
 
@@ -64,6 +65,16 @@ def cut_off(model: str, lake: str | Path | None, now: datetime) -> str | None:
         return None
     found = [one["knowledge_cutoff"] for one in rows if one.get("knowledge_cutoff")]
     return str(found[0])[:10] if found else None
+
+
+def recorded_cut_offs(tape: Tape) -> Callable[[str], list[str | None]]:
+    """Of a decision: the cut-offs of its models as its receipt has them; none where no receipt was kept."""
+
+    def of(decision: str) -> list[str | None]:
+        kept = tape.receipt(decision)
+        return list(json.loads(kept)["models"].values()) if kept else []
+
+    return of
 
 
 def folder_hash(folder: Path | None) -> str:

@@ -25,7 +25,7 @@ CLEANEST_FIRST = ("clean", "partial", "exposed")
 
 def calibrate(memory: Memory, at: datetime) -> list[Calibration]:
     """Measure every category that has a settled forecast as of an instant; the records that changed."""
-    known = memory.hydrate(memory.standing(at), session=SESSION)
+    known = memory.hydrate(memory.standing(max(at, memory.journal.clock.now())), session=SESSION)
     files, made = ForgeFS(memory, known, actor=CODE), []
     settled: dict[str, list[Settlement]] = defaultdict(list)
     for one in settlements(known):

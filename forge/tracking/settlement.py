@@ -79,11 +79,12 @@ def settlements(known: Remembered) -> list[Settlement]:
 
 
 def settle(memory: Memory, now: At, cut_offs: CutOffs) -> list[Settlement]:
-    """Settle what is due; what was written. now: the instant, and the lake with the version to ask.
+    """Settle what is due; what was written. now: the instant, and the lake with the version to ask. What was settled
+    after it already is not settled again.
 
     cut_offs: of a decision's models, of nothing where there is no such decision. Raises LakeNotFound.
     """
-    known = memory.hydrate(memory.standing(now.as_of), session=SESSION)
+    known = memory.hydrate(memory.standing(max(now.as_of, memory.journal.clock.now())), session=SESSION)
     files = ForgeFS(memory, known, actor=CODE)
     now = replace(now, version=Lake(now.lake).head() if now.version is None else now.version)
     made, earlier = [], defaultdict(list)

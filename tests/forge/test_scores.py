@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forge.tracking.scores import scores, wilson
+from tests.every import every
 
 FEW = 200
 
@@ -18,7 +19,7 @@ def test_o2_the_parts_of_the_brier_score_make_it_up(told):
     parts = found.reliability - found.resolution + found.uncertainty + found.within
     assert found.brier == pytest.approx(parts, abs=1e-9)
     assert sum(band.count for band in found.bands) == found.count == len(told)
-    assert all(band.least - 1e-9 <= band.came_true <= band.most + 1e-9 for band in found.bands)
+    assert every(band.least - 1e-9 <= band.came_true <= band.most + 1e-9 for band in found.bands)
 
 
 def test_o2_figures_of_four_forecasts_by_hand():
