@@ -333,8 +333,8 @@ EVIDENCE_RULES = """# Standards of evidence
 
 1. **Source only.** State what a tool returned in this session, nothing remembered and nothing supposed.
 2. **Exact values.** Numbers, dates and names as the source gives them; nothing rounded, no unit changed unsaid.
-3. **Traceable.** Every item carries `evidence`. Where a named query does not return it, build it from the key below, or
-   ask in SQL, where every dataset has the column.
+3. **Traceable.** Every item carries `evidence`, or `evidence_ids` where it was made from several. Every named query
+   returns one of them, and every dataset has the column. A number keeps its `unit`.
 4. **Derived values are marked.** A value you computed carries `derived_from` (the evidence of each input), the formula,
    and the newest `available_at` among its inputs.
 
