@@ -1,4 +1,4 @@
-"""The demo's outside sources: EDGAR and ALFRED from bundled captures, and a desk's files, without keys or a network.
+"""The demo's outside sources: every provider from bundled captures, and a desk's files, without keys or a network.
 
 What is asked of each feed, as its asset's run config, and two questions that two instants answer differently.
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.drops import all_drops
-from assets.external import feed
+from assets.external import all_feeds, feed
 from assets.external.feed import Scope
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore
@@ -18,10 +18,8 @@ from sample.manifest import Demonstration
 DROPS = Path(__file__).with_name("drops")
 FETCHED_AT = datetime(2025, 7, 1, 12, tzinfo=timezone.utc)
 NORTHERN = "0001104485"
-SCOPES = {
-    "macro_observations": Scope(series=("GDP",)),
-    "sec_facts": Scope(ciks=(NORTHERN,)),
-    "sec_filings": Scope(ciks=(NORTHERN,)),
+SCOPES = {name: one.example for name, one in all_feeds().items()} | {
+    "macro_observations": Scope(series=("GDP", "DGS10", "PAYEMS")),
     "universe_events": Scope(date_from=date(2023, 1, 1), date_to=date(2025, 6, 30), options={"index": "quarter"}),
 }
 
