@@ -91,6 +91,9 @@ def test_every_named_query_answers_the_same(twins, name):
         ("query", "SELECT id FROM news ORDER BY id", "--format", "envelope"),
         ("run", "news_latest", "--ticker", "NOG"),
         ("search", "guidance", "--ticker", "NOG"),
+        ("datasets",),
+        ("datasets", "--format", "json"),
+        ("describe", "news"),
         ("gaps",),
         ("gaps", "--each"),
     ],
@@ -103,6 +106,16 @@ def test_the_command_line_says_the_same(twins, line, capfdbinary):
         said.append((code, *capfdbinary.readouterr()))
     assert said[0] == said[1]
     assert b"version" not in said[0][2] or line[1] == "SELECT version FROM lake_info"
+
+
+@pytest.mark.parametrize("about", [(), ("--ticker", "NOG")], ids=["all", "a company"])
+def test_what_became_public_up_to_t_is_told_the_same(twins, about, capfdbinary):
+    said = []
+    for root in twins:
+        line = ("diff", "--from", "2024-04-01T00:00:00Z", "--to", AS_OF, *about, "--lake", str(root))
+        said.append((invoke(line), *capfdbinary.readouterr()))
+    assert said[0] == said[1]
+    assert b"news" in said[0][1]
 
 
 def test_the_version_is_the_receipts_alone(twins):
