@@ -14,6 +14,7 @@ CLAUDE ?= 2.1.197
 SEED ?= 0
 ASSETS ?= group:graph and not key:companies
 
+QUIET := {"loggers": {"console": {"config": {"log_level": "WARNING"}}}}
 DAGSTER_HOME ?= $(CURDIR)/.pitlake/dagster
 DG := mkdir -p "$(DAGSTER_HOME)" && cp dagster.yaml "$(DAGSTER_HOME)" && DAGSTER_HOME="$(DAGSTER_HOME)" \
 	DAGSTER_EVENT_BATCH_SIZE=500 DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS=1 $(BIN)/dg
@@ -38,7 +39,8 @@ serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, web
 
 run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (every dataset by day) in one run.
 	$(if $(DAYS),,$(error name the days: make run DAYS=2024-01-01...2024-12-31))
-	@$(DG) launch --assets "$(ASSETS)" --partition-range "$(DAYS)"
+	@$(DG) launch --assets "$(ASSETS)" --partition-range "$(DAYS)" --config-json '$(QUIET)'
+	@$(BIN)/pitlake versions --limit 1 && $(BIN)/pitlake datasets --open
 
 report: $(SET_UP) ## Write the quality report of the lake into .pitlake/report, as pages that open offline.
 	@$(BIN)/pitlake report
