@@ -1,7 +1,7 @@
 """What a checkout adds to the kernel: commands and rooms of web pages, named in its pyproject.toml.
 
-`tool.pitlake.commands` and `tool.pitlake.rooms` give a name each, and where it is ("module:object"), in a module that is
-quick to import. An installed wheel has no checkout around it and adds none.
+`tool.pitlake.commands` and `tool.pitlake.rooms` give a name each, and where it is ("module:object"), in a module that
+is quick to import. An installed wheel has no checkout around it and adds none.
 """
 
 import tomllib

@@ -1,4 +1,5 @@
-"""The desk's pages."""
-from pathlib import Path
-from pitlake.web.app import Room
-room = Room("Desk", (), Path(__file__).with_name("templates"), lambda templates: ())
+"""The desk's pages, beside the time machine's: what the portfolio manager's memory held at an instant, to look at."""
+
+from forge.web.desk import room
+
+__all__ = ["room"]

@@ -35,7 +35,7 @@ COMMANDS = (
 EXTRAS = {
     "mcp": ("mcp", "mcp_types", "pydantic", "uvicorn"),
     "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
-    "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pandas", "pytz", "starlette", "uvicorn"),
+    "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),
 }
 """Modules that some commands need and that do not come along, by the extra of pitlake that brings them."""
 FAILED, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141

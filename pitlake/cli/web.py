@@ -7,8 +7,6 @@ import click
 
 from pitlake.cli.options import isolation_option, lake_option
 
-DEFAULT_PORT = 8765
-
 
 @click.command("web")
 @isolation_option
@@ -16,7 +14,7 @@ DEFAULT_PORT = 8765
 @click.option("--as-of", metavar="T", help="The instant the first page is of [default: an hour ago].")
 @click.option("--ticker", default="NVDA", show_default=True, metavar="TICKER", help="The company of the first page.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="0 takes a free one.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes a free one.")
 @click.option(
     "--allow-host",
     "allowed_hosts",
@@ -25,7 +23,7 @@ DEFAULT_PORT = 8765
     help="A name browsers may call this server by; needed when other machines can reach it. Readers need no login.",
 )
 @click.option("--browse", is_flag=True, help="Open the first page in this machine's browser.")
-def command(  # noqa: PLR0913 - an option each
+def command(
     as_of: str | None,
     ticker: str,
     host: str,

@@ -76,7 +76,7 @@ def application(doors: Doors) -> ASGIApp:
             tasks.cancel_scope.cancel()
         doors.pool.close()
 
-    def failed(request: Request, error: Exception) -> Response:
+    def failed(_request: Request, error: Exception) -> Response:
         return HTMLResponse(templates.get_template("error.html").render(page="error", **_told(error)), _status(error))
 
     app = Starlette(

@@ -8,13 +8,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from pitlake import clock
 from pitlake.clock import NEW_YORK, instant, iso
 from pitlake.errors import BadInput
+from pitlake.exchange import session_by
 
 if TYPE_CHECKING:
     from pitlake.web.known import Known
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _TICKER = re.compile(r"[A-Za-z0-9.\-]{1,12}")
 _MOVED = ("date", "time", "day")
 _YEAR = timedelta(days=365)
+_LONGEST_BREAK = 10
 
 
 @dataclass(frozen=True)
@@ -101,48 +103,26 @@ def _time(text: str | None, otherwise: time) -> time:
     return otherwise if same else given.replace(tzinfo=None)
 
 
-@cache
-def _exchange() -> Any:
-    import exchange_calendars
-
-    return exchange_calendars.get_calendar("XNYS", start="1990-01-01")
-
-
 def forward(at: datetime) -> list[Move]:
-    """The next close of the exchange, the same clock a day and a week on: moves that tell nothing of what comes."""
+    """The next close of the exchange, the same clock a day and a week on: moves that tell nothing of what comes.
+
+    The close is the planned one: that a day's session was called off, or ended early, is known when it was.
+    """
     local = at.astimezone(NEW_YORK)
-    moves = [
-        Move("1 day", _on(local, 1)),
-        Move("1 week", _on(local, 7)),
-    ]
-    closes = _exchange().closes
-    later = closes.searchsorted(_stamp(at), side="right")
-    if later < len(closes):
-        moves.insert(0, Move("Next close", instant(closes.iloc[later].to_pydatetime())))
-    return moves
+    days = (local.date() + timedelta(days=ahead) for ahead in range(_LONGEST_BREAK))
+    closes = (held.close for day in days if (held := session_by(day, at)) and held.close > at)
+    moves = [Move("1 day", _on(local, 1)), Move("1 week", _on(local, 7))]
+    return [*(Move("Next close", close) for close in islice(closes, 1)), *moves]
 
 
 def back(at: datetime, known: "Known") -> list[Move]:
     """The release before this instant, the close before it, and the same clock a week ago."""
     local = at.astimezone(NEW_YORK)
-    moves = [Move("Last close", _close_before(at)), Move("1 week", _on(local, -7))]
-    earlier = [release for release in known.releases if release.at < at]
-    if earlier:
-        newest = max(earlier, key=lambda release: release.at)
-        moves.insert(0, Move(newest.label, newest.at))
-    return moves
-
-
-def _close_before(at: datetime) -> datetime:
-    closes = _exchange().closes
-    earlier = max(closes.searchsorted(_stamp(at), side="left") - 1, 0)
-    return instant(closes.iloc[earlier].to_pydatetime())
-
-
-def _stamp(at: datetime) -> Any:
-    import pandas as pd
-
-    return pd.Timestamp(at)
+    days = (local.date() - timedelta(days=before) for before in range(_LONGEST_BREAK))
+    closes = (held.close for day in days if (held := session_by(day, at)) and held.close < at)
+    releases = (Move(release.label, release.at) for release in known.releases if release.at < at)
+    moves = [*islice(releases, 1), *(Move("Last close", close) for close in islice(closes, 1))]
+    return [*moves, Move("1 week", _on(local, -7))]
 
 
 def _on(local: datetime, days: int) -> datetime:

@@ -59,7 +59,11 @@ def events(before: Known, after: Known) -> list[Event]:
     """Everything that became public in (A, B], in the order it did."""
     found = [*_made(after.filings, "filing", _filing), *_made(after.news, "news", lambda one: one.title or one.id)]
     found += _made(after.calls, "call", _call)
-    found += [Event(pair.after.available_at, "revised", pair.name, pair.after) for pair in revised(before, after) if pair.after]
+    found += [
+        Event(pair.after.available_at, "revised", pair.name, pair.after)
+        for pair in revised(before, after)
+        if pair.after
+    ]
     return sorted((one for one in found if one.at > before.asked.as_of), key=lambda one: (one.at, one.what, one.title))
 
 

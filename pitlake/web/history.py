@@ -57,8 +57,8 @@ class Number:
         start = "period_start" if "period_start" in self.dataset.key else "NULL::DATE"
         return (
             f"SELECT {self.about} AS about, {start} AS since, available_at, {self.column} AS value "
-            f"FROM {self.dataset.name}_revisions WHERE {same} AND {self.column} IS NOT NULL AND {self.about} IS NOT NULL "
-            "ORDER BY available_at, about"
+            f"FROM {self.dataset.name}_revisions "
+            f"WHERE {same} AND {self.column} IS NOT NULL AND {self.about} IS NOT NULL ORDER BY available_at, about"
         )
 
 

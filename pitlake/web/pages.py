@@ -1,4 +1,4 @@
-"""The time machine's pages: each asks what its address names and fills one template. Nothing here decides what is seen."""
+"""The time machine's pages: each asks what its address names and fills one template. What is seen, sessions decide."""
 
 import json
 import re
@@ -25,6 +25,7 @@ from pitlake.web.shown import Sheet
 _RECEIPT = re.compile(r"[0-9a-f]{16}")
 MOST_ROWS = 200
 WEEKS = 1
+_WRITERS = ("age", "change", "concept", "day_text", "long_text", "period", "stamp", "written")
 
 
 class TimeMachine:
@@ -201,7 +202,10 @@ def environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
     made = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     made.lstrip_blocks = True
     made.globals.update(
-        {name: getattr(shown, name) for name in ("age", "change", "concept", "day_text", "long_text", "period", "stamp")},
+        {
+            name: getattr(shown, name)
+            for name in ("age", "change", "concept", "day_text", "long_text", "period", "stamp")
+        },
         unit_text=shown.unit,
         written=shown.written,
         iso=iso,

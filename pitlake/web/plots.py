@@ -56,7 +56,7 @@ def prices(
     instant to mark.
     """
     points = [(one.date, one.adjusted) for one in bars if one.adjusted is not None]
-    if len(points) < 2:  # noqa: PLR2004 - a line has two ends
+    if len(points) < 2:
         return Markup()
     first, last = points[0][0], as_of.astimezone(NEW_YORK).date()
     days = max((last - first).days, 1)
@@ -87,8 +87,10 @@ def prices(
     return _svg(frame, kind, title, drawn)
 
 
-def vintages(rows: Sequence[tuple[date, datetime, float]], about: date, as_of: datetime, frame: Frame, kind: str) -> Markup:
-    """Revisions on two clocks: across, when each was known; up, the day it is about. `about` is the number asked for."""
+def vintages(
+    rows: Sequence[tuple[date, datetime, float]], about: date, as_of: datetime, frame: Frame, kind: str
+) -> Markup:
+    """Revisions on two clocks: across, when each was known; up, the day it is about. about: the number asked for."""
     days = sorted({day for day, _, _ in rows})
     first = min(at for _, at, _ in rows)
     seconds = max((as_of - first).total_seconds(), 1.0)
@@ -146,11 +148,11 @@ def slider(first: date, last: date, as_of: datetime, marks: Sequence[datetime]) 
 
 def spark(values: Sequence[float], name: str) -> Markup:
     """A small line without a scale."""
-    if len(values) < 2:  # noqa: PLR2004 - a line has two ends
+    if len(values) < 2:
         return Markup()
     low, high = min(values), max(values)
     points = " ".join(
-        f"{2 + 92 * place / (len(values) - 1):.1f},{22 - 18 * ((value - low) / (high - low) if high > low else 0.5):.1f}"
+        f"{2 + 92 * place / (len(values) - 1):.1f},{22 - 18 * (value - low) / ((high - low) or 1):.1f}"
         for place, value in enumerate(values)
     )
     return Markup('<svg class="spark" viewBox="0 0 96 26" role="img" aria-label="{}">{}</svg>').format(
@@ -208,7 +210,7 @@ def _months(frame: Frame, first: date, last: date) -> list[str]:
     for place, day in enumerate(starts):
         x = frame.x((day - first).days / days)
         drawn.append(f'<line class="k-axis" x1="{x}" x2="{x}" y1="{frame.y(0)}" y2="{frame.y(0) + 4}"/>')
-        if place % step == 0 and x < frame.width - 40:  # noqa: PLR2004 - the room a label takes
+        if place % step == 0 and x < frame.width - 40:
             text = f"{MONTHS[day.month - 1]} {day.year}" if place == 0 or day.month == 1 else MONTHS[day.month - 1]
             drawn.append(f'<text x="{x}" y="{frame.height - 5}">{text}</text>')
     return drawn

@@ -58,7 +58,9 @@ class Pool:
         with self._lock:
             idle = [key for key, kept in self._kept.items() if time.monotonic() - kept.used_at > self._idle]
             beyond = list(self._kept)[: max(0, len(self._kept) - self._most)]
-            found = [(key, self._kept[key]) for key in dict.fromkeys([*idle, *beyond]) if not self._kept[key].lock.locked()]
+            found = [
+                (key, self._kept[key]) for key in dict.fromkeys([*idle, *beyond]) if not self._kept[key].lock.locked()
+            ]
             for key, _ in found:
                 del self._kept[key]
         for _, kept in found:

@@ -86,8 +86,8 @@ def quoted(text: str) -> str:
 def as_python(sql: str, as_of: datetime) -> str:
     """The same question in Python; `rows` is its answer."""
     return (
-        f'import pitlake\n\nSQL = """\n{sql}\n"""\n\nwith pitlake.connect({iso(as_of)!r}, datasets={list(datasets())!r}) '
-        "as session:\n    rows = session.sql(SQL).rows()\n"
+        f'import pitlake\n\nSQL = """\n{sql}\n"""\n\n'
+        f"with pitlake.connect({iso(as_of)!r}) as session:\n    rows = session.sql(SQL).rows()\n"
     )
 
 

@@ -108,9 +108,9 @@ def age(at: datetime, then: datetime) -> str:
     """How long before `at` something was, in words."""
     minutes = int((at - then).total_seconds() // 60)
     hours, days = minutes // 60, minutes // (60 * 24)
-    if days >= 2:  # noqa: PLR2004 - a day is told in hours
+    if days >= 2:
         return f"{days:,} days"
-    if hours >= 2:  # noqa: PLR2004 - an hour is told in minutes
+    if hours >= 2:
         return f"{hours} hours"
     return f"{minutes} min" if minutes else "less than a minute"
 
