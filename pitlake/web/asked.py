@@ -5,20 +5,16 @@ becomes one instant. Back, moves go to what was public already; forward, by the 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from pitlake import clock
 from pitlake.clock import NEW_YORK, instant, iso
 from pitlake.errors import BadInput
 from pitlake.exchange import session_by
-
-if TYPE_CHECKING:
-    from pitlake.web.known import Known
 
 _TICKER = re.compile(r"[A-Za-z0-9.\-]{1,12}")
 _MOVED = ("date", "time", "day")
@@ -115,13 +111,13 @@ def forward(at: datetime) -> list[Move]:
     return [*(Move("Next close", close) for close in islice(closes, 1)), *moves]
 
 
-def back(at: datetime, known: "Known") -> list[Move]:
-    """The release before this instant, the close before it, and the same clock a week ago."""
+def back(at: datetime, releases: Sequence[Move]) -> list[Move]:
+    """The release before this instant, the close before it, and the same clock a week ago. releases: newest first."""
     local = at.astimezone(NEW_YORK)
     days = (local.date() - timedelta(days=before) for before in range(_LONGEST_BREAK))
     closes = (held.close for day in days if (held := session_by(day, at)) and held.close < at)
-    releases = (Move(release.label, release.at) for release in known.releases if release.at < at)
-    moves = [*islice(releases, 1), *(Move("Last close", close) for close in islice(closes, 1))]
+    earlier = (release for release in releases if release.to < at)
+    moves = [*islice(earlier, 1), *(Move("Last close", close) for close in islice(closes, 1))]
     return [*moves, Move("1 week", _on(local, -7))]
 
 

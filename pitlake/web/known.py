@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from pitlake.web import questions
+from pitlake.web.asked import Asked, Move
 
 if TYPE_CHECKING:
     from pitlake.session import Session
-    from pitlake.web.asked import Asked
 
 CONCEPTS = (
     "us-gaap:Revenues",
@@ -32,14 +32,6 @@ _LENGTHS = {QUARTER: (60, 120), YEAR: (330, 400)}
 PERIODS = 8
 
 
-@dataclass(frozen=True)
-class Release:
-    """Something that became public: when, and what it is called."""
-
-    at: datetime
-    label: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class Known:
     """What a session told. Lists hold the questions' rows, newest first as they were asked.
@@ -47,7 +39,7 @@ class Known:
     cik: the company's; empty where nothing at T says whose ticker it is. title: its name at T, else the ticker.
     """
 
-    asked: "Asked"
+    asked: Asked
     cik: str
     companies: list[Any]
     names: list[Any] = field(default_factory=list)
@@ -74,11 +66,11 @@ class Known:
         return next((one for one in self.names if one.kind == "ticker" and ticker in one.all_names), None)
 
     @property
-    def releases(self) -> list[Release]:
-        """Filings, calls and figures that were public, newest first."""
-        found = [Release(one.available_at, one.form_type or "filing") for one in self.filings]
-        found += [Release(one.available_at, "call") for one in self.calls]
-        return sorted(found, key=lambda one: (one.at, one.label), reverse=True)
+    def releases(self) -> list[Move]:
+        """Filings and calls that were public, newest first, as steps to the instants at which they became so."""
+        found = [Move(one.form_type or "filing", one.available_at) for one in self.filings]
+        found += [Move("call", one.available_at) for one in self.calls]
+        return sorted(found, key=lambda one: (one.to, one.label), reverse=True)
 
     @property
     def newest_figures(self) -> list[Any]:
@@ -165,7 +157,7 @@ def span(figure: Any) -> str:
     return next((name for name, (least, most) in _LENGTHS.items() if least <= days <= most), "")
 
 
-def known(session: "Session", asked: "Asked") -> Known:
+def known(session: "Session", asked: Asked) -> Known:
     """Ask everything. Raises what a session raises."""
     companies = _rows(session, "companies", asked.ticker, "")
     cik = next((one.cik for one in companies if one.ticker == asked.ticker), "")

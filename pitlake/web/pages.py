@@ -168,11 +168,11 @@ def known_cik(session: Any, wanted: Asked) -> str:
 
 def _controls(told: Known) -> dict[str, Any]:
     at = told.asked.as_of
-    instants = [one.at for one in told.releases]
+    instants = [one.to for one in told.releases]
     first, last = asking.slider(at, min(instants, default=at))
     local = at.astimezone(NEW_YORK)
     return {
-        "back": asking.back(at, told),
+        "back": asking.back(at, told.releases),
         "forward": asking.forward(at),
         "first": first,
         "last": last,
@@ -182,7 +182,7 @@ def _controls(told: Known) -> dict[str, Any]:
 
 
 def _chart(told: Known, also: datetime | None = None) -> list[Markup]:
-    instants, frames = [one.at for one in told.releases], _FULL if also else _BOTH
+    instants, frames = [one.to for one in told.releases], _FULL if also else _BOTH
     return [plots.prices(told.bars, told.asked.as_of, instants, frame, kind, also) for frame, kind in frames]
 
 

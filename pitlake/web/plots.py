@@ -123,7 +123,8 @@ def steps(rows: Sequence[tuple[datetime, float]], as_of: datetime, frame: Frame,
     marks = ticks(min(values), max(values))
     low, high = min(marks[0], *values), max(marks[-1], *values)
     drawn = [_ground(frame), *_across(frame, marks, low, high), *_known_from(frame, first, as_of)]
-    path, last = [], 0.0
+    path: list[str] = []
+    last = 0.0
     for at, value in rows:
         x, y = frame.x((at - first).total_seconds() / seconds), frame.y((value - low) / (high - low))
         path += [f"{x},{last}", f"{x},{y}"] if path else [f"{x},{y}"]
@@ -170,7 +171,7 @@ def ticks(low: float, high: float) -> list[float]:
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= room / TICKS)
     first = step * (low // step)
     found = [first]
-    while found[-1] < high:
+    while found[-1] < high or len(found) == 1:
         found.append(first + step * len(found))
     return found
 

@@ -266,3 +266,13 @@ def test_a_lost_session_is_not_kept(root):
             session.close()
         assert client.get(Asked(T, "NOG").address()).status_code == 500
         assert client.get(Asked(T, "NOG").address()).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(105.0, 105.0), (0.0, 0.0), (-3.0, 2.0), (1e9, 1.1e12), (0.01, 0.02), (-5.0, -5.0)]
+)
+def test_a_scale_reaches_from_below_to_above_and_has_room(low, high):
+    marks = plots.ticks(low, high)
+    assert marks[0] <= low
+    assert marks[-1] >= high
+    assert 2 <= len(marks) <= 2 * plots.TICKS
