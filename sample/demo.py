@@ -194,7 +194,7 @@ def show_next_steps(home: Path) -> None:
         f"export {' '.join(f'{name}={shlex.quote(str(value))}' for name, value in settings.items())}",
         f'{command} query --as-of {DEMO_RESTATEMENT.after} "SELECT ticker, count(*) FROM reports GROUP BY ALL"',
         f"{command} datasets",
-        *(["make ui"] if Path("Makefile").exists() else []),
+        *(["make ui", "make web"] if Path("Makefile").exists() else []),
     ]
     for line in lines:
         out.print(f"  {line}", markup=False)

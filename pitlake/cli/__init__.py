@@ -106,9 +106,11 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", INTERRUPTED)
     except ModuleNotFoundError as error:
-        extra = next((extra for extra, brings in EXTRAS.items() if error.name in brings), None)
-        if extra is None:
+        extras = [extra for extra, brings in EXTRAS.items() if error.name in brings]
+        if not extras:
             raise
+        command = next(iter(sys.argv[1:] if arguments is None else arguments), "")
+        extra = command if command in extras else extras[0]
         return _complain(f"{error.name} is not installed; pip install 'pitlake[{extra}]' brings it", FAILED)
     except OSError as error:
         return _complain(f"{error.filename or 'input/output'}: {error.strerror or error}", FAILED)

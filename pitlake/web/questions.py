@@ -93,4 +93,5 @@ def as_python(sql: str, as_of: datetime) -> str:
 
 def as_command(sql: str, as_of: datetime) -> str:
     """The same question on the command line."""
-    return f"pitlake query --as-of {iso(as_of)} {shlex.quote(sql)}"
+    plain = not set(sql) & set('"$`\\!')
+    return f"pitlake query --as-of {iso(as_of)} " + (f'"{sql}"' if plain else shlex.quote(sql))
