@@ -13,7 +13,6 @@ import dagster as dg
 
 from assets.derived.earnings_bundles import events
 from assets.drops.receiving import DROPS_VARIABLE
-from assets.external.sessions import session
 from pipelines import earnings
 from pipelines.jobs import (
     dropped_files,
@@ -28,6 +27,7 @@ from pipelines.jobs import (
 from pipelines.maintenance import maintenance
 from pitlake.clock import new_york_day
 from pitlake.errors import LakeNotFound
+from pitlake.exchange import session
 from resources.lake import LakeResource
 
 LOOKBACK_DAYS = 7
