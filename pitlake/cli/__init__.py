@@ -24,6 +24,7 @@ COMMANDS = (
     "datasets",
     "describe",
     "gaps",
+    "diff",
     "report",
     "versions",
     "receipts",

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pitlake import catalogue, datasets, searches
 from pitlake.clock import iso
 from pitlake.dictionary import facts, shown
-from pitlake.errors import BadInput, LakeError, MachineExhausted, PitlakeError, SessionRefused
+from pitlake.errors import BadInput, PitlakeError, for_agents
 from pitlake.mcp.query_service import GAPS, MOST_ROWS, ROWS, AnswerPage, QueryService, ServiceQuestion
 
 Sql = Annotated[
@@ -72,10 +72,6 @@ class DescriptionModel(BaseModel):
     queries: list[dict[str, Any]]
 
 
-GONE = (
-    "what this answer would be made of can't be read any more; ask again without a cursor, and if that fails too, tell "
-    "whoever runs this server"
-)
 READS_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 Answered = Annotated[CallToolResult, AnswerModel]
 Described = Annotated[CallToolResult, DescriptionModel]
@@ -167,7 +163,10 @@ class Toolbox:
     def describe(
         self, name: Annotated[str | None, Field(description="A dataset or a query; left out: what there is.")] = None
     ) -> Described:
-        """Describe datasets and queries. Without a name: each in a line. With one: columns, clock, key, parameters."""
+        """Describe datasets and queries, and what the lake holds of each dataset at the server's instant.
+
+        Without a name: each in a line. With one: columns, clock, key, parameters.
+        """
         return _guarded(lambda: _description(self._desk, name))
 
 
@@ -197,13 +196,16 @@ def _description(service: QueryService, name: str | None) -> dict[str, Any]:
     found, queries = datasets.all_datasets(), catalogue.all_queries()
     told: dict[str, Any] = {"as_of": iso(service.as_of) if service.as_of else None, "datasets": [], "queries": []}
     if name is None:
+        held = service.holdings()
         told["datasets"] = [
             {"name": one.name, "summary": one.summary, "key": list(one.key), "shown": shown(one)}
-            for one in found.values()
+            | {"holds": held.get(one.name)}
+            for one in sorted(found.values(), key=lambda one: _empty(held.get(one.name)))
         ]
         told["queries"] = [{"name": one.name, "summary": one.summary} for one in queries.values()]
     elif name in found:
-        told["datasets"] = [facts(found[name]) | {"gaps": [rule.reason for rule in found[name].gap_rules]}]
+        reasons, held = [rule.reason for rule in found[name].gap_rules], service.holdings(name)
+        told["datasets"] = [facts(found[name]) | {"gaps": reasons, "holds": held.get(name)}]
     elif name in queries:
         told["queries"] = [catalogue.facts(queries[name])]
     else:
@@ -211,6 +213,10 @@ def _description(service: QueryService, name: str | None) -> dict[str, Any]:
             "name", f"{name!r} is neither a dataset nor a query", "call describe without a name to see what there is"
         )
     return told
+
+
+def _empty(held: Mapping[str, Any] | None) -> bool:
+    return not (held and held["rows"])
 
 
 def _answered(ask: Callable[[], AnswerPage]) -> CallToolResult:
@@ -244,10 +250,6 @@ def _guarded(make: Callable[[], dict[str, Any]]) -> CallToolResult:
     try:
         told = make()
     except PitlakeError as error:
-        # What is wrong with versions and files of a lake, and how many rows they hold, depends on later rows too,
-        text = GONE if isinstance(error, LakeError | SessionRefused) else str(error)
-        if isinstance(error, MachineExhausted):  # and so does the path that the machine ran out at.
-            text = f"{error.problem}: {error.place}; the lake is as it was, ask again later or tell its operator"
-        return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+        return CallToolResult(content=[TextContent(type="text", text=for_agents(error))], is_error=True)
     plain = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
     return CallToolResult(content=[TextContent(type="text", text=plain)], structured_content=told)

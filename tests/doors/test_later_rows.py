@@ -1,25 +1,19 @@
 """What became public after T has no part in what is told as of T: two lakes that differ only later, at every door."""
 
-import shutil
-from datetime import timedelta
-
 import pytest
 
 from pitlake import catalogue
 from pitlake.cli import invoke
 from pitlake.clock import instant
-from pitlake.lake import Lake
-from pitlake.lake.stage import StagedGap
 from pitlake.mcp.server import server
 from pitlake.session import connect
 from pitlake.web.questions import all_questions
-from tests.doors.conftest import AS_OF, START, build, news, prices, publish
+from tests.doors.conftest import AS_OF, build_twins
 from tests.doors.test_commands import options
 from tests.doors.test_mcp import EVERY_TOOL, service, talk
 from tests.web.browsing import browsing
 
 T = instant(AS_OF)
-DAY = timedelta(days=1)
 FAILING = (
     ("query", {"sql": "SELECT version FROM lake_info"}),
     ("query", {"sql": "SELEC"}),
@@ -44,22 +38,7 @@ LISTING = (
 
 @pytest.fixture(scope="module")
 def twins(tmp_path_factory):
-    """A lake that ends at T, and the same with six versions more, none of which adds anything at or before T."""
-    folder = tmp_path_factory.mktemp("twins")
-    build(folder / "ends")
-    shutil.copytree(folder / "ends", folder / "goes on")
-    later = Lake(folder / "goes on")
-    moved = T - START + 30 * DAY
-    for number in range(3):
-        late = ({"id": f"late_{number}_{row['id']}", "available_at": row["available_at"] + moved} for row in news())
-        publish(later, "news", map(dict.__or__, news(), late), f"late-{number}")
-    late = ({"date": row["date"] + moved, "available_at": row["available_at"] + moved} for row in prices())
-    publish(later, "prices", map(dict.__or__, prices(), late), "late-prices")
-    lost = StagedGap("unverifiable", "created is missing or unreadable", "neo4j:News:late", T + DAY)
-    publish(later, "news", (), "late-gap", (lost,))
-    later.compact("news")
-    assert later.head() > Lake(folder / "ends").head() + 4
-    return folder / "ends", folder / "goes on"
+    return build_twins(tmp_path_factory.mktemp("twins"))
 
 
 def agents(root, *calls):
@@ -114,6 +93,9 @@ def test_every_named_query_answers_the_same(twins, name):
         ("query", "SELECT id FROM news ORDER BY id", "--format", "envelope"),
         ("run", "news_latest", "--ticker", "NOG"),
         ("search", "guidance", "--ticker", "NOG"),
+        ("datasets",),
+        ("datasets", "--format", "json"),
+        ("describe", "news"),
         ("gaps",),
         ("gaps", "--each"),
     ],
@@ -126,6 +108,16 @@ def test_the_command_line_says_the_same(twins, line, capfdbinary):
         said.append((code, *capfdbinary.readouterr()))
     assert said[0] == said[1]
     assert b"version" not in said[0][2] or line[1] == "SELECT version FROM lake_info"
+
+
+@pytest.mark.parametrize("about", [(), ("--ticker", "NOG")], ids=["all", "a company"])
+def test_what_became_public_up_to_t_is_told_the_same(twins, about, capfdbinary):
+    said = []
+    for root in twins:
+        line = ("diff", "--from", "2024-04-01T00:00:00Z", "--to", AS_OF, *about, "--lake", str(root))
+        said.append((invoke(line), *capfdbinary.readouterr()))
+    assert said[0] == said[1]
+    assert b"news" in said[0][1]
 
 
 def test_the_version_is_the_receipts_alone(twins):
