@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run report expectations bench soak faults truth late splits attack mutants agents claude hook forge check docs lock build up
+.PHONY: help demo test ui serve run web axe report expectations bench soak faults truth late splits attack mutants agents claude hook forge check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -11,6 +11,7 @@ SET_UP := .venv/.set-up
 WORKERS ?= 2
 N ?= 10000
 CLAUDE ?= 2.1.197
+AXE ?= 4.14.1
 SEED ?= 0
 ASSETS ?= group:graph and not key:companies
 
@@ -33,6 +34,13 @@ test: $(SET_UP) ## Run every test.
 
 ui: $(SET_UP) ## Open the Dagster user interface on http://127.0.0.1:3000.
 	@$(DG) dev --workspace workspace.yaml
+
+web: $(SET_UP) ## Open the time machine on the demo's lake: what was public at any instant, in a browser.
+	@$(BIN)/pitlake web --lake .pitlake/demo/lake --as-of 2024-05-29T17:00:00-04:00 --ticker NVDA --browse
+
+axe: $(SET_UP) ## Look for faults of accessibility in the pages on the demo's lake with axe-core (npm) and Chromium.
+	@npm install --silent --no-fund --no-audit --prefix .pitlake/axe axe-core@$(AXE)
+	@$(BIN)/python -m tests.web.chromium .pitlake/demo/lake .pitlake/axe/node_modules/axe-core/axe.min.js
 
 serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, webserver and daemon, until interrupted.
 	@$(BIN)/python -m pipelines.serve

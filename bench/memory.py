@@ -1,6 +1,6 @@
 """What Forge's memory costs: an append against a publish of one row, hydrating against opening a session.
 
-Appends and publishes are done in turn, on one disk; what is hydrated was published in batches. Called by the runner.
+Appends and publishes are done in turn, on one disk; what is hydrated was published in batches.
 """
 
 import statistics

@@ -5,7 +5,7 @@ Run again with the same name, a decision goes on where it was killed; replayed, 
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -15,7 +15,7 @@ from typing import Any
 from forge import session as sessions
 from forge.config import Config
 from forge.conversation import Conversation, End, Limits
-from forge.embedder import KeptVectors, instants, ranked
+from forge.embedder import KeptVectors, Meaning
 from forge.fs import ForgeFS
 from forge.guardrails import Guardrails
 from forge.loop import loop
@@ -30,7 +30,6 @@ from forge.replay import read_only
 from forge.session import SessionContext, Trigger
 from forge.tape import Diverged, Lane, Mode, Tape, digest
 from forge.tools.fetch import CONTEXT, Asks
-from forge.tools.search import Ranked
 from forge.tools.toolset import agents
 from pitlake.clock import instant, iso, now
 from pitlake.errors import BadInput, LakeNotFound
@@ -41,24 +40,6 @@ _FETCHED = re.compile(r"\[(ctx_\d+) \| ")
 
 def _silent(line: str) -> None:
     """Tell nobody."""
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """Puts texts in order by likeness and recency."""
-
-    vectors: KeptVectors
-    weights: tuple[float, float]
-
-    def rank(
-        self, query: str, texts: Sequence[str], written_at: Sequence[datetime], at: datetime, count: int
-    ) -> Sequence[Ranked]:
-        """The best texts, best first."""
-        if not texts:
-            return []
-        made = self.vectors.of([query, *texts])
-        hits = ranked(made[0], made[1:], instants(written_at), at, count=count, weights=self.weights)
-        return [Ranked(one.position, one.score) for one in hits]
 
 
 @dataclass(frozen=True)
@@ -155,7 +136,7 @@ class Agent:
         """All that a turn starts from."""
         remembered = self.memory.standing(at)
         minutes = self.config.sessions.session_timeout_minutes
-        context = sessions.resolved(self.memory.hydrate(remembered), trigger, user, at, minutes)
+        context = sessions.resolved(self.memory.hydrate(remembered), trigger, user, at, minutes, event)
         return {
             "text": text,
             "as_of": iso(at),
@@ -172,7 +153,7 @@ class Agent:
         }
 
     def _turn(self, memory: Memory, decision: str, begun: dict[str, Any], mode: Mode) -> Turn:
-        known = memory.hydrate(begun["remembered"], session=begun["session"], event=begun["event"])
+        known = memory.hydrate(begun["remembered"], session=begun["session"], event=begun["event"], turn=begun["as_of"])
         fs = ForgeFS(memory, known, Guardrails(self.config.guardrails), self.skills)
         system = prompt(fs, begun["turn"], sessions.prior(fs) if begun["turn"] > 1 else None)
         if mode == "record":
@@ -184,8 +165,8 @@ class Agent:
             chosen = model if isinstance(model, Recorded) else self.models("compact")
             return Taped(chosen, self.tape.lane(turn.decision, f"compact {call_id}", turn.lane.mode))
 
-        ranking = Meaning(self.vectors, (self.config.search.semantic_weight, self.config.search.recency_weight))
-        tools = agents(turn.fs, ranking, self._sources(turn.begun), compactor, turn.talk)
+        meaning = Meaning(self.vectors, (self.config.search.semantic_weight, self.config.search.recency_weight))
+        tools = agents(turn.fs, meaning, self._sources(turn.begun), compactor, turn.talk)
         return await loop(Taped(model, turn.lane), turn.lane, turn.talk, tools, Limits(*turn.begun["limits"]), said)
 
     def _sources(self, begun: dict[str, Any]) -> dict[str, Asks]:

@@ -120,6 +120,21 @@ def ranked(
     return [Hit(int(place), float(score[place]), float(similarity[place])) for place in best]
 
 
+@dataclass(frozen=True)
+class Meaning:
+    """Puts texts in order by likeness and recency, weighed."""
+
+    vectors: KeptVectors
+    weights: tuple[float, float] = (SIMILARITY_WEIGHT, RECENCY_WEIGHT)
+
+    def rank(
+        self, query: str, texts: Sequence[str], written_at: Iterable[datetime], at: datetime, count: int
+    ) -> list[Hit]:
+        """The best of these texts, best first; see `ranked`."""
+        made, asked = self.vectors.of(texts), self.vectors.asked(query)
+        return ranked(asked, made, instants(written_at), at, count=count, weights=self.weights)
+
+
 def instants(moments: Iterable[datetime]) -> Instants:
     """Aware instants as microseconds, for `ranked`; made once for what is searched often."""
     return np.fromiter(map(clock.micros, moments), np.int64)

@@ -368,3 +368,13 @@ class GraphQueryFailed(GraphError):
     def __init__(self, code: str, problem: str) -> None:
         self.code, self.problem = code, problem
         super().__init__(f"{code}: {problem}")
+
+
+GONE = "what this answer would be made of can't be read; ask again, without a cursor, or tell the lake's operator"
+
+
+def for_agents(error: PitlakeError) -> str:
+    """What an agent is told of an error: one sentence for whatever became of files and versions, later rows and all."""
+    if isinstance(error, MachineExhausted):  # the path that the machine ran out at stays out too
+        return f"{error.problem}: {error.place}; the lake is as it was, ask again later or tell its operator"
+    return GONE if isinstance(error, LakeError | SessionRefused) else str(error)

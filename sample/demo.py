@@ -1,8 +1,8 @@
-"""The demo: the sample world through the whole house, then four questions that two instants answer differently.
+"""The demo: the sample world through the whole house, four questions that two instants answer differently, a decision.
 
 `python -m sample.demo` starts the embedded graph, loads the world, unpacks captures of the outside sources, runs every
-dataset of all of them in one Dagster run and those of releases in another, shows what is in the lake and asks. It owns
-`.pitlake/demo` and begins it anew each time. Progress goes to stderr, findings to stdout.
+dataset of all of them in one Dagster run and those of releases in another, shows what is in the lake, asks and decides.
+It owns `.pitlake/demo` and begins it anew each time. Progress goes to stderr, findings to stdout.
 """
 
 import os
@@ -31,6 +31,7 @@ from pitlake.lake.lake import Lake
 from pitlake.session import Session, connect
 from resources.graph.open import GraphSettings, graph_server
 from sample import outside
+from sample.decision import decide
 from sample.graph_admin import GraphAdmin
 from sample.load import load_world
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
@@ -61,13 +62,14 @@ def main() -> int:
         out.print(contents(lake))
         for demonstration in (DEMO_QUESTION, DEMO_RESTATEMENT, *outside.QUESTIONS):
             show(lake, demonstration)
+        decision = decide(home, lake, out)
     except PitlakeError as error:
         print(f"demo: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("demo: interrupted", file=sys.stderr)
         return 130
-    show_next_steps(home)
+    show_next_steps(home, decision)
     finished(f"the demo took {time.monotonic() - started:.0f} s")
     return 0
 
@@ -198,16 +200,18 @@ def asking(lake: Lake, as_of: str | None) -> Session:
         return connect(as_of, lake=lake, open_mode=as_of is None, isolation="in_process")
 
 
-def show_next_steps(home: Path) -> None:
+def show_next_steps(home: Path, decision: str) -> None:
     """What to type next."""
     out.print("\nAsk it yourself", style="bold")
-    settings = {"PITLAKE_LAKE": home / "lake", "PITLAKE_GRAPH_ROOT": home / "graph", "DAGSTER_HOME": home / "dagster"}
+    places = {"PITLAKE_LAKE": "lake", "FORGE_LAKE": "forge", "PITLAKE_GRAPH_ROOT": "graph", "DAGSTER_HOME": "dagster"}
+    settings = {name: home / folder for name, folder in places.items()}
     command = Path(sys.executable).with_name("pitlake")
     lines = [
         f"export {' '.join(f'{name}={shlex.quote(str(value))}' for name, value in settings.items())}",
         f'{command} query --as-of {DEMO_RESTATEMENT.after} "SELECT ticker, count(*) FROM reports GROUP BY ALL"',
-        f"{command} datasets",
-        *(["make ui"] if Path("Makefile").exists() else []),
+        f"{command} datasets --as-of {DEMO_RESTATEMENT.after}",
+        f"{command} forge replay {decision}",
+        *(["make ui", "make web"] if Path("Makefile").exists() else []),
     ]
     for line in lines:
         out.print(f"  {line}", markup=False)

@@ -69,10 +69,8 @@ class FetchResult:
         return max((str(row["available_at"]) for row in self.rows), default=None)
 
     def format_full(self) -> str:
-        """All of it as JSON, receipts as their questions and the hash of the answer."""
-        told = [
-            {"question": one.question.sql, "version": one.version, "answer": one.result_sha256} for one in self.receipts
-        ]
+        """All of it as JSON, receipts without the version of the lake: it counts what was published later too."""
+        told = [{"question": one.question.sql, "answer": one.result_sha256} for one in self.receipts]
         return to_json({"label": self.label, "data": list(self.rows), "gaps": list(self.gaps), "receipts": told})
 
     def format_summary(self) -> str:

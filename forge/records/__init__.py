@@ -3,11 +3,11 @@
 `kinds` says what a record of each kind is, `values` how its values are written, `text` reads and writes the whole.
 """
 
+from forge.records.base import Record
+from forge.records.judged import Band, Calibration, Cell, Settlement, Settles
 from forge.records.kinds import (
     KINDS,
     Approval,
-    Band,
-    Calibration,
     Constraints,
     Counterfactual,
     Expression,
@@ -20,10 +20,8 @@ from forge.records.kinds import (
     Position,
     ProcessKnowledge,
     Proposal,
-    Record,
     Scenario,
     Session,
-    Settles,
     View,
     kind_of_path,
 )
@@ -35,6 +33,7 @@ __all__ = [
     "Approval",
     "Band",
     "Calibration",
+    "Cell",
     "Constraints",
     "Counterfactual",
     "Expression",
@@ -50,6 +49,7 @@ __all__ = [
     "Record",
     "Scenario",
     "Session",
+    "Settlement",
     "Settles",
     "View",
     "kind_of_path",

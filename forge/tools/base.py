@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from forge.model.messages import Call, ModelFailed, ToolSpec
 from forge.tape import Diverged
-from pitlake.errors import PitlakeError
+from pitlake.errors import PitlakeError, for_agents
 
 MOST_CHARACTERS = 200_000
 SHOWN = 80
@@ -87,7 +87,7 @@ async def _answered(tools: Mapping[str, Tool], call: Call, call_id: str) -> str:
     except (Diverged, ModelFailed):
         raise
     except PitlakeError as refused:
-        return f"[{call.name}{FAILED}{refused}"
+        return f"[{call.name}{FAILED}{for_agents(refused)}"
     except Exception as problem:  # noqa: BLE001 - a tool's fault must not end a turn
         return f"[{call.name}{FAILED}{type(problem).__name__}; try it in another way, or say that it is missing"
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from forge.errors import NotThere
 from forge.model.messages import ToolSpec
 from forge.tools.base import Files, schema, tokens
-from pitlake.errors import PitlakeError
+from pitlake.errors import LakeError, PitlakeError, for_agents
 
 CONTEXT = "/session/context/"
 
@@ -17,10 +17,6 @@ class Fetched(Protocol):
     @property
     def label(self) -> str:
         """What was asked."""
-
-    @property
-    def receipts(self) -> tuple[Any, ...]:
-        """Of the lake, one a question."""
 
     def format_full(self) -> str:
         """All of it."""
@@ -54,7 +50,9 @@ class FetchTool:
         try:
             found = await self._sources[source](params)
         except PitlakeError as problem:
-            return f"[FETCH FAILED | {source}] {type(problem).__name__}: {problem}"
+            told = for_agents(problem)
+            kind = type(problem) if told == str(problem) else LakeError
+            return f"[FETCH FAILED | {source}] {kind.__name__}: {told}"
         full = found.format_full()
         name = self._next()
         self._fs.write_file(f"{CONTEXT}{name}.md", full, call_id=call_id)

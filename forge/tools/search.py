@@ -3,10 +3,7 @@
 Only what the turn remembers is looked at, and ages count to its instant, so that a replay finds the same.
 """
 
-from collections.abc import Sequence
-from datetime import datetime
-from typing import NamedTuple, Protocol
-
+from forge.embedder import Meaning
 from forge.fs import ForgeFS
 from forge.model.messages import ToolSpec
 from forge.tools.base import schema
@@ -39,65 +36,53 @@ SPEC = ToolSpec(
 )
 
 
-class Ranked(NamedTuple):
-    """A text that was found: its place among those searched, and its score."""
-
-    position: int
-    score: float
-
-
-class Ranking(Protocol):
-    """What puts texts in order for a query."""
-
-    def rank(
-        self, query: str, texts: Sequence[str], written_at: Sequence[datetime], at: datetime, count: int
-    ) -> Sequence[Ranked]:
-        """The best texts, best first."""
-
-
 class SearchTool:
     """search over a turn's files."""
 
     spec = SPEC
 
-    def __init__(self, fs: ForgeFS, ranking: Ranking) -> None:
-        self._fs, self._ranking = fs, ranking
+    def __init__(self, fs: ForgeFS, meaning: Meaning) -> None:
+        self._fs, self._meaning = fs, meaning
 
     async def execute(
         self, call_id: str, /, scope: str, query: str, filters: str | None = None, max_results: int = 5
     ) -> str:
-        """Ranked headers. Raises BadInput for a scope or filters that are none."""
+        """Ranked headers. Raises BadInput for a scope that is not a folder, and for filters that a folder refuses."""
         if not self._fs.is_dir(scope):
             raise BadInput("scope", f"{scope[:80]!r} is not a folder", "give one such as /memory/views/")
-        paths = list(self._files(scope.rstrip("/") + "/", filters))
+        paths, without = self._files(scope.rstrip("/") + "/", filters)
         known = self._fs.remembered
         rows = [known.newest(path.replace("/session/", f"/session/{known.session}/", 1)) for path in paths]
         dated = [(path, row) for path, row in zip(paths, rows, strict=True) if row is not None]
         texts = [row.content for _, row in dated]
         written = [known.written_at(row) for _, row in dated]
         newest = max([known.as_of, *written])
-        found = self._ranking.rank(query, texts, written, newest, max_results)
-        if not found:
-            return f"No results found in {scope} for '{query}'"
+        found = self._meaning.rank(query, texts, written, newest, max_results)
         parts = [f"Search: '{query}' in {scope} ({len(found)} results)"]
         for one in found:
             path = dated[one.position][0]
             parts.append(f"\n  [{one.score:.2f}] {path}\n{self._fs.read_lines(path, 1, HEADER_LINES)}")
+        if not found:
+            parts = [f"No results found in {scope} for '{query}'"]
+        if without:
+            parts.append(f"\n[left out, since they do not have these fields: {', '.join(without)}]")
         return "\n".join(parts)
 
-    def _files(self, folder: str, filters: str | None) -> list[str]:
-        found, refused = [], None
-        folders = [folder]
+    def _files(self, top: str, filters: str | None) -> tuple[list[str], list[str]]:
+        """The files below a folder that the filters let through, and the folders without the fields they name."""
+        found, without, folders, problem = [], [], [top], None
         while folders:
-            at = folders.pop(0)
+            folder = folders.pop(0)
+            entries = self._fs.list_dir(folder)
+            inner = [entry.name for entry in entries if entry.name.endswith("/")]
+            folders += [folder + name for name in inner if not name.startswith(".")]
             try:
-                entries = self._fs.list_dir(at, filters)
-            except BadInput as problem:
-                refused = problem
-                entries = []
-            found += [at + one.name for one in entries if not one.name.endswith("/")]
-            below = entries if filters is None else [one for one in self._fs.list_dir(at) if one.name.endswith("/")]
-            folders += [at + one.name for one in below if one.name.endswith("/") and not one.name.startswith(".")]
-        if refused and not found:
-            raise refused
-        return found
+                found += [
+                    folder + entry.name for entry in self._fs.list_dir(folder, filters) if entry.name not in inner
+                ]
+            except BadInput as refused:
+                problem = refused
+                without += [folder] if len(entries) > len(inner) else []
+        if problem and not found:
+            raise problem
+        return found, without

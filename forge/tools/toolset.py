@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from forge.conversation import Conversation
+from forge.embedder import Meaning
 from forge.fs import ForgeFS
 from forge.model.messages import Model, ToolSpec
 from forge.tools.base import Tool
@@ -10,7 +11,7 @@ from forge.tools.compact import CompactTool
 from forge.tools.fetch import Asks, FetchTool
 from forge.tools.later import ABSENT
 from forge.tools.read import ReadTool
-from forge.tools.search import Ranking, SearchTool
+from forge.tools.search import SearchTool
 from forge.tools.write import WriteTool
 
 
@@ -28,12 +29,12 @@ class Writes:
 
 
 def agents(
-    fs: ForgeFS, ranking: Ranking, asks: Mapping[str, Asks], model: Callable[[str], Model], talk: Conversation
+    fs: ForgeFS, meaning: Meaning, asks: Mapping[str, Asks], model: Callable[[str], Model], talk: Conversation
 ) -> dict[str, Tool]:
     """The eight tools of the agent. model: of compact, for a call id."""
     made: tuple[Tool, ...] = (
         ReadTool(fs),
-        SearchTool(fs, ranking),
+        SearchTool(fs, meaning),
         Writes(fs),
         FetchTool(fs, asks),
         *ABSENT,

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pitlake import catalogue, datasets, searches
 from pitlake.clock import iso
 from pitlake.dictionary import facts, shown
-from pitlake.errors import BadInput, LakeError, MachineExhausted, PitlakeError, SessionRefused
+from pitlake.errors import BadInput, PitlakeError, for_agents
 from pitlake.mcp.query_service import GAPS, MOST_ROWS, ROWS, AnswerPage, QueryService, ServiceQuestion
 
 Sql = Annotated[
@@ -72,10 +72,6 @@ class DescriptionModel(BaseModel):
     queries: list[dict[str, Any]]
 
 
-GONE = (
-    "what this answer would be made of can't be read any more; ask again without a cursor, and if that fails too, tell "
-    "whoever runs this server"
-)
 READS_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 Answered = Annotated[CallToolResult, AnswerModel]
 Described = Annotated[CallToolResult, DescriptionModel]
@@ -254,10 +250,6 @@ def _guarded(make: Callable[[], dict[str, Any]]) -> CallToolResult:
     try:
         told = make()
     except PitlakeError as error:
-        # What is wrong with versions and files of a lake, and how many rows they hold, depends on later rows too,
-        text = GONE if isinstance(error, LakeError | SessionRefused) else str(error)
-        if isinstance(error, MachineExhausted):  # and so does the path that the machine ran out at.
-            text = f"{error.problem}: {error.place}; the lake is as it was, ask again later or tell its operator"
-        return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+        return CallToolResult(content=[TextContent(type="text", text=for_agents(error))], is_error=True)
     plain = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
     return CallToolResult(content=[TextContent(type="text", text=plain)], structured_content=told)

@@ -1,5 +1,6 @@
 """One small published lake for every door: two companies' news, bars, facts, filings and calls over a spring."""
 
+import shutil
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pitlake.clock import new_york_day
+from pitlake.clock import instant, new_york_day
 from pitlake.datasets import get
 from pitlake.lake import Lake
 from pitlake.lake.stage import StagedGap, staged_schema
@@ -161,3 +162,22 @@ def build(root: Path) -> Lake:
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The lake's root; tests that publish or vacuum make their own."""
     return build(tmp_path_factory.mktemp("doors") / "lake").root
+
+
+def build_twins(folder: Path) -> tuple[Path, Path]:
+    """A lake that ends at AS_OF, and the same with six versions more, none of which adds anything at or before it."""
+    ends, goes_on = folder / "ends", folder / "goes on"
+    build(ends)
+    shutil.copytree(ends, goes_on)
+    later, day = Lake(goes_on), timedelta(days=1)
+    moved = instant(AS_OF) - START + 30 * day
+    for number in range(3):
+        late = ({"id": f"late_{number}_{row['id']}", "available_at": row["available_at"] + moved} for row in news())
+        publish(later, "news", map(dict.__or__, news(), late), f"late-{number}")
+    dated = ({"date": row["date"] + moved, "available_at": row["available_at"] + moved} for row in prices())
+    publish(later, "prices", map(dict.__or__, prices(), dated), "late-prices")
+    lost = StagedGap("unverifiable", "created is missing or unreadable", "neo4j:News:late", instant(AS_OF) + day)
+    publish(later, "news", (), "late-gap", (lost,))
+    later.compact("news")
+    assert later.head() > Lake(ends).head() + 4
+    return ends, goes_on

@@ -1,23 +1,19 @@
 """What became public after T has no part in what is told as of T: two lakes that differ only later, at every door."""
 
-import shutil
-from datetime import timedelta
-
 import pytest
 
 from pitlake import catalogue
 from pitlake.cli import invoke
 from pitlake.clock import instant
-from pitlake.lake import Lake
-from pitlake.lake.stage import StagedGap
 from pitlake.mcp.server import server
 from pitlake.session import connect
-from tests.doors.conftest import AS_OF, START, build, news, prices, publish
+from pitlake.web.questions import all_questions
+from tests.doors.conftest import AS_OF, build_twins
 from tests.doors.test_commands import options
 from tests.doors.test_mcp import EVERY_TOOL, service, talk
+from tests.web.browsing import browsing
 
 T = instant(AS_OF)
-DAY = timedelta(days=1)
 FAILING = (
     ("query", {"sql": "SELECT version FROM lake_info"}),
     ("query", {"sql": "SELEC"}),
@@ -42,22 +38,7 @@ LISTING = (
 
 @pytest.fixture(scope="module")
 def twins(tmp_path_factory):
-    """A lake that ends at T, and the same with six versions more, none of which adds anything at or before T."""
-    folder = tmp_path_factory.mktemp("twins")
-    build(folder / "ends")
-    shutil.copytree(folder / "ends", folder / "goes on")
-    later = Lake(folder / "goes on")
-    moved = T - START + 30 * DAY
-    for number in range(3):
-        late = ({"id": f"late_{number}_{row['id']}", "available_at": row["available_at"] + moved} for row in news())
-        publish(later, "news", map(dict.__or__, news(), late), f"late-{number}")
-    late = ({"date": row["date"] + moved, "available_at": row["available_at"] + moved} for row in prices())
-    publish(later, "prices", map(dict.__or__, prices(), late), "late-prices")
-    lost = StagedGap("unverifiable", "created is missing or unreadable", "neo4j:News:late", T + DAY)
-    publish(later, "news", (), "late-gap", (lost,))
-    later.compact("news")
-    assert later.head() > Lake(folder / "ends").head() + 4
-    return folder / "ends", folder / "goes on"
+    return build_twins(tmp_path_factory.mktemp("twins"))
 
 
 def agents(root, *calls):
@@ -145,3 +126,31 @@ def test_the_version_is_the_receipts_alone(twins):
         with connect(T, lake=root, isolation="in_process", datasets=["news"]) as session:
             versions.append(session.sql("SELECT 1").receipt.version)
     assert versions[0] < versions[1]
+
+
+REVENUE = (
+    "of=xbrl_facts.value_number&k_cik=0000000001&k_concept=us-gaap:Revenues&k_unit=iso4217:USD&k_period_type=duration"
+)
+PERIOD = "k_period_start=2023-10-01&k_period_end=2023-12-31&k_dimensions=&k_members="
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"/at?as_of={AS_OF}&ticker=NOG",
+        f"/at?as_of={AS_OF}&ticker=XOM",
+        f"/at?as_of={AS_OF}&ticker=LATER",
+        f"/compare?as_of=2024-02-01T00:00:00Z&with={AS_OF}&ticker=NOG",
+        f"/history?as_of={AS_OF}&ticker=NOG&{REVENUE}&{PERIOD}",
+        f"/history?as_of={AS_OF}&ticker=NOG&of=prices.close&k_entity_kind=company&k_entity_id=0000000001&k_date=2024-04-30",
+        *(f"/ask?as_of={AS_OF}&ticker=NOG&question={name}" for name in all_questions()),
+    ],
+)
+def test_a_page_is_the_same_to_the_byte(twins, page):
+    told = []
+    for root in twins:
+        with browsing(root, isolation="process") as client:
+            told.append(client.get(page))
+    assert told[0].status_code == 200
+    assert told[0].content == told[1].content
+    assert told[0].headers == told[1].headers

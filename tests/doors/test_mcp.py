@@ -23,14 +23,13 @@ from mcp import Client, StdioServerParameters
 
 from pitlake import receipts
 from pitlake.clock import instant
-from pitlake.errors import BadInput, SessionError
+from pitlake.errors import GONE, BadInput, SessionError
 from pitlake.gate.rules import check_envelope
 from pitlake.lake import Lake
 from pitlake.lake.stage import StagedGap
 from pitlake.mcp import lanes
 from pitlake.mcp.query_service import LIMITS, Cursor, QueryService, ServiceQuestion, Versions, cursor_key
 from pitlake.mcp.server import server
-from pitlake.mcp.tools import GONE
 from pitlake.session import connect
 from tests.doors.conftest import AS_OF, LOST, START, news, publish, small
 from tests.every import every

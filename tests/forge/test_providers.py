@@ -128,7 +128,7 @@ def test_t3_a_summary_is_at_most_a_hundred_tokens_and_the_full_text_has_all(lake
     assert len(answer.format_summary()) <= SUMMARY_CHARACTERS
     told = json.loads(answer.format_full())
     assert len(told["data"]) == 2
-    assert told["receipts"][0]["version"] == lake.head()
+    assert [set(one) for one in told["receipts"]] == [{"question", "answer"}]
 
 
 @pytest.mark.parametrize(

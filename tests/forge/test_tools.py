@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from forge.conversation import Conversation
+from forge.embedder import KeptVectors, Meaning, Model
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.model import Answer, Call, Results, Returned
 from forge.model.scripted import Scripted
-from forge.records import render
+from forge.records import Observation, render
 from forge.tools.base import FAILED, MOST_CHARACTERS, run
-from forge.tools.search import Ranked
 from forge.tools.toolset import agents
 from pitlake.errors import BadInput
-from tests.forge.world import NEW_VIEW, now
+from tests.forge.world import NEW_VIEW, now, turn, wrote
 
 SCHEMAS = {
     "read": ({"path", "depth", "query"}, {"path"}),
@@ -64,7 +64,7 @@ PLAUSIBLE = {
 class Found:
     """What a source gave."""
 
-    label, receipts = "economic latest", ()
+    label = "economic latest"
 
     def format_full(self):
         return "GDP 17149.6"
@@ -79,12 +79,7 @@ async def economic(params):
     return Found()
 
 
-class ByLength:
-    """Puts texts in order without a model."""
-
-    def rank(self, query, texts, written_at, at, count):
-        longest = sorted(range(len(texts)), key=lambda place: (-len(texts[place]), place))
-        return [Ranked(place, 0.5) for place in longest[:count]]
+ALIKE = Meaning(KeptVectors(model=Model("alike", lambda text: [1.0])))
 
 
 def told(text="in short"):
@@ -99,7 +94,7 @@ def tools(memory):
 def toolset(memory, model=None):
     fs = ForgeFS(memory, memory.hydrate(now(), session="s"))
     talk = Conversation("You are Forge.", [])
-    return agents(fs, ByLength(), {"economic": economic}, lambda call_id: model or told(), talk), fs, talk
+    return agents(fs, ALIKE, {"economic": economic}, lambda call_id: model or told(), talk), fs, talk
 
 
 def call(tools, name, arguments, call_id="c"):
@@ -133,17 +128,31 @@ def test_t2_search_gives_ranked_headers_and_says_when_it_finds_nothing(tools):
     call(tools, "write", {"path": "/memory/views/new.md", "content": render(NEW_VIEW)})
     lines = call(tools, "search", asked).split("\n")
     assert lines[:4] == [
-        "Search: 'growth' in /memory/views/ (1 results)", "", "  [0.50] /memory/views/V-001.md", "# V-001",
+        "Search: 'growth' in /memory/views/ (1 results)", "", "  [1.00] /memory/views/V-001.md", "# V-001",
     ]  # fmt: skip
     assert FAILED in call(tools, "search", {**asked, "filters": ">=0.4"})
     assert "max_results" in call(tools, "search", {**asked, "max_results": 0})
+
+
+def test_t2_search_says_which_folders_have_no_such_fields(memory):
+    wrote(turn(memory, "s"), "/memory/views/new.md", NEW_VIEW, "v")
+    found = call(toolset(memory)[0], "search", {"scope": "/memory/", "query": "growth", "filters": "horizon:3m"})
+    assert "/memory/views/V-001.md" in found
+    assert "left out" not in found
+    wrote(turn(memory, "s"), "/memory/observations/new.md", Observation(id="new", scope="us_growth"), "o")
+    tools, *_ = toolset(memory)
+    found = call(tools, "search", {"scope": "/memory/", "query": "growth", "filters": "horizon:3m"})
+    assert found.endswith("[left out, since they do not have these fields: /memory/observations/]")
+    assert "is not a field here" in call(
+        tools, "search", {"scope": "/memory/", "query": "growth", "filters": "mood:bad"}
+    )
 
 
 def test_t3_fetch_numbers_the_sessions_files_through_and_says_what_failed(memory):
     tools, fs, _ = toolset(memory)
     asked = {"source": "economic", "params": {}}
     assert call(tools, "fetch", asked, "1") == "[ctx_001 | economic | economic latest | 3 tok]\nGDP 17149.6"
-    others = agents(fs, ByLength(), {"economic": economic}, lambda call_id: told(), Conversation("", []))
+    others = agents(fs, ALIKE, {"economic": economic}, lambda call_id: told(), Conversation("", []))
     assert call(others, "fetch", asked, "2").startswith("[ctx_002 | ")
     assert fs.read_file("/session/context/ctx_001.md") == "GDP 17149.6"
     failed = call(tools, "fetch", {"source": "economic", "params": {"op": "x"}}, "3")
@@ -198,7 +207,7 @@ def test_an_unexpected_fault_is_an_answer_by_its_kind_alone(memory):
         raise RuntimeError("a secret")
 
     fs = ForgeFS(memory, memory.hydrate(now(), session="s"))
-    tools = agents(fs, ByLength(), {"economic": broken}, lambda call_id: told(), Conversation("", []))
+    tools = agents(fs, ALIKE, {"economic": broken}, lambda call_id: told(), Conversation("", []))
     answer = call(tools, "fetch", {"source": "economic", "params": {}})
     assert answer == f"[fetch{FAILED}RuntimeError; try it in another way, or say that it is missing"
 
