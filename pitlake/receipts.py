@@ -170,7 +170,7 @@ def _why(then: Question, now: Question) -> str:
 
 
 def values(parameters: str) -> Any:
-    """What a question was bound to: a list, a dict or None. Raises ReceiptDamaged for what is none of them."""
+    """What a question was bound to: a list, a dict or None. Raises ReceiptDamaged for anything else."""
     from pitlake.session.sealed.protocol import unpack_parameters
 
     try:

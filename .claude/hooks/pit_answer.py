@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The PIT gate over what a data agent says at its end: an envelope that holds at the cut-off, or a clean gap.
 
-As a SubagentStop hook it sends an answer back that is no envelope or breaks a rule, `max_retries` times at most
+As a SubagentStop hook it sends back what is not an envelope or breaks a rule, `max_retries` times at most
 (.claude/filters/rules.json), counted here. As a PostToolUse hook of the tool that starts agents it puts a clean gap in
 the place of an answer that is still so. Other agents' answers are not its business, nor those of agents in the
 background, whose last word no hook can replace. Standard library only, Python 3.9 or newer.
@@ -96,7 +96,7 @@ def max_retries() -> int:
 
 
 def broken(said: str, pit: Any) -> Any:
-    """The first rule an answer breaks, or None. pit: the cut-off, a Verdict where it is none, None in open mode."""
+    """The first rule an answer breaks, or None. pit: the cut-off, a Verdict where it is not one, None in open mode."""
     from pit_call import rules
 
     if pit is not None and not isinstance(pit, str):
