@@ -52,12 +52,14 @@ def test_other_datasets_stand_the_oracles_too(tmp_path, dataset):
     assert report.findings == []
 
 
+@pytest.mark.slow
 def test_a_sample_of_every_function_says_nothing_of_the_future(tmp_path):
     report = distinguish(tmp_path / "lake", Sealed, lambda world: list(fuzz.called(world))[::40], a_session=40)
     assert report.findings == []
     assert report.statements > 100
 
 
+@pytest.mark.slow
 def test_generated_hostile_statements_say_nothing_of_the_future(tmp_path):
     report = fuzz.sealed_attacks(tmp_path / "lake", 600)
     assert report.findings == []

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 from functools import cache, lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from zlib import crc32
 
 import pyarrow as pa
@@ -306,7 +306,6 @@ class _Rows:
 
 @lru_cache(maxsize=4_096)
 def _as_parquet(rows: _Rows) -> bytes:
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "part.parquet"
-        write_parquet(rows.table, path)
-        return path.read_bytes()
+    with NamedTemporaryFile() as file:
+        write_parquet(rows.table, Path(file.name))
+        return Path(file.name).read_bytes()
