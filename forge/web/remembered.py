@@ -131,3 +131,9 @@ class Decision(NamedTuple):
     receipt: dict[str, Any] | None
     steps: list[Step]
     edges: list[Edge]
+
+    @property
+    def answer(self) -> str:
+        """What it was answered with: the agent's last words on the tape."""
+        said = [step.answer for step in self.steps if (step.lane, step.kind) == ("agent", "model")]
+        return str(json.loads(said[-1])["text"]) if said else ""

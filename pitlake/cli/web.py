@@ -48,7 +48,6 @@ def command(
     home = asked({"as_of": begin, "ticker": ticker})
     rooms = [checkout.load("rooms", name) for name in checkout.entries("rooms")]
     pool = Pool(lake, isolation)
-    pool.lake.entry(None)  # what is not there is refused now, not at the first page
     doors = Doors(pool, home, serve.token(), allowed_hosts, rooms)
 
     def listening(address: str) -> None:

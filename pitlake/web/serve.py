@@ -3,12 +3,15 @@
 import secrets
 import socket
 from collections.abc import Callable
+from contextlib import closing
 
 import uvicorn
 
 from pitlake.errors import BadInput
 from pitlake.web.app import Doors, application
+from pitlake.web.asked import forward
 from pitlake.web.guard import OWN_HOSTS
+from pitlake.web.known import known
 
 
 def token() -> str:
@@ -19,14 +22,24 @@ def token() -> str:
 def serve(doors: Doors, host: str, port: int, said: Callable[[str], None]) -> None:
     """Serve until interrupted. said: told the page's address once it listens.
 
-    Raises BadInput when other machines could reach it and no name is given, and where it can't listen.
+    Raises BadInput when other machines could reach it and no name is given, and where it can't listen; what opening a
+    session raises.
     """
     if host not in OWN_HOSTS and not doors.hosts:
         raise BadInput("--host", "reachable from other machines", "name how browsers call it with --allow-host NAME")
-    with _listening(host, port) as listener:
+    with closing(doors.pool), _listening(host, port) as listener:
+        _begin(doors)
         said(f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}")
         config = uvicorn.Config(application(doors), log_level="warning", server_header=False, lifespan="on")
         uvicorn.Server(config).run([listener])
+
+
+def _begin(doors: Doors) -> None:
+    """Open what the first page takes: what can't be opened is refused now, and the first reader need not wait."""
+    doors.pool.lake.entry(None)
+    forward(doors.home.as_of)
+    with doors.pool.session(doors.home.as_of) as session:
+        known(session, doors.home)
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -33,7 +33,7 @@ def desk(tmp_path_factory):
         wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
         view = replace(NEW_VIEW, scope=HOSTILE, scenarios=(Scenario(name=HOSTILE, probability=1.0),), body=HOSTILE)
         write = Call("write", {"path": "/memory/views/new.md", "content": render(view)}, "id1")
-        model = Scripted([Answer("", (write,), "tools", "m", 1, 1), Answer(HOSTILE, (), "stop", "m", 1, 1)])
+        model = Scripted([Answer("", (write,), "tools", "m", 1, 1), Answer("It slows.", (), "stop", "m", 1, 1)])
         agent = Agent(memory, Tape(f"{memory.lake.root}-tape.sqlite"), lambda role: model, home / "none")
         decision = asyncio.run(agent.ask(f"What of {HOSTILE}?")).decision
         draft = replace(NEW_EXPRESSION, status="draft", max_loss_pct=None, notional=500.0)
@@ -86,6 +86,7 @@ def test_a_decision_shows_what_it_rests_on_and_is_replayed(desk):
     page = client.get(f"/desk/d/{decision}").text
     assert re.search(rf"<code>{decision}</code>.*?<code>V-001</code></td><td class=\"small\">wrote", page)
     assert "exposed: its model may have read" in page
+    assert re.search(r'id="h-a".*?<pre[^>]*>(.*?)</pre>', page)[1] == "It slows."
     refused = client.post(f"/desk/d/{decision}/replay", headers={"origin": BASE})
     assert refused.status_code == 403
     assert client.get(f"/desk/d/{decision}/replay", headers=UNLOCKED).status_code == 405
