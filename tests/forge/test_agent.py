@@ -1,6 +1,7 @@
 """A turn from question to receipt: replayed, resumed, in sessions, on a memory as of then."""
 
 import asyncio
+import json
 import sqlite3
 from dataclasses import replace
 
@@ -193,6 +194,21 @@ def test_what_a_turn_wrote_is_published_before_its_receipt_is_kept(desk):
     ask(agent)
     assert agent.memory.flush().rows == 0
     assert agent.memory.audit() == []
+
+
+def test_p1_every_model_answer_tool_call_and_write_is_on_the_audit_trail(desk):
+    agent = desk(SCRIPT)
+    decided = ask(agent)
+    steps = agent.tape.steps(decided.decision)
+    assert [step.kind for step in steps] == ["model", "tool", "tool", "model", "tool", "tool", "model", "tool", "model"]
+    assert [json.loads(step.asked)[0] for step in steps if step.kind == "tool"] == [
+        "read", "write", "search", "read", "fetch",
+    ]  # fmt: skip
+    (view,) = [row for row in agent.memory.journal.rows() if row.kind == "views"]
+    number = int(view.call_id.removeprefix(f"{decided.decision}:agent:"))
+    assert json.loads(steps[number - 1].asked) == list(WRITE)
+    assert (view.actor, view.session) == ("agent", decided.receipt.session)
+    assert {row.actor for row in agent.memory.journal.rows() if row.kind == "sessions"} == {"code"}
 
 
 def test_a_replay_whose_receipt_is_another_names_what_differs(desk, tmp_path):
