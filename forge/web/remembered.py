@@ -13,7 +13,7 @@ from forge.lineage import Edge, lineage
 from forge.memory import Memory, Remembered
 from forge.records import KINDS, Calibration, Constraints, Expression, Portfolio, Record, View
 from forge.tape import Step, Tape
-from pitlake.clock import instant, iso, micros
+from pitlake.clock import instant, iso
 from pitlake.errors import BadInput
 
 _Kind = TypeVar("_Kind", bound=Record)
@@ -27,13 +27,18 @@ class Text(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """A decision on the tape. asked: its question; as_of: the instant it was decided as of; live: on live memory."""
+    """A decision on the tape. asked: its question; as_of: the instant it was decided as of; clock: of its memory."""
 
     name: str
     asked: str
     as_of: datetime
-    live: bool
+    clock: str
     ended: bool
+
+    @property
+    def live(self) -> bool:
+        """Whether it was made on live memory."""
+        return self.clock == LIVE
 
 
 @dataclass(frozen=True)
@@ -58,10 +63,9 @@ class Day:
     def texts(self, kind: str, name: str) -> list[Text]:
         """Every writing of a record by the day, oldest first. Raises BadInput where there was none."""
         path = KINDS[kind].path(name)
-        newest = self.known.newest(path) if KINDS[kind].names(name) else None
-        if newest is None:
+        rows = self.known.all(path) if KINDS[kind].names(name) else []
+        if not rows:
             raise BadInput(kind, f"there was no {name[:20]!r} as of {iso(self.at)}", "the desk lists those there were")
-        rows = [*self.known.all(path)[:-1], newest]
         return [Text(self.known.written_at(row), self.known.record(row)) for row in rows]
 
     def all(self, kind: str) -> list[list[Text]]:
@@ -103,7 +107,7 @@ class Day:
         """The memory a decision was made on: the live one, or a simulated one of its own."""
         if begun.live:
             return self.memory
-        return Memory(clock=Simulated(f"at-{micros(begun.as_of)}", begun.as_of))
+        return Memory(clock=Simulated(begun.clock.partition(":")[2], begun.as_of))
 
     def close(self) -> None:
         """Let its connections go."""
@@ -112,7 +116,7 @@ class Day:
     def _begun(self, name: str) -> Begun:
         told = self.tape.begun(name)
         ended = self.tape.receipt(name) is not None
-        return Begun(name, told["text"], instant(told["as_of"]), told["clock"] == LIVE, ended)
+        return Begun(name, told["text"], instant(told["as_of"]), told["clock"], ended)
 
     def _one(self, kind: str, cls: type[_Kind], name: str) -> _Kind | None:
         row = self.known.newest(KINDS[kind].path(name))

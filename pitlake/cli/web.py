@@ -47,7 +47,9 @@ def command(
     begin = as_of or clock.iso((clock.now() - timedelta(hours=1)).replace(microsecond=0))
     home = asked({"as_of": begin, "ticker": ticker})
     rooms = [checkout.load("rooms", name) for name in checkout.entries("rooms")]
-    doors = Doors(Pool(lake, isolation), home, serve.token(), allowed_hosts, rooms)
+    pool = Pool(lake, isolation)
+    pool.lake.entry(None)  # what is not there is refused now, not at the first page
+    doors = Doors(pool, home, serve.token(), allowed_hosts, rooms)
 
     def listening(address: str) -> None:
         click.echo(f"{address}{home.address()}")

@@ -78,7 +78,7 @@ def _day(text: str | None, otherwise: date) -> date:
     try:
         return date.fromisoformat(text) if text else otherwise
     except ValueError:
-        raise BadInput("date", "is no day", "give one such as 2024-05-22") from None
+        raise BadInput("date", "is not a day", "give one such as 2024-05-22") from None
 
 
 def _slid(text: str | None, otherwise: date) -> date:
@@ -86,7 +86,7 @@ def _slid(text: str | None, otherwise: date) -> date:
     try:
         return date.fromordinal(int(text)) if text else otherwise
     except (ValueError, OverflowError):
-        raise BadInput("day", "is no day", "give a day's number, as the slider does") from None
+        raise BadInput("day", "is not a day", "give a day's number, as the slider does") from None
 
 
 def _time(text: str | None, otherwise: time) -> time:
@@ -94,7 +94,7 @@ def _time(text: str | None, otherwise: time) -> time:
     try:
         given = time.fromisoformat(text) if text else otherwise
     except ValueError:
-        raise BadInput("time", "is no time of day", "give one such as 16:30") from None
+        raise BadInput("time", "is not a time of day", "give one such as 16:30") from None
     same = given == otherwise.replace(microsecond=0)
     return otherwise if same else given.replace(tzinfo=None)
 

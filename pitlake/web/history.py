@@ -121,4 +121,4 @@ def _is_day(name: str, value: str) -> None:
     try:
         date.fromisoformat(value)
     except ValueError:
-        raise BadInput(f"k_{name}", "is no day", "give one such as 2024-04-28") from None
+        raise BadInput(f"k_{name}", "is not a day", "give one such as 2024-04-28") from None

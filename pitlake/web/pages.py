@@ -129,7 +129,7 @@ class TimeMachine:
         """A kept receipt's answer, asked again: the same bytes, or what is missing."""
         name = request.path_params["receipt"]
         if not _RECEIPT.fullmatch(name):
-            raise BadInput("receipt", "is no receipt's id", "`pitlake receipts` lists those that are kept")
+            raise BadInput("receipt", "is not the id of one", "`pitlake receipts` lists those that are kept")
         receipt = receipts.find(name, self._pool.lake.root)
         result = receipts.replay(receipt, self._pool.lake, isolation=self._pool.isolation)
         page = self._templates.get_template("receipt.html").render(
