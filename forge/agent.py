@@ -4,7 +4,6 @@ Run again with the same name, a decision goes on where it was killed; replayed, 
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
@@ -29,13 +28,11 @@ from forge.receipts import Receipt, cut_off, exposure, folder_hash
 from forge.replay import read_only
 from forge.session import SessionContext, Trigger
 from forge.tape import Diverged, Lane, Mode, Tape, digest
-from forge.tools.fetch import CONTEXT, Asks
+from forge.tools.fetch import Asks
 from forge.tools.toolset import agents
 from pitlake.clock import instant, iso, now
 from pitlake.errors import BadInput, LakeNotFound
 from pitlake.lake.lake import Lake
-
-_FETCHED = re.compile(r"\[(ctx_\d+) \| ")
 
 
 def _silent(line: str) -> None:
@@ -193,7 +190,7 @@ class Agent:
             as_of=turn.begun["as_of"],
             market=turn.begun["market"],
             memory=head.version,
-            tools=tuple(self._fetched(turn)) if turn.lane.mode == "record" else (),
+            tools=tuple(self._fetched(turn)),
             models=cut_offs,
             exposure=exposure(cut_offs.values(), at),
             prompt=digest(turn.talk.system),
@@ -204,10 +201,13 @@ class Agent:
         )
 
     def _fetched(self, turn: Turn) -> list[dict[str, Any]]:
-        """What the lake was asked in this turn: from the tape and the files, so that a resumed turn has all of it."""
-        names = [_FETCHED.match(step.answer) for step in self.tape.steps(turn.decision) if step.kind == "tool"]
-        files = [turn.fs.read_file(f"{CONTEXT}{one[1]}.md") for one in names if one]
-        return [one for text in files for one in json.loads(text).get("receipts", [])]
+        """What the lake was asked in this turn: from the tape and what its calls wrote, so that a resumed turn and a
+        replay have all of it.
+        """
+        steps = [step for step in self.tape.steps(turn.decision) if step.kind == "tool"]
+        calls = [f"{turn.decision}:{step.lane}:{step.step}" for step in steps if json.loads(step.asked)[0] == "fetch"]
+        wrote = {row.call_id: row.content for row in self.memory.written_by(turn.begun["session"], turn.decision)}
+        return [one for call in calls if call in wrote for one in json.loads(wrote[call])["receipts"]]
 
 
 @dataclass(frozen=True)
@@ -231,11 +231,11 @@ def loaded(text: str) -> Receipt:
 def same(kept: Receipt, found: Receipt) -> Receipt:
     """The kept receipt, when a replay came to the same one. Raises Diverged naming the field.
 
-    What may differ: `tools`, which a strict replay does not ask; the memory's version, since what was in the journal
-    then is published now; what the registry has learnt of models.
+    What may differ: the memory's version, since what was in the journal then is published now; what the registry has
+    learnt of models.
     """
     then, again = asdict(kept), asdict(found)
-    for name in ("session", "as_of", "market", "prompt", "skills", "journal", "end", "answer"):
+    for name in ("session", "as_of", "market", "tools", "prompt", "skills", "journal", "end", "answer"):
         if then[name] != again[name]:
             raise Diverged("receipt", 0, name, f"{again[name]!r} where it was {then[name]!r}")
     return kept

@@ -46,13 +46,10 @@ class ContentRefused(_AtLine):
 
 
 class Stale(BadInput):
-    """A path changed since the caller read it. `newest` is the write that did it."""
+    """A path changed since the caller read it."""
 
-    def __init__(self, path: str, based_on: int, newest: int) -> None:
-        self.newest = newest
-        super().__init__(
-            "path", f"{path} was changed since you read it (write {newest}, you read {based_on})", "start a new turn"
-        )
+    def __init__(self, path: str) -> None:
+        super().__init__("path", f"{path} was changed since you read it", "start a new turn")
 
 
 class CallDiffers(BadInput):

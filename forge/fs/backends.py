@@ -26,7 +26,7 @@ class MemoryBackend:
         if at := paths.archived(path):
             kind = kind_of_path(at[0])
             earlier = self._known.all(at[0])[:-1] if kind and kind.kept else []
-            return next((row.content for row in earlier if row.seq == at[1]), None)
+            return next((row.content for number, row in enumerate(earlier, 1) if number == at[1]), None)
         row = self._known.newest(path)
         return row.content if row else None
 
@@ -59,9 +59,9 @@ class MemoryBackend:
     def _archive(self, path: str) -> list[DirEntry]:
         folder = path.replace(paths.ARCHIVE, "/memory/", 1)
         return [
-            DirEntry(paths.archive_path(row.path, row.seq).rpartition("/")[2], meta(self._known.record(row)))
+            DirEntry(paths.archive_path(row.path, number).rpartition("/")[2], meta(self._known.record(row)))
             for one in self._known.paths(folder)
-            for row in self._known.all(one)[:-1]
+            for number, row in enumerate(self._known.all(one)[:-1], 1)
         ]
 
 

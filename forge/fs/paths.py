@@ -40,12 +40,12 @@ def record_kind(path: str) -> Kind:
     return kind
 
 
-def archive_path(path: str, seq: int) -> str:
-    """Where an earlier text of a record is found."""
-    return path.replace("/memory/", ARCHIVE, 1).removesuffix(".md") + f"_{seq}.md"
+def archive_path(path: str, number: int) -> str:
+    """Where the text of a record with this number, from 1 for the oldest, is found."""
+    return path.replace("/memory/", ARCHIVE, 1).removesuffix(".md") + f"_{number}.md"
 
 
 def archived(path: str) -> tuple[str, int] | None:
-    """The record's own path, and which write of it an archive path means."""
+    """The record's own path, and the number of its text that an archive path means."""
     found = _ARCHIVED.fullmatch(path)
     return (f"/memory/{found[1]}/{found[2]}.md", int(found[3])) if found else None

@@ -163,7 +163,7 @@ class Writing:
         admit(content)
         newest = self.newest(path)
         if based_on is not None and based_on != (newest.seq if newest else 0):
-            raise Stale(path, based_on, newest.seq if newest else 0)
+            raise Stale(path)
         kind = kind_of_path(path)
         row = chain.linked(
             Row(

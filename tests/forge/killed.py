@@ -34,7 +34,7 @@ WRITES = 8
 KILLED = -signal.SIGKILL
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload([__name__])
+_context.set_forkserver_preload(["forge.tools.toolset", "forge.model.scripted"])
 
 
 class Dice:

@@ -1,6 +1,7 @@
 """A turn from question to receipt: replayed, resumed, in sessions, on a memory as of then."""
 
 import asyncio
+import json
 import sqlite3
 from dataclasses import replace
 
@@ -195,6 +196,21 @@ def test_what_a_turn_wrote_is_published_before_its_receipt_is_kept(desk):
     assert agent.memory.audit() == []
 
 
+def test_p1_every_model_answer_tool_call_and_write_is_on_the_audit_trail(desk):
+    agent = desk(SCRIPT)
+    decided = ask(agent)
+    steps = agent.tape.steps(decided.decision)
+    assert [step.kind for step in steps] == ["model", "tool", "tool", "model", "tool", "tool", "model", "tool", "model"]
+    assert [json.loads(step.asked)[0] for step in steps if step.kind == "tool"] == [
+        "read", "write", "search", "read", "fetch",
+    ]  # fmt: skip
+    (view,) = [row for row in agent.memory.journal.rows() if row.kind == "views"]
+    number = int(view.call_id.removeprefix(f"{decided.decision}:agent:"))
+    assert json.loads(steps[number - 1].asked) == list(WRITE)
+    assert (view.actor, view.session) == ("agent", decided.receipt.session)
+    assert {row.actor for row in agent.memory.journal.rows() if row.kind == "sessions"} == {"code"}
+
+
 def test_a_replay_whose_receipt_is_another_names_what_differs(desk, tmp_path):
     decided = ask(desk(SCRIPT))
     agent = desk([])
@@ -242,12 +258,30 @@ def test_a_decision_that_was_never_finished_cannot_be_replayed(desk, tmp_path):
         replay(desk([]), decided.decision)
 
 
+def rewriting():
+    """Write a View and write it again under the id it was given, then look at its earlier text."""
+    given = []
+
+    def model(request):
+        turn = sum(isinstance(one, Answer) for one in request.messages)
+        if turn == 1:
+            given.append(request.messages[-1].returned[0].text.removeprefix("Written: "))
+            record = replace(NEW_VIEW, id=given[0].rpartition("/")[2].removesuffix(".md"), confidence=0.7)
+            return say("", ("write", {"path": given[0], "content": render(record)}))
+        archive = ("read", {"path": "/memory/.archive/views/"})
+        return {0: say("", WRITE), 2: say("", archive, ("search", {"scope": "/memory/", "query": "growth"}))}.get(
+            turn, say("done")
+        )
+
+    return model
+
+
 def test_an_event_decided_again_is_told_nothing_of_earlier_tries_not_even_by_ids(tmp_path, monkeypatch):
     def tape(name, tries):
         memory, told = Memory(tmp_path / name, clock=Simulated("test", T)), Tape(tmp_path / f"{name}.sqlite")
         for number in range(tries + 1):
             monkeypatch.setattr("forge.session.token_hex", lambda count, number=number: f"{tries - number:010}")
-            scripted = Scripted(SCRIPT)
+            scripted = Scripted(rewriting())
             agent = Agent(memory, told, lambda role, scripted=scripted: scripted, tmp_path / "none")
             ask(agent, event="E", decision=f"try{number}" if number < tries else "last")
         memory.close()
@@ -256,3 +290,4 @@ def test_an_event_decided_again_is_told_nothing_of_earlier_tries_not_even_by_ids
     first, again = tape("first", 0), tape("again", 3)
     assert first == again
     assert any("/memory/views/V-" in step.answer for step in first[1])
+    assert any("Directory: /memory/.archive/views/ (1 items)" in step.answer for step in first[1])

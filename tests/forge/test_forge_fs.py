@@ -1,4 +1,4 @@
-"""ForgeFS: paths, listings, the archive, and what one turn sees. Ids: F1, F2, F3, F4, T1, C1, Q1."""
+"""ForgeFS: paths, listings, the archive, and what one turn sees."""
 
 import os
 from dataclasses import replace

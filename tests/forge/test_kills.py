@@ -1,4 +1,4 @@
-"""Resume after kill -9: nothing lost, nothing doubled. Ids: T7, A1. `tests.forge.killed` is the campaign."""
+"""Resume after kill -9: nothing lost, nothing doubled. `tests.forge.killed` is the campaign."""
 
 from tests.forge.killed import WRITES, killed, outcome
 

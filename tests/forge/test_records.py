@@ -1,4 +1,4 @@
-"""Records: one text each, read and written alike; what is wrong is told with its line. Ids: F2, F4, P1, N1."""
+"""Records: one text each, read and written alike; what is wrong is told with its line."""
 
 import string
 from dataclasses import MISSING, fields

@@ -1,6 +1,6 @@
 """Settling against an independent computation: every View that is due, once, by what was public when its day was over.
 
-Ids: O2, P1. `python -m tests.forge.test_settlement 500` settles so many.
+`python -m tests.forge.test_settlement 500` settles so many.
 """
 
 import random

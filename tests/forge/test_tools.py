@@ -1,6 +1,6 @@
 """The eight tools: schemas as the design gives them, and an answer to whatever they are called with.
 
-Ids: T1, T2, T3, T4, T5, T6, T7, T8. `python -m tests.forge.test_tools 10000` calls each tool so often.
+`python -m tests.forge.test_tools 10000` calls each tool so often.
 """
 
 import asyncio
@@ -194,6 +194,27 @@ def test_t8_compact_asks_the_role_for_few_words_about_its_target(memory):
     call(tools, "compact", {"target": "conversation", **focus})
     assert model.asked[1].messages[0].endswith("--- read ---\nGDP 17149.6")
     assert call(tools, "compact", {"target": "nothing", **focus}) == "(target 'nothing' not found)"
+
+
+def test_q1_who_compacts_has_no_tool_and_the_agent_writes_neither_book_nor_marks_nor_skills(memory):
+    model = told()
+    tools, fs, _ = toolset(memory, model)
+    fs.write_file("/session/a.md", "text", call_id="a")
+    call(tools, "compact", {"target": "/session/a.md", "focus": "x"})
+    assert [request.tools for request in model.asked] == [()]
+    assert set(tools) == set(SCHEMAS)
+    folders = (
+        "portfolio/state",
+        "portfolio/constraints",
+        "skills/x/SKILL",
+        "memory/calibration/macro",
+        "memory/.archive/x",
+    )
+    settled = ("memory/settlements/new", "memory/proposals/new")
+    for number, path in enumerate((*folders, *settled)):
+        asked = {"path": f"/{path}.md", "content": render(NEW_VIEW)}
+        assert call(tools, "write", asked, f"q{number}").startswith("Not written. "), path
+    assert [row.path for row in memory.journal.rows()] == ["/session/s/a.md"]
 
 
 def test_an_answer_can_be_stored_and_is_no_longer_than_the_limit(tools):

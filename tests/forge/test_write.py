@@ -1,4 +1,4 @@
-"""Tool write, its effects and the guardrails. Ids: T7, G1, O2."""
+"""Tool write, its effects and the guardrails."""
 
 from dataclasses import replace
 

@@ -1,0 +1,105 @@
+"""Decisions that are replayed after the market's lake was filled further, and after somebody altered a row of it."""
+
+import asyncio
+import json
+import re
+import sqlite3
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from forge.agent import Agent
+from forge.clock import Simulated
+from forge.memory import Memory
+from forge.model import Answer, Call
+from forge.model.scripted import Scripted
+from forge.tape import Diverged, Tape
+from pitlake.lake.lake import Lake
+from tests.derived.conftest import put_rows
+from tests.forge.test_providers import gdp
+
+T = "2014-05-29T12:30:01Z"
+LATEST = Call("fetch", {"source": "economic", "params": {"series": ["GDP"]}}, "latest")
+VINTAGES = Call(
+    "fetch", {"source": "economic", "params": {"op": "vintages", "series": "GDP", "period": "2014-01-01"}}, "all"
+)
+SCRIPT = [Answer("", (LATEST, VINTAGES), "tools"), Answer("GDP was cut to 17101.3.")]
+
+
+class Desk:
+    def __init__(self, root):
+        self.root, self.lake = root, Lake(root / "market")
+        self.memory = Memory(root / "forge", clock=Simulated("test", T))
+        put_rows(self.lake, "macro_observations", gdp("2014-04-30", 17149.6), gdp("2014-05-29", 17101.3))
+        self.decided = self.ask()
+
+    def agent(self, script):
+        scripted = Scripted(script)
+        return Agent(self.memory, Tape(self.root / "tape.sqlite"), lambda role: scripted, self.lake.root)
+
+    def ask(self):
+        return asyncio.run(self.agent(SCRIPT).ask("What of growth?", T))
+
+    def replay(self, mode):
+        return asyncio.run(self.agent([]).replay(self.decided.decision, mode))
+
+    def told(self, decided):
+        steps = self.agent([]).tape.steps(decided.decision)
+        return [re.sub(r"^.*\n", "", step.answer) for step in steps if step.kind == "tool"]
+
+    def alter(self, change):
+        """Change the decision's kept receipt, as somebody with a key to the machine can."""
+        with sqlite3.connect(self.root / "tape.sqlite") as tape:
+            tape.execute("DROP TRIGGER receipts_UPDATE")
+            (text,) = tape.execute("SELECT receipt FROM receipts").fetchone()
+            kept = json.loads(text)
+            change(kept)
+            tape.execute("UPDATE receipts SET receipt = ?", (json.dumps(kept),))
+        tape.close()
+
+
+@pytest.fixture
+def desk(tmp_path):
+    made = Desk(tmp_path)
+    yield made
+    made.memory.close()
+
+
+def test_a_replay_comes_out_the_same_after_three_backfills(desk):
+    backfills = [("2014-05-29", 17000.0), ("2014-03-27", 17150.0), ("2014-06-25", 17016.0)]
+    for vintage, value in backfills:
+        put_rows(desk.lake, "macro_observations", gdp(vintage, value) | {"evidence": f"late:{vintage}:{value}"})
+        assert desk.replay("strict") == desk.replay("live-tools") == desk.decided
+    again = desk.ask()
+    assert again.receipt.market == desk.decided.receipt.market + 3
+    assert desk.told(again) != desk.told(desk.decided)
+
+
+def test_an_altered_row_of_the_market_is_named_by_its_step(desk):
+    places = [one for one in desk.lake.root.rglob("*.parquet") if "vintage_date" in pq.read_schema(one).names]
+    for place, table in [(one, pq.read_table(one, partitioning=None)) for one in places]:
+        at = table.schema.get_field_index("value")
+        values = pc.if_else(pc.equal(table["value"], 17101.3), 17101.4, table["value"])
+        pq.write_table(table.set_column(at, table.schema.field(at), values), place)
+    assert desk.replay("strict") == desk.decided
+    with pytest.raises(Diverged, match=r"step 2 of agent \(tool\) differs: fetch answers: ") as caught:
+        desk.replay("live-tools")
+    assert (caught.value.lane, caught.value.step) == ("agent", 2)
+
+
+@pytest.mark.parametrize("mode", ["strict", "live-tools"])
+def test_what_a_receipt_says_the_lake_was_asked_is_held_against_the_session_s_files(desk, mode):
+    assert len(desk.decided.receipt.tools) == 2
+    desk.alter(lambda kept: kept["tools"][1].update(answer="0" * 64))
+    with pytest.raises(Diverged, match=r"step 0 of receipt \(tools\) differs"):
+        desk.replay(mode)
+
+
+def test_a_fetched_file_that_the_agent_wrote_over_leaves_the_receipt_whole(desk):
+    over = Call("write", {"path": "/session/context/ctx_003.md", "content": "mine"}, "over")
+    script = [Answer("", (LATEST,), "tools"), Answer("", (over,), "tools"), Answer("done")]
+    decided = asyncio.run(desk.agent(script).ask("What of growth?", T))
+    answers = [step.answer for step in desk.agent([]).tape.steps(decided.decision) if step.kind == "tool"]
+    assert (answers[0][:9], answers[1]) == ("[ctx_003 ", "Written: /session/context/ctx_003.md")
+    assert decided.receipt.tools == desk.decided.receipt.tools[:1]

@@ -1,0 +1,79 @@
+"""Each part of Forge's design that is here has a test that bears its id, and each thing it names has one home."""
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+IDS = frozenset((
+    "T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "A1", "A2", "A3", "F1", "F2", "F3", "F4", "S1", "G1", "C1", "O2",
+    "P1", "N1", "Q1", "L1",
+))  # fmt: skip
+"""Tools, the agent's loop, prompt and routing, files, sessions, guardrails, settings, what follows from a write, the
+audit trail, the names, who may do what, and the layers."""
+HOMES = {
+    "forge.fs.entries": "DirEntry",
+    "forge.guardrails": "Violation Guardrails",
+    "forge.providers.base": "FetchResult",
+    "forge.records": "parse render",
+    "forge.session": "SessionContext",
+    "forge.tape": "Tape Lane",
+    "forge.tools.text": "section",
+}
+LASTING = ("records", "memory", "fs", "guardrails.py", "clock.py", "errors.py", "config.py", "tape.py", "receipts.py")
+PASSING = re.compile(r"forge\.(agent|cli|conversation|loop|model|prompt|session|tools)\b")
+
+
+def borne(source: str) -> set[str]:
+    """The ids that tests of a module bear, by their names or by the ids of their parameters."""
+    found: set[str] = set()
+    for test in ast.walk(ast.parse(source)):
+        if not isinstance(test, ast.FunctionDef) or not test.name.startswith("test_"):
+            continue
+        given = [one.value for part in test.decorator_list for one in ast.walk(part) if isinstance(one, ast.Constant)]
+        names = [test.name.split("_")[1], *(one for one in given if isinstance(one, str))]
+        asserts = any(isinstance(one, ast.Assert) or "raises" in ast.dump(one) for one in ast.walk(test))
+        found |= {name.upper() for name in names if asserts} & IDS
+    return found
+
+
+def test_every_id_that_is_here_is_borne_by_a_test():
+    here = [borne(place.read_text(encoding="utf-8")) for place in Path(__file__).parent.glob("test_*.py")]
+    assert IDS - set().union(*here) == set()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "'Ids: T1.'\ndef test_it(): assert 1",
+        "def test_t1_it(): pass",
+        "def test_it(): assert 't1'",
+        "def t1(): assert 1",
+    ],
+)
+def test_an_id_that_is_only_mentioned_is_not_borne(source):
+    assert borne(source) == set()
+
+
+def test_n1_what_the_design_names_has_one_home():
+    for home, names in HOMES.items():
+        for name in names.split():
+            assert getattr(import_module(home), name).__module__.startswith(home), f"{home}.{name}"
+    pattern = re.compile(rf"^(?:class|def) ({'|'.join(' '.join(HOMES.values()).split())})\b", re.MULTILINE)
+    root = Path(__file__).parents[2] / "forge"
+    defined = sorted(name for place in root.rglob("*.py") for name in pattern.findall(place.read_text("utf-8")))
+    assert defined == sorted(" ".join(HOMES.values()).split())
+
+
+def test_l1_what_lasts_knows_nothing_of_what_a_better_model_would_replace():
+    root = Path(__file__).parents[2] / "forge"
+    places = [place for name in LASTING for place in ([root / name] if "." in name else (root / name).rglob("*.py"))]
+    assert len(places) > 15
+    wrong = {
+        place.name: found
+        for place in places
+        if (found := re.findall(rf"^\s*(?:from|import) {PASSING.pattern}", place.read_text("utf-8"), re.MULTILINE))
+    }
+    assert wrong == {}
