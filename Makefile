@@ -15,9 +15,10 @@ AXE ?= 4.14.1
 SEED ?= 0
 ASSETS ?= group:graph and not key:companies
 
+QUIET := {"loggers": {"console": {"config": {"log_level": "WARNING"}}}}
 DAGSTER_HOME ?= $(CURDIR)/.pitlake/dagster
 DG := mkdir -p "$(DAGSTER_HOME)" && cp dagster.yaml "$(DAGSTER_HOME)" && DAGSTER_HOME="$(DAGSTER_HOME)" \
-	DAGSTER_EVENT_BATCH_SIZE=500 DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS=1 $(BIN)/dg
+	VIRTUAL_ENV="$(CURDIR)/.venv" DAGSTER_EVENT_BATCH_SIZE=500 DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS=1 $(BIN)/dg
 
 help: ## List what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,9 +45,10 @@ axe: $(SET_UP) ## Look for faults of accessibility in the pages on the demo's la
 serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, webserver and daemon, until interrupted.
 	@$(BIN)/python -m pipelines.serve
 
-run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (every dataset by day) in one run.
+run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (the job graph_days) in one run.
 	$(if $(DAYS),,$(error name the days: make run DAYS=2024-01-01...2024-12-31))
-	@$(DG) launch --assets "$(ASSETS)" --partition-range "$(DAYS)"
+	@$(DG) launch $(if $(filter file,$(origin ASSETS)),--job graph_days,--assets "$(ASSETS)") --partition-range "$(DAYS)" --config-json '$(QUIET)'
+	@$(BIN)/pitlake versions --limit 1 && $(BIN)/pitlake datasets --open
 
 report: $(SET_UP) ## Write the quality report of the lake into .pitlake/report, as pages that open offline.
 	@$(BIN)/pitlake report

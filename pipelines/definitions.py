@@ -53,7 +53,7 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             *{feed.provider.name: source_of(feed) for feed in all_feeds().values()}.values(),
             *(feed_asset(feed) for feed in all_feeds().values()),
             *drop_assets(),
-            *derived_assets(),
+            *derived_assets(earnings.register),
             *bundle_assets(EARNINGS),
             quality_report,
             forge.forge_settlements,

@@ -20,9 +20,9 @@ from uuid import uuid4
 from rich.console import Console
 from rich.table import Table
 
-from assets.derived.earnings_bundles import events
 from local_servers.server import GraphServer
-from pipelines.earnings import BUNDLES, register, tags
+from pipelines.earnings import BUNDLES, tags
+from pipelines.partitions import EARNINGS_SET
 from pipelines.serve import FAST_EVENTS
 from pitlake.datasets import all_datasets
 from pitlake.errors import IsolationUnavailable, PitlakeError
@@ -90,7 +90,7 @@ def fill(home: Path) -> None:
             job, instance = wiring(server, home)
         with step(f"publishing every dataset, {FIRST_DAY} to {LAST_DAY}, in one run", of=len(chosen())) as tick:
             publish(job, instance, tick, chosen(), ALL_DAYS)
-        releases = register(instance, events(lake))
+        releases = instance.get_dynamic_partitions(EARNINGS_SET)
         told = [key for key in releases if key.startswith(f"{TOLD}|")]
         with step(f"building what was known beside {len(told)} of {len(releases)} releases", of=len(BUNDLES)) as tick:
             publish(job, instance, tick, BUNDLES, tags(told[0], told[-1]))

@@ -22,6 +22,7 @@ AS_LOOKED_AT = ("av_estimates", "av_earnings_calendar", "web_results", "web_synt
 """What counts from when it was looked at, and by then was: so that there is something of it as of a past instant."""
 NORTHERN = "0001104485"
 SCOPES = {name: one.example for name, one in all_feeds().items()} | {
+    "av_daily_bars": Scope(tickers=("AAPL", "NOG")),
     "macro_observations": Scope(series=("GDP", "PAYEMS", "DGS2", "DGS10", "DGS30")),
     "web_results": Scope(queries=("AAPL guidance",)),
     "universe_events": Scope(date_from=date(2023, 1, 1), date_to=date(2025, 6, 30), options={"index": "quarter"}),

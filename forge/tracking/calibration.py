@@ -14,7 +14,7 @@ from forge.memory import Memory
 from forge.memory.effects import CODE
 from forge.records import KINDS, Band, Calibration, Cell, Settlement, render
 from forge.tracking.scores import FEWEST, Scores, scores
-from forge.tracking.settlement import ANSWERED, SESSION, settlements
+from forge.tracking.settlement import ANSWERED, hydrated, settlements
 from pitlake.clock import new_york_day
 
 HORIZONS = ((31, "to 1 month"), (92, "to 3 months"), (366, "to 12 months"))
@@ -25,7 +25,7 @@ CLEANEST_FIRST = ("clean", "partial", "exposed")
 
 def calibrate(memory: Memory, at: datetime) -> list[Calibration]:
     """Measure every category that has a settled forecast as of an instant; the records that changed."""
-    known = memory.hydrate(memory.standing(max(at, memory.journal.clock.now())), session=SESSION)
+    known = hydrated(memory, at)
     files, made = ForgeFS(memory, known, actor=CODE), []
     settled: dict[str, list[Settlement]] = defaultdict(list)
     for one in settlements(known):

@@ -78,13 +78,19 @@ def settlements(known: Remembered) -> list[Settlement]:
     return [cast("Settlement", known.record(row)) for row in sorted(rows, key=lambda row: row.seq)]
 
 
+def hydrated(memory: Memory, at: datetime) -> Remembered:
+    """All of memory, what was settled later than the instant included."""
+    now = max(at, memory.journal.clock.now())
+    return memory.hydrate(memory.standing(now), session=SESSION, turn=at)
+
+
 def settle(memory: Memory, now: At, cut_offs: CutOffs) -> list[Settlement]:
     """Settle what is due; what was written. now: the instant, and the lake with the version to ask. What was settled
     after it already is not settled again.
 
     cut_offs: of a decision's models, of nothing where there is no such decision. Raises LakeNotFound.
     """
-    known = memory.hydrate(memory.standing(max(now.as_of, memory.journal.clock.now())), session=SESSION)
+    known = hydrated(memory, now.as_of)
     files = ForgeFS(memory, known, actor=CODE)
     now = replace(now, version=Lake(now.lake).head() if now.version is None else now.version)
     made, earlier = [], defaultdict(list)

@@ -335,3 +335,12 @@ def test_a_command_that_hangs_for_a_reason_of_its_own_is_given_up_in_time():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True)
     payload = json.loads(done.stdout)
     assert (payload["data"], [gap["type"] for gap in payload["gaps"]]) == ([], ["upstream_error"])
+
+
+def test_asking_a_source_imports_what_that_source_needs_and_no_platform():
+    code = (
+        "import sys; from pipelines.fetch import answering; from assets.external import feed; feed('benzinga_news');"
+        "print(*{'dagster', 'neo4j', 'pandas', 'exchange_calendars'} & {*sys.modules})"
+    )
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == ""

@@ -168,7 +168,7 @@ def test_the_slider_has_no_mark_after_t_and_an_end_that_t_alone_says():
         (f"/ask?as_of={AS_OF}&ticker=NOG&question=secrets", "question: there is none"),
         ("/r/../../etc/passwd", "Not Found"),
         ("/r/0123456789abcdez", "receipt: is not the id"),
-        ("/r/0123456789abcdef", "names 0 kept receipts"),
+        ("/r/0123456789abcdef", "no kept receipt"),
         ("/nowhere", "Not Found"),
     ],
 )
