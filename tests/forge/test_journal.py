@@ -169,6 +169,22 @@ def test_what_was_done_to_the_journal_is_found_and_the_rows_beside_it_are_unharm
     assert memory.flush().rows == 1
 
 
+@pytest.mark.parametrize("same", [("seq",), ("session", "call_id", "part")])
+def test_a_write_that_collides_with_another_is_refused_and_the_rows_beside_it_are_unharmed(memory, same):
+    rows = fill(memory)
+    names = list(chain.Row.__dataclass_fields__)
+    fresh = {"seq": 99, "session": "s", "call_id": "fresh", "part": 0}
+    row = replace(rows[2], **{name: value for name, value in fresh.items() if name not in same})
+    with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
+        raw(memory).execute(
+            f"INSERT INTO forge_journal ({', '.join(names)}, number) VALUES ({'?,' * len(names)} 0)",
+            [getattr(row, name) for name in names],
+        )
+    with pytest.raises(CallDiffers):
+        memory.journal.append("/session/s/2.md", "something else", call(2))
+    assert (memory.audit(), memory.flush().rows) == ([], 6)
+
+
 def test_the_memory_audit_refuses_what_is_older_than_the_newest_published(memory):
     rows = fill(memory)
     memory.flush()
