@@ -4,6 +4,7 @@ then for each mutant those that run its own, the quickest first, until one fails
 This process imports what the tests need of others, and nothing of ours, so that each fork meets the changed file.
 """
 
+import ctypes
 import hashlib
 import json
 import os
@@ -33,6 +34,7 @@ OTHERS = ("hypothesis", "pandas", "pyarrow.parquet", "pyarrow.dataset", "duckdb"
 SURVIVED, KILLED, OVERRAN, UNTESTED = "survived", "killed", "overran", "untested"
 _ARGUMENTS = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly", "--hypothesis-seed=0", "-W",
               "ignore::pytest.PytestAssertRewriteWarning")  # fmt: skip
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 16384, 1 << 18
 IMPORTING = ""
 
 Tested = dict[str, tuple[float, dict[str, list[str]]]]
@@ -133,6 +135,8 @@ class Bench:
 
     def _settle(self, cpu: int) -> None:
         os.setsid()
+        if os.geteuid() == 0:
+            _own_mounts()
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CPU, (cpu, hard))
         log = os.open(self.folder / "last.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -145,6 +149,13 @@ class Bench:
         sys.path[:] = [str(self.tree), *(entry for entry in sys.path if entry not in ("", str(self.root)))]
         for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
             del sys.modules[name]
+
+
+def _own_mounts() -> None:
+    """Let what this process mounts be there for it and its children alone. Raises OSError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNS) or libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None):
+        raise OSError(ctypes.get_errno(), "no mounts of its own")
 
 
 def _waited(pid: int, until: float) -> int | None:
