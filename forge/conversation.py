@@ -5,12 +5,13 @@ from typing import Literal
 
 from forge.model.messages import Message, Results
 
-End = Literal["answered", "refused", "cut", "turns", "tokens", "repeated"]
+End = Literal["answered", "refused", "cut", "turns", "tokens", "repeated", "budget"]
 REASONS: dict[End, str] = {
     "refused": "the model refused to answer",
     "cut": "the answer was cut at the model's limit",
     "turns": "the limit of turns was reached",
     "tokens": "the budget of tokens was used up",
+    "budget": "a budget of the run or the day was used up",
     "repeated": "the same call was made three times",
 }
 COMPACTED = "[compacted: see what compact answered]"
@@ -28,10 +29,13 @@ class Limits:
 
 @dataclass
 class Conversation:
-    """What the next request says. models: the ids that answered; tokens: used so far."""
+    """What the next request says. models: the ids that answered; tokens: used so far; role: which its requests
+    bear.
+    """
 
     system: str
     messages: list[Message]
+    role: str = "agent"
     models: set[str] = field(default_factory=set)
     tokens: int = 0
 

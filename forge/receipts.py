@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
@@ -56,13 +55,3 @@ def cut_off(model: str, lake: str | Path | None, now: datetime) -> str | None:
         return None
     found = [one["knowledge_cutoff"] for one in rows if one.get("knowledge_cutoff")]
     return str(found[0])[:10] if found else None
-
-
-def folder_hash(folder: Path | None) -> str:
-    """sha256 of a folder's files, their names included; of nothing where there is none."""
-    told = sha256()
-    for path in sorted(folder.rglob("*")) if folder else ():
-        if path.is_file():
-            told.update(f"{path.relative_to(folder or path)}\0".encode())
-            told.update(sha256(path.read_bytes()).digest())
-    return told.hexdigest()

@@ -21,13 +21,14 @@ from forge.records.kinds import (
     ProcessKnowledge,
     Proposal,
     Record,
+    Review,
     Scenario,
     Session,
     Settles,
     View,
     kind_of_path,
 )
-from forge.records.text import HEADER_LINES, parse, render
+from forge.records.text import HEADER_LINES, content_hash, parse, render
 
 __all__ = [
     "HEADER_LINES",
@@ -48,10 +49,12 @@ __all__ = [
     "ProcessKnowledge",
     "Proposal",
     "Record",
+    "Review",
     "Scenario",
     "Session",
     "Settles",
     "View",
+    "content_hash",
     "kind_of_path",
     "parse",
     "render",
