@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run report expectations bench soak faults truth late splits attack mutants agents claude hook forge check docs lock build up
+.PHONY: help demo test ui serve run web axe report expectations bench soak faults truth late splits attack mutants agents claude hook forge check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -11,12 +11,14 @@ SET_UP := .venv/.set-up
 WORKERS ?= 2
 N ?= 10000
 CLAUDE ?= 2.1.197
+AXE ?= 4.14.1
 SEED ?= 0
 ASSETS ?= group:graph and not key:companies
 
+QUIET := {"loggers": {"console": {"config": {"log_level": "WARNING"}}}}
 DAGSTER_HOME ?= $(CURDIR)/.pitlake/dagster
 DG := mkdir -p "$(DAGSTER_HOME)" && cp dagster.yaml "$(DAGSTER_HOME)" && DAGSTER_HOME="$(DAGSTER_HOME)" \
-	DAGSTER_EVENT_BATCH_SIZE=500 DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS=1 $(BIN)/dg
+	VIRTUAL_ENV="$(CURDIR)/.venv" DAGSTER_EVENT_BATCH_SIZE=500 DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS=1 $(BIN)/dg
 
 help: ## List what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,12 +35,20 @@ test: $(SET_UP) ## Run every test.
 ui: $(SET_UP) ## Open the Dagster user interface on http://127.0.0.1:3000.
 	@$(DG) dev --workspace workspace.yaml
 
+web: $(SET_UP) ## Open the time machine on the demo's lake: what was public at any instant, in a browser.
+	@FORGE_LAKE=.pitlake/demo/forge $(BIN)/pitlake web --lake .pitlake/demo/lake --as-of 2024-05-29T17:00:00-04:00 --ticker NVDA --browse
+
+axe: $(SET_UP) ## Look for faults of accessibility in the pages on the demo's lake with axe-core (npm) and Chromium.
+	@npm install --silent --no-fund --no-audit --prefix .pitlake/axe axe-core@$(AXE)
+	@$(BIN)/python -m tests.web.chromium .pitlake/demo/lake .pitlake/axe/node_modules/axe-core/axe.min.js
+
 serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, webserver and daemon, until interrupted.
 	@$(BIN)/python -m pipelines.serve
 
-run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (every dataset by day) in one run.
+run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (the job graph_days) in one run.
 	$(if $(DAYS),,$(error name the days: make run DAYS=2024-01-01...2024-12-31))
-	@$(DG) launch --assets "$(ASSETS)" --partition-range "$(DAYS)"
+	@$(DG) launch $(if $(filter file,$(origin ASSETS)),--job graph_days,--assets "$(ASSETS)") --partition-range "$(DAYS)" --config-json '$(QUIET)'
+	@$(BIN)/pitlake versions --limit 1 && $(BIN)/pitlake datasets --open
 
 report: $(SET_UP) ## Write the quality report of the lake into .pitlake/report, as pages that open offline.
 	@$(BIN)/pitlake report

@@ -10,8 +10,6 @@ from datetime import date, datetime, time, timedelta, timezone
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from pandas.tseries.holiday import USFederalHolidayCalendar
-
 from pitlake.clock import NEW_YORK, new_york_day
 from pitlake.datasets._shared import BY_ACCEPTANCE, BY_CLOCK, BY_FILING_DATE
 
@@ -115,5 +113,7 @@ def _holidays(year: int) -> frozenset[date]:
 
 @cache
 def _holidays_from(first_year: int) -> frozenset[date]:
+    from pandas.tseries.holiday import USFederalHolidayCalendar  # half a second that few questions need
+
     first, last = date(first_year, 1, 1), date(first_year + YEARS_AT_ONCE, 1, 31)  # New Year's may be kept in December
     return frozenset(stamp.date() for stamp in USFederalHolidayCalendar().holidays(first, last))

@@ -129,7 +129,7 @@ class Agent:
         """All that a turn starts from."""
         remembered = self.memory.standing(at)
         minutes = self.config.sessions.session_timeout_minutes
-        context = sessions.resolved(self.memory.hydrate(remembered), trigger, user, at, minutes)
+        context = sessions.resolved(self.memory.hydrate(remembered), trigger, user, at, minutes, event)
         return {
             "text": text,
             "as_of": iso(at),
@@ -146,7 +146,7 @@ class Agent:
         }
 
     def _turn(self, memory: Memory, decision: str, begun: dict[str, Any], mode: Mode) -> Turn:
-        known = memory.hydrate(begun["remembered"], session=begun["session"], event=begun["event"])
+        known = memory.hydrate(begun["remembered"], session=begun["session"], event=begun["event"], turn=begun["as_of"])
         fs = ForgeFS(memory, known, Guardrails(self.config.guardrails), self.skills)
         system = prompt(fs, begun["turn"], sessions.prior(fs) if begun["turn"] > 1 else None)
         return Turn(

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from forge.cli_desk import COMMANDS
+
 if TYPE_CHECKING:
     from forge.agent import Agent, Decided
+    from forge.clock import Clock
     from forge.fs import ForgeFS
     from forge.memory import Memory
 
@@ -25,7 +28,11 @@ simulated_option = click.option("--simulated", is_flag=True, help="The memory of
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """The portfolio manager's agent: ask it, read its memory, replay what it decided."""
+    """The portfolio manager's agent: ask it, read its memory, replay what it decided, approve what it proposes."""
+
+
+for _one in COMMANDS:
+    command.add_command(_one)
 
 
 @command.command()
@@ -40,9 +47,8 @@ def ask(question: str | None, as_of: str | None, resume: str | None, lake: str |
 
     if (question is None) == (resume is None):
         raise BadInput("QUESTION", "give a question, or --resume with a decision", "one of the two")
-    if resume is not None:
-        as_of = _simulated(resume)
-    decided = asyncio.run(_agent(as_of, lake).ask(question or "", as_of, decision=resume or "", said=_progress))
+    clock = _clock_of(resume) if resume else _clock(as_of)
+    decided = asyncio.run(_agent(clock, lake).ask(question or "", as_of, decision=resume or "", said=_progress))
     _tell(decided, form)
 
 
@@ -91,7 +97,7 @@ def search(scope: str, query: str, filters: str | None, as_of: str | None, simul
 @form_option
 def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None:
     """Decide again from the tape, with the memory of then."""
-    agent = _agent(_simulated(decision), lake)
+    agent = _agent(_clock_of(decision), lake)
     decided = asyncio.run(agent.replay(decision, "live-tools" if live_tools else "strict", _progress))
     _tell(decided, form)
     click.echo("0 differences", err=True)
@@ -104,7 +110,7 @@ def why(decision: str, form: str) -> None:
     """From the rows a decision was given to what became of what it wrote."""
     from forge import lineage
 
-    edges = lineage.lineage(_memory(_simulated(decision)), _tape(), decision)
+    edges = lineage.lineage(_memory(_clock_of(decision)), _tape(), decision)
     told = {"text": lineage.as_text, "mermaid": lineage.as_mermaid}
     click.echo(told[form](edges) if form in told else json.dumps([asdict(edge) for edge in edges]))
 
@@ -129,13 +135,26 @@ def doctor(form: str) -> None:
     click.echo(json.dumps(told) if form == "json" else "\n".join(f"{name}: {what}" for name, what in told.items()))
 
 
-def _memory(as_of: str | None) -> "Memory":
-    """Live memory, or for an instant the simulated one that bears its name."""
+def _clock(as_of: str | None) -> "Clock | None":
+    """Of the simulated memory that bears an instant's name; None, the live one, without an instant."""
     from forge.clock import Simulated
-    from forge.memory import Memory
     from pitlake.clock import instant, micros
 
-    return Memory(clock=Simulated(f"at-{micros(instant(as_of))}", as_of) if as_of else None)
+    return Simulated(f"at-{micros(instant(as_of))}", as_of) if as_of else None
+
+
+def _clock_of(decision: str) -> "Clock | None":
+    """Of the memory a decision was made on. Raises BadInput."""
+    from forge.clock import LIVE, Simulated
+
+    begun = _tape().begun(decision)
+    return None if begun["clock"] == LIVE else Simulated(begun["clock"].partition(":")[2], begun["as_of"])
+
+
+def _memory(clock: "Clock | None") -> "Memory":
+    from forge.memory import Memory
+
+    return Memory(clock=clock)
 
 
 def _files(as_of: str | None, simulated: bool) -> "ForgeFS":
@@ -145,14 +164,8 @@ def _files(as_of: str | None, simulated: bool) -> "ForgeFS":
 
     if simulated and as_of is None:
         raise BadInput("--as-of", "missing", "name the instant that `ask --as-of` was given")
-    memory = _memory(as_of if simulated else None)
+    memory = _memory(_clock(as_of) if simulated else None)
     return ForgeFS(memory, memory.hydrate(memory.standing(instant(as_of) if as_of else now())))
-
-
-def _simulated(decision: str) -> str | None:
-    """The instant of a decision's simulated memory; None where it was made on the live one. Raises BadInput."""
-    begun = _tape().begun(decision)
-    return None if begun["clock"] == "live" else str(begun["as_of"])
 
 
 def _tape() -> Any:
@@ -161,11 +174,11 @@ def _tape() -> Any:
     return Tape(Path(f"{_memory(None).lake.root}-tape.sqlite"))
 
 
-def _agent(as_of: str | None, lake: str | None) -> "Agent":
+def _agent(clock: "Clock | None", lake: str | None) -> "Agent":
     from forge.agent import Agent
     from forge.model.routing import Routing
 
-    return Agent(_memory(as_of), _tape(), Routing().model, lake)
+    return Agent(_memory(clock), _tape(), Routing().model, lake)
 
 
 def _progress(line: str) -> None:

@@ -5,13 +5,12 @@ from typing import Literal
 
 from forge.model.messages import Message, Results
 
-End = Literal["answered", "refused", "cut", "turns", "tokens", "repeated", "budget"]
+End = Literal["answered", "refused", "cut", "turns", "tokens", "repeated"]
 REASONS: dict[End, str] = {
     "refused": "the model refused to answer",
     "cut": "the answer was cut at the model's limit",
     "turns": "the limit of turns was reached",
     "tokens": "the budget of tokens was used up",
-    "budget": "a budget of the run or the day was used up",
     "repeated": "the same call was made three times",
 }
 COMPACTED = "[compacted: see what compact answered]"

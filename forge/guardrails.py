@@ -29,6 +29,19 @@ class Violation(NamedTuple):
         return f"[{self.severity}] {self.rule}: {actual} (limit: {self.limit:g})"
 
 
+class Measure(NamedTuple):
+    """What an Expression would come to beside its limit; None where a number that is needed is missing."""
+
+    rule: str
+    actual: float | None
+    limit: float
+
+    @property
+    def kept(self) -> bool:
+        """Whether it is shown to be within the limit."""
+        return self.actual is not None and math.isfinite(self.actual) and self.actual <= self.limit
+
+
 class Guardrails:
     """Checks Expressions against limits. limits: of the configuration."""
 
@@ -41,14 +54,15 @@ class Guardrails:
         """What an Expression breaks. The book's own position in it, if there is one, is replaced, not added to."""
         if expression.status in UNBLOCKED:
             return ()
-        found = []
-        for rule, name, actual in self._measured(expression, portfolio):
-            limit = self.limit(name, constraints)
-            if actual is None or not math.isfinite(actual):
-                found.append(Violation(rule, MISSING, limit))
-            elif actual > limit:
-                found.append(Violation(rule, actual, limit))
-        return tuple(found)
+        broken = (one for one in self.measure(expression, portfolio, constraints) if not one.kept)
+        return tuple(Violation(one.rule, _told(one.actual), one.limit) for one in broken)
+
+    def measure(
+        self, expression: Expression, portfolio: Portfolio | None, constraints: Constraints | None
+    ) -> tuple[Measure, ...]:
+        """Every limit beside what an Expression would come to, whatever its status."""
+        measured = self._measured(expression, portfolio)
+        return tuple(Measure(rule, actual, self.limit(name, constraints)) for rule, name, actual in measured)
 
     def limit(self, name: str, constraints: Constraints | None) -> float:
         """The limit that holds: the configuration's, or the PM's where it is tighter."""
@@ -76,6 +90,10 @@ def _concentration(
         return None
     after = (abs(book.get(name, 0) + share - sum(one.get(name, 0) for one in held)) for name, share in own.items())
     return max(after, default=0.0)
+
+
+def _told(actual: float | None) -> Number:
+    return MISSING if actual is None or not math.isfinite(actual) else actual
 
 
 def _size(number: float | None) -> float | None:

@@ -6,6 +6,7 @@ Read from memory and tape alone; nothing is asked again.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from forge.memory import Memory, Row
 from forge.records import Record, kind_of_path
@@ -27,14 +28,17 @@ class Edge:
     relation: str
 
 
-def lineage(memory: Memory, tape: Tape, decision: str) -> list[Edge]:
-    """From evidence to outcome, in the order of time. Raises BadInput for a decision that is not on the tape."""
+def lineage(memory: Memory, tape: Tape, decision: str, at: datetime | None = None) -> list[Edge]:
+    """From evidence to outcome, in the order of time. at: as of when (default: now).
+
+    Raises BadInput for a decision that is not on the tape.
+    """
     begun = tape.begun(decision)
     written = memory.written_by(begun["session"], decision)
     edges = [edge for row in written for edge in _fetched(row, decision)]
     records = {row.path: row.path.rpartition("/")[2].removesuffix(".md") for row in written if kind_of_path(row.path)}
     edges += [Edge(decision, name, "wrote") for name in records.values()]
-    return edges + list(_followed(_pointers(memory), [*records.values()]))
+    return edges + list(_followed(_pointers(memory, at or now()), [*records.values()]))
 
 
 def _fetched(row: Row, decision: str) -> Iterator[Edge]:
@@ -51,9 +55,9 @@ def _fetched(row: Row, decision: str) -> Iterator[Edge]:
     yield Edge(place, decision, answer["label"])
 
 
-def _pointers(memory: Memory) -> list[tuple[str, str, str]]:
+def _pointers(memory: Memory, at: datetime) -> list[tuple[str, str, str]]:
     """Which record points at which, and by what field: (from, to, field)."""
-    known = memory.hydrate(memory.standing(now()))
+    known = memory.hydrate(memory.standing(at))
     rows = [row for path in known.paths() if kind_of_path(path) and (row := known.newest(path))]
     records: list[Record] = [known.record(row) for row in rows]
     found = []

@@ -8,7 +8,7 @@ from forge.model.messages import Call, Finish, Model, Request, Results, Returned
 from forge.tape import Lane, canonical
 from forge.tools.base import FAILED, Tool, run
 
-STOPS: Mapping[Finish, End] = {"refused": "refused", "length": "cut", "budget": "budget"}
+STOPS: Mapping[Finish, End] = {"refused": "refused", "length": "cut"}
 
 
 def unsaid(_line: str) -> None:

@@ -106,11 +106,12 @@ def prompt(fs: ForgeFS, turn: int, prior: str | None) -> str:
 
 
 def worst_calibration(fs: ForgeFS) -> str:
-    """The category whose forecasts are furthest off, as one line."""
-    marks = [one for one in _records(fs, "calibration") if isinstance(one, Calibration) and one.worst_bias]
-    if not marks:
-        return "Insufficient calibration data."
-    worst = max(marks, key=lambda one: (abs(one.worst_bias or 0.0), one.id))
+    """The category whose forecasts are furthest off, of those that chance alone does not explain, as one line."""
+    marks = [one for one in _records(fs, "calibration") if isinstance(one, Calibration) and one.status == "measured"]
+    off = [one for one in marks if one.worst_bias and (one.ece or 0) > (one.null_ece or 0)]
+    if not off:
+        return "No category is further off than chance makes it." if marks else "Insufficient calibration data."
+    worst = max(off, key=lambda one: (abs(one.worst_bias or 0.0), one.id))
     return f"⚠ {worst.id}: worst band bias {worst.worst_bias:+.2f}"
 
 

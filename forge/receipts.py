@@ -1,17 +1,18 @@
 """A decision's receipt: all it stood on, so that it can be asked again, and whether its model may have known more."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from forge.providers.base import At, ask
+from forge.tape import Tape
 from pitlake import catalogue
 from pitlake.errors import PitlakeError
 
-Exposure = Literal["exposed", "clean"]
+Exposure = Literal["exposed", "partial", "clean"]
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,19 @@ class Receipt:
         return json.dumps(asdict(self), sort_keys=True)
 
 
-def exposure(cut_offs: Iterable[str | None], as_of: datetime) -> Exposure:
-    """Exposed where a model may have read of what came after T: its cut-off is unknown or not before T's day."""
-    known = list(cut_offs)
-    clean = known and not any(one is None or date.fromisoformat(one) >= as_of.date() for one in known)
-    return "clean" if clean else "exposed"
+def exposure(cut_offs: Iterable[str | None], as_of: datetime, judged: date | None = None) -> Exposure:
+    """Whether models may have read of what came after T. judged: the day by which that is known, if one is.
+
+    clean: every cut-off lies before T's day; partial: one lies after it, but before the day that judges; else exposed,
+    also where a cut-off is unknown.
+    """
+    known = [one and date.fromisoformat(one) for one in cut_offs]
+    if not all(known):
+        return "exposed"
+    newest = max(cast("list[date]", known), default=None)
+    if newest is None or newest < as_of.date():
+        return "clean" if newest else "exposed"
+    return "partial" if judged and newest < judged else "exposed"
 
 
 def cut_off(model: str, lake: str | Path | None, now: datetime) -> str | None:
@@ -55,3 +64,13 @@ def cut_off(model: str, lake: str | Path | None, now: datetime) -> str | None:
         return None
     found = [one["knowledge_cutoff"] for one in rows if one.get("knowledge_cutoff")]
     return str(found[0])[:10] if found else None
+
+
+def recorded_cut_offs(tape: Tape) -> Callable[[str], list[str | None]]:
+    """Of a decision: the cut-offs of its models as its receipt has them; none where no receipt was kept."""
+
+    def of(decision: str) -> list[str | None]:
+        kept = tape.receipt(decision)
+        return list(json.loads(kept)["models"].values()) if kept else []
+
+    return of

@@ -1,8 +1,8 @@
 """Sessions: which conversation a trigger belongs to, by the trigger's own clock, and what is told of its past."""
 
-import os
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from secrets import token_hex
 from typing import Literal
 
 from forge.fs import ForgeFS
@@ -24,16 +24,22 @@ class SessionContext:
     prior_summary: str | None = None
 
 
-def resolved(known: Remembered, trigger: Trigger, user: str, at: datetime, minutes: float) -> SessionContext:
-    """The session of a trigger: the user's open one, unless it has been idle too long; schedules begin their own."""
+def resolved(
+    known: Remembered, trigger: Trigger, user: str, at: datetime, minutes: float, event: str = ""
+) -> SessionContext:
+    """The session of a trigger: the user's open one, unless it has been idle too long; schedules begin their own.
+
+    So does whoever decides an event: an earlier try's session would tell him what it came to.
+    """
     rows = [known.newest(path) for path in known.paths(KINDS["sessions"].folder)]
     records = [known.record(row) for row in rows if row is not None]
     mine = [one for one in records if isinstance(one, Session) and one.user == user and one.status == "open"]
-    if trigger == "query" and mine:
+    mine = [one for one in mine if not one.event]
+    if trigger == "query" and mine and not event:
         last = max(mine, key=lambda one: (one.last_active, one.id))
         if timedelta(0) <= at - last.last_active <= timedelta(minutes=minutes):
             return SessionContext(last.id, last.turn + 1)
-    return SessionContext(f"sess_{micros(at):013x}{os.urandom(5).hex()}", 1)
+    return SessionContext(f"sess_{micros(at):013x}{token_hex(5)}", 1)
 
 
 def prior(fs: ForgeFS) -> str | None:
@@ -53,15 +59,21 @@ def record_turn(
     said: tuple[str, str],
 ) -> None:
     """Keep what was asked and answered, and that the session is alive. Done again, it changes nothing."""
-    name = f"{context.session_id}:{context.turn_number}"
+    event, name = fs.remembered.event, f"{context.session_id}:{context.turn_number}"
     query, result = said
     entry = f"\n## Turn {context.turn_number}\nQuery: {query[:200]}\nResult: {result[:300]}\n"
     before = fs.read_file(HISTORY) if fs.exists(HISTORY) else ""
     if entry not in before:
         fs.write_file(HISTORY, before + entry, call_id=f"{name}:history")
     record = Session(
-        id=context.session_id, user=user, trigger=trigger, turn=context.turn_number, status="open", last_active=at
+        id=context.session_id,
+        user=user,
+        trigger=trigger,
+        turn=context.turn_number,
+        status="open",
+        last_active=at,
+        event=event,
     )
-    call = Call(actor="code", session=context.session_id, call_id=f"{name}:session", after=micros(at))
+    call = Call(actor="code", session=context.session_id, call_id=f"{name}:session", event=event, after=micros(at))
     path = KINDS["sessions"].path(context.session_id)
     memory.journal.append(path, render(replace(record, updated=at)), call)

@@ -118,7 +118,7 @@ def tell_of_stale_datasets(
 
 def stale_datasets(lake: Lake, now: datetime) -> Iterator[tuple[str, datetime]]:
     """Datasets whose newest row is older than their contract allows, each with that row's instant."""
-    snapshot = lake.snapshot()
+    snapshot, now = lake.snapshot(), lake.judged_at(now)
     for name, dataset in all_datasets().items():
         newest = max((file.hi for file in snapshot.files(name)), default=None)
         if dataset.freshness is not None and newest is not None and now - newest > dataset.freshness:

@@ -16,7 +16,7 @@ from assets.external.factory import feed_asset, source_of
 from assets.factory import SOURCE, graph_asset
 from assets.graph import all_extractors
 from checks.quality import quality_report
-from pipelines import alerts, earnings, schedules
+from pipelines import alerts, earnings, forge, schedules
 from pipelines.jobs import (
     dropped_files,
     earnings_releases,
@@ -30,6 +30,7 @@ from pipelines.jobs import (
 )
 from pipelines.maintenance import maintenance
 from pipelines.partitions import DAYS, EARNINGS
+from resources.forge import ForgeResource
 from resources.graph.resource import GraphResource
 from resources.lake import LakeResource
 from resources.notifier import Notifier
@@ -37,12 +38,13 @@ from resources.settings import ExtractionSettings
 
 
 def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.Definitions:
-    """Everything there is. `resources` replaces single resources by name: graph, lake, settings, notifier."""
+    """Everything there is. `resources` replaces single resources by name: graph, lake, settings, notifier, forge."""
     standard: dict[str, object] = {
         "graph": GraphResource(),
         "lake": LakeResource(),
         "settings": ExtractionSettings(),
         "notifier": Notifier(),
+        "forge": ForgeResource(),
     }
     return dg.Definitions(
         assets=[
@@ -51,9 +53,11 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             *{feed.provider.name: source_of(feed) for feed in all_feeds().values()}.values(),
             *(feed_asset(feed) for feed in all_feeds().values()),
             *drop_assets(),
-            *derived_assets(),
+            *derived_assets(earnings.register),
             *bundle_assets(EARNINGS),
             quality_report,
+            forge.forge_settlements,
+            forge.forge_calibration,
         ],
         jobs=[
             graph_days,
@@ -67,8 +71,10 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             earnings.earnings_bundles,
             maintenance,
             quality,
+            forge.tracking,
+            forge.forge_turn,
         ],
-        schedules=schedules.ALL,
+        schedules=[*schedules.ALL, *forge.SCHEDULES],
         sensors=[
             alerts.tell_of_failures,
             alerts.tell_of_missing_answers,

@@ -13,7 +13,6 @@ import dagster as dg
 
 from assets.derived.earnings_bundles import events
 from assets.drops.receiving import DROPS_VARIABLE
-from assets.external.sessions import session
 from pipelines import earnings
 from pipelines.jobs import (
     dropped_files,
@@ -28,6 +27,7 @@ from pipelines.jobs import (
 from pipelines.maintenance import maintenance
 from pitlake.clock import new_york_day
 from pitlake.errors import LakeNotFound
+from pitlake.exchange import session
 from resources.lake import LakeResource
 
 LOOKBACK_DAYS = 7
@@ -66,7 +66,7 @@ def evening(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
 @dg.schedule(job=graph_days, cron_schedule=PRE_OPEN, execution_timezone=NEW_YORK)
 def before_the_open(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """The night's news and filings, on days with a session."""
-    return _without_session(context) or day_range(2, context)
+    return without_session(context) or day_range(2, context)
 
 
 evening_snapshots = dg.ScheduleDefinition(
@@ -77,7 +77,7 @@ evening_snapshots = dg.ScheduleDefinition(
 @dg.schedule(job=earnings_releases, cron_schedule=AFTER_GRAPH, execution_timezone=NEW_YORK)
 def evening_releases(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
     """Which releases there were, once the evening has loaded what tells of them, on days with a session."""
-    return _without_session(context) or once_there_is_a_lake(context, lake)
+    return without_session(context) or once_there_is_a_lake(context, lake)
 
 
 @dg.schedule(job=earnings.earnings_bundles, cron_schedule=AFTER_RELEASES, execution_timezone=NEW_YORK)
@@ -88,7 +88,7 @@ def evening_bundles(context: dg.ScheduleEvaluationContext, lake: LakeResource) -
     except LakeNotFound:
         return dg.SkipReason("there is no lake yet")
     wanted = earnings.unsettled(known, context.scheduled_execution_time)
-    if (skipped := _without_session(context)) or not wanted:
+    if (skipped := without_session(context)) or not wanted:
         return skipped or dg.SkipReason(f"none of {len(known)} releases is of the last {earnings.OPEN_DAYS} days")
     earnings.register(context.instance, wanted)
     at = context.scheduled_execution_time.isoformat()
@@ -128,7 +128,8 @@ def macro_releases(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.
     return watch(context, "macro_observations", "PITLAKE_WATCH_SERIES", "series")
 
 
-def _without_session(context: dg.ScheduleEvaluationContext) -> dg.SkipReason | None:
+def without_session(context: dg.ScheduleEvaluationContext) -> dg.SkipReason | None:
+    """Why a day without a session is skipped."""
     open_today = session(new_york_day(context.scheduled_execution_time)) is not None
     return None if open_today else dg.SkipReason("no session today")
 

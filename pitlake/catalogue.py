@@ -1,6 +1,7 @@
 """The query catalogue: one SQL file a query in sql/queries, whose header comment says what it takes and gives.
 
-A header line is `-- key: text`, `-- param NAME TYPE required|optional|= JSON | meaning` or `-- column NAME | meaning`.
+A header line is `-- key: text`, `-- param NAME TYPE required|optional|= JSON | meaning` or `-- column NAME [UNIT] |
+meaning`.
 Values are checked and spelled by pitlake.parameters and bound as prepared parameters, never spliced. Nothing here runs
 SQL. Sessions load `session_macros`.
 """
@@ -20,6 +21,17 @@ SYSTEM_COLUMNS = ("available_at", "available_at_source")
 COMPANIES = "company_ciks"
 """What a query writes for the CIKs of its `ticker`: the parent resolves them, outside of the session."""
 
+EVIDENCE = ("evidence", "evidence_ids")
+"""One of them is a column of every answer: what the row is taken from, or everything that it was made from."""
+
+COUNTS = frozenset(
+    (
+        *("analysts", "articles", "employees", "members", "shares", "place", "ratio", "score", "similarity"),
+        *("day", "month", "months", "quarter", "year", "years", "the series' own"),
+    )
+)
+"""The units a header may state. Any other, money above all, stands in the rows: in a column that the header names."""
+
 TODAY = (
     "a snapshot of the day the lake observed it, whatever the as of: available_at says when; nothing of it is proven"
 )
@@ -28,7 +40,7 @@ _PARAM = re.compile(
     r"(?P<name>\w+) (?P<type>\w+) (?:(?P<need>required|optional)|= (?P<default>\S+)) \| (?P<meaning>.+)"
 )
 _READS = re.compile(r"-- reads: (.+)\n")
-_COLUMN = re.compile(r"(?P<name>\w+) \| (?P<meaning>.+)")
+_COLUMN = re.compile(r"(?P<name>\w+)(?: \[(?P<unit>[^\]]+)\])? \| (?P<meaning>.+)")
 _NOT_CODE = re.compile(r"'(?:[^']|'')*'|--[^\n]*")
 _PLACEHOLDER = re.compile(r"\$([A-Za-z_]\w*)")
 
@@ -46,16 +58,18 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One column of a query's answer."""
+    """One column of a query's answer. unit: of a number, one of COUNTS or the column that holds it."""
 
     name: str
     meaning: str
+    unit: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:
     """One named query. `columns` are all columns of the answer in order; of `one_of` a caller gives exactly one.
 
+    ids: the columns that tell the rows of an answer apart, and find again what they are about.
     hindsight: columns of the answer that nobody could know at the as of, or `*`: it can't be answered without any.
     today: the answer is a snapshot of the day the lake was filled, whatever the as of, and is proven for no instant.
     """
@@ -64,6 +78,7 @@ class Query:
     summary: str
     agent: str
     reads: tuple[str, ...]
+    ids: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     columns: tuple[Field, ...]
     one_of: tuple[str, ...]
@@ -126,10 +141,11 @@ def facts(query: Query) -> dict[str, Any]:
             }
             for one in query.parameters
         ],
+        "ids": list(query.ids),
         "exactly_one_of": list(query.one_of),
         "hindsight": list(query.hindsight),
         "mode": "today" if query.today else "as of",
-        "columns": [{"name": one.name, "meaning": one.meaning} for one in query.columns],
+        "columns": [{"name": one.name, "unit": one.unit, "meaning": one.meaning} for one in query.columns],
     }
 
 
@@ -158,19 +174,20 @@ def parse(name: str, text: str) -> Query:
         if kind == "param":
             parameters.append(_parameter(name, rest))
         elif kind == "column":
-            columns.append(Field(**_match(_COLUMN, rest, name).groupdict()))
+            columns.append(Field(**_match(_COLUMN, rest, name).groupdict(default="")))
         else:
             key, colon, value = line.partition(": ")
-            if not colon or key not in ("summary", "agent", "reads", "one of", "hindsight", "mode"):
+            if not colon or key not in ("summary", "agent", "reads", "ids", "one of", "hindsight", "mode"):
                 raise ValueError(f"sql/queries/{name}.sql: what is {line!r}?")
             facts[key] = value
-    if missing := {"summary", "agent", "reads"} - facts.keys():
+    if missing := {"summary", "agent", "reads", "ids"} - facts.keys():
         raise ValueError(f"sql/queries/{name}.sql: the header lacks {', '.join(sorted(missing))}")
     query = Query(
         name=name,
         summary=facts["summary"],
         agent=facts["agent"],
         reads=tuple(facts["reads"].split(", ")),
+        ids=tuple(facts["ids"].split(", ")),
         parameters=tuple(parameters),
         columns=tuple(columns),
         one_of=tuple(facts["one of"].split(", ")) if "one of" in facts else (),
@@ -235,12 +252,17 @@ def _check(query: Query) -> None:
         raise ValueError(f"{where}: unknown parameter type {', '.join(sorted(unknown))}")
     if unknown := set(query.reads) - all_datasets().keys():
         raise ValueError(f"{where}: reads unknown dataset {', '.join(sorted(unknown))}")
-    known = {"*", *(column.name for column in query.columns)}
-    if not known.issuperset(query.hindsight):
+    columns = {column.name for column in query.columns}
+    if not columns.issuperset({*query.hindsight} - {"*"}):
         raise ValueError(f"{where}: 'hindsight' names what is not a column")
+    if not columns.intersection(EVIDENCE) or not columns.issuperset(query.ids):
+        raise ValueError(f"{where}: no column is evidence, or 'ids' names what is not a column")
+    if strange := {column.unit for column in query.columns} - columns - COUNTS - {""}:
+        raise ValueError(f"{where}: unit {', '.join(sorted(strange))} is neither a column nor a count")
     named = {column for read in query.reads for column in all_datasets()[read].hindsight}
+    named |= {"evidence_ids"} if "evidence" in named else set()
     echoed = {"ticker"} if "pairs" in names else set()
-    missing = {one.name for one in query.columns} & named - echoed - {*query.hindsight}
+    missing = columns & named - echoed - {*query.hindsight}
     if missing and "*" not in query.hindsight:
         raise ValueError(f"{where}: 'hindsight' lacks {', '.join(sorted(missing))}")
     if not set(query.one_of) <= set(names):

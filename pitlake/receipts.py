@@ -8,13 +8,14 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from pitlake.clock import instant
+from pitlake.clock import from_micros, instant
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, ReceiptDamaged, ReplayDiffers, ReplayImpossible
-from pitlake.lake.receipt_store import ID_LENGTH, REMEDY, receipt_bytes, receipt_id, receipt_ids, receipt_key
+from pitlake.lake.receipt_store import ID_LENGTH, RECEIPTS, REMEDY, receipt_bytes, receipt_id, receipt_ids, receipt_key
 from pitlake.lake.root import open_store
 from pitlake.lake.store import Store
 from pitlake.session.result import Question, Receipt, Step
@@ -43,6 +44,13 @@ def kept(root: str | Path | None = None) -> dict[str, Receipt]:
 def ids(root: str | Path | None = None) -> frozenset[str]:
     """The ids of the receipts kept in a lake, sound or damaged."""
     return frozenset(receipt_ids(open_store(root)))
+
+
+def kept_at(root: str | Path | None = None) -> dict[str, datetime]:
+    """When each receipt of a lake was kept, by id, newest first."""
+    times = {file.key: file.modified for file in open_store(root).walk(RECEIPTS)}
+    ordered = sorted(times.items(), key=lambda one: one[1], reverse=True)
+    return {Path(key).stem: from_micros(int(seconds * 1e6)) for key, seconds in ordered if key.endswith(".json")}
 
 
 def survey(root: str | Path | None = None) -> tuple[dict[str, Receipt], list[ReceiptDamaged]]:
@@ -103,7 +111,7 @@ def replay(
         for step in question.prelude:
             _repeat(session, step, loaded or {})
         result = session.sql(
-            question.sql, _values(question.parameters), max_rows=question.max_rows, max_bytes=question.max_bytes
+            question.sql, values(question.parameters), max_rows=question.max_rows, max_bytes=question.max_bytes
         )
     found = result.receipt
     if (found.result_sha256, found.rows, found.truncated) != (receipt.result_sha256, receipt.rows, receipt.truncated):
@@ -144,7 +152,7 @@ def _repeat(session: "Session", step: Step, loaded: "Mapping[str, pa.Table]") ->
     name = step.sql.removeprefix("load ")
     if not step.sql.startswith("load ") or len(step.parameters) != hashlib.sha256().digest_size * 2:
         with suppress(QueryFailed, LimitExceeded):  # it may have failed then too; the answer's hash decides
-            session.sql(step.sql, _values(step.parameters))
+            session.sql(step.sql, values(step.parameters))
         return
     if name not in loaded:
         raise ReplayImpossible(f"the session had loaded rows as {name!r} (sha256 {step.parameters}); give them")
@@ -161,7 +169,8 @@ def _why(then: Question, now: Question) -> str:
     return "the lake is not the one it was asked of, or the SQL does not fix its answer"
 
 
-def _values(parameters: str) -> Any:
+def values(parameters: str) -> Any:
+    """What a question was bound to: a list, a dict or None. Raises ReceiptDamaged for what is none of them."""
     from pitlake.session.sealed.protocol import unpack_parameters
 
     try:
@@ -198,10 +207,13 @@ def _file(path: Path) -> bytes:
 
 
 def _id(store: Store, reference: str) -> str:
+    if len(reference) < SHORTEST_PREFIX:
+        raise BadInput("RECEIPT", f"{reference!r} is too short", f"give {SHORTEST_PREFIX} characters of an id or more")
     found = [name for name in receipt_ids(store) if name.startswith(reference)]
-    if len(reference) < SHORTEST_PREFIX or len(found) != 1:
-        problem = f"{reference!r} names {len(found) if len(reference) >= SHORTEST_PREFIX else 'too many'} kept receipts"
-        raise BadInput("RECEIPT", problem, "`pitlake receipts` lists them")
+    if not found:
+        raise BadInput("RECEIPT", f"no kept receipt's id begins with {reference!r}", "`pitlake receipts` lists them")
+    if len(found) > 1:
+        raise BadInput("RECEIPT", f"{reference!r} begins several: {', '.join(found)}", "give more of the one")
     return found[0]
 
 

@@ -1,8 +1,8 @@
-"""The demo: the sample world through the whole house, then four questions that two instants answer differently.
+"""The demo: the sample world through the whole house, four questions that two instants answer differently, a decision.
 
-`python -m sample.demo` starts the embedded graph, loads the world, unpacks captures of two outside sources, runs the
-datasets of all three in one Dagster run, shows what is in the lake and asks. It owns `.pitlake/demo` and begins it anew
-each time. Progress goes to stderr, findings to stdout.
+`python -m sample.demo` starts the embedded graph, loads the world, unpacks captures of the outside sources, runs every
+dataset of all of them in one Dagster run and those of releases in another, shows what is in the lake, asks and decides.
+It owns `.pitlake/demo` and begins it anew each time. Progress goes to stderr, findings to stdout.
 """
 
 import os
@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +20,9 @@ from uuid import uuid4
 from rich.console import Console
 from rich.table import Table
 
-from assets.drops import all_drops
 from local_servers.server import GraphServer
+from pipelines.earnings import BUNDLES, tags
+from pipelines.partitions import EARNINGS_SET
 from pipelines.serve import FAST_EVENTS
 from pitlake.datasets import all_datasets
 from pitlake.errors import IsolationUnavailable, PitlakeError
@@ -29,6 +31,7 @@ from pitlake.lake.lake import Lake
 from pitlake.session import Session, connect
 from resources.graph.open import GraphSettings, graph_server
 from sample import outside
+from sample.decision import decide
 from sample.graph_admin import GraphAdmin
 from sample.load import load_world
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 HOME = Path(".pitlake") / "demo"
 FIRST_DAY, LAST_DAY = "2023-01-01", "2025-06-30"
 ALL_DAYS = {"dagster/asset_partition_range_start": FIRST_DAY, "dagster/asset_partition_range_end": LAST_DAY}
+TOLD = "NOG"
 QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 WIDTH = 110
 
@@ -58,13 +62,14 @@ def main() -> int:
         out.print(contents(lake))
         for demonstration in (DEMO_QUESTION, DEMO_RESTATEMENT, *outside.QUESTIONS):
             show(lake, demonstration)
+        decision = decide(home, lake, out)
     except PitlakeError as error:
         print(f"demo: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("demo: interrupted", file=sys.stderr)
         return 130
-    show_next_steps(home)
+    show_next_steps(home, decision)
     finished(f"the demo took {time.monotonic() - started:.0f} s")
     return 0
 
@@ -77,18 +82,23 @@ def fill(home: Path) -> None:
         with step("loading the sample world", of=part_count()) as tick, GraphAdmin(server) as admin:
             loaded = load_world(admin, progress=lambda done, _of, last: tick(done, last))
         finished(f"{loaded.nodes:,} nodes, {loaded.edges:,} edges")
-        with step("unpacking captures of EDGAR and ALFRED"):
-            outside.unpack(Lake(home / "lake"))
+        lake = Lake(home / "lake")
+        lake.end_at(outside.FETCHED_AT)
+        with step("unpacking captures of the outside sources"):
+            outside.unpack(lake)
         with step("starting Dagster"):
             job, instance = wiring(server, home)
         with step(f"publishing every dataset, {FIRST_DAY} to {LAST_DAY}, in one run", of=len(chosen())) as tick:
-            publish(job, instance, tick)
+            publish(job, instance, tick, chosen(), ALL_DAYS)
+        releases = instance.get_dynamic_partitions(EARNINGS_SET)
+        told = [key for key in releases if key.startswith(f"{TOLD}|")]
+        with step(f"building what was known beside {len(told)} of {len(releases)} releases", of=len(BUNDLES)) as tick:
+            publish(job, instance, tick, BUNDLES, tags(told[0], told[-1]))
 
 
 def chosen() -> list[str]:
-    """The datasets of the demo: the graph's, the outside ones with captures, a desk's files, and what follows."""
-    graph = [name for name, dataset in all_datasets().items() if dataset.group == "graph"]
-    return [*graph, *outside.SCOPES, *all_drops(), "names", "earnings_events", "text_vectors"]
+    """The datasets that one run over all days fills: all but those that are built release by release."""
+    return [name for name in all_datasets() if name not in BUNDLES]
 
 
 def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.DagsterInstance"]:
@@ -110,8 +120,13 @@ def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.Dag
     return definitions.resolve_implicit_global_asset_job_def(), instance
 
 
-def publish(job: "dg.JobDefinition", instance: "dg.DagsterInstance", tick: Tick) -> None:
-    """Run it. Raises PitlakeError naming the datasets that failed; what they would have published is not there."""
+def publish(
+    job: "dg.JobDefinition", instance: "dg.DagsterInstance", tick: Tick, names: Sequence[str], tags: Mapping[str, str]
+) -> None:
+    """Run it for these datasets and the partitions the tags name.
+
+    Raises PitlakeError naming the datasets that failed; what they would have published is not there.
+    """
     import dagster as dg
 
     run_id, done = str(uuid4()), []
@@ -125,11 +140,11 @@ def publish(job: "dg.JobDefinition", instance: "dg.DagsterInstance", tick: Tick)
     os.environ.update(FAST_EVENTS)
     instance.add_event_listener(run_id, heard)
     outcome = job.execute_in_process(
-        run_config=QUIET | {"ops": outside.run_config()},
+        run_config=QUIET | {"ops": {name: asked for name, asked in outside.run_config().items() if name in names}},
         instance=instance,
         run_id=run_id,
-        tags=ALL_DAYS,
-        asset_selection=[dg.AssetKey(name) for name in chosen()],
+        tags=dict(tags),
+        asset_selection=[dg.AssetKey(name) for name in names],
         raise_on_error=False,
     )
     if not outcome.success:
@@ -185,16 +200,18 @@ def asking(lake: Lake, as_of: str | None) -> Session:
         return connect(as_of, lake=lake, open_mode=as_of is None, isolation="in_process")
 
 
-def show_next_steps(home: Path) -> None:
+def show_next_steps(home: Path, decision: str) -> None:
     """What to type next."""
     out.print("\nAsk it yourself", style="bold")
-    settings = {"PITLAKE_LAKE": home / "lake", "PITLAKE_GRAPH_ROOT": home / "graph", "DAGSTER_HOME": home / "dagster"}
+    places = {"PITLAKE_LAKE": "lake", "FORGE_LAKE": "forge", "PITLAKE_GRAPH_ROOT": "graph", "DAGSTER_HOME": "dagster"}
+    settings = {name: home / folder for name, folder in places.items()}
     command = Path(sys.executable).with_name("pitlake")
     lines = [
         f"export {' '.join(f'{name}={shlex.quote(str(value))}' for name, value in settings.items())}",
         f'{command} query --as-of {DEMO_RESTATEMENT.after} "SELECT ticker, count(*) FROM reports GROUP BY ALL"',
-        f"{command} datasets",
-        *(["make ui"] if Path("Makefile").exists() else []),
+        f"{command} datasets --as-of {DEMO_RESTATEMENT.after}",
+        f"{command} forge replay {decision}",
+        *(["make ui", "make web"] if Path("Makefile").exists() else []),
     ]
     for line in lines:
         out.print(f"  {line}", markup=False)

@@ -1,4 +1,4 @@
-"""The demo's outside sources: EDGAR and ALFRED from bundled captures, and a desk's files, without keys or a network.
+"""The demo's outside sources: every provider from bundled captures, and a desk's files, without keys or a network.
 
 What is asked of each feed, as its asset's run config, and two questions that two instants answer differently.
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.drops import all_drops
-from assets.external import feed
+from assets.external import all_feeds, feed
 from assets.external.feed import Scope
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore
@@ -17,11 +17,14 @@ from sample.manifest import Demonstration
 
 DROPS = Path(__file__).with_name("drops")
 FETCHED_AT = datetime(2025, 7, 1, 12, tzinfo=timezone.utc)
+LOOKED_AT = datetime(2024, 5, 28, 12, tzinfo=timezone.utc)
+AS_LOOKED_AT = ("av_estimates", "av_earnings_calendar", "web_results", "web_syntheses")
+"""What counts from when it was looked at, and by then was: so that there is something of it as of a past instant."""
 NORTHERN = "0001104485"
-SCOPES = {
-    "macro_observations": Scope(series=("GDP",)),
-    "sec_facts": Scope(ciks=(NORTHERN,)),
-    "sec_filings": Scope(ciks=(NORTHERN,)),
+SCOPES = {name: one.example for name, one in all_feeds().items()} | {
+    "av_daily_bars": Scope(tickers=("AAPL", "NOG")),
+    "macro_observations": Scope(series=("GDP", "PAYEMS", "DGS2", "DGS10", "DGS30")),
+    "web_results": Scope(queries=("AAPL guidance",)),
     "universe_events": Scope(date_from=date(2023, 1, 1), date_to=date(2025, 6, 30), options={"index": "quarter"}),
 }
 
@@ -61,7 +64,8 @@ QUESTIONS = (RESTATED, REVISED)
 def unpack(lake: Lake) -> int:
     """Put the bundled answers among the lake's captures. Returns how many there are."""
     store = CaptureStore.of(lake.location)
-    return sum(capture_all(feed(name), scope, store, FETCHED_AT) for name, scope in SCOPES.items())
+    when = dict.fromkeys(AS_LOOKED_AT, LOOKED_AT)
+    return sum(capture_all(feed(name), scope, store, when.get(name, FETCHED_AT)) for name, scope in SCOPES.items())
 
 
 def run_config() -> dict[str, Any]:

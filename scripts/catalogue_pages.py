@@ -98,11 +98,11 @@ def _hindsight(dataset: Dataset) -> str:
 
 def _query_section(query: Query) -> Iterable[str]:
     yield f"## {query.name}"
-    yield f"{query.summary} Reads {', '.join(query.reads)}."
+    yield f"{query.summary} Reads {', '.join(query.reads)}; rows are named by {', '.join(query.ids)}."
     if query.one_of:
         yield f"Takes exactly one of {' and '.join(query.one_of)}."
     yield table(("parameter", "type", "needed", "meaning"), [_row(one) for one in query.parameters])
-    yield table(("column", "meaning"), [(one.name, one.meaning) for one in query.columns])
+    yield table(("column", "unit", "meaning"), [(one.name, one.unit, one.meaning) for one in query.columns])
 
 
 def _row(parameter: Parameter) -> tuple[str, str, str, str]:

@@ -23,9 +23,9 @@ _EXAMPLES = {
     "ticker": "NOG",
     "start_date": "2024-01-01",
     "channel": "News",
-    "query": "guidance",
+    "query": "outlook",
     "concept_qname": "us-gaap:Revenues",
-    "member_qnames": ["us-gaap:OilAndGasMember"],
+    "member_qnames": ["nog:OilMember"],
     "seed_id": "bzNews_31000004",
     "pairs": [{"ticker": "NOG", "at": "2024-05-01T16:00:00-04:00"}],
     "concepts": ["us-gaap:Revenues"],
@@ -117,6 +117,7 @@ DOMAINS = (
             "--source alphavantage --op earnings --symbol AAPL",
             "--source alphavantage --op estimates --symbol AAPL",
             "--source alphavantage --op calendar --symbol AAPL --horizon 3month",
+            "--source alphavantage TIME_SERIES_DAILY symbol=AAPL",
         ),
         notes=("Estimates and the calendar are as of their download: available when fetched, never earlier.",),
     ),
@@ -127,13 +128,17 @@ DOMAINS = (
         fetch=(
             "--source yahoo --op earnings --symbol AAPL",
             "--source yahoo --op upgrades --symbol AAPL",
+            "--source yahoo consensus symbol=AAPL",
         ),
     ),
     Domain(
         name="sec",
         about="filings located by SEC search",
         datasets=("sec_fulltext_hits", "sec_filings", "universe_events"),
-        fetch=("--source perplexity --op search --search-mode sec --query 'AAPL 8-K earnings release'",),
+        fetch=(
+            "--source sec_full_text --query hedging",
+            "--source perplexity --op search --search-mode sec --query 'AAPL 8-K earnings release'",
+        ),
         notes=(
             "A hit locates a filing and never dates it: its filing's release does, in sec_filings.",
             "Screen over `pitlake run universe`, never over a list of today: it holds who later died.",
@@ -191,7 +196,7 @@ def _query(query: Query) -> str:
         for one in query.parameters
     ]
     gives = ", ".join(one.name for one in query.columns)
-    call = {"name": query.name, "params": _example(query), "pit": PIT}
+    call = {"name": query.name, "params": example(query), "pit": PIT}
     return (
         f"### {query.name}\n\n{query.summary} Gives {gives}.\n\n"
         f"{table(('parameter', 'type', 'needed', 'meaning'), params)}\n\n{_call('run_query', call)}"
@@ -202,10 +207,16 @@ def _default(value: object) -> str:
     return "" if value is None else f" Default {json.dumps(value)}."
 
 
-def _example(query: Query) -> dict[str, object]:
+def example(query: Query) -> dict[str, object]:
+    """Values that a page shows for a query: those it needs, which the sample world answers."""
     needed = {one.name for one in query.parameters if one.required} | set(query.one_of[-1:])
     values = _EXAMPLES | ({"seed_id": _SEEDS[query.name]} if query.name in _SEEDS else {})
-    return {name: values[name] for name in (one.name for one in query.parameters) if name in needed}
+    taken = [one for one in query.parameters if one.name in needed]
+    return {one.name: _one_of(values[one.name]) if one.type == "text" else values[one.name] for one in taken}
+
+
+def _one_of(value: object) -> object:
+    return value[0] if isinstance(value, list) else value
 
 
 def _sql(dataset: Dataset) -> str:
@@ -333,8 +344,8 @@ EVIDENCE_RULES = """# Standards of evidence
 
 1. **Source only.** State what a tool returned in this session, nothing remembered and nothing supposed.
 2. **Exact values.** Numbers, dates and names as the source gives them; nothing rounded, no unit changed unsaid.
-3. **Traceable.** Every item carries `evidence`. Where a named query does not return it, build it from the key below, or
-   ask in SQL, where every dataset has the column.
+3. **Traceable.** Every item carries `evidence`, or `evidence_ids` where it was made from several. Every named query
+   returns one of them, and every dataset has the column. A number keeps its `unit`.
 4. **Derived values are marked.** A value you computed carries `derived_from` (the evidence of each input), the formula,
    and the newest `available_at` among its inputs.
 

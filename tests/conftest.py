@@ -1,6 +1,7 @@
 """What every test may ask for by name, and the order test processes take tests in."""
 
 import os
+import sys
 
 import pytest
 from _pytest.nodeid import NodeId
@@ -9,6 +10,10 @@ from hypothesis import HealthCheck, settings
 from tests.graph_servers import graph, graph_admin, graph_db, graph_server
 
 __all__ = ["graph", "graph_admin", "graph_db", "graph_server"]
+
+# Hundreds of processes are started: what the first compiles of the libraries is kept for the rest, as `make` keeps it.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Graph servers of tests live for a minute or two: what the second compiler would make of that is not worth its time.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")

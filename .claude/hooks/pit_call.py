@@ -6,6 +6,7 @@ or newer. `pit_gate` (after a tool) and `pit_guard` (before a tool) call it; not
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -23,6 +24,7 @@ LOG_BYTES = 1 << 20
 MOST_BYTES = 8 << 20
 
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,96}")
+_RECEIPT = re.compile(rb'"result_sha256\\*"\s*:\s*\\*"([0-9a-f]{64})\\*"')
 _TOOL = re.compile(rb'"tool_name"\s*:\s*"([A-Za-z0-9_.:-]{1,96})"')
 
 
@@ -114,6 +116,20 @@ def shell_pits(command: str) -> list[str | None]:
         if word == "--pit":
             found.append(words[place + 1] if place + 1 < len(words) else None)
     return found or [None]
+
+
+def question(call: Any) -> str | None:
+    """The hash a question is recognised by: of the tool and all that it was given."""
+    if not isinstance(call, Call):
+        return None
+    asked = json.dumps([call.tool, call.input], sort_keys=True)
+    return hashlib.sha256(asked.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+
+
+def receipt(text: bytes) -> str | None:
+    """The hash of the answer in a message, as its receipt states it, by which `pitlake replay` finds it again."""
+    found = _RECEIPT.search(text)
+    return found.group(1).decode() if found else None
 
 
 def audit(env: Mapping[str, str], hook: str, call: Any, told: Mapping[str, Any], started: float) -> None:

@@ -63,6 +63,8 @@ def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), start
     else:
         tool, response, pit, verdict = pit_call.tool_of(text), None, None, call
     told = {"pit": pit, "decision": "block" if verdict else "allow", "code": verdict[0] if verdict else None}
+    told["question"] = pit_call.question(call)
+    told["receipt"] = None if verdict else pit_call.receipt(text)
     pit_call.audit(env, "pit_gate", call, told, started)
     return blocked(verdict, tool, response) if verdict else {}
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from assets.external.sessions import session as exchange_session
 from assets.runs import RunReport, concluded
 from pitlake import catalogue, clock, receipts
 from pitlake.datasets.earnings_snapshots import DATASET, NOTHING_KNOWN, SECTIONS
 from pitlake.errors import BadInput
+from pitlake.exchange import session as exchange_session
 from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
 from pitlake.lake.parallel import each

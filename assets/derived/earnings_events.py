@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 
 from assets.derived.announcements import RELEASES, STATEMENTS, Source, Told, days_around
-from assets.external.sessions import planned, session_by
 from assets.runs import RunReport, concluded
 from pitlake import clock
 from pitlake.datasets._shared import UNPROVEN
 from pitlake.datasets.earnings_events import DATASET, NO_EVENT
 from pitlake.errors import LakeNotFound
+from pitlake.exchange import planned, session_by
 from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import Snapshot

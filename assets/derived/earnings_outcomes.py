@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from assets.derived.earnings_bundles import MOST_DAYS_SHUT, Event
-from assets.external.sessions import session as exchange_session
 from assets.runs import RunReport, concluded
 from assets.splits import DATASETS as SPLITS
 from assets.splits import plausible
 from pitlake import clock
 from pitlake.contract import GapRule
 from pitlake.datasets.earnings_outcomes import DATASET, NO_BARS, NO_BASIS
+from pitlake.exchange import session as exchange_session
 from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
 from pitlake.lake.stage import StagedGap, staged_schema

@@ -3,13 +3,14 @@
 What is derived is decided by the modules beside this one.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
 from assets.derived import drift, earnings_events, names, text_vectors
+from assets.derived.earnings_bundles import Event, events
 from assets.external import all_feeds
 from assets.factory import column_schema, description, shown
 from checks.audit import check_specs
@@ -28,9 +29,13 @@ class DriftConfig(dg.Config):
     datasets: list[str] = Field(default_factory=list, description="Datasets of feeds; all that were asked for before.")
 
 
-def derived_assets() -> list[dg.AssetsDefinition]:
+Told = Callable[[dg.DagsterInstance, Sequence[Event]], object]
+"""What is done with all releases once they are published: who keeps the partitions is outside of here."""
+
+
+def derived_assets(told: Told) -> list[dg.AssetsDefinition]:
     """Every derived dataset's asset."""
-    return [names_asset(), earnings_events_asset(), text_vectors_asset(), drift_asset()]
+    return [names_asset(), earnings_events_asset(told), text_vectors_asset(), drift_asset()]
 
 
 def names_asset() -> dg.AssetsDefinition:
@@ -46,15 +51,17 @@ def names_asset() -> dg.AssetsDefinition:
     return named
 
 
-def earnings_events_asset() -> dg.AssetsDefinition:
-    """Earnings events, downstream of every dataset that tells of them."""
+def earnings_events_asset(told: Told) -> dg.AssetsDefinition:
+    """Earnings events, downstream of every dataset that tells of them; each release is then a partition."""
 
     @_asset(get("earnings_events"), earnings_events.READS)
     def earnings(
         context: dg.AssetExecutionContext, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        report = earnings_events.derive(lake.open(), run_id=context.run.run_id, audits=[expected])
+        opened = lake.open()
+        report = earnings_events.derive(opened, run_id=context.run.run_id, audits=[expected])
         yield from shown(context, get("earnings_events"), report)
+        told(context.instance, events(opened))
 
     return earnings
 

@@ -1,11 +1,12 @@
 """The outside sources: one folder a source, one module a dataset with its feed; what they share lies beside them.
 
-A module that holds a `FEED` is found, nothing registers it.
+A module in a source's folder is named as its dataset and holds a `FEED`; nothing registers it, and one is imported
+alone.
 """
 
 from functools import cache
 from importlib import import_module
-from pkgutil import walk_packages
+from pkgutil import iter_modules
 
 from assets.external.feed import Feed
 from pitlake.errors import BadInput
@@ -14,14 +15,29 @@ from pitlake.errors import BadInput
 @cache
 def all_feeds() -> dict[str, Feed]:
     """Every feed, by dataset name, in alphabetical order."""
-    modules = (import_module(found.name) for found in walk_packages(__path__, f"{__name__}."))
-    feeds = [module.FEED for module in modules if hasattr(module, "FEED")]
-    return {feed.dataset.name: feed for feed in sorted(feeds, key=lambda one: one.dataset.name)}
+    return {name: _feed(module) for name, module in sorted(_modules().items())}
 
 
 def feed(name: str) -> Feed:
     """The feed of a dataset. Raises BadInput naming the feeds there are."""
     try:
-        return all_feeds()[name]
+        return _feed(_modules()[name])
     except KeyError:
         raise BadInput("feed", f"there is no feed {name!r}", f"choose one of {', '.join(all_feeds())}") from None
+
+
+@cache
+def _modules() -> dict[str, str]:
+    """The datasets' modules by dataset, none imported."""
+    sources = [found for found in iter_modules(__path__) if found.ispkg]
+    return {
+        found.name: f"{__name__}.{source.name}.{found.name}"
+        for source in sources
+        for found in iter_modules([f"{place}/{source.name}" for place in __path__])
+        if not found.name.startswith("_")
+    }
+
+
+def _feed(module: str) -> Feed:
+    found: Feed = import_module(module).FEED
+    return found

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from assets.external.sessions import planned
 from assets.extraction import Extractor, Place, Record, RunFacts, dated, parsed
 from assets.graph import texts
 from pitlake.clock import NEW_YORK, end_of_new_york_day
@@ -15,6 +14,7 @@ from pitlake.datasets import _shared as shared
 from pitlake.datasets import calendar as contract
 from pitlake.datasets.calendar import DATASET
 from pitlake.errors import RecordRefused
+from pitlake.exchange import planned
 
 FIELDS = """
 RETURN d.date AS date, d.is_trading_day AS is_trading_day, d.pre_market_current_day AS pre_market_open,

@@ -27,7 +27,7 @@ class MemoryBackend:
         """The text at a path."""
         if at := paths.archived(path):
             kind = kind_of_path(at[0])
-            earlier = self._known.before(at[0]) if kind and kind.kept else []
+            earlier = self._known.all(at[0])[:-1] if kind and kind.kept else []
             return next((row.content for row in earlier if row.seq == at[1]), None)
         row = self._known.newest(path)
         return row.content if row else None
@@ -63,7 +63,7 @@ class MemoryBackend:
         return [
             DirEntry(paths.archive_path(row.path, row.seq).rpartition("/")[2], meta(self._known.record(row)))
             for one in self._known.paths(folder)
-            for row in self._known.before(one)
+            for row in self._known.all(one)[:-1]
         ]
 
 

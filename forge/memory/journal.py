@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -23,6 +24,8 @@ from forge.records import KINDS, kind_of_path
 from pitlake.clock import from_micros, iso, micros
 
 FILES = "files"
+OWN_IDS = 10**8
+"""From here on ids are of those who decide an event."""
 JITTER = timedelta(seconds=1)
 _COLUMNS = [JOURNAL.c[name] for name in Row.__dataclass_fields__]
 
@@ -184,11 +187,20 @@ class Writing:
         self.rows.append(row)
 
     def next_id(self, kind: str) -> str:
-        """The next id of a kind: one more than any that was ever given."""
-        most = self._connection.execute(
-            sa.select(sa.func.max(JOURNAL.c.number)).where(JOURNAL.c.kind == kind)
-        ).scalar_one()
-        return f"{KINDS[kind].prefix}-{(most or 0) + 1:03d}"
+        """The next id of a kind: one more than any that was ever given.
+
+        Who decides an event would read from it how much was written since: his come from his session and how many it
+        has, far above the others.
+        """
+        found, session = KINDS[kind], self._call.session
+        if self._call.event:
+            mine = self._newest((JOURNAL.c.kind == kind) & (JOURNAL.c.session == session))
+            made = (int(digest(session, kind, str(n))[:12], 16) for n in count(len({row.path for row in mine})))
+            names = (f"{found.prefix}-{OWN_IDS + number % (9 * OWN_IDS)}" for number in made)
+            return next(name for name in names if not self._has(JOURNAL.c.path == found.path(name)))
+        numbered = (JOURNAL.c.kind == kind) & (JOURNAL.c.number < OWN_IDS)
+        most = self._connection.execute(sa.select(sa.func.max(JOURNAL.c.number)).where(numbered)).scalar_one()
+        return f"{found.prefix}-{(most or 0) + 1:03d}"
 
     def newest(self, path: str) -> Row | None:
         """The newest write at a path; what other tries at the call's event wrote is not there."""

@@ -38,7 +38,13 @@ class Memory:
         self.journal = Journal(place or f"{self.lake.root}-journal.sqlite", clock)
 
     def hydrate(
-        self, as_of: str | datetime, *, session: str = "", event: str = "", version: int | None = None
+        self,
+        as_of: str | datetime,
+        *,
+        session: str = "",
+        event: str = "",
+        version: int | None = None,
+        turn: str | datetime | None = None,
     ) -> Remembered:
         """Memory as of an instant: from the lake, and from the journal what is not flushed yet.
 
@@ -57,7 +63,7 @@ class Memory:
         rows = [*published, *recent]
         last = rows[-1] if rows else None
         head = Head(last.seq, last.chain, found) if last else Head(0, self.journal.start, found)
-        return Remembered(rows, at, session, event, head)
+        return Remembered(rows, lake_clock.instant(turn) if turn else at, session, event, head)
 
     def standing(self, at: datetime) -> datetime:
         """The instant to remember as of. A simulated clock stands still, so that its newest write lies after it."""

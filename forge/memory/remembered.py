@@ -52,9 +52,9 @@ class Remembered:
         known = self._texts.get(path)
         return known[-1] if known else None
 
-    def before(self, path: str) -> list[Row]:
-        """The earlier writes at a path, oldest first."""
-        return self._texts.get(path, [])[:-1]
+    def all(self, path: str) -> list[Row]:
+        """The writes at a path, oldest first."""
+        return list(self._texts.get(path, ()))
 
     def paths(self, folder: str = "/") -> Iterator[str]:
         """Every path under a folder, in order."""

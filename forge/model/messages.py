@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from pitlake.errors import BadInput, PitlakeError
 
-Finish = Literal["stop", "tools", "length", "refused", "budget"]
+Finish = Literal["stop", "tools", "length", "refused"]
 
 
 class ModelFailed(PitlakeError):

@@ -3,11 +3,11 @@
 `kinds` says what a record of each kind is, `values` how its values are written, `text` reads and writes the whole.
 """
 
+from forge.records.base import Record
+from forge.records.judged import Band, Calibration, Cell, Settlement, Settles
 from forge.records.kinds import (
     KINDS,
     Approval,
-    Band,
-    Calibration,
     Constraints,
     Counterfactual,
     Expression,
@@ -20,11 +20,9 @@ from forge.records.kinds import (
     Position,
     ProcessKnowledge,
     Proposal,
-    Record,
     Review,
     Scenario,
     Session,
-    Settles,
     View,
     kind_of_path,
 )
@@ -36,6 +34,7 @@ __all__ = [
     "Approval",
     "Band",
     "Calibration",
+    "Cell",
     "Constraints",
     "Counterfactual",
     "Expression",
@@ -52,6 +51,7 @@ __all__ = [
     "Review",
     "Scenario",
     "Session",
+    "Settlement",
     "Settles",
     "View",
     "content_hash",

@@ -7,21 +7,14 @@ that breaks a rule of its kind can't be made. Numbers that a guardrail needs may
 import re
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from forge.records.values import MOST_BODY, Bounds, check, specs
+from forge.records.base import Category, Count, Exposures, Positive, Record, Share
+from forge.records.judged import Calibration, Settlement, Settles
 
 SUM_OF_PROBABILITIES = 1e-6
 
-Category = Literal["macro_regime", "relative_value", "vol_surface", "event_driven", "flow_driven", "thematic"]
-Share = Annotated[float, Bounds(0, 1)]
-Positive = Annotated[float, Bounds(0)]
-Count = Annotated[int, Bounds(0)]
-Exposures = dict[str, float]
-
 NEW = "new"
-_RULE = re.compile(r"[a-z][a-z0-9_]* (<|<=|>|>=|==|!=) (-?[0-9]+(\.[0-9]+)?|'[^']*')")
-UNSTORED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,22 +23,6 @@ class Scenario:
 
     name: str
     probability: Share
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settles:
-    """What will judge a View: a named query of the lake, its values, a rule over its first row such as
-    `value < 2.0`, and the day by which it is asked.
-    """
-
-    query: str
-    rule: str
-    by: date
-    params: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not _RULE.fullmatch(self.rule):
-            raise ValueError("rule: give a column, a comparison and a value, such as: value < 2.0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,33 +39,6 @@ class Position:
     expression: str
     notional: float
     factor_exposures: Exposures = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Band:
-    """How forecasts of a band of confidence came out. bias: mean forecast less the share that came true."""
-
-    low: Share
-    high: Share
-    forecasts: Count
-    bias: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Record:
-    """What every kind has. id: given by the journal, `new` until then. body: free Markdown."""
-
-    id: str
-    body: str = ""
-
-    def __post_init__(self) -> None:
-        for name, spec in specs(type(self)).items():
-            try:
-                check(spec, getattr(self, name))
-            except ValueError as problem:
-                raise ValueError(f"{name}: {problem}") from None
-        if self.body != self.body.strip("\n") or UNSTORED.search(self.body) or len(self.body) > MOST_BODY:
-            raise ValueError(f"body: has control characters, outer blank lines, or over {MOST_BODY:,} characters")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,21 +162,6 @@ class Counterfactual(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration(Record):
-    """How forecasts of a category came out; its id is the category. Written by code alone."""
-
-    forecasts: Count
-    brier: Share | None = None
-    worst_bias: float | None = None
-    status: Literal["measured", "insufficient"] = "insufficient"
-    ece: Share | None = None
-    updated: datetime | None = None
-    links: tuple[str, ...] = ()
-    log_score: float | None = None
-    bands: tuple[Band, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class Proposal(Record):
     """A change of a skill, with the lessons it rests on in `links`. Written by code, decided by the PM."""
 
@@ -346,6 +281,7 @@ KINDS = {
         Kind("pk", ProcessKnowledge, "/memory/pk/", "PK", agents=True),
         Kind("outcomes", Outcome, "/memory/outcomes/", "OUT", agents=True),
         Kind("counterfactuals", Counterfactual, "/memory/counterfactuals/", "CF", agents=True),
+        Kind("settlements", Settlement, "/memory/settlements/", "S"),
         Kind("calibration", Calibration, "/memory/calibration/", ids=_CATEGORY),
         Kind("proposals", Proposal, "/memory/proposals/", "SEP"),
         Kind("portfolio", Portfolio, "/portfolio/", ids="state"),

@@ -20,7 +20,8 @@ from typing import Any, cast
 
 from forge.errors import RecordUnreadable
 from forge.records import values
-from forge.records.kinds import NEW, UNSTORED, Kind, Record
+from forge.records.base import UNSTORED, Record
+from forge.records.kinds import NEW, Kind
 
 HEADER_LINES = 8
 END = "---"

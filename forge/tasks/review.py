@@ -15,7 +15,7 @@ from forge.memory import Call, Writing
 from forge.memory.effects import CODE
 from forge.model.messages import ToolSpec
 from forge.records import KINDS, Expression, ProcessKnowledge, Review, content_hash, parse, render
-from forge.records.kinds import UNSTORED
+from forge.records.base import UNSTORED
 from forge.tasks import figures
 from forge.tasks.subagent import Room
 from forge.tools.base import schema

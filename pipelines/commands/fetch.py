@@ -19,7 +19,7 @@ Answered = tuple[dict[str, Any], dict[str, Any]]
 OWN_SECONDS = 90.0  # to start, publish and ask the lake, on a busy machine
 LIVE_VARIABLE = "PITLAKE_FETCH_LIVE"
 FLAGS = {
-    "source": "Which source: benzinga, perplexity, alphavantage, yahoo, polygon, earningscall, alfred.",
+    "source": "Which source: benzinga, perplexity, alphavantage, yahoo, polygon, earningscall, alfred, sec_full_text.",
     "pit": "The cut-off instant, with its offset. Left out: open mode. Unreadable: no data at all.",
     "known-by": "As this lake was at that instant; then nothing is fetched. Left out: the lake as it is.",
     "op": "What to ask: search, ask, reason, research, earnings, estimates, calendar, upgrades, …",
@@ -45,7 +45,10 @@ FLAGS = {
     "search-context-size": "low, medium or high.",
     "max-tokens": "Of a chat answer.",
     "max-tokens-per-page": "Of a search.",
-    "quarters": "Fiscal quarters of transcripts, such as 2024Q1,2024Q2.",
+    "quarters": "Fiscal quarters of transcripts and slides, such as 2024Q1,2024Q2.",
+    "forms": "Comma list of EDGAR forms a full-text search is narrowed to.",
+    "ciks": "Comma list of the companies it is narrowed to.",
+    "headers": "all: fetch the header of every filing that was hit, which dates those the lake does not know.",
 }
 
 

@@ -17,6 +17,16 @@ Where = tuple[str, dict[str, Any]]
 Row = Mapping[str, Any]
 
 ALIASES = {"bz-news-api": "benzinga", "benzinga-news": "benzinga", "fred": "alfred", "massive": "polygon"}
+SPELLED = {
+    "alphavantage": {
+        "time_series_daily": "daily",
+        "time_series_intraday": "intraday",
+        "earnings_estimates": "estimates",
+        "earnings_calendar": "calendar",
+    },
+    "yahoo": {"consensus": "earnings"},
+}
+"""Operations as the sources' own pages call them; Yahoo tells the consensus with each event."""
 CASED = {"polygon"}  # BACpK is a preferred share; no ticker is all in small letters, which is how people type them
 NEWEST = "available_at DESC"
 
@@ -56,8 +66,9 @@ def operation(question: FetchQuestion) -> Operation:
     known = {op: found for (of, op), found in OPERATIONS.items() if of == source}
     if not known:
         raise NotAsked(f"there is no such source; choose from {', '.join(sources())}")
-    if question.op in known:
-        return known[question.op]
+    op = SPELLED.get(source, {}).get(question.op, question.op)
+    if op in known:
+        return known[op]
     if not question.op and len(known) == 1:
         return next(iter(known.values()))
     raise NotAsked(f"the source needs one of the operations {', '.join(filter(None, known))}")
@@ -163,6 +174,20 @@ def _web_where(question: FetchQuestion) -> Where:
     return "(list_contains($queries, query) OR list_contains($found, url))", {"queries": asked}
 
 
+def _full_text_scope(question: FetchQuestion) -> Scope:
+    """Words or "phrases" to find in filings; what was filed after the cut-off's day is not asked for."""
+    if not question.queries:
+        raise NotAsked("there is nothing to search for; give --query")
+    return Scope(
+        queries=question.queries,
+        ciks=tuple(filter(None, question.texts.get("ciks", "").split(","))),
+        date_from=question.date_from,
+        date_to=question.date_to or (clock.new_york_day(question.pit) if question.pit is not None else None),
+        max_pages=question.max_pages,
+        options={name: question.texts[name] for name in ("forms", "headers") if name in question.texts},
+    )
+
+
 def _quarter_or_year(row: Row) -> str:
     return "quarterly_earnings" if row["period_type"] == "quarter" else "annual_earnings"
 
@@ -225,6 +250,14 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
     ("polygon", "splits"): _market("polygon_splits", "split"),
     ("earningscall", "events"): _market("call_events", "call", excluded=AS_OF_DOWNLOAD),
     ("earningscall", "transcripts"): _market("call_transcripts", "transcript"),
+    ("earningscall", "slides"): _market("call_slides", "slides"),
+    ("sec_full_text", ""): Operation(
+        dataset="sec_fulltext_hits",
+        scope=_full_text_scope,
+        where=lambda question: ("list_contains($queries, query)", {"queries": list(question.queries)}),
+        record_type="filing_hit",
+        order="available_at DESC, accession_no, document",
+    ),
     ("alfred", ""): Operation(
         dataset="macro_observations",
         scope=_series_scope,

@@ -11,8 +11,7 @@ from typing import NoReturn
 
 import click
 
-from pitlake import __version__, machine
-from pitlake.cli import checkout_commands
+from pitlake import __version__, checkout, machine
 from pitlake.errors import PitlakeError
 
 COMMANDS = (
@@ -21,9 +20,11 @@ COMMANDS = (
     "search",
     "shell",
     "mcp",
+    "web",
     "datasets",
     "describe",
     "gaps",
+    "diff",
     "report",
     "versions",
     "receipts",
@@ -35,6 +36,7 @@ COMMANDS = (
 EXTRAS = {
     "mcp": ("mcp", "mcp_types", "pydantic", "uvicorn"),
     "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
+    "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),
 }
 """Modules that some commands need and that do not come along, by the extra of pitlake that brings them."""
 FAILED, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
@@ -52,18 +54,19 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, or None."""
-        return load(cmd_name) if cmd_name in COMMANDS or cmd_name in checkout_commands.entries() else None
+        return load(cmd_name) if cmd_name in COMMANDS or cmd_name in checkout.entries("commands") else None
 
 
 def names() -> list[str]:
     """Every command: the kernel's own, then what is added."""
-    return [*COMMANDS, *(name for name in checkout_commands.entries() if name not in COMMANDS)]
+    return [*COMMANDS, *(name for name in checkout.entries("commands") if name not in COMMANDS)]
 
 
 def load(name: str) -> click.Command:
     """The command of that name, one of `names`."""
     if name not in COMMANDS:
-        return checkout_commands.load(name)
+        added: click.Command = checkout.load("commands", name)
+        return added
     command: click.Command = import_module(f"{__name__}.{name}").command
     return command
 
@@ -104,9 +107,11 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", INTERRUPTED)
     except ModuleNotFoundError as error:
-        extra = next((extra for extra, brings in EXTRAS.items() if error.name in brings), None)
-        if extra is None:
+        extras = [extra for extra, brings in EXTRAS.items() if error.name in brings]
+        if not extras:
             raise
+        command = next(iter(sys.argv[1:] if arguments is None else arguments), "")
+        extra = command if command in extras else extras[0]
         return _complain(f"{error.name} is not installed; pip install 'pitlake[{extra}]' brings it", FAILED)
     except OSError as error:
         return _complain(f"{error.filename or 'input/output'}: {error.strerror or error}", FAILED)

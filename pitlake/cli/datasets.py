@@ -1,20 +1,52 @@
-"""`pitlake datasets`: what there is to ask about. Reads the contracts alone, no lake."""
+"""`pitlake datasets`: what there is to ask about, and what a lake holds of it. Without an instant no lake is read."""
+
+from typing import Any
 
 import click
 
 from pitlake import datasets as catalogue
 from pitlake.cli import render
 from pitlake.cli.options import format_option
+from pitlake.cli.sessions import opened, session_options
+from pitlake.clock import iso
 from pitlake.dictionary import facts, shown
 
 
 @click.command("datasets")
+@session_options
 @format_option(("table", "json"))
-def command(form: str) -> None:
-    """List the datasets there are to ask about."""
+def command(form: str, **asked: Any) -> None:
+    """List the datasets there are to ask about; with --as-of or --open also what the lake holds of each."""
+    if asked["as_of"] is None and not asked["open_mode"]:
+        _contracts(form)
+        return
+    from pitlake.contents import holdings
+
+    with opened(**asked) as session:
+        found = holdings(session)
+    if form == "json":
+        listed = [facts(catalogue.get(one.dataset)) | {"holds": one.plain()} for one in found]
+        render.deliver(render.to_json(listed), None)
+        return
+    rows = [
+        (
+            one.dataset,
+            f"{one.rows:,}",
+            iso(one.first) if one.first else "",
+            iso(one.newest) if one.newest else "",
+            f"{one.gaps:,}",
+            catalogue.get(one.dataset).title,
+        )
+        for one in found
+    ]
+    render.deliver(render.grid(("dataset", "rows", "from", "newest", "gaps", "what"), rows), None)
+
+
+def _contracts(form: str) -> None:
     every = catalogue.all_datasets().values()
     if form == "json":
         render.deliver(render.to_json([facts(dataset) for dataset in every]), None)
         return
     rows = [(dataset.name, dataset.title, ", ".join(dataset.key), shown(dataset)) for dataset in every]
     render.deliver(render.grid(("dataset", "what", "one row per", "shown"), rows), None)
+    render.say("--as-of T, or --open, tells what the lake holds of them")

@@ -1,17 +1,34 @@
-"""`pitlake describe DATASET`: one dataset's page of the data dictionary. Reads the contract alone, no lake."""
+"""`pitlake describe DATASET`: one dataset's page of the data dictionary, and what a lake holds of it.
+
+Without an instant no lake is read.
+"""
+
+from typing import Any
 
 import click
 
 from pitlake import datasets as catalogue
 from pitlake.cli import render
 from pitlake.cli.options import format_option
+from pitlake.cli.sessions import opened, session_options
+from pitlake.clock import iso
 from pitlake.dictionary import facts, page
 
 
 @click.command("describe")
 @click.argument("dataset")
+@session_options
 @format_option(("text", "json"))
-def command(dataset: str, form: str) -> None:
-    """Say what a dataset holds: its clock, key, columns and gaps."""
+def command(dataset: str, form: str, **asked: Any) -> None:
+    """Say what a dataset holds: its clock, key, columns and gaps; with --as-of or --open also what of it is here."""
     contract = catalogue.get(dataset)
-    render.deliver(render.to_json(facts(contract)) if form == "json" else page(contract).encode(), None)
+    told, text = facts(contract), page(contract)
+    if asked["as_of"] is not None or asked["open_mode"]:
+        from pitlake.contents import holdings
+
+        with opened(**asked, datasets=[dataset]) as session:
+            (held,) = holdings(session)
+        told["holds"] = held.plain()
+        span = f", public from {iso(held.first)} to {iso(held.newest)}" if held.first and held.newest else ""
+        text += f"\n## In this lake\n\n{held.rows:,} rows{span}; {held.gaps:,} gaps.\n"
+    render.deliver(render.to_json(told) if form == "json" else text.encode(), None)

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pitlake.clock import instant
+from pitlake.clock import instant, now
 from pitlake.errors import BadInput
 
 Decorated = Callable[..., Any]
@@ -38,6 +38,14 @@ hindsight_option = click.option(
     show_default=True,
     help="omit leaves out columns that nobody could know then, such as today's tickers.",
 )
+
+
+def instant_option(flag: str, name: str, meaning: str) -> Callable[[Decorated], Decorated]:
+    """A required option that takes an instant."""
+    example = "such as 2024-02-15T16:00:00-05:00"
+    return click.option(flag, name, metavar="T", required=True, help=f"{meaning}, {example}.")
+
+
 output_option = click.option(
     "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file instead of stdout."
 )
@@ -55,12 +63,20 @@ def door(as_of: str | None, open_mode: bool) -> datetime | None:
     if as_of is not None and open_mode:
         raise BadInput("--as-of", "given together with --open", "choose one of the two")
     if as_of is not None:
-        return instant(as_of, "--as-of")
+        return past(as_of, "--as-of")
     if not open_mode:
         raise BadInput(
             "--as-of", "missing", "name an instant (2024-02-15T16:00:00-05:00), or pass --open to ask without one"
         )
     return None
+
+
+def past(text: str, field: str) -> datetime:
+    """The instant of an option. Raises BadInput for one in the future: what will be public by then nobody knows."""
+    moment = instant(text, field)
+    if moment > now():
+        raise BadInput(field, "lies in the future", "name an instant up to now: what will be public then nobody knows")
+    return moment
 
 
 def known(known_by: str | None, version: int | None) -> datetime | None:

@@ -1,5 +1,7 @@
-"""`pitlake receipts`: the receipts a lake keeps, and letting go of one."""
+"""`pitlake receipts`: the receipts a lake keeps, newest first, and letting go of one."""
 
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,18 +9,26 @@ import click
 
 from pitlake.cli import render
 from pitlake.cli.options import format_option, lake_option, output_option
+from pitlake.clock import iso
 
 if TYPE_CHECKING:
     from pitlake.session import Receipt
+
+BUILT = "earnings_snapshot"
+"""The query whose receipts the platform keeps itself: what the dataset earnings_snapshots cites."""
 
 
 @click.command("receipts")
 @lake_option
 @click.option("--forget", metavar="RECEIPT", help="Keep this one no longer; its version may then be vacuumed.")
+@click.option("--matching", metavar="TEXT", help="Only those whose id, instant or question holds this text.")
+@click.option("--all", "every", is_flag=True, help=f"List those of {BUILT} too, which the dataset {BUILT}s cites.")
 @format_option(("table", "json"))
 @output_option
-def command(lake: str | None, forget: str | None, form: str, output: Path | None) -> None:
-    """List the receipts that are kept; a damaged one is named after the others."""
+def command(
+    lake: str | None, forget: str | None, matching: str | None, every: bool, form: str, output: Path | None
+) -> None:
+    """List the receipts that are kept, newest first; a damaged one is named after the others."""
     from pitlake import receipts
     from pitlake.lake.lake import Lake
 
@@ -27,28 +37,54 @@ def command(lake: str | None, forget: str | None, form: str, output: Path | None
     if forget is not None:
         render.say(f"forgot {receipts.forget(forget, lake)}")
         return
-    found, damaged = receipts.survey(lake)
-    render.deliver(_json(found) if form == "json" else _people(found), output)
+    sound, damaged = receipts.survey(lake)
+    kept = {name: at for name, at in receipts.kept_at(lake).items() if name in sound}
+    asked = {name: _asked(sound[name]) for name in kept}
+    built = [name for name in kept if not every and asked[name].startswith(f"run {BUILT}")]
+    shown = {name: sound[name] for name in kept if name not in built and _matches(name, sound[name], asked, matching)}
+    render.deliver(_json(shown, kept) if form == "json" else _people(shown, kept, asked), output)
+    if built:
+        render.say(f"not shown: {len(built)} of {BUILT}, which the dataset {BUILT}s cites; --all lists them")
     for error in damaged[1:]:
         render.say(str(error))
     if damaged:
         raise damaged[0]
 
 
-def _json(found: dict[str, "Receipt"]) -> bytes:
-    return render.to_json([{"id": name, **receipt.to_dict()} for name, receipt in found.items()])
+def _asked(receipt: "Receipt") -> str:
+    """The question in a line: a named query by its name and values, else its SQL."""
+    from pitlake import catalogue, receipts
+
+    question = receipt.question
+    named = catalogue.by_text(question.sql)
+    if named is None:
+        return " ".join(question.sql.split())
+    given = receipts.values(question.parameters) or {}
+    told = (f"{one.name}={given[one.name]}" for one in named.parameters if given.get(one.name) is not None)
+    return " ".join(("run", named.name, *told))
 
 
-def _people(found: dict[str, "Receipt"]) -> bytes:
+def _matches(name: str, receipt: "Receipt", asked: Mapping[str, str], text: str | None) -> bool:
+    told = (name, receipt.as_of or "open mode", asked[name], receipt.question.sql)
+    return text is None or any(text.lower() in one.lower() for one in told)
+
+
+def _json(found: dict[str, "Receipt"], kept: Mapping[str, datetime]) -> bytes:
+    listed = [{"id": name, "kept_at": iso(kept[name]), **receipt.to_dict()} for name, receipt in found.items()]
+    return render.to_json(listed)
+
+
+def _people(found: dict[str, "Receipt"], kept: Mapping[str, datetime], asked: Mapping[str, str]) -> bytes:
     rows = [
         (
             name,
+            iso(kept[name].replace(microsecond=0)),
             receipt.as_of or "open mode",
             receipt.known_by or "",
             str(receipt.version),
             str(receipt.rows),
-            " ".join(receipt.question.sql.split()),
+            asked[name],
         )
         for name, receipt in found.items()
     ]
-    return render.grid(("receipt", "as of", "known by", "version", "rows", "asked"), rows)
+    return render.grid(("receipt", "kept", "as of", "known by", "version", "rows", "asked"), rows)

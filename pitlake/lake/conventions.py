@@ -1,13 +1,34 @@
-"""What a lake is agreed to mean for ever: from when its filings count. One small file, written once or not at all.
+"""What a lake is agreed to mean for ever: from when its filings count, and when its world ends. One small file each,
+written once or not at all.
 
-Rows of two rules side by side would make one answer of two clocks.
+Rows of two rules side by side would make one answer of two clocks. A world that ends, such as the sample's, is not
+stale for what happened after its end.
 """
 
+from datetime import datetime
+
+from pitlake import clock
 from pitlake.errors import BadInput
 from pitlake.lake.store import Store
 
 KEY = "_lake/filings_count_from"
+ENDS_KEY = "_lake/ends_at"
 RELEASE, ACCEPTANCE = "release", "acceptance"
+
+
+def ends_at(store: Store) -> datetime | None:
+    """When the lake's world ends; None for a lake of the world."""
+    return clock.instant(store.read(ENDS_KEY).decode(), "ends_at") if store.exists(ENDS_KEY) else None
+
+
+def end_at(store: Store, moment: datetime) -> None:
+    """Agree that the lake's world ends then. Raises BadInput where another end is agreed."""
+    if not store.exists(ENDS_KEY):
+        store.put_new(ENDS_KEY, clock.iso(moment).encode())
+    known = ends_at(store)
+    if known != moment:
+        problem = f"the world of this lake ends at {clock.iso(known) if known else 'no instant'}"
+        raise BadInput("ends_at", problem, "leave it so, or build another lake")
 
 
 def filings_count_from(store: Store) -> str:

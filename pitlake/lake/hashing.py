@@ -31,7 +31,8 @@ FEW_ROWS = 2_000
 
 _LENGTH = np.dtype("<i4")
 _VALUE = np.dtype([("present", "u1"), ("value", "<i8")])
-_NO_BYTES = pa.scalar(b"", pa.large_binary())
+_NO_BYTES = pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(bytes(16)), pa.py_buffer(b"")])[0]
+"""An empty value, from its buffers: pa.scalar would import pandas, at every start of every command."""
 
 Group = list[tuple[str, int]]
 

@@ -74,6 +74,16 @@ class Lake:
         return conventions.filings_count_from(self._store)
 
     @_working
+    def end_at(self, moment: datetime) -> None:
+        """Agree on when the lake's world ends, for ever: freshness is judged no later. Raises BadInput for another."""
+        self._log.start()
+        conventions.end_at(self._store, moment)
+
+    def judged_at(self, now: datetime) -> datetime:
+        """The instant freshness is judged at: `now`, but no later than the end of the lake's world."""
+        return min(now, conventions.ends_at(self._store) or now)
+
+    @_working
     def count_filings_from(self, rule: str) -> None:
         """Agree on "release" or "acceptance", for ever. Raises BadInput where filings already count otherwise."""
         self._log.start()

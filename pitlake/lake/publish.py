@@ -18,6 +18,7 @@ from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
 from pitlake.lake import looks
 from pitlake.lake.audit import Audit, CheckResult, audit_with, enforce, freshness, frozen, past_never_changes
+from pitlake.lake.conventions import ends_at
 from pitlake.lake.delta import DeltaTables, table_key, table_schema
 from pitlake.lake.diff import NewGaps, NewRows, new_gaps, new_rows
 from pitlake.lake.fairness import Turn
@@ -150,7 +151,7 @@ class Publisher:
             checks=(
                 *results,
                 unharmed,
-                freshness(staged.dataset, newest, observed_at),
+                freshness(staged.dataset, newest, min(observed_at, ends_at(self._store) or observed_at)),
                 *frozen(staged.dataset, revisions),
             ),
         )

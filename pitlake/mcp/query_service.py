@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 from pitlake.answers import Page, gaps_page, page
 from pitlake.catalogue import Query
 from pitlake.clock import instant, iso
+from pitlake.contents import holdings
+from pitlake.datasets import get
 from pitlake.errors import BadInput
 from pitlake.mcp.lanes import Lanes
 from pitlake.provenance import Provenance
@@ -140,6 +142,32 @@ class QueryService:
             raise BadInput("known_by", "this server answers from one version of the lake", "leave it out")
         return _earlier("known_by", known_by, "known by", self.known_by)
 
+    def holdings(self, name: str | None = None) -> dict[str, dict[str, Any]]:
+        """What the server's own instant has of each dataset, or of one, empty ones last; without what it never shows.
+
+        Raises whatever a session raises.
+        """
+        if name is not None and self.as_of is not None and get(name).open_only:
+            return {}
+        names = None if name is None else [name]
+        found = self._lanes.ask(partial(self._session, self.as_of, self.version, self.known_by, names), holdings)
+        return {one.dataset: one.plain() for one in found}
+
+    def _session(
+        self, as_of: datetime | None, version: int | None, known: datetime | None, names: Collection[str] | None
+    ) -> "Session":
+        return connect(
+            as_of,
+            version=version,
+            known_by=known if version is None else None,
+            lake=self.lake,
+            isolation=self.isolation,
+            datasets=names,
+            open_mode=as_of is None,
+            hindsight=self.hindsight if as_of else "show",
+            limits=LIMITS,
+        )
+
     def ask(
         self,
         question: ServiceQuestion,
@@ -159,18 +187,7 @@ class QueryService:
         asked = question.digest(as_of, known)
         place = None if cursor is None else _place(cursor, asked, self.cursor_key)
         version = self._versions.of(asked, place.result) if place and self.version is None else self.version
-        opened = partial(
-            connect,
-            as_of,
-            version=version,
-            known_by=known if version is None else None,
-            lake=self.lake,
-            isolation=self.isolation,
-            datasets=question.datasets,
-            open_mode=as_of is None,
-            hindsight=self.hindsight if as_of else "show",
-            limits=LIMITS,
-        )
+        opened = partial(self._session, as_of, version, known, question.datasets)
 
         def answered(session: "Session") -> tuple[Provenance, "Result"]:
             session.known_by = known

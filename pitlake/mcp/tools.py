@@ -163,7 +163,10 @@ class Toolbox:
     def describe(
         self, name: Annotated[str | None, Field(description="A dataset or a query; left out: what there is.")] = None
     ) -> Described:
-        """Describe datasets and queries. Without a name: each in a line. With one: columns, clock, key, parameters."""
+        """Describe datasets and queries, and what the lake holds of each dataset at the server's instant.
+
+        Without a name: each in a line. With one: columns, clock, key, parameters.
+        """
         return _guarded(lambda: _description(self._desk, name))
 
 
@@ -193,13 +196,16 @@ def _description(service: QueryService, name: str | None) -> dict[str, Any]:
     found, queries = datasets.all_datasets(), catalogue.all_queries()
     told: dict[str, Any] = {"as_of": iso(service.as_of) if service.as_of else None, "datasets": [], "queries": []}
     if name is None:
+        held = service.holdings()
         told["datasets"] = [
             {"name": one.name, "summary": one.summary, "key": list(one.key), "shown": shown(one)}
-            for one in found.values()
+            | {"holds": held.get(one.name)}
+            for one in sorted(found.values(), key=lambda one: _empty(held.get(one.name)))
         ]
         told["queries"] = [{"name": one.name, "summary": one.summary} for one in queries.values()]
     elif name in found:
-        told["datasets"] = [facts(found[name]) | {"gaps": [rule.reason for rule in found[name].gap_rules]}]
+        reasons, held = [rule.reason for rule in found[name].gap_rules], service.holdings(name)
+        told["datasets"] = [facts(found[name]) | {"gaps": reasons, "holds": held.get(name)}]
     elif name in queries:
         told["queries"] = [catalogue.facts(queries[name])]
     else:
@@ -207,6 +213,10 @@ def _description(service: QueryService, name: str | None) -> dict[str, Any]:
             "name", f"{name!r} is neither a dataset nor a query", "call describe without a name to see what there is"
         )
     return told
+
+
+def _empty(held: Mapping[str, Any] | None) -> bool:
+    return not (held and held["rows"])
 
 
 def _answered(ask: Callable[[], AnswerPage]) -> CallToolResult:

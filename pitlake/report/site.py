@@ -75,8 +75,8 @@ def build(
     """Write the report of a lake version (default: the newest) into a folder, and return what it shows.
 
     since: the version it is compared with; default the last one of another run that no vacuum took, else the version
-    itself. at: the instant freshness is of; default now. Raises LakeNotFound, LakeError, VersionVacuumed, and BadInput
-    for a base that is no earlier version.
+    itself. at: the instant freshness is of; default now, or the end of the lake's world. Raises LakeNotFound,
+    LakeError, VersionVacuumed, and BadInput for a base that is no earlier version.
     """
     report = read(lake, version=version, since=since, contracts=contracts, at=at)
     target.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def read(
     base = _base(lake, entry) if since is None else lake.entry(since)
     if base.version > entry.version:
         raise BadInput("since", f"version {base.version} is newer than {entry.version}", "name an earlier version")
-    made_at = at or clock.now()
+    made_at = at or lake.judged_at(clock.now())
     snapshot, before = lake.snapshot(entry.version), lake.snapshot(base.version)
     datasets = (contracts or all_datasets()).values()
     return Report(

@@ -13,6 +13,7 @@ from pathlib import Path
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
+from pitlake.errors import BadInput
 from resources.graph.graph import Graph
 from resources.graph.open import GraphSettings, open_graph
 
@@ -44,14 +45,17 @@ class GraphResource(dg.ConfigurableResource[None]):
 
     @contextlib.contextmanager
     def connect(self) -> Iterator[Graph]:
-        """A door for reading, shared within a run, its own outside of one (see Graph for what is raised)."""
+        """A door for reading, shared within a run, its own outside of one (see Graph for what is raised).
+
+        Within a run, raises BadInput for a graph without nodes: to have found nothing in it would look like a success.
+        """
         if self._run is None:
             with open_graph(self.settings()) as graph:
                 yield graph
             return
         with self._lock:
             if self._graph is None:
-                self._graph = self._run.enter_context(open_graph(self.settings()))
+                self._graph = _filled(self._run.enter_context(open_graph(self.settings())))
         yield self._graph
 
     def settings(self) -> GraphSettings:
@@ -68,3 +72,11 @@ class GraphResource(dg.ConfigurableResource[None]):
         if self.root:
             said["root"] = Path(self.root)
         return dataclasses.replace(GraphSettings.from_env(), **said)  # type: ignore[arg-type]
+
+
+def _filled(graph: Graph) -> Graph:
+    if not any(graph.stream("MATCH (n) RETURN 1 AS one LIMIT 1")):
+        raise BadInput(
+            "NEO4J_URI", f"the graph at {graph.address} has no nodes", "set it to your graph, or load this one first"
+        )
+    return graph

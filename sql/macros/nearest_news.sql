@@ -24,5 +24,5 @@ WITH
         WHERE id IS DISTINCT FROM seed
     ),
     best AS (FROM nearest_scores('scored', k, model_wanted))
-SELECT best.available_at, available_at_source, id, title, channels, ticker, vector_score
+SELECT best.available_at, available_at_source, id, title, channels, ticker, vector_score, evidence
 FROM best JOIN news_of(ticker_wanted) USING (id);

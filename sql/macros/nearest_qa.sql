@@ -27,5 +27,6 @@ SELECT
     exchanges,
     ticker,
     conference_datetime,
-    vector_score
+    vector_score,
+    evidence
 FROM best JOIN spoken USING (id);

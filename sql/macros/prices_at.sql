@@ -13,7 +13,10 @@ WITH
         ASOF LEFT JOIN bars AS bar ON bar.symbol = events.ticker AND events.at >= bar.available_at
     ),
     moved AS (
-        SELECT joined.position, CASE WHEN bool_and(acts.ratio IS NOT NULL) THEN product(acts.ratio) END AS shares
+        SELECT
+            joined.position,
+            CASE WHEN bool_and(acts.ratio IS NOT NULL) THEN product(acts.ratio) END AS shares,
+            flatten(list(acts.evidence_ids ORDER BY acts.execution_date)) AS split_evidence
         FROM joined
         JOIN acts
             ON acts.ticker = joined.ticker AND acts.execution_date <= joined.date AND acts.available_at <= joined.at
@@ -49,7 +52,8 @@ SELECT
         WHEN date IS NULL OR broken.position IS NOT NULL THEN NULL
         WHEN moved.position IS NOT NULL THEN shares
         ELSE 1
-    END AS split_index
+    END AS split_index,
+    list_concat(CASE WHEN evidence IS NULL THEN [] ELSE [evidence] END, split_evidence) AS evidence_ids
 FROM joined
 LEFT JOIN moved ON moved.position = joined.position
 LEFT JOIN broken ON broken.position = joined.position;

@@ -1,19 +1,23 @@
 -- summary: Daily bars of a symbol adjusted by the splits that were executed and public at the as of, oldest first.
 -- agent: entity
 -- reads: prices, splits, polygon_splits
+-- ids: entity_id, date
+-- hindsight: evidence_ids
 -- param ticker ticker required | Ticker of a company, or of an industry, sector or index ETF.
 -- param start_date day optional | First trading day; default: all there are.
 -- param end_date day optional | Last trading day; default: the newest.
 -- column date | Trading day of the bar.
--- column open | First price of the regular session, divided by split_factor; null where the basis is unproven.
--- column high | Highest price, likewise.
--- column low | Lowest price, likewise.
--- column close | Last price, likewise.
--- column vwap | Volume-weighted average price, likewise.
--- column volume | Traded shares, times split_factor.
--- column split_factor | Shares that one share of the bar's day has become; null where the basis is unproven.
+-- column open [unit] | First price of the regular session, divided by split_factor; null where the basis is unproven.
+-- column high [unit] | Highest price, likewise.
+-- column low [unit] | Lowest price, likewise.
+-- column close [unit] | Last price, likewise.
+-- column vwap [unit] | Volume-weighted average price, likewise.
+-- column volume [shares] | Traded shares, times split_factor.
+-- column unit | Unit of the prices.
+-- column split_factor [ratio] | Shares that one share of the bar's day has become; null where the basis is unproven.
 -- column basis | as_traded where no split followed, adjusted, or unproven: a split is uncertain, or the price halves or doubles overnight later on and no split on record says why.
 -- column adjusted_to | Execution day of the newest split the prices are adjusted by; null for none.
+-- column entity_id | CIK, or the industry's, sector's or index's id.
 -- column evidence_ids | Evidence of the bar and of each split.
 SELECT
     greatest(available_at, split_at) AS available_at,
@@ -25,9 +29,11 @@ SELECT
     CASE WHEN whole THEN close / split_factor END AS close,
     CASE WHEN whole THEN vwap / split_factor END AS vwap,
     CASE WHEN whole THEN volume * split_factor END AS volume,
+    'USD' AS unit,
     CASE WHEN whole THEN split_factor END AS split_factor,
     CASE WHEN NOT whole THEN 'unproven' WHEN adjusted_to IS NULL THEN 'as_traded' ELSE 'adjusted' END AS basis,
     CASE WHEN whole THEN adjusted_to END AS adjusted_to,
+    entity_id,
     list_concat([evidence], split_evidence) AS evidence_ids
 FROM adjusted_bars($ticker)
 WHERE date >= coalesce($start_date::DATE, date) AND date <= coalesce($end_date::DATE, date)

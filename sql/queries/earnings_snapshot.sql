@@ -1,6 +1,7 @@
 -- summary: What an analyst had of one company at the as of: figures, surprises, consensus, prices, news, filings, call, macro.
 -- agent: helper
 -- reads: xbrl_facts, av_earnings, av_estimates, prices, splits, polygon_splits, news, benzinga_news, reports, sec_filings, transcripts, call_transcripts, macro_observations
+-- ids: section, name
 -- hindsight: evidence_ids
 -- param ticker ticker required | Ticker of the company.
 -- param concepts texts = ["us-gaap:Revenues","us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax","us-gaap:NetIncomeLoss","us-gaap:EarningsPerShareDiluted","us-gaap:GrossProfit","us-gaap:OperatingIncomeLoss"] | Qualified names of the reported values to take.
@@ -10,7 +11,7 @@
 -- param filing_days int = 120 | How many days back filings are listed.
 -- column section | facts, surprises, consensus, prices, returns, news, filings, call or macro.
 -- column name | What the value is, unique in its section.
--- column value | The value, null where it is a text.
+-- column value [unit] | The value, null where it is a text.
 -- column text | The value as filed, or what it is.
 -- column unit | Unit of the value.
 -- column evidence_ids | Evidence of every row the value was made from.
@@ -39,9 +40,9 @@ WITH
             measure || ' ' || fiscal_date_ending::VARCHAR AS name,
             value, NULL AS text, unit, [evidence] AS evidence_ids
         FROM (
-            FROM reported SELECT *, 'reported_eps' AS measure, reported_eps AS value, 'per share' AS unit
-            UNION ALL FROM reported SELECT *, 'estimated_eps', estimated_eps, 'per share'
-            UNION ALL FROM reported SELECT *, 'surprise', surprise, 'per share'
+            FROM reported SELECT *, 'reported_eps' AS measure, reported_eps AS value, 'USD per share' AS unit
+            UNION ALL FROM reported SELECT *, 'estimated_eps', estimated_eps, 'USD per share'
+            UNION ALL FROM reported SELECT *, 'surprise', surprise, 'USD per share'
             UNION ALL FROM reported SELECT *, 'surprise_percentage', surprise_percentage, 'percent'
         )
         WHERE value IS NOT NULL
@@ -53,7 +54,7 @@ WITH
             concat_ws(' ', measure, horizon, fiscal_date_ending::VARCHAR) AS name,
             value, NULL AS text, unit, [evidence] AS evidence_ids
         FROM (
-            FROM estimated SELECT *, 'eps_average' AS measure, eps_estimate_average AS value, 'per share' AS unit
+            FROM estimated SELECT *, 'eps_average' AS measure, eps_estimate_average AS value, 'USD per share' AS unit
             UNION ALL FROM estimated SELECT *, 'eps_analysts', eps_estimate_analyst_count, 'analysts'
             UNION ALL FROM estimated SELECT *, 'revenue_average', revenue_estimate_average, 'USD'
             UNION ALL FROM estimated SELECT *, 'revenue_analysts', revenue_estimate_analyst_count, 'analysts'
@@ -141,7 +142,7 @@ WITH
     macro AS (
         SELECT
             available_at, available_at_source, 'macro' AS section,
-            series_id || ' ' || observation_date::VARCHAR AS name, value, value_text AS text, NULL AS unit,
+            series_id || ' ' || observation_date::VARCHAR AS name, value, value_text AS text, 'the series'' own' AS unit,
             [evidence] AS evidence_ids
         FROM macro_observations
         WHERE NOT withdrawn AND value IS NOT NULL

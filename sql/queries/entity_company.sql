@@ -1,6 +1,7 @@
 -- summary: Reference data of a company, as the lake first observed it; nothing dates it earlier.
 -- agent: entity
 -- reads: companies
+-- ids: cik
 -- param ticker ticker required | Ticker of the company.
 -- column cik | Central Index Key, 10 digits, zero-padded.
 -- column ticker | Ticker.
@@ -11,11 +12,13 @@
 -- column industry_normalized | Industry id in the graph's classification.
 -- column sector_etf | ETF that stands for the sector.
 -- column industry_etf | ETF that stands for the industry.
--- column mkt_cap | Market capitalisation at the upstream's load.
--- column shares_out | Shares outstanding at the upstream's load.
--- column employees | Employees at the upstream's load.
--- column fiscal_year_end_month | Month the fiscal year ends in.
--- column fiscal_year_end_day | Day of that month.
+-- column mkt_cap [unit] | Market capitalisation at the upstream's load.
+-- column shares_out [shares] | Shares outstanding at the upstream's load.
+-- column employees [employees] | Employees at the upstream's load.
+-- column fiscal_year_end_month [month] | Month the fiscal year ends in.
+-- column fiscal_year_end_day [day] | Day of that month.
+-- column unit | Unit of the market capitalisation.
+-- column evidence | What the row is taken from.
 SELECT
     available_at,
     available_at_source,
@@ -32,7 +35,9 @@ SELECT
     shares_out,
     employees,
     fiscal_year_end_month,
-    fiscal_year_end_day
+    fiscal_year_end_day,
+    'USD' AS unit,
+    evidence
 FROM companies
 WHERE ticker = $ticker
 ORDER BY cik

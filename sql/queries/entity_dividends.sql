@@ -1,12 +1,20 @@
 -- summary: Dividends a company has declared, newest first.
 -- agent: entity
 -- reads: dividends
+-- ids: dividend_id, ex_dividend_date
+-- hindsight: dividend_id, evidence
 -- param ticker ticker required | Ticker of the company.
 -- column date | Day the dividend hangs on: the day of declaration.
 -- column declaration_date | Day of declaration.
--- column cash_amount | Amount per share, rounded to 3 decimals upstream.
+-- column cash_amount [unit] | Amount per share, rounded to 3 decimals upstream.
 -- column dividend_type | Regular, Special and so on.
 -- column frequency | Quarterly, Monthly, Annual and so on.
+-- column unit | Currency of the amount, per share.
+-- column ex_dividend_date | First day without the right to the dividend.
+-- column record_date | Day holders are recorded.
+-- column pay_date | Day of payment.
+-- column dividend_id | Id of the node; omits amount and ex date.
+-- column evidence | What the row is taken from.
 SELECT
     available_at,
     available_at_source,
@@ -14,7 +22,13 @@ SELECT
     declaration_date,
     cash_amount,
     dividend_type,
-    frequency
+    frequency,
+    currency || ' per share' AS unit,
+    ex_dividend_date,
+    record_date,
+    pay_date,
+    dividend_id,
+    evidence
 FROM dividends
 WHERE ticker = $ticker
 ORDER BY declaration_date DESC, dividend_type, ex_dividend_date, cash_amount

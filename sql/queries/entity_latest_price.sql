@@ -1,14 +1,29 @@
 -- summary: The newest daily bar of a symbol.
 -- agent: entity
 -- reads: prices
+-- ids: entity_id, date
 -- param ticker ticker required | Ticker of a company, or of an industry, sector or index ETF.
 -- column date | Trading day of the bar.
--- column open | First price of the regular session.
--- column high | Highest price.
--- column low | Lowest price.
--- column close | Last price.
--- column volume | Traded shares.
-SELECT available_at, available_at_source, date, open, high, low, close, volume
+-- column open [unit] | First price of the regular session.
+-- column high [unit] | Highest price.
+-- column low [unit] | Lowest price.
+-- column close [unit] | Last price.
+-- column volume [shares] | Traded shares.
+-- column unit | Unit of the prices.
+-- column entity_id | CIK, or the industry's, sector's or index's id.
+-- column evidence | What the row is taken from.
+SELECT
+    available_at,
+    available_at_source,
+    date,
+    open,
+    high,
+    low,
+    close,
+    volume,
+    'USD' AS unit,
+    entity_id,
+    evidence
 FROM bars_of($ticker)
 ORDER BY date DESC
 LIMIT 1

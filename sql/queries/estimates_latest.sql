@@ -1,14 +1,17 @@
 -- summary: Analysts' newest estimates of a company's earnings and revenue, the latest periods first.
 -- agent: entity
 -- reads: av_estimates
+-- ids: horizon, fiscal_date_ending
 -- hindsight: evidence
 -- param ticker ticker required | Ticker of the company.
 -- param limit int = 8 | How many periods at most.
 -- column horizon | fiscal quarter, fiscal year or a past one.
 -- column fiscal_date_ending | Month end that names the period.
--- column eps_estimate_average | Mean estimate of earnings per share, USD.
--- column eps_estimate_analyst_count | How many estimate it.
--- column revenue_estimate_average | Mean estimate of revenue, USD.
+-- column eps_estimate_average [eps_unit] | Mean estimate of earnings per share.
+-- column eps_estimate_analyst_count [analysts] | How many estimate it.
+-- column revenue_estimate_average [revenue_unit] | Mean estimate of revenue.
+-- column eps_unit | Unit of the estimate of earnings.
+-- column revenue_unit | Unit of the estimate of revenue.
 -- column evidence | What the row is taken from.
 SELECT
     available_at,
@@ -18,6 +21,8 @@ SELECT
     eps_estimate_average,
     eps_estimate_analyst_count,
     revenue_estimate_average,
+    'USD per share' AS eps_unit,
+    'USD' AS revenue_unit,
     evidence
 FROM av_estimates
 WHERE ticker = $ticker

@@ -1,6 +1,7 @@
 -- summary: For each ticker and instant, the reported values of the newest period that was public at that instant.
 -- agent: helper
 -- reads: xbrl_facts
+-- ids: ticker, at, concept_qname, unit, months
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.
 -- param concepts texts required | Qualified names, such as us-gaap:Revenues.
 -- param months int optional | Length of the period in months, such as 3 or 12; without it, every length. Instants have none.
@@ -8,12 +9,14 @@
 -- column at | Instant of the pair.
 -- column concept_qname | Qualified name.
 -- column unit | Unit, such as iso4217:USD.
--- column months | Length of the period in months; null for an instant.
+-- column months [months] | Length of the period in months; null for an instant.
 -- column period_start | First day of a duration.
 -- column period_end | Last day of a duration, or the day of an instant, inclusive.
--- column value | The value, as its newest filing public at that instant states it.
+-- column value [unit] | The value, as its newest filing public at that instant states it.
 -- column accessionNo | Accession number of that filing.
 -- column formType | EDGAR form type of that filing.
+-- column cik | Central Index Key of the company, 10 digits, zero-padded.
+-- column evidence | What the row is taken from.
 WITH
     events AS MATERIALIZED (FROM asof_pairs($pairs)),
     known AS MATERIALIZED (
@@ -33,7 +36,9 @@ SELECT
     known.period_end,
     known.value_number AS value,
     known.accession_no AS "accessionNo",
-    known.form_type AS "formType"
+    known.form_type AS "formType",
+    known.cik,
+    known.evidence
 FROM (FROM events JOIN series USING (ticker)) AS events
 ASOF JOIN known
     ON known.ticker = events.ticker

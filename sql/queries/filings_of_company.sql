@@ -1,6 +1,7 @@
 -- summary: Every filing EDGAR lists of a company, newest first, under whatever name it bore.
 -- agent: sec
 -- reads: sec_filings
+-- ids: cik, accession_no
 -- param ticker ticker required | Ticker of the company, of then or of today; it is read as a CIK before it is asked.
 -- param start_date day optional | First filing day.
 -- column accession_no | Accession number.
@@ -10,7 +11,8 @@
 -- column filing_date | EDGAR's filing date.
 -- column items | Items of an 8-K.
 -- column url | Address of the primary document, or of the filing's folder.
-SELECT available_at, available_at_source, accession_no, cik, form_type, accepted_at, filing_date, items, url
+-- column evidence | What the row is taken from.
+SELECT available_at, available_at_source, accession_no, cik, form_type, accepted_at, filing_date, items, url, evidence
 FROM sec_filings
 WHERE
     $ticker IS NOT NULL

@@ -1,6 +1,7 @@
 -- summary: Analysts' newest grades of a company, newest first.
 -- agent: entity
 -- reads: yahoo_upgrades
+-- ids: firm, graded_at
 -- hindsight: evidence
 -- param ticker ticker required | Ticker of the company.
 -- param limit int = 10 | How many grades at most.
@@ -9,7 +10,8 @@
 -- column to_grade | The new rating, in the firm's words.
 -- column from_grade | The rating before.
 -- column action | What the rating did.
--- column current_price_target | The price target.
+-- column current_price_target [unit] | The price target.
+-- column unit | Unit of the price target.
 -- column evidence | What the row is taken from.
 SELECT
     available_at,
@@ -20,6 +22,7 @@ SELECT
     from_grade,
     action,
     current_price_target,
+    'USD' AS unit,
     evidence
 FROM yahoo_upgrades
 WHERE ticker = $ticker

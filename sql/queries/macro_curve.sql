@@ -1,11 +1,13 @@
 -- summary: US Treasury yields by maturity on the newest day, or on one day, that all of the curve was public for.
 -- agent: macro
 -- reads: macro_observations
+-- ids: series_id, observation_date
 -- param day day optional | Day of the yields; without it, the newest day with two maturities or more.
 -- column observation_date | Day of the yields.
 -- column series_id | Series of the constant maturity, DGS and the years, or the months and MO.
--- column years | Maturity in years.
--- column yield | Yield, percent a year, paid twice a year.
+-- column years [years] | Maturity in years.
+-- column yield [unit] | Yield.
+-- column unit | Unit of the yield.
 -- column evidence | What the row is taken from.
 WITH
     yields AS (
@@ -16,6 +18,7 @@ WITH
             series_id,
             regexp_extract(series_id, 'DGS(\d+)', 1)::DOUBLE / CASE WHEN series_id LIKE '%MO' THEN 12 ELSE 1 END AS years,
             value AS yield,
+            'percent a year, paid twice a year' AS unit,
             evidence
         FROM macro_observations
         WHERE regexp_full_match(series_id, 'DGS\d+(MO)?') AND value IS NOT NULL

@@ -1,11 +1,12 @@
 -- summary: The history of a macroeconomic series as it stood at the as of, oldest first.
 -- agent: macro
 -- reads: macro_observations, macro_panels
+-- ids: dataset, observation_date
 -- param series text required | Id of the series, such as GDP.
 -- param limit int = 120 | How many of the newest periods at most.
 -- column dataset | macro_observations, or macro_panels where the first has no such series.
 -- column observation_date | First day of the period observed.
--- column value | Its value in the newest vintage that was public.
+-- column value [the series' own] | Its value in the newest vintage that was public.
 -- column evidence | What the row is taken from.
 WITH
     told AS (

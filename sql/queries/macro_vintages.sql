@@ -1,12 +1,13 @@
 -- summary: Every public vintage of one period of a macroeconomic series, oldest first.
 -- agent: macro
 -- reads: macro_observations, macro_panels
+-- ids: dataset, vintage
 -- param series text required | Id of the series, such as GDP.
 -- param period day required | First day of the period observed, such as 2014-01-01 for its first quarter.
 -- column dataset | macro_observations or macro_panels.
 -- column vintage | Day, or month of the file, on which the value was published.
--- column value | The value; null if this vintage withdrew it.
--- column change | How it differs from the vintage before.
+-- column value [the series' own] | The value; null if this vintage withdrew it.
+-- column change [the series' own] | How it differs from the vintage before.
 -- column evidence | What the row is taken from.
 WITH
     told AS (

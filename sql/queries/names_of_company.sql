@@ -1,6 +1,7 @@
 -- summary: What a company was called by every statement that was public, newest first.
 -- agent: entity
 -- reads: names
+-- ids: cik, kind, statement
 -- param ticker ticker required | Ticker of the company, of then or of today; it is read as a CIK before it is asked.
 -- column cik | Central Index Key, 10 digits, zero-padded.
 -- column kind | company_name or ticker.
@@ -9,7 +10,9 @@
 -- column since | Day the name was first borne on, where the statement says so.
 -- column source | Where it is stated.
 -- column accession_no | Filing that states it, where it was one.
-SELECT available_at, available_at_source, cik, kind, name, all_names, since, source, accession_no
+-- column statement | Statement that gives the names, as its source calls it.
+-- column evidence | What the row is taken from.
+SELECT available_at, available_at_source, cik, kind, name, all_names, since, source, accession_no, statement, evidence
 FROM names_revisions
 WHERE $ticker IS NOT NULL AND list_contains($company_ciks::VARCHAR[], cik)
 ORDER BY available_at DESC, kind, source, statement

@@ -1,6 +1,7 @@
 -- summary: Articles about a company, or about any, in one editorial channel that appeared from a start on, newest first.
 -- agent: news
 -- reads: news
+-- ids: id
 -- param ticker ticker optional | Ticker of the company; without it, every company.
 -- param start_date moment required | First instant, or first New York day.
 -- param channel text required | Part of a channel's name, such as Earnings; case does not matter.
@@ -8,7 +9,8 @@
 -- column title | Headline.
 -- column channels | Editorial channels.
 -- column created | When the article first appeared.
-SELECT available_at, available_at_source, id, title, channels, created
+-- column evidence | What the row is taken from.
+SELECT available_at, available_at_source, id, title, channels, created, evidence
 FROM news_of($ticker)
 WHERE
     created >= $start_date::TIMESTAMPTZ

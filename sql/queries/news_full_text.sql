@@ -1,6 +1,7 @@
 -- summary: Articles about a company that match a full-text query, best match first.
 -- agent: news
 -- reads: news
+-- ids: id
 -- param ticker ticker optional | Ticker of the company; without it, every company.
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
 -- param limit int = 20 | How many rows at most.
@@ -8,11 +9,12 @@
 -- column title | Headline.
 -- column teaser | Short text under the headline.
 -- column created | When the article first appeared.
--- column ft_score | BM25 score within the articles searched; compare it only inside one answer.
+-- column evidence | What the row is taken from.
+-- column ft_score [score] | BM25 score within the articles searched; compare it only inside one answer.
 WITH
     corpus AS (
         SELECT
-            struct_pack(available_at, available_at_source, id, title, teaser, created) AS doc,
+            struct_pack(available_at, available_at_source, id, title, teaser, created, evidence) AS doc,
             concat_ws(chr(10), title, teaser, body) AS text
         FROM news_of($ticker)
     )

@@ -1,6 +1,7 @@
 -- summary: The newest articles about a company, or about any.
 -- agent: news
 -- reads: news
+-- ids: id
 -- param ticker ticker optional | Ticker of the company; without it, every company.
 -- param limit int = 10 | How many rows at most.
 -- column id | Article id.
@@ -8,7 +9,8 @@
 -- column teaser | Short text under the headline.
 -- column channels | Editorial channels.
 -- column created | When the article first appeared.
-SELECT available_at, available_at_source, id, title, teaser, channels, created
+-- column evidence | What the row is taken from.
+SELECT available_at, available_at_source, id, title, teaser, channels, created, evidence
 FROM news_of($ticker)
 ORDER BY created DESC, id
 LIMIT $limit

@@ -1,6 +1,8 @@
 -- summary: For each ticker and instant one row: price, reported values and news count that were public at that instant.
 -- agent: helper
 -- reads: prices, xbrl_facts, news, splits, polygon_splits
+-- ids: ticker, at
+-- hindsight: evidence_ids
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.
 -- param concepts texts = [] | Qualified names of reported values, such as us-gaap:Revenues.
 -- param months int = 3 | Length in months of the periods of durations; instants are always taken.
@@ -8,10 +10,13 @@
 -- column ticker | Ticker of the pair.
 -- column at | Instant of the pair.
 -- column price_date | Trading day of the newest bar.
--- column split_index | Shares that one share of before the first split on record had become by that day, as was public at the instant; closes compare between instants as close × split_index. Null where a split is uncertain, and from a day on that the price halved or doubled over with no split on record to say why, or did not follow the one on record.
--- column close | Its last price, as traded.
+-- column split_index [ratio] | Shares that one share of before the first split on record had become by that day, as was public at the instant; closes compare between instants as close × split_index. Null where a split is uncertain, and from a day on that the price halved or doubled over with no split on record to say why, or did not follow the one on record.
+-- column close [unit] | Its last price, as traded.
 -- column facts | JSON object: qualified name to value, of the newest period; unknown concepts are absent.
--- column news_count | Articles about the ticker that became public in those days.
+-- column news_count [articles] | Articles about the ticker that became public in those days.
+-- column unit | Unit of the close.
+-- column fact_units | JSON object: qualified name to the unit of its value.
+-- column evidence_ids | Evidence of the bar, of each split behind split_index and of each reported value.
 WITH
     events AS MATERIALIZED (FROM asof_pairs($pairs)),
     known AS MATERIALIZED (
@@ -38,7 +43,9 @@ WITH
             position,
             max(available_at) AS available_at,
             max(available_at_source) AS available_at_source,
-            to_json(map_from_entries(list({'k': concept, 'v': value_number} ORDER BY concept)))::VARCHAR AS facts
+            to_json(map_from_entries(list({'k': concept, 'v': value_number} ORDER BY concept)))::VARCHAR AS facts,
+            to_json(map_from_entries(list({'k': concept, 'v': unit} ORDER BY concept)))::VARCHAR AS fact_units,
+            list(evidence ORDER BY concept) AS evidence_ids
         FROM values_by_series
         GROUP BY position
     ),
@@ -63,6 +70,8 @@ WITH
             bar.close,
             bar.split_index,
             coalesce(facts.facts, '{}') AS facts,
+            coalesce(facts.fact_units, '{}') AS fact_units,
+            list_concat(bar.evidence_ids, facts.evidence_ids) AS evidence_ids,
             counts.news_count,
             greatest(bar.available_at, facts.available_at, counts.available_at) AS newest,
             bar.available_at AS bar_at,
@@ -87,6 +96,9 @@ SELECT
     split_index,
     close,
     facts,
-    news_count
+    news_count,
+    'USD' AS unit,
+    fact_units,
+    evidence_ids
 FROM parts
 ORDER BY position

@@ -1,16 +1,20 @@
 -- summary: For each ticker and instant, the newest daily bar that was public at that instant.
 -- agent: helper
 -- reads: prices, splits, polygon_splits
+-- ids: ticker, at
+-- hindsight: evidence_ids
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.
 -- column ticker | Ticker of the pair.
 -- column at | Instant of the pair.
 -- column date | Trading day of the bar; null when no bar was public, and then so are the prices.
--- column open | As traded: the first price of the regular session.
--- column high | As traded: the highest price.
--- column low | As traded: the lowest price.
--- column close | As traded: the last price.
--- column volume | Traded shares.
--- column split_index | Shares that one share of before the first split on record had become by the bar's day, as was public at the instant; closes compare between instants as close × split_index. Null where a split is uncertain, and from a day on that the price halved or doubled over with no split on record to say why, or did not follow the one on record.
+-- column open [unit] | As traded: the first price of the regular session.
+-- column high [unit] | As traded: the highest price.
+-- column low [unit] | As traded: the lowest price.
+-- column close [unit] | As traded: the last price.
+-- column volume [shares] | Traded shares.
+-- column split_index [ratio] | Shares that one share of before the first split on record had become by the bar's day, as was public at the instant; closes compare between instants as close × split_index. Null where a split is uncertain, and from a day on that the price halved or doubled over with no split on record to say why, or did not follow the one on record.
+-- column unit | Unit of the prices.
+-- column evidence_ids | Evidence of the bar and of each split behind split_index.
 SELECT
     coalesce(available_at, priced.at) AS available_at,
     coalesce(available_at_source, 'time_series_timestamp') AS available_at_source,
@@ -22,6 +26,8 @@ SELECT
     low,
     close,
     volume,
-    split_index
+    split_index,
+    'USD' AS unit,
+    evidence_ids
 FROM prices_at($pairs) AS priced
 ORDER BY position

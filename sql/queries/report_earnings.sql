@@ -1,12 +1,23 @@
 -- summary: The 8-K filings of a company with item 2.02 (results of operations), newest first.
 -- agent: report
 -- reads: reports
+-- ids: accessionNo
 -- param ticker ticker required | Ticker of the company.
 -- column accessionNo | EDGAR accession number.
 -- column formType | EDGAR form type.
 -- column items | Items of an 8-K.
 -- column created | EDGAR acceptance.
-SELECT available_at, available_at_source, accession_no AS "accessionNo", form_type AS "formType", items, created
+-- column cik | Central Index Key of the filing company, 10 digits, zero-padded.
+-- column evidence | What the row is taken from.
+SELECT
+    available_at,
+    available_at_source,
+    accession_no AS "accessionNo",
+    form_type AS "formType",
+    items,
+    created,
+    cik,
+    evidence
 FROM reports
 WHERE
     role = 'primary_filer'

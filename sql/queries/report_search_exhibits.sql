@@ -1,6 +1,7 @@
 -- summary: Exhibits of a company's filings that match a full-text query, best match first.
 -- agent: report
 -- reads: exhibits, reports
+-- ids: accessionNo, exhibit_number
 -- param ticker ticker optional | Ticker of the company; without it, every company.
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
 -- param limit int = 20 | How many rows at most.
@@ -8,7 +9,9 @@
 -- column formType | EDGAR form type.
 -- column exhibit_number | Exhibit number as filed.
 -- column content_preview | The first 500 characters.
--- column ft_score | BM25 score within the texts searched; compare it only inside one answer.
+-- column cik | Central Index Key of the filing company, 10 digits, zero-padded.
+-- column evidence | What the row is taken from.
+-- column ft_score [score] | BM25 score within the texts searched; compare it only inside one answer.
 WITH
     filings AS (
         SELECT accession_no
@@ -23,7 +26,9 @@ WITH
                 "accessionNo" := accession_no,
                 "formType" := form_type,
                 exhibit_number,
-                content_preview := left(content, 500)
+                content_preview := left(content, 500),
+                cik,
+                evidence
             ) AS doc,
             concat_ws(chr(10), exhibit_number, content) AS text
         FROM exhibits_of($ticker)

@@ -1,6 +1,7 @@
 -- summary: The newest research notes received, of any publisher or of one; their text, cut where it is long.
 -- agent: macro
 -- reads: research_notes
+-- ids: note
 -- param publisher text optional | Folder the notes were dropped in.
 -- param characters int = 1000 | How much of each text.
 -- param limit int = 10 | How many notes at most.

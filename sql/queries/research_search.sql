@@ -1,6 +1,7 @@
 -- summary: Research notes that match a full-text query, best match first.
 -- agent: macro
 -- reads: research_notes
+-- ids: note
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
 -- param limit int = 10 | How many notes at most.
 -- column note | Name of the note.
@@ -8,7 +9,7 @@
 -- column title | Its title.
 -- column text | The beginning of its text.
 -- column evidence | What the row is taken from.
--- column ft_score | BM25 score within the notes; compare it only inside one answer.
+-- column ft_score [score] | BM25 score within the notes; compare it only inside one answer.
 WITH
     corpus AS (
         SELECT

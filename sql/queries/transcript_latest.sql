@@ -1,13 +1,24 @@
 -- summary: The newest earnings call of a company.
 -- agent: transcript
 -- reads: transcripts
--- hindsight: company_name
+-- ids: transcript_id
+-- hindsight: company_name, transcript_id, evidence
 -- param ticker ticker required | Ticker of the company.
 -- column company_name | Company name as the provider spells it.
 -- column conference_datetime | Start of the call.
--- column fiscal_quarter | Fiscal quarter the call reports on; unreliable upstream.
--- column fiscal_year | Fiscal year the call reports on; unreliable upstream.
-SELECT available_at, available_at_source, company_name, conference_datetime, fiscal_quarter, fiscal_year
+-- column fiscal_quarter [quarter] | Fiscal quarter the call reports on; unreliable upstream.
+-- column fiscal_year [year] | Fiscal year the call reports on; unreliable upstream.
+-- column transcript_id | Id of the call.
+-- column evidence | What the row is taken from.
+SELECT
+    available_at,
+    available_at_source,
+    company_name,
+    conference_datetime,
+    fiscal_quarter,
+    fiscal_year,
+    transcript_id,
+    evidence
 FROM transcripts
 WHERE ticker = $ticker
 ORDER BY conference_datetime DESC, transcript_id

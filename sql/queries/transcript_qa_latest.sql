@@ -1,12 +1,16 @@
 -- summary: The questions and answers of a company's newest earnings call, in order.
 -- agent: transcript
 -- reads: transcripts, qa_exchanges
+-- ids: transcript_id, sequence
+-- hindsight: transcript_id, evidence
 -- param ticker ticker required | Ticker of the company.
--- column sequence | Place in the call, from 0.
+-- column sequence [place] | Place in the call, from 0.
 -- column questioner | Who asked.
 -- column responders | Who answered, joined by commas.
 -- column exchanges | Questions and answers in order, as a JSON array.
 -- column conference_datetime | Start of the call.
+-- column transcript_id | Id of the call.
+-- column evidence | What the row is taken from.
 WITH
     newest AS (
         SELECT transcript_id
@@ -15,7 +19,16 @@ WITH
         ORDER BY conference_datetime DESC, transcript_id
         LIMIT 1
     )
-SELECT available_at, available_at_source, sequence, questioner, responders, exchanges, conference_datetime
+SELECT
+    available_at,
+    available_at_source,
+    sequence,
+    questioner,
+    responders,
+    exchanges,
+    conference_datetime,
+    transcript_id,
+    evidence
 FROM qa_exchanges_of($ticker)
 WHERE transcript_id IN (FROM newest)
 ORDER BY sequence

@@ -1,14 +1,25 @@
 -- summary: Earnings calls of a company that started from a start on, newest first.
 -- agent: transcript
 -- reads: transcripts
--- hindsight: company_name
+-- ids: transcript_id
+-- hindsight: company_name, transcript_id, evidence
 -- param ticker ticker required | Ticker of the company.
 -- param start_date moment required | First instant, or first New York day.
 -- column company_name | Company name as the provider spells it.
 -- column conference_datetime | Start of the call.
--- column fiscal_quarter | Fiscal quarter the call reports on; unreliable upstream.
--- column fiscal_year | Fiscal year the call reports on; unreliable upstream.
-SELECT available_at, available_at_source, company_name, conference_datetime, fiscal_quarter, fiscal_year
+-- column fiscal_quarter [quarter] | Fiscal quarter the call reports on; unreliable upstream.
+-- column fiscal_year [year] | Fiscal year the call reports on; unreliable upstream.
+-- column transcript_id | Id of the call.
+-- column evidence | What the row is taken from.
+SELECT
+    available_at,
+    available_at_source,
+    company_name,
+    conference_datetime,
+    fiscal_quarter,
+    fiscal_year,
+    transcript_id,
+    evidence
 FROM transcripts
 WHERE ticker = $ticker AND conference_datetime >= $start_date::TIMESTAMPTZ
 ORDER BY conference_datetime DESC, transcript_id

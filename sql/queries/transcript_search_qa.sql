@@ -1,15 +1,19 @@
 -- summary: Questions and answers of a company's earnings calls that match a full-text query, best match first.
 -- agent: transcript
 -- reads: qa_exchanges
+-- ids: transcript_id, sequence
+-- hindsight: transcript_id, evidence
 -- param ticker ticker optional | Ticker of the company; without it, every company.
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
 -- param limit int = 20 | How many rows at most.
--- column sequence | Place in the call, from 0.
+-- column sequence [place] | Place in the call, from 0.
 -- column questioner | Who asked.
 -- column responders | Who answered, joined by commas.
 -- column exchanges | Questions and answers in order, as a JSON array.
 -- column conference_datetime | Start of the call.
--- column ft_score | BM25 score within the exchanges searched; compare it only inside one answer.
+-- column transcript_id | Id of the call.
+-- column evidence | What the row is taken from.
+-- column ft_score [score] | BM25 score within the exchanges searched; compare it only inside one answer.
 WITH
     corpus AS (
         SELECT
@@ -20,13 +24,14 @@ WITH
                 questioner,
                 responders,
                 exchanges,
-                conference_datetime
+                conference_datetime,
+                transcript_id,
+                evidence
             ) AS doc,
-            transcript_id,
             array_to_string(exchanges ->> '$[*].text', chr(10)) AS text
         FROM qa_exchanges_of($ticker)
     )
 SELECT unnest(doc), score AS ft_score
 FROM bm25('corpus', $query)
-ORDER BY score DESC, doc.available_at DESC, doc.sequence
+ORDER BY score DESC, doc.available_at DESC, doc.transcript_id, doc.sequence
 LIMIT $limit

@@ -1,6 +1,7 @@
 -- summary: Which companies were registered and listed at the as of, the later dead among them, and what had ended by then.
 -- agent: helper
 -- reads: universe_events
+-- ids: cik
 -- param statuses texts = ["listed","registered","uncertain"] | Statuses to show; offered, delisted and deregistered besides.
 -- param ciks texts optional | Central Index Keys to show, 10 digits; all without.
 -- column cik | Central Index Key of the company.

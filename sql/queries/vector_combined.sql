@@ -1,6 +1,7 @@
 -- summary: The articles and the exchanges of calls nearest in meaning to an embedding or to another text.
 -- agent: vector
 -- reads: news, qa_exchanges, embeddings, text_vectors
+-- ids: id
 -- hindsight: *
 -- param embedding vector optional | The query's embedding, of the model the stored vectors come from.
 -- param seed_id text optional | Id of a stored text to look for the like of; it is not in the answer itself.
@@ -18,7 +19,8 @@
 -- column exchanges | Questions and answers in order, as a JSON array.
 -- column ticker | Ticker of the company.
 -- column conference_datetime | Start of the call.
--- column vector_score | Cosine similarity: 0.80 or more; 0.70 or more when nothing reaches 0.80; 0.20 or more by a model.
+-- column vector_score [similarity] | Cosine similarity: 0.80 or more; 0.70 or more when nothing reaches 0.80; 0.20 or more by a model.
+-- column evidence | What the row is taken from.
 SELECT
     available_at,
     available_at_source,
@@ -32,7 +34,8 @@ SELECT
     NULL AS exchanges,
     ticker,
     NULL AS conference_datetime,
-    vector_score
+    vector_score,
+    evidence
 FROM nearest_news($embedding, $seed_id, $ticker, $k, $model)
 UNION ALL
 SELECT
@@ -48,6 +51,7 @@ SELECT
     exchanges,
     ticker,
     conference_datetime,
-    vector_score
+    vector_score,
+    evidence
 FROM nearest_qa($embedding, $seed_id, $ticker, $k, $model)
 ORDER BY vector_score DESC, result_type, id

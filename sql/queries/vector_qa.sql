@@ -1,6 +1,7 @@
 -- summary: The questions and answers of earnings calls nearest in meaning to an embedding or to another exchange.
 -- agent: vector
 -- reads: qa_exchanges, embeddings, text_vectors
+-- ids: id
 -- hindsight: *
 -- param embedding vector optional | The query's embedding, of the model the stored vectors come from.
 -- param seed_id text optional | Id of a stored text to look for the like of; it is not in the answer itself.
@@ -15,7 +16,8 @@
 -- column exchanges | Questions and answers in order, as a JSON array.
 -- column ticker | Ticker of the company.
 -- column conference_datetime | Start of the call.
--- column vector_score | Cosine similarity: 0.80 or more; 0.70 or more when nothing reaches 0.80; 0.20 or more by a model.
+-- column vector_score [similarity] | Cosine similarity: 0.80 or more; 0.70 or more when nothing reaches 0.80; 0.20 or more by a model.
+-- column evidence | What the row is taken from.
 SELECT
     available_at,
     available_at_source,
@@ -26,6 +28,7 @@ SELECT
     exchanges,
     ticker,
     conference_datetime,
-    vector_score
+    vector_score,
+    evidence
 FROM nearest_qa($embedding, $seed_id, $ticker, $k, $model)
 ORDER BY vector_score DESC, id

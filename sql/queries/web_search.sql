@@ -1,6 +1,7 @@
 -- summary: Web pages and search results that match a full-text query, best match first.
 -- agent: macro
 -- reads: web_pages, web_results
+-- ids: dataset, url
 -- hindsight: evidence
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.
 -- param limit int = 10 | How many at most.
@@ -9,7 +10,7 @@
 -- column title | Its title.
 -- column text | The beginning of its text, or the passage.
 -- column evidence | What the row is taken from.
--- column ft_score | BM25 score within the texts searched; compare it only inside one answer.
+-- column ft_score [score] | BM25 score within the texts searched; compare it only inside one answer.
 WITH
     texts AS (
         SELECT available_at, available_at_source, 'web_pages' AS dataset, url, title, text, evidence FROM web_pages

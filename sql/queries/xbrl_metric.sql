@@ -1,16 +1,20 @@
 -- summary: One numeric total of a company over all periods, each as its newest filing states it, newest filing first.
 -- agent: xbrl
 -- reads: xbrl_facts
+-- ids: accessionNo, concept_qname, unit, period_start, period_end
 -- param ticker ticker required | Ticker of the company.
 -- param concept_qname text required | Qualified name, such as us-gaap:Revenues.
 -- column accessionNo | Accession number of the newest filing that states the fact.
 -- column formType | EDGAR form type of that filing.
 -- column concept_qname | Qualified name, such as us-gaap:Revenues.
 -- column concept_label | Label of the concept.
--- column value | Value as filed; text, so that no digit is lost.
+-- column value [unit] | Value as filed; text, so that no digit is lost.
 -- column period_start | First day of a duration.
 -- column period_end | Last day of a duration, or the day of an instant, inclusive.
 -- column period_type | instant, duration or forever.
+-- column unit | Unit of the value, such as iso4217:USD or shares.
+-- column cik | Central Index Key of the company, 10 digits, zero-padded.
+-- column evidence | What the row is taken from.
 SELECT
     available_at,
     available_at_source,
@@ -21,7 +25,10 @@ SELECT
     value,
     period_start,
     period_end,
-    period_type
+    period_type,
+    unit,
+    cik,
+    evidence
 FROM xbrl_facts_of($ticker)
 WHERE
     concept = $concept_qname

@@ -1,6 +1,7 @@
 -- summary: A concept split by the members of one axis over the newest quarters.
 -- agent: xbrl
 -- reads: xbrl_facts, reports
+-- ids: quarter, member
 -- param ticker ticker required | Ticker of the company.
 -- param concept_qname text required | Qualified name, such as us-gaap:Revenues.
 -- param member_qnames texts required | Qualified names of the members, all of one axis.
@@ -8,8 +9,16 @@
 -- column quarter | Period of report.
 -- column member | Qualified name of the member.
 -- column member_label | Its local name without "Member".
--- column value | Value as filed; text, so that no digit is lost.
--- column dimensionality | How many members qualify the fact; 1 is the member alone.
+-- column value [unit] | Value as filed; text, so that no digit is lost.
+-- column dimensionality [members] | How many members qualify the fact; 1 is the member alone.
+-- column unit | Unit of the value, such as iso4217:USD or shares.
+-- column accessionNo | Accession number of the newest filing that states the fact.
+-- column period_start | First day of the fact's period.
+-- column period_end | Its last day, inclusive.
+-- column dimensions | Sorted axes, joined by |; empty for the total.
+-- column members | Sorted members, joined by |; empty for the total.
+-- column cik | Central Index Key of the company, 10 digits, zero-padded.
+-- column evidence | What the row is taken from.
 WITH
     quarters AS (
         SELECT DISTINCT period_of_report AS quarter
@@ -40,7 +49,15 @@ SELECT
     member,
     regexp_replace(split_part(member, ':', 2), 'Member$', '') AS member_label,
     value,
-    member_count AS dimensionality
+    member_count AS dimensionality,
+    unit,
+    accession_no AS "accessionNo",
+    period_start,
+    period_end,
+    dimensions,
+    members,
+    cik,
+    evidence
 FROM facts
 JOIN quarters ON abs(datediff('day', period_end, quarter)) <= 7
 JOIN wanted ON list_contains(string_split(members, '|'), member)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.external.sessions import planned
 from assets.extraction import Row, RunFacts
 from assets.graph import all_extractors
 from assets.graph.calendar import EXTRACTOR as CALENDAR
 from pitlake.clock import end_of_new_york_day
+from pitlake.exchange import planned
 
 CLOSE = datetime(2024, 5, 1, 20, tzinfo=timezone.utc)
 

@@ -5,7 +5,8 @@ import pytest
 from pitlake import catalogue
 from pitlake.errors import BadInput
 
-HEADER = "-- summary: s\n-- agent: a\n-- reads: news\n"
+HEADER = "-- summary: s\n-- agent: a\n-- reads: news\n-- ids: id\n-- column id | m\n-- column evidence | m\n"
+NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE"}
 
 VALUES = {
     "ticker": "nog",
@@ -41,6 +42,17 @@ def test_a_query_reads_the_datasets_it_declares_and_no_others(world, name):
     world(datasets=query.reads).connection.execute(query.sql, query.bind(some_values(query)))
 
 
+@pytest.mark.parametrize("name", catalogue.all_queries())
+def test_a_query_says_what_its_rows_are_taken_from_what_names_them_and_what_unit_each_number_has(world, name):
+    query = catalogue.get(name)
+    answer = world().connection.execute(query.sql, query.bind(some_values(query)))
+    units = {field.name: field.unit for field in query.columns}
+    assert units.keys() & set(catalogue.EVIDENCE)
+    assert query.ids
+    assert units.keys() >= set(query.ids)
+    assert {column for column, kind, *_ in answer.description if str(kind) in NUMBERS and not units[column]} == set()
+
+
 FACT = "accessionNo formType concept_qname concept_label value period_start period_end period_type"
 
 
@@ -72,8 +84,9 @@ def test_the_columns_are_those_agents_were_promised():
         "vector_qa": "id questioner questioner_title responders exchanges ticker conference_datetime vector_score",
     }
     for name, columns in promised.items():
-        given = [field.name for field in catalogue.get(name).columns]
-        assert given == ["available_at", "available_at_source", *columns.split()], name
+        wanted = ["available_at", "available_at_source", *columns.split()]
+        given = [field.name for field in catalogue.get(name).columns if field.name in wanted]
+        assert given == wanted, name
 
 
 def test_the_promised_rows_at_most_are_the_defaults():
@@ -116,7 +129,12 @@ def test_every_parameter_is_bound_even_when_the_caller_gives_none():
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("-- agent: a\n-- reads: news\nSELECT 1", "lacks summary"),
+        ("-- agent: a\n-- reads: news\n-- ids: id\nSELECT 1", "lacks summary"),
+        (HEADER.replace("-- ids: id\n", "") + "SELECT 1", "lacks ids"),
+        (HEADER.replace("-- ids: id", "-- ids: cik") + "SELECT 1", "'ids' names what is not a column"),
+        (HEADER.replace("-- column evidence | m\n", "") + "SELECT 1", "no column is evidence"),
+        (HEADER + "-- column close [USD] | m\nSELECT 1", "unit USD is neither"),
+        (HEADER.replace("reads: news", "reads: splits") + "SELECT 1", "'hindsight' lacks evidence"),
         (HEADER + "-- parm x text required | m\nSELECT $x", "what is"),
         (HEADER + "-- param x text maybe | m\nSELECT $x", "not of the known form"),
         (HEADER + "-- param x number required | m\nSELECT $x", "unknown parameter type"),

@@ -15,6 +15,7 @@ from pitlake import cli
 from pitlake.clock import new_york_day
 from pitlake.datasets import get
 from pitlake.lake import Lake
+from pitlake.lake.publish import Published
 from pitlake.lake.stage import StagedGap, staged_schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +40,7 @@ def article(number: int, title: str, created: datetime, updated: datetime | None
 
 def publish(
     lake: Lake, run_id: str, articles: list[dict], gaps: tuple[StagedGap, ...] = (), observed_at: datetime | None = None
-) -> None:
+) -> Published:
     news = get("news")
     by_day: dict = {}
     for row in articles:
@@ -48,7 +49,7 @@ def publish(
         for day, rows in by_day.items():
             stage.add(day, pa.Table.from_pylist(rows, schema=staged_schema(news)), extracted=len(rows))
         stage.add(None, gaps=gaps, extracted=len(gaps))
-        lake.publish(stage, observed_at)
+        return lake.publish(stage, observed_at)
 
 
 @pytest.fixture(scope="session")

@@ -5,11 +5,13 @@ import pytest
 
 from assets.derived import earnings_events
 from assets.derived.factory import derived_assets
+from pipelines.earnings import register
+from pipelines.partitions import EARNINGS_SET
 from pitlake.lake.audit import CheckResult
 from resources.lake import LakeResource
 from tests.derived.test_earnings_events import release
 
-ASSETS = {asset.key.path[0]: asset for asset in derived_assets()}
+ASSETS = {asset.key.path[0]: asset for asset in derived_assets(register)}
 
 
 def test_earnings_events_stand_downstream_of_every_dataset_that_tells_of_them():
@@ -23,7 +25,11 @@ def test_a_derived_asset_runs_with_all_of_its_checks(lake, put, monkeypatch, nam
     met = (CheckResult(name="expectations", passed=True), CheckResult(name="expectation_warnings", passed=True))
     monkeypatch.setattr("assets.derived.factory.expected", lambda _staged, _observed_at: met)  # slow to import
     put("reports", release())
-    result = dg.materialize([ASSETS[name]], resources={"lake": LakeResource(root=str(lake.root))})
+    with dg.DagsterInstance.ephemeral() as instance:
+        resources = {"lake": LakeResource(root=str(lake.root))}
+        result = dg.materialize([ASSETS[name]], resources=resources, instance=instance)
+        partitions = instance.get_dynamic_partitions(EARNINGS_SET)
     assert result.success
+    assert [key.partition("|")[0] for key in partitions] == (["AAPL"] if name == "earnings_events" else [])
     evaluated = {one.check_name for one in result.get_asset_check_evaluations()}
     assert evaluated == {spec.name for spec in ASSETS[name].check_specs}

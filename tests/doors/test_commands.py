@@ -2,8 +2,10 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -136,6 +138,45 @@ def test_an_empty_answer_says_so_as_a_gap(pitlake):
     _, out, _ = pitlake("run", "news_latest", "--ticker", "ZZZ", "--as-of", AS_OF, "--format", "envelope")
     envelope = json.loads(out)
     assert (envelope["data"], [gap["type"] for gap in envelope["gaps"]]) == ([], ["no_data"])
+
+
+def test_receipts_are_listed_by_time_named_by_their_question_and_the_platform_s_own_apart(pitlake):
+    def kept(*line):
+        code, _, err = pitlake(*line, "--as-of", AS_OF, "--receipt")
+        assert code == 0, err
+        return err.split()[-1]
+
+    def listed(*more):
+        code, out, err = pitlake("receipts", "--format", "json", *more)
+        assert code == 0
+        return [one["id"] for one in json.loads(out)], err
+
+    made = [
+        kept("query", "SELECT count(*) FROM news"),
+        kept("run", "earnings_snapshot", "--ticker", "NOG"),
+        kept("run", "news_latest", "--ticker", "XOM"),
+    ]
+    for second, name in enumerate(made):  # as if they were kept a second apart
+        (path,) = Path(os.environ["PITLAKE_LAKE"]).glob(f"_lake/receipts/{name}.json")
+        os.utime(path, (1_700_000_000 + second, 1_700_000_000 + second))
+    shown, err = listed()
+    assert [one for one in shown if one in made] == [made[2], made[0]]
+    assert "not shown: 1 of earnings_snapshot" in err
+    assert [one for one in listed("--all")[0] if one in made] == made[::-1]
+    assert [one for one in listed("--matching", "xom")[0] if one in made] == [made[2]]
+    assert "run news_latest ticker=XOM limit=10" in pitlake("receipts")[1]
+    for name in made:
+        pitlake("receipts", "--forget", name)
+
+
+@pytest.mark.parametrize(
+    ("reference", "complaint"),
+    [("ab", "'ab' is too short; give 4 characters"), ("abcdef", "no kept receipt's id begins with 'abcdef'")],
+)
+def test_a_reference_that_names_no_receipt_says_why(pitlake, reference, complaint):
+    code, _, err = pitlake("replay", reference)
+    assert code == 2
+    assert complaint in err
 
 
 def test_a_kept_receipt_is_listed_replayed_and_forgotten(pitlake):

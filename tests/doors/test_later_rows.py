@@ -7,9 +7,11 @@ from pitlake.cli import invoke
 from pitlake.clock import instant
 from pitlake.mcp.server import server
 from pitlake.session import connect
+from pitlake.web.questions import all_questions
 from tests.doors.conftest import AS_OF, build_twins
 from tests.doors.test_commands import options
 from tests.doors.test_mcp import EVERY_TOOL, service, talk
+from tests.web.browsing import browsing
 
 T = instant(AS_OF)
 FAILING = (
@@ -91,6 +93,9 @@ def test_every_named_query_answers_the_same(twins, name):
         ("query", "SELECT id FROM news ORDER BY id", "--format", "envelope"),
         ("run", "news_latest", "--ticker", "NOG"),
         ("search", "guidance", "--ticker", "NOG"),
+        ("datasets",),
+        ("datasets", "--format", "json"),
+        ("describe", "news"),
         ("gaps",),
         ("gaps", "--each"),
     ],
@@ -105,9 +110,47 @@ def test_the_command_line_says_the_same(twins, line, capfdbinary):
     assert b"version" not in said[0][2] or line[1] == "SELECT version FROM lake_info"
 
 
+@pytest.mark.parametrize("about", [(), ("--ticker", "NOG")], ids=["all", "a company"])
+def test_what_became_public_up_to_t_is_told_the_same(twins, about, capfdbinary):
+    said = []
+    for root in twins:
+        line = ("diff", "--from", "2024-04-01T00:00:00Z", "--to", AS_OF, *about, "--lake", str(root))
+        said.append((invoke(line), *capfdbinary.readouterr()))
+    assert said[0] == said[1]
+    assert b"news" in said[0][1]
+
+
 def test_the_version_is_the_receipts_alone(twins):
     versions = []
     for root in twins:
         with connect(T, lake=root, isolation="in_process", datasets=["news"]) as session:
             versions.append(session.sql("SELECT 1").receipt.version)
     assert versions[0] < versions[1]
+
+
+REVENUE = (
+    "of=xbrl_facts.value_number&k_cik=0000000001&k_concept=us-gaap:Revenues&k_unit=iso4217:USD&k_period_type=duration"
+)
+PERIOD = "k_period_start=2023-10-01&k_period_end=2023-12-31&k_dimensions=&k_members="
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"/at?as_of={AS_OF}&ticker=NOG",
+        f"/at?as_of={AS_OF}&ticker=XOM",
+        f"/at?as_of={AS_OF}&ticker=LATER",
+        f"/compare?as_of=2024-02-01T00:00:00Z&with={AS_OF}&ticker=NOG",
+        f"/history?as_of={AS_OF}&ticker=NOG&{REVENUE}&{PERIOD}",
+        f"/history?as_of={AS_OF}&ticker=NOG&of=prices.close&k_entity_kind=company&k_entity_id=0000000001&k_date=2024-04-30",
+        *(f"/ask?as_of={AS_OF}&ticker=NOG&question={name}" for name in all_questions()),
+    ],
+)
+def test_a_page_is_the_same_to_the_byte(twins, page):
+    told = []
+    for root in twins:
+        with browsing(root, isolation="process") as client:
+            told.append(client.get(page))
+    assert told[0].status_code == 200
+    assert told[0].content == told[1].content
+    assert told[0].headers == told[1].headers

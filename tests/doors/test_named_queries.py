@@ -26,7 +26,14 @@ def test_a_panel_takes_pairs_as_a_frame_gives_them(session):
     frame = session.sql("SELECT 'NOG' AS ticker, TIMESTAMPTZ '2024-03-01 00:00:00+00' AS at").df()
     pairs = list(zip(frame.ticker, frame["at"], strict=True))
     (row,) = session.run("panel", pairs=pairs, concepts=["us-gaap:Revenues"]).rows()
-    assert row[-3:] == (68.0, '{"us-gaap:Revenues":100.0}', 15)
+    assert row[6:] == (
+        68.0,
+        '{"us-gaap:Revenues":100.0}',
+        15,
+        "USD",
+        '{"us-gaap:Revenues":"iso4217:USD"}',
+        ["neo4j:HAS_PRICE:2024-02-29:NOG", "neo4j:Fact:1-0"],
+    )
 
 
 @pytest.mark.parametrize(

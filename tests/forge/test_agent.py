@@ -240,3 +240,19 @@ def test_a_decision_that_was_never_finished_cannot_be_replayed(desk, tmp_path):
         tape.execute("DELETE FROM receipts")
     with pytest.raises(BadInput, match="never finished"):
         replay(desk([]), decided.decision)
+
+
+def test_an_event_decided_again_is_told_nothing_of_earlier_tries_not_even_by_ids(tmp_path, monkeypatch):
+    def tape(name, tries):
+        memory, told = Memory(tmp_path / name, clock=Simulated("test", T)), Tape(tmp_path / f"{name}.sqlite")
+        for number in range(tries + 1):
+            monkeypatch.setattr("forge.session.token_hex", lambda count, number=number: f"{tries - number:010}")
+            scripted = Scripted(SCRIPT)
+            agent = Agent(memory, told, lambda role, scripted=scripted: scripted, tmp_path / "none")
+            ask(agent, event="E", decision=f"try{number}" if number < tries else "last")
+        memory.close()
+        return told.begun("last")["session"], told.steps("last"), [request.system for request in scripted.asked]
+
+    first, again = tape("first", 0), tape("again", 3)
+    assert first == again
+    assert any("/memory/views/V-" in step.answer for step in first[1])

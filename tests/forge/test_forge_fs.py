@@ -27,7 +27,7 @@ def test_f1_the_layout_is_the_seeds(memory):
     assert names(fs, "/") == ["memory/", "skills/", "portfolio/", "session/"]
     assert names(fs, "/memory/") == [
         "calibration/", "counterfactuals/", "expressions/", "linkages/", "observations/", "outcomes/", "pk/",
-        "proposals/", "views/",
+        "proposals/", "settlements/", "views/",
     ]  # fmt: skip
 
 

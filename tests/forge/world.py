@@ -135,7 +135,4 @@ def cut(memory, root, until):
 
 def shown(remembered):
     """What is remembered: the newest text and its number, and every earlier one, by path."""
-    return {
-        path: [(row.seq, row.content) for row in (*remembered.before(path), remembered.newest(path))]
-        for path in remembered.paths()
-    }
+    return {path: [(row.seq, row.content) for row in remembered.all(path)] for path in remembered.paths()}

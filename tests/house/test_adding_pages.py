@@ -31,8 +31,9 @@ TESTS = {
 
 
 @pytest.fixture
-def checkout(root, tmp_path):
-    """A copy of what is committed, without what was made."""
+def checkout(root, tmp_path, types_checked):
+    """A copy of what is committed, without what was made but mypy's cache, which tells files by their content."""
+    shutil.copytree(root / ".mypy_cache", tmp_path / ".mypy_cache")
     for name in COPIED:
         shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md"):
@@ -52,6 +53,7 @@ def typed(page: str, checkout: Path) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("types")
 @pytest.mark.parametrize(("page", "python"), [("adding-a-dataset", 2), ("adding-a-source", 4)])
 def test_what_a_page_says_lints_types_and_passes(checkout, page, python):
     paths = typed(page, checkout)

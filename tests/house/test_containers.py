@@ -1,10 +1,12 @@
 """compose.yaml, Dockerfile and the instance settings: checked as far as a machine without Docker can."""
 
+import json
 import re
 
 import pytest
 import yaml
 
+from checks.quality import FOLDER_VARIABLE
 from resources.dagster_private import InstanceRef
 from tests.every import every
 
@@ -64,3 +66,22 @@ def test_the_image_copies_only_what_exists_and_checks_hashes(root):
     assert "--require-hashes" in text
     assert (root / "requirements.lock").exists()
     assert ".venv" in (root / ".dockerignore").read_text().splitlines()
+
+
+def test_the_image_s_user_may_write_wherever_the_services_write(compose, root):
+    text = (root / "Dockerfile").read_text()
+    [owned] = re.findall(r"chown dagster (.*)", text)
+    given = compose["services"]["daemon"]
+    written = {given["environment"][name] for name in ("DAGSTER_HOME", "PITLAKE_LAKE", "PITLAKE_REPORT")}
+    assert written <= set(owned.split())
+    mounted = {volume.split(":")[1] for volume in given["volumes"]}
+    assert mounted == written - {given["environment"]["DAGSTER_HOME"]}
+    assert FOLDER_VARIABLE == "PITLAKE_REPORT"
+
+
+def test_an_image_alone_starts_the_webserver_and_says_whether_it_lives(compose, root):
+    text = (root / "Dockerfile").read_text()
+    assert "\nHEALTHCHECK " in text
+    [told] = re.findall(r"^CMD (\[.*\])$", text, flags=re.MULTILINE)
+    assert " ".join(json.loads(told)) == compose["services"]["webserver"]["command"]
+    assert every(service.get("healthcheck") for service in compose["services"].values())

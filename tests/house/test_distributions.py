@@ -152,11 +152,17 @@ def test_the_installed_wheel_asks_a_lake_as_of_an_instant(installed, tmp_path):
 def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(installed, install, tmp_path, extra):
     lake = Lake(tmp_path / "lake")
     publish(lake, "run", [article(1, "Title", CREATED)])
-    rest = ("--as-of", AFTER) if extra == "mcp" else ("--output", str(tmp_path / "report"))
+    rest = {
+        "mcp": ("--as-of", AFTER),
+        "report": ("--output", str(tmp_path / "report")),
+        "web": ("--host", "203.0.113.1", "--allow-host", "elsewhere"),  # no address of this machine: it comes that far
+    }[extra]
     without = pitlake(installed, extra, "--lake", str(lake.root), *rest)
     assert (without.returncode, without.stdout) == (1, "")
     assert without.stderr.endswith(f"is not installed; pip install 'pitlake[{extra}]' brings it\n")
-    assert pitlake(install(extra), extra, "--lake", str(lake.root), *rest).returncode == 0
+    served = pitlake(install(extra), extra, "--lake", str(lake.root), *rest)
+    assert served.returncode == (2 if extra == "web" else 0)
+    assert extra != "web" or "can't listen" in served.stderr
 
 
 def test_a_search_by_meaning_names_the_extra_that_brings_its_model(installed, install, tmp_path):

@@ -112,7 +112,9 @@ def test_what_is_not_run_is_marked_and_little():
 def only_lake_commands(block: Block) -> bool:
     """Whether a test could run it: nothing but commands that read and write a lake of the test's own."""
     lines = [line for line in block.text.splitlines() if line.strip()]
-    return all(line.startswith("pitlake ") and not re.search(r" (shell|mcp|fetch|backfill)\b", line) for line in lines)
+    return all(
+        line.startswith("pitlake ") and not re.search(r" (shell|mcp|web|fetch|backfill)\b", line) for line in lines
+    )
 
 
 @pytest.mark.parametrize("page", PAGES)

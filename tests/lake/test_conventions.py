@@ -1,17 +1,21 @@
-"""From when a lake's filings count: agreed once, the same for every run, and told by every receipt."""
+"""What a lake is agreed to mean: from when its filings count, told by every receipt, and when its world ends."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import neo4j
 import pytest
 
 from assets.graph import all_extractors
 from assets.runs import run_partitions
+from pipelines.alerts import stale_datasets
+from pitlake import clock
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
+from pitlake.report import site
 from pitlake.session import connect
 from resources.lake import FILINGS_VARIABLE, LakeResource
 from tests.assets.test_filings import report
+from tests.cli.conftest import CREATED, article, publish
 
 EVENING, MORNING = "2024-05-24T18:00:00-04:00", "2024-05-28T07:30:00-04:00"
 
@@ -58,3 +62,23 @@ def test_a_lake_set_to_the_literal_rule_takes_the_acceptance_and_its_receipts_sa
 def test_a_rule_that_is_none_is_refused(tmp_path):
     with pytest.raises(BadInput, match="give release or acceptance"):
         Lake(tmp_path / "lake").count_filings_from("filing date")
+
+
+@pytest.mark.parametrize(("after", "fresh"), [(None, False), (timedelta(days=2), True), (timedelta(days=4), False)])
+def test_freshness_is_judged_no_later_than_the_end_of_the_lake_s_world(tmp_path, after, fresh):
+    lake = Lake(tmp_path / "lake")
+    if after is not None:
+        lake.end_at(CREATED + after)
+    (check,) = (one for one in publish(lake, "run", [article(1, "Title", CREATED)]).checks if one.name == "freshness")
+    assert check.passed is fresh
+    assert ("news" not in dict(stale_datasets(lake, clock.now()))) is fresh
+    (news,) = (one for one in site.read(lake).shown if one.dataset.name == "news")
+    assert news.freshness.passed is fresh
+
+
+def test_the_end_of_a_world_is_agreed_once(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    lake.end_at(CREATED)
+    lake.end_at(CREATED)
+    with pytest.raises(BadInput, match="the world of this lake ends at 2024-02-14T21:30:00Z"):
+        lake.end_at(CREATED + timedelta(days=1))

@@ -4,6 +4,9 @@ All 10,000 interleavings live side by side in one lake as pairs of keys. The ins
 and a month's end in New York. The oracle is plain Python; orders of partitions must make no difference at all.
 """
 
+import copy
+import shutil
+from functools import cache
 from itertools import permutations, product
 
 import pytest
@@ -23,6 +26,7 @@ TIMES = [(available, observed) for available, observed in product(range(4), repe
 LIVES = list(product(TIMES, repeat=2))
 WORLDS = list(product(LIVES, repeat=2))
 SMALL_WORLDS = [(life, life) for life in LIVES]
+LIVED = {kind: pytest.param(kind, marks=pytest.mark.xdist_group(f"every world {kind}")) for kind in KINDS}
 
 
 def shown(kind, worlds, observed):
@@ -38,43 +42,80 @@ def shown(kind, worlds, observed):
                 yield Toy(f"{world}{key}", f"text {number}", INSTANTS[a], INSTANTS[a])
 
 
+def observe(lake, oracle, worlds, observed, order):
+    """One observation, publishing its partitions in the given order, or all at once (order None)."""
+    toys = list(shown(oracle.kind, worlds, observed))
+    days = sorted(by_day(toys).items())
+    runs = [toys] if order is None else [days[place][1] for place in order if place < len(days)]
+    for run in runs:
+        counted = publish(lake, run, INSTANTS[observed], dataset=KINDS[oracle.kind]).total
+        assert counted.extracted == counted.published + counted.unchanged == len(run)
+    oracle.publish(toys, INSTANTS[observed])
+
+
 def live_through(lake, kind, worlds, order):
-    """Four observations, each publishing its partitions in the given order, or all at once (order None)."""
+    """Four observations, and the oracle's."""
     oracle = Oracle(kind)
-    for observed, instant in enumerate(INSTANTS):
-        toys = list(shown(kind, worlds, observed))
-        days = sorted(by_day(toys).items())
-        runs = [toys] if order is None else [days[place][1] for place in order if place < len(days)]
-        for run in runs:
-            counted = publish(lake, run, instant, dataset=KINDS[kind]).total
-            assert counted.extracted == counted.published + counted.unchanged == len(run)
-        oracle.publish(toys, instant)
+    for observed in range(len(INSTANTS)):
+        observe(lake, oracle, worlds, observed, order)
     return oracle
 
 
-@pytest.mark.parametrize("order", [None, (0, 1, 2, 3), (3, 2, 1, 0)], ids=["at once", "forward", "backward"])
+@pytest.fixture(scope="module", params=LIVED.values())
+def lived(request, tmp_path_factory):
+    """Every world of a kind lived through at once: the lake, the oracle, and the rows there were at each look."""
+    lake, oracle, then = Lake(tmp_path_factory.mktemp(request.param)), Oracle(request.param), []
+    for observed in range(len(INSTANTS)):
+        observe(lake, oracle, WORLDS, observed, None)
+        then.append(rows(lake))
+    return lake, oracle, then
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0)], ids=["forward", "backward"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_world_ends_as_the_oracle_says(lake, kind, order):
     oracle = live_through(lake, kind, WORLDS, order)
     assert rows(lake) == oracle.rows
+    nothing_new(lake, kind)
+
+
+def test_every_world_ends_as_the_oracle_says_at_once(lived):
+    lake, oracle, then = lived
+    assert then[-1] == oracle.rows
+    nothing_new(lake, oracle.kind)
+
+
+def nothing_new(lake, kind):
+    """The last look, taken again, changes nothing."""
     version = lake.head()
     again = publish(lake, shown(kind, WORLDS, 3), INSTANTS[3], dataset=KINDS[kind])
     assert (again.changed, again.total.published, lake.head()) == (False, 0, version)
 
 
 def test_every_order_of_partitions_gives_the_same_rows(tmp_path):
+    """A look at so many instants has so many partitions: orders that begin alike share the looks they have alike."""
+
+    @cache
+    def after(order):
+        root, oracle, last = tmp_path / f"after-{order}", Oracle("history"), len(order) - 1
+        if last:
+            before, known = after(tuple(place for place in order if place != last))
+            shutil.copytree(before.root, root)
+            oracle = copy.deepcopy(known)
+        observe(Lake(root), oracle, SMALL_WORLDS, last, order)
+        return Lake(root), oracle
+
     ends = []
-    for number, order in enumerate(permutations(range(4))):
-        lake = Lake(tmp_path / str(number))
-        oracle = live_through(lake, "history", SMALL_WORLDS, order)
+    for order in permutations(range(4)):
+        lake, oracle = after(order)
         ends.append(rows(lake))
         assert ends[-1] == oracle.rows
     assert every(end == ends[0] for end in ends)
 
 
-def test_as_of_each_observation_the_lake_answers_what_the_source_showed(lake):
-    live_through(lake, "observed", WORLDS, None)
-    found = rows(lake)
+@pytest.mark.parametrize("lived", [LIVED["observed"]], indirect=True)
+def test_as_of_each_observation_the_lake_answers_what_the_source_showed(lived):
+    *_, found = lived[2]
     for observed, instant in enumerate(INSTANTS):
         told = {toy.key: toy.text for toy in shown("observed", WORLDS, observed)}
         answered = answers(found, instant)
@@ -94,28 +135,20 @@ def test_a_history_answers_its_newest_vintage_at_any_instant(lake):
         assert {key: row.text for key, row in answers(found, instant).items()} == told
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_a_look_has_seen_later_looks_never_tell_otherwise_as_of_it(lake, kind):
-    oracle, then = Oracle(kind), []
-    for observed, instant in enumerate(INSTANTS):
-        toys = list(shown(kind, WORLDS, observed))
-        publish(lake, toys, instant, dataset=KINDS[kind])
-        oracle.publish(toys, instant)
-        then.append(answers(rows(lake), instant))
-    found = rows(lake)
-    for place, instant in enumerate(INSTANTS):
-        now = answers(found, instant)
-        assert {key: now[key] for key in then[place]} == then[place]
+def test_what_a_look_has_seen_later_looks_never_tell_otherwise_as_of_it(lived):
+    *_, found = lived[2]
+    for instant, known in zip(INSTANTS, lived[2], strict=True):
+        then, now = answers(known, instant), answers(found, instant)
+        assert {key: now[key] for key in then} == then
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_nothing_is_shown_before_it_was_available_or_seen(lake, kind):
-    live_through(lake, kind, WORLDS, None)
+def test_nothing_is_shown_before_it_was_available_or_seen(lived):
+    _, oracle, (*_, found) = lived
     earliest = {}
     for observed in range(4):
-        for toy in shown(kind, WORLDS, observed):
+        for toy in shown(oracle.kind, WORLDS, observed):
             earliest.setdefault(toy.content, set()).add(toy.available_at)
             earliest[toy.content].add(INSTANTS[observed])
-    for row in rows(lake):
+    for row in found:
         assert row.available_at in earliest[row[:3]]
         assert row.available_at <= row.observed_at

@@ -46,7 +46,7 @@ AREAS = {
     "lake": Area(("pitlake/lake/*.py",), ("tests/lake/test_*.py",)),
     "dating": Area(
         (
-            "assets/edgar.py", "assets/external/dating.py", "assets/external/sessions.py",
+            "assets/edgar.py", "assets/external/dating.py", "pitlake/exchange.py",
             "assets/external/acceptances.py",
         ),
         (

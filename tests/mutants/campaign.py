@@ -11,6 +11,7 @@ processes that clear their environment, and cosmic-ray starts pytest anew for ev
 import argparse
 import difflib
 import json
+import os
 import sys
 import time
 import tomllib
@@ -24,9 +25,22 @@ from typing import Any
 
 from tests.mutants.areas import AREAS, Area
 from tests.mutants.operators import Mutant, is_one, mutants
-from tests.mutants.running import KILLED, OVERRAN, SURVIVED, UNTESTED, Bench, Broken, Tested, chosen, digest, warm
+from tests.mutants.running import (
+    KILLED,
+    OVERRAN,
+    SURVIVED,
+    UNTESTED,
+    Bench,
+    Broken,
+    Tested,
+    apart,
+    chosen,
+    digest,
+    warm,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
+APART = "PITLAKE_MUTANTS_APART"
 REVIEWED = Path(__file__).with_name("equivalent.toml")
 
 
@@ -147,4 +161,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if APART in os.environ or not (before := apart()):
+        sys.exit(main())
+    os.environ[APART] = "1"
+    os.execvp(before[0], [*before, sys.executable, "-m", "tests.mutants.campaign", *sys.argv[1:]])

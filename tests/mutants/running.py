@@ -48,6 +48,17 @@ def digest(root: Path, files: list[str]) -> str:
     return hashlib.sha256(b"".join(hashlib.sha256((root / name).read_bytes()).digest() for name in files)).hexdigest()
 
 
+def apart() -> list[str]:
+    """What to put before a command so that it has mounts and processes of its own, which root needs: a fault planted
+    in the seal would mount over this machine's folders, or signal its processes. Raises Broken without unshare.
+    """
+    if os.geteuid() != 0:
+        return []
+    if shutil.which("unshare") is None:
+        raise Broken("run as another user, or install util-linux: as root a planted fault could reach this machine")
+    return ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+
 class Bench:
     """A copy of a project's tree, on which its tests run with one file changed at a time.
 

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 from tests.mutants import campaign
 from tests.mutants.areas import AREAS, Area
 from tests.mutants.operators import MUTATIONS, is_one, mutants
+from tests.mutants.running import apart
 
 SOURCE = '''"""É."""
 LIMITS = {"é": True}
@@ -160,3 +162,11 @@ def test_what_was_reviewed_is_still_in_the_code_and_has_a_reason(root):
     there = {one.key for file in files for one in mutants(file, (root / file).read_bytes())}
     assert set(known) <= there
     assert [key for key, reason in known.items() if len(reason) < 10] == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount over what others see")
+def test_what_a_planted_fault_mounts_or_signals_stays_with_it(tmp_path):
+    fault = f"mount -t tmpfs none {tmp_path} && touch {tmp_path}/there && ls {tmp_path} && echo $$"
+    told = subprocess.run([*apart(), "sh", "-c", fault], capture_output=True, text=True, check=True)
+    assert told.stdout == "there\n1\n"
+    assert list(tmp_path.iterdir()) == []

@@ -1,11 +1,103 @@
-"""The calls the data agents document, made against the sample lake."""
+"""The calls the data agents document and every named query, made against the sample world of all sources: both find."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from assets.derived import names
+from assets.drops import all_drops
+from assets.drops.factory import DropConfig
+from assets.drops.receiving import publish, receive
+from assets.external import feed
+from assets.external.runs import run_feed
+from pitlake import catalogue, clock
+from pitlake.lake.lake import Lake
+from pitlake.session import Session, connect
+from resources.http.capture import CaptureStore
+from resources.http.client import HttpClient
+from sample import outside
+from scripts.skill_pages import PIT, example
 from tests.agents.harness import ROOT, linter
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
+BY_DESIGN = {
+    "mcp__pitlake__gaps": "there need not be a gap",
+    "entity_company": "nothing dates reference data before it was observed",
+}
+"""Documented calls that may find nothing, and why."""
+UNLIKE_THE_PAGES = {
+    "entity_splits": {"ticker": "NVDA"},
+    "estimates_latest": {"ticker": "AAPL"},
+    "grades_latest": {"ticker": "AAPL"},
+    "research_search": {"query": "growth"},
+    "xbrl_concept_search": {"query": "revenues"},
+    "web_search": {"query": "phones"},
+}
 
-def test_the_sample_lake_answers_every_documented_call(story):
-    assert linter.made(ROOT, str(story.lake.root)) == []
+
+@pytest.fixture(scope="session")
+def filled(story, tmp_path_factory) -> Lake:
+    """The story's lake with what the outside sources, the desk's files and the names add to it."""
+    lake = Lake(shutil.copytree(story.lake.root, tmp_path_factory.mktemp("filled") / "lake"))
+    outside.unpack(lake)
+    store = CaptureStore.of(lake.location)
+    for name in sorted(outside.SCOPES, key=lambda name: feed(name).after):
+        with HttpClient(feed(name).provider, store, "replay") as client:
+            run_feed(feed(name), outside.SCOPES[name], client, lake, run_id="filled")
+    for name, dropped in all_drops().items():
+        receive(dropped, DropConfig(**outside.run_config()[name]["config"]).path(name), store, settled=0)
+        list(publish(dropped, store, lake, run_id="filled"))
+    names.derive(lake, run_id="filled")
+    return lake
+
+
+@pytest.fixture(scope="session")
+def session(filled) -> Iterator[Session]:
+    with connect(clock.now(), lake=filled, isolation="in_process") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def then(filled) -> Iterator[Session]:
+    with connect(PIT, lake=filled, isolation="in_process") as opened:
+        yield opened
+
+
+def test_the_sample_lake_answers_every_documented_call(filled):
+    assert linter.made(ROOT, str(filled.root)) == []
+
+
+@pytest.mark.parametrize("agent", linter.agent_files(ROOT), ids=lambda path: path.stem)
+def test_what_an_agent_documents_finds_something(then, agent):
+    found = {}
+    for call in linter.calls(linter._page(ROOT, Path(agent))):
+        if call["tool"] != "Bash" and not {call["tool"], call["input"].get("name")} & BY_DESIGN.keys():
+            assert call["input"]["pit"] == PIT
+            found[str(call)] = len(then.sql(*linter._question(call)))
+    assert found
+    assert [call for call, rows in found.items() if rows == 0] == []
+
+
+@pytest.mark.parametrize("name", sorted(catalogue.all_queries().keys() - {"company_today"}))
+def test_a_named_query_cites_and_names_every_row_and_gives_a_unit_with_every_number(session, name):
+    query = catalogue.get(name)
+    rows = session.run(name, **(example(query) | UNLIKE_THE_PAGES.get(name, {}))).arrow().to_pylist()
+    assert rows
+    for row in rows:
+        assert row.get("evidence") or row.get("evidence_ids"), row
+        for field in query.columns:
+            if field.unit in row and _is_number(row[field.name]):
+                assert row[field.unit], (field.name, row)
+    ids = [tuple(str(row[one]) for one in query.ids) for row in rows]
+    assert len({*ids}) == len(ids)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return value is not None and float(value) is not None
+    except ValueError:
+        return False

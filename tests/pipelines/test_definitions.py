@@ -67,4 +67,4 @@ def test_the_evening_covers_the_last_week():
 
 def test_standard_resources_can_be_replaced():
     replaced = build_definitions(resources={"lake": dg.ResourceDefinition.mock_resource()})
-    assert set(replaced.resources) == {"graph", "lake", "settings", "notifier"}
+    assert set(replaced.resources) == {"graph", "lake", "settings", "notifier", "forge"}

@@ -35,11 +35,25 @@ ASKED = {
     ("alphavantage", "earnings"): {"symbol": "AAPL"},
     ("alphavantage", "estimates"): {"symbol": "AAPL"},
     ("alphavantage", "calendar"): {"symbol": "AAPL"},
+    ("alphavantage", "daily"): {"symbol": "AAPL"},
     ("yahoo", "earnings"): {"symbol": "AAPL"},
     ("yahoo", "upgrades"): {"symbol": "AAPL"},
     ("polygon", "dividends"): {"symbol": "KO"},
     ("alfred", ""): {"symbol": "GDP"},
+    ("earningscall", "slides"): {"symbol": "NASDAQ:AAPL", "quarters": "2024Q1"},
+    ("sec_full_text", ""): {"query": ["hedging"], "headers": "all"},
 }
+VERBATIM = (
+    "--source alphavantage EARNINGS symbol=AAPL",
+    "--source alphavantage TIME_SERIES_DAILY symbol=AAPL",
+    "--source alphavantage EARNINGS_ESTIMATES symbol=AAPL",
+    "--source alphavantage EARNINGS_CALENDAR symbol=AAPL",
+    "--source yahoo consensus symbol=AAPL",
+    "--source bz-news-api --date-from 2024-02-01 --limit 50",
+    "--source sec_full_text --query hedging",
+    "--source earningscall slides symbol=NASDAQ:AAPL quarters=2024Q1",
+)
+"""Commands as the sources' users and the agents' first plan spell them."""
 INVALID = ("", " ", "junk", "2024-02-15", "2024-02-15T16:00:00", "2024-13-01T00:00:00Z", "null", "None", "now", "0")
 
 
@@ -91,7 +105,17 @@ def test_what_is_fetched_lands_in_the_lake_and_is_not_asked_for_again(filled, se
         again, told = answer(given_for(source, op, live=True), lake=filled)
         assert again["data"]
         assert "version" not in "".join(told)
-    assert {ask.path for ask in server.asked} <= {"", "v1/test/getcrumb"}
+    missing = {ask.path for ask in server.asked if ask.path.endswith(".hdr.sgml")}  # a refusal is asked for again
+    assert {ask.path for ask in server.asked} - missing <= {"", "v1/test/getcrumb"}
+
+
+@pytest.mark.parametrize("line", VERBATIM)
+def test_a_command_as_people_know_it_finds_what_is_there(filled, capfdbinary, line):
+    pit = ["--pit", iso(datetime.now(timezone.utc))]
+    assert cli.invoke(["fetch", *line.split(), *pit, "--lake", filled.location]) == 0
+    payload = json.loads(capfdbinary.readouterr().out)
+    assert payload["data"], payload["gaps"]
+    assert check_envelope(payload, pit[1]) is None
 
 
 def test_without_live_nothing_is_asked(tmp_path, server):
@@ -311,3 +335,12 @@ def test_a_command_that_hangs_for_a_reason_of_its_own_is_given_up_in_time():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True)
     payload = json.loads(done.stdout)
     assert (payload["data"], [gap["type"] for gap in payload["gaps"]]) == ([], ["upstream_error"])
+
+
+def test_asking_a_source_imports_what_that_source_needs_and_no_platform():
+    code = (
+        "import sys; from pipelines.fetch import answering; from assets.external import feed; feed('benzinga_news');"
+        "print(*{'dagster', 'neo4j', 'pandas', 'exchange_calendars'} & {*sys.modules})"
+    )
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == ""

@@ -5,9 +5,11 @@ import pytest
 from assets.drops import all_drops
 from assets.drops.factory import DropConfig
 from assets.drops.receiving import publish, receive
-from assets.external import feed
+from assets.external import all_feeds, feed
 from assets.external.factory import FeedConfig
 from assets.external.runs import run_feed
+from pipelines.earnings import BUNDLES
+from pitlake.datasets import all_datasets
 from pitlake.errors import NotCaptured
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore, Request
@@ -58,7 +60,8 @@ def test_the_desk_s_files_become_rows_of_every_dataset_of_drops(tmp_path):
 
 def test_the_demo_runs_datasets_there_are():
     assert len(set(demo.chosen())) == len(demo.chosen())
-    assert set(outside.SCOPES) | {"earnings_events", "reports"} <= set(demo.chosen())
+    assert {*demo.chosen(), *BUNDLES} == set(all_datasets())
+    assert set(outside.SCOPES) == set(all_feeds())
 
 
 def test_a_question_without_a_bundled_answer_has_none():

@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -63,7 +65,8 @@ def test_no_kept_file_holds_a_row_after_the_instant(lake, ask, home, as_of, few)
     assert max(at for each in newest for at in each.to_pylist()) == max(
         T + number * HOUR for number in range(-99, 99, 3) if T + number * HOUR <= as_of
     )
-    assert {path.suffix for path in home.rglob("*")} == {".parquet", ".sum"}
+    assert {path.suffix for path in home.rglob("*")} == {".parquet", ".sum", ".tally"}
+    assert not any(any(path.read_bytes()) for path in home.glob("*.tally"))
 
 
 def rewritten(path):
@@ -187,6 +190,26 @@ def test_the_footers_of_unchanged_cuts_are_not_read_again(lake, ask, home, monke
         ask(cut_cache=CutCache(home)).close()
     monkeypatch.setattr(footer, "_read", lambda descriptor: pytest.fail("a footer was read again"))
     assert shown(ask(cut_cache=CutCache(home))) == [("a",)]
+
+
+WRITER = """
+import sys, time
+from pathlib import Path
+from pitlake.session.visible.cut_cache import CutCache
+time.time = lambda: 7200.0
+cache = CutCache(Path(sys.argv[1]), most=64 * 4096 * 100)
+print(sum(cache._sweep_is_due(4000) for _ in range(int(sys.argv[2]))))
+"""
+
+
+def test_the_directory_is_looked_through_by_what_all_processes_write_and_not_by_each(home):
+    home.mkdir(mode=0o700, parents=True)
+
+    def looks(files):
+        command = [sys.executable, "-c", WRITER, str(home), str(files)]
+        return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+    assert [looks(files) for files in (1, 50, 40, 50)] == [1, 0, 0, 1]
 
 
 def test_what_a_killed_process_left_is_removed(lake, ask, home):

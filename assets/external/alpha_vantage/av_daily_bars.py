@@ -8,12 +8,12 @@ from assets.external.alpha_vantage import _bars
 from assets.external.alpha_vantage._spelling import PATH
 from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
-from assets.external.sessions import session
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_daily_bars as contract
 from pitlake.datasets.av_daily_bars import DATASET
 from pitlake.errors import Unreadable
+from pitlake.exchange import session
 from resources.http.capture import Capture, Request
 from resources.http.providers.alpha_vantage import PROVIDER
 

@@ -16,7 +16,6 @@ from assets.external.alpha_vantage._spelling import (
 )
 from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
-from assets.external.sessions import session
 from assets.extraction import Place, Record, Releases, RunFacts, dated, parsed
 from assets.splits import a_share
 from pitlake.clock import start_of_new_york_day
@@ -24,6 +23,7 @@ from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_earnings as contract
 from pitlake.datasets.av_earnings import DATASET
 from pitlake.errors import Unparsable, Unreadable
+from pitlake.exchange import session
 from resources.http.capture import Capture, Request
 from resources.http.providers.alpha_vantage import PROVIDER
 

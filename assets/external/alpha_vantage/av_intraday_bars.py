@@ -14,13 +14,13 @@ from assets.external.alpha_vantage import _bars
 from assets.external.alpha_vantage._spelling import PATH
 from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
 from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
-from assets.external.sessions import session_by
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.clock import new_york_day
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_intraday_bars as contract
 from pitlake.datasets.av_intraday_bars import DATASET
 from pitlake.errors import BadInput, RecordRefused, Unreadable
+from pitlake.exchange import session_by
 from resources.http.capture import Capture, Request
 from resources.http.providers.alpha_vantage import PROVIDER
 

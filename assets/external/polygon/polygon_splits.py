@@ -8,12 +8,12 @@ from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.external.items import Came, read_or_spelled, told_once
 from assets.external.naming import Naming, Values, first_free
 from assets.external.polygon import _pages
-from assets.external.sessions import session
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import polygon_splits as contract
 from pitlake.datasets.polygon_splits import DATASET
 from pitlake.errors import RecordRefused
+from pitlake.exchange import session
 from resources.http.capture import Capture
 from resources.http.providers.polygon import PROVIDER
 

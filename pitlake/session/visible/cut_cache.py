@@ -31,14 +31,13 @@ _STALE_SECONDS = 3600.0
 _NOTED_SECONDS = 600.0
 LEAST_BYTES = 2 << 30
 FEW_ROWS = 8_192
-_SWEEPS = 64  # a process looks through the whole directory once per this part of what may be kept, not at every cut
-_written: dict[Path, int] = {}
-_writing = threading.Lock()
+_SWEEPS = 64  # the whole directory is looked through once per this part of what may be kept, and once an hour
+_TALLIED = 4096  # bytes written that one byte of a tally stands for
 
 
 class CutCache:
-    """The directory of cuts. `most` bytes are kept, by default half of what is free and 2 GiB at least, and a 64th more
-    per process; the least recently used go first.
+    """The directory of cuts. `most` bytes are kept, by default half of what is free and 2 GiB at least, and a 64th
+    more; the least recently used go first.
 
     few: so many rows of years, of months or of days lie in one file.
     """
@@ -136,17 +135,22 @@ class CutCache:
             return os.open(file.name, os.O_RDONLY | os.O_CLOEXEC)
 
     def _sweep_is_due(self, size: int) -> bool:
-        with _writing:
-            written = _written.get(self._directory, self._most) + size
-            due = written * _SWEEPS >= self._most
-            _written[self._directory] = 0 if due else written
+        """Count these bytes in the hour's tally, which all processes share. With no room for it, one is due."""
+        tally = self._directory / f"{int(time.time() // _STALE_SECONDS)}.tally"
+        with suppress(OSError), tally.open("ab", buffering=0) as counted:
+            first = counted.tell() == 0
+            counted.write(bytes(size // _TALLIED + 1))
+            due = first or counted.tell() * _TALLIED * _SWEEPS >= self._most
+            if due:
+                counted.truncate(1)
             return due
+        return True
 
     def _evict(self) -> None:
         kept = []
         for path in self._directory.iterdir():
             with suppress(FileNotFoundError):
-                if path.suffix == ".tmp" and time.time() - path.stat().st_mtime > _STALE_SECONDS:
+                if path.suffix in (".tmp", ".tally") and time.time() - path.stat().st_mtime > _STALE_SECONDS:
                     path.unlink()
                 elif path.suffix == ".parquet":
                     kept.append((_used(path), path.stat().st_size, path))

@@ -6,9 +6,15 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from assets.factory import graph_asset
+from assets.graph import all_extractors
+from pipelines.partitions import DAYS
 from pitlake.errors import BadInput
 from resources.graph.open import GraphSettings, graph_server, open_graph
 from resources.graph.resource import GraphResource
+from resources.lake import LakeResource
+from resources.settings import ExtractionSettings
+from sample.graph_admin import GraphAdmin
 from tests.graph_servers import rows
 
 SECRET = "hunter2-very-secret"
@@ -86,6 +92,8 @@ def test_the_graph_opens_by_its_settings(graph_db):
 
 def test_a_run_of_dagster_has_one_door_and_gives_it_back(tmp_path):
     seen = []
+    with graph_server(GraphSettings(root=tmp_path)) as server, GraphAdmin(server) as admin:
+        admin.write("CREATE (:Date {id: '2024-01-02'})")
 
     @dg.asset
     def first(graph: GraphResource) -> None:
@@ -98,6 +106,23 @@ def test_a_run_of_dagster_has_one_door_and_gives_it_back(tmp_path):
     (one, told), (two, _) = seen
     assert (one is two, told) == (True, 1)
     assert not (tmp_path / "embedded" / "control" / "control.sock").exists()
+
+
+def test_a_graph_without_nodes_is_refused_and_nothing_counts_as_done(tmp_path):
+    extractor = all_extractors()["calendar"]
+    lake = LakeResource(root=str(tmp_path / "lake"))
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize(
+            [graph_asset(extractor, DAYS)],
+            instance=instance,
+            resources={"graph": GraphResource(root=str(tmp_path)), "lake": lake, "settings": ExtractionSettings()},
+            partition_key="2024-01-02",
+            raise_on_error=False,
+        )
+        assert not result.success
+        assert not instance.get_materialized_partitions(dg.AssetKey("calendar"))
+    (failure,) = [event.step_failure_data for event in result.all_events if event.is_step_failure]
+    assert "has no nodes; set it to your graph" in failure.user_failure_data.description
 
 
 def test_outside_of_a_run_each_connection_is_its_own(graph_db):

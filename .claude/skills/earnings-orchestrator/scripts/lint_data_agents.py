@@ -267,6 +267,8 @@ def _settings(root: Path) -> Iterator[Finding]:
     for event, tool, script in [
         ("PreToolUse", WRITE, "pit_guard.py"),
         *(("PostToolUse", tool, "pit_gate.py") for tool in (*LAKE, *FOREIGN, "Bash")),
+        *(("PostToolUse", tool, "pit_answer.py") for tool in ("Agent", "Task")),
+        ("SubagentStop", "neo4j-news", "pit_answer.py"),
     ]:
         covering = [entry for kind, entry in _entries(hooks) if kind == event and matches(entry.get("matcher"), tool)]
         if not any(script in command for entry in covering for command in _commands_of(entry)):

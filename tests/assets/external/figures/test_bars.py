@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.external.alpha_vantage.av_intraday_bars import INTERVALS, STAMP, start_of
-from assets.external.sessions import planned, session, session_by
 from assets.extraction import Gap
 from pitlake.clock import MICROSECOND, NEW_YORK
 from pitlake.errors import BadInput
+from pitlake.exchange import planned, session, session_by
 from tests.every import every
 
 UTC = timezone.utc

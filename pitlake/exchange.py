@@ -6,9 +6,10 @@ From exchange_calendars with explicit bounds: by default it ends a year after th
 import warnings
 from datetime import date, datetime, timezone
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from exchange_calendars.exchange_calendar_xnys import XNYSExchangeCalendar
+if TYPE_CHECKING:  # a quarter of a second to import, and many questions need no session
+    from exchange_calendars.exchange_calendar_xnys import XNYSExchangeCalendar
 
 FIRST_YEAR, LAST_YEAR = 1990, 2199
 YEARS_AT_ONCE = 10
@@ -21,28 +22,14 @@ class ExchangeSession(NamedTuple):
     close: datetime
 
 
-class Planned(XNYSExchangeCalendar):  # type: ignore[misc]
-    """The exchange's calendar by its rules: without the closings and early closes of single days, announced later."""
-
-    @property
-    def adhoc_holidays(self) -> list[datetime]:
-        """None."""
-        return []
-
-    @property
-    def special_closes_adhoc(self) -> list[datetime]:
-        """None."""
-        return []
-
-
 def session(day: date) -> ExchangeSession | None:
     """The session of a New York day; None when there is none, or the day lies before 1990 or after 2199."""
-    return _sessions(XNYSExchangeCalendar, _decade(day)).get(day)
+    return _sessions(_decade(day), planned=False).get(day)
 
 
 def planned(day: date) -> ExchangeSession | None:
     """The session a New York day has by the exchange's rules, whatever became of it."""
-    return _sessions(Planned, _decade(day)).get(day)
+    return _sessions(_decade(day), planned=True).get(day)
 
 
 def session_by(day: date, moment: datetime) -> ExchangeSession | None:
@@ -58,13 +45,24 @@ def _decade(day: date) -> int:
 
 
 @cache
-def _sessions(kind: type[XNYSExchangeCalendar], first_year: int) -> dict[date, ExchangeSession]:
+def _kind(*, planned: bool) -> type["XNYSExchangeCalendar"]:
+    """The exchange's calendar; planned: by its rules alone, without closings and early closes of single days."""
+    from exchange_calendars.exchange_calendar_xnys import XNYSExchangeCalendar
+
+    if not planned:
+        return XNYSExchangeCalendar  # type: ignore[no-any-return]
+    none = property(lambda _: [])
+    return type("Planned", (XNYSExchangeCalendar,), {"adhoc_holidays": none, "special_closes_adhoc": none})
+
+
+@cache
+def _sessions(first_year: int, *, planned: bool) -> dict[date, ExchangeSession]:
     if not FIRST_YEAR <= first_year <= LAST_YEAR:
         return {}
     last_year = first_year + YEARS_AT_ONCE - 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # the library has yet to follow pandas 3.1
-        calendar = kind(start=f"{first_year}-01-01", end=f"{last_year}-12-31")
+        calendar = _kind(planned=planned)(start=f"{first_year}-01-01", end=f"{last_year}-12-31")
     rows = zip(calendar.sessions, calendar.opens, calendar.closes, strict=True)
     return {stamp.date(): ExchangeSession(_plain(opens), _plain(closes)) for stamp, opens, closes in rows}
 

@@ -1,0 +1,118 @@
+"""How good forecasts were: Brier and its parts, log score, reliability by band, and what chance alone would show.
+
+An absolute bound on the calibration error judges nothing: of 500 forecasts by a perfect forecaster it has a median of
+0.044. So it is held against the errors a perfect forecaster would make with these very probabilities.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+BANDS = 10
+FEWEST = 30
+"""Under so many forecasts nothing is said of them."""
+LEVEL = 0.05
+DRAWS = 2_000
+Z95 = 1.959963984540054
+SURE = 1e-6
+"""A probability of 0 or 1 counts as this far from it in the log score, which would be infinite."""
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Forecasts of one band. low, high: its bounds; forecast, came_true: mean probability and share of what came true;
+    least, most: the 95 % Wilson interval of that share.
+    """
+
+    low: float
+    high: float
+    count: int
+    forecast: float
+    came_true: float
+    least: float
+    most: float
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Of one set of forecasts, all 0 to 1 but log_score, in nats.
+
+    brier = reliability - resolution + uncertainty + within, which is what forecasts of one band differ in (0 where all
+    are equal). base_brier: of always saying the share that came true. ece: the mean distance of band and outcome;
+    null_ece: its 95th percentile for a perfect forecaster; calibrated: whether chance explains ece, at a level of 5 %.
+    """
+
+    count: int
+    brier: float
+    base_brier: float
+    log_score: float
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within: float
+    ece: float
+    null_ece: float
+    calibrated: bool
+    bands: tuple[Reliability, ...]
+
+
+def scores(probabilities: Sequence[float], came_true: Sequence[bool], draws: int = DRAWS) -> Scores:
+    """Scores of forecasts and what came of them, in one order. Raises ValueError without any, or outside of 0 to 1."""
+    forecast, outcome = np.asarray(probabilities, float), np.asarray(came_true, float)
+    if not len(forecast) or len(forecast) != len(outcome) or not ((forecast >= 0) & (forecast <= 1)).all():
+        raise ValueError("give forecasts from 0 to 1, and one outcome for each")
+    place = np.minimum((forecast * BANDS).astype(int), BANDS - 1)
+    member = (place[:, None] == np.arange(BANDS)).astype(float)
+    count = member.sum(axis=0)
+    used = count > 0
+    member, count = member[:, used], count[used]
+    said, happened = forecast @ member / count, outcome @ member / count
+    base = outcome.mean()
+    ece = float(count @ np.abs(said - happened) / len(forecast))
+    null = _null(forecast, member, draws)
+    spread = forecast - member @ said
+    return Scores(
+        count=len(forecast),
+        brier=float(np.mean((forecast - outcome) ** 2)),
+        base_brier=float(base * (1 - base)),
+        log_score=_log_score(forecast, outcome),
+        reliability=float(count @ (said - happened) ** 2 / len(forecast)),
+        resolution=float(count @ (happened - base) ** 2 / len(forecast)),
+        uncertainty=float(base * (1 - base)),
+        within=float(np.mean(spread**2) - 2 * np.mean(spread * (outcome - member @ happened))),
+        ece=ece,
+        null_ece=float(np.quantile(null, 1 - LEVEL)),
+        calibrated=bool((1 + (null >= ece).sum()) / (1 + draws) > LEVEL),
+        bands=_bands(np.flatnonzero(used), count, said, happened),
+    )
+
+
+def _null(forecast: Floats, member: Floats, draws: int) -> Floats:
+    """The calibration errors of perfect forecasters with these probabilities; the same ones for the same forecasts."""
+    chance = np.random.default_rng(len(forecast))
+    drawn = (chance.random((draws, len(forecast))) < forecast).astype(float)
+    errors: Floats = np.abs(drawn @ member - forecast @ member).sum(axis=1) / len(forecast)
+    return errors
+
+
+def _log_score(forecast: Floats, outcome: Floats) -> float:
+    given = np.where(outcome > 0, forecast, 1 - forecast)
+    return float(-np.mean(np.log(np.clip(given, SURE, 1 - SURE))))
+
+
+def _bands(places: npt.NDArray[np.int64], count: Floats, said: Floats, happened: Floats) -> tuple[Reliability, ...]:
+    return tuple(
+        Reliability(place / BANDS, (place + 1) / BANDS, int(n), float(p), float(share), *wilson(float(share), int(n)))
+        for place, n, p, share in zip(places.tolist(), count, said, happened, strict=True)
+    )
+
+
+def wilson(share: float, count: int) -> tuple[float, float]:
+    """The 95 % interval of a share that was seen in so many."""
+    centre, wide = share + Z95**2 / (2 * count), Z95 * sqrt(share * (1 - share) / count + (Z95 / (2 * count)) ** 2)
+    whole = 1 + Z95**2 / count
+    return max(0.0, (centre - wide) / whole), min(1.0, (centre + wide) / whole)

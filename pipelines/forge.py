@@ -1,0 +1,165 @@
+"""Forge by New York's clock: what is due is settled every hour, the agent is asked mornings, evenings and on Fridays.
+
+The instant a run decides as of is the one it was scheduled for, so that a late run knows nothing more. A run that is
+tried again goes on with its decision where it was, from the tape. Without a model a schedule skips and says why.
+"""
+
+import asyncio
+from contextlib import closing
+from datetime import datetime
+
+import dagster as dg
+from pydantic import Field
+
+from forge.config import Schedules
+from forge.fs import ForgeFS
+from forge.model.routing import Routing
+from forge.occasions import OCCASIONS, asked
+from forge.providers.base import At
+from forge.receipts import recorded_cut_offs
+from forge.tracking.calibration import calibrate
+from forge.tracking.settlement import settle
+from pipelines.schedules import NEW_YORK, without_session
+from pitlake.clock import instant, iso, now
+from pitlake.errors import LakeNotFound
+from resources.forge import ForgeResource
+from resources.lake import LakeResource
+
+GROUP = "forge"
+PLAN = Schedules()
+
+
+class Instant(dg.Config):
+    """As of when. Schedules fill it in."""
+
+    as_of: str = Field(default="", description="ISO-8601 instant with its offset; blank: now.")
+
+    @property
+    def at(self) -> datetime:
+        """The instant."""
+        return instant(self.as_of) if self.as_of else now()
+
+
+class Occasion(Instant):
+    """What the agent is asked."""
+
+    occasion: str = Field(description=f"One of {', '.join(OCCASIONS)}.")
+
+
+@dg.asset(group_name=GROUP, owners=["team:forge"], description="What the lake said of every View whose day is over.")
+def forge_settlements(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
+    """Settle what is due, and publish memory."""
+    with closing(forge.opened()) as memory:
+        cut_offs = recorded_cut_offs(forge.tape(memory))
+        made = settle(memory, At(as_of=config.at, lake=lake.open().root), cut_offs)
+        flushed = memory.flush()
+    listed = [f"{one.id} {one.view} {one.status} {one.value or one.reason}" for one in made]
+    return dg.MaterializeResult(
+        metadata={
+            "as of": iso(config.at),
+            "settled": sum(one.status != "unanswered" for one in made),
+            "unanswered": sum(one.status == "unanswered" for one in made),
+            "settlements": dg.MetadataValue.md("\n".join(f"- {line}" for line in listed) or "none were due"),
+            "memory version": flushed.version or 0,
+        }
+    )
+
+
+@dg.asset(
+    group_name=GROUP,
+    owners=["team:forge"],
+    deps=[forge_settlements],
+    description="How the forecasts of each category came out, held against what chance alone would show.",
+)
+def forge_calibration(config: Instant, forge: ForgeResource) -> dg.MaterializeResult[None]:
+    """Measure, and publish memory."""
+    with closing(forge.opened()) as memory:
+        made = calibrate(memory, config.at)
+        memory.flush()
+    return dg.MaterializeResult(
+        metadata={
+            "as of": iso(config.at),
+            **{one.id: f"{one.forecasts} forecasts, {one.status}, ECE {one.ece} of {one.null_ece}" for one in made},
+        }
+    )
+
+
+tracking = dg.define_asset_job(
+    "forge_tracking",
+    selection=dg.AssetSelection.groups(GROUP),
+    description="Settle what is due, and measure the forecasts.",
+)
+
+
+@dg.op
+def take_turn(context: dg.OpExecutionContext, config: Occasion, lake: LakeResource, forge: ForgeResource) -> None:
+    """Ask the agent what the occasion asks; a decision that was begun goes on from its tape."""
+    with closing(forge.opened()) as memory:
+        files = ForgeFS(memory, memory.hydrate(config.at))
+        text = asked(config.occasion, files, config.at, PLAN)
+        decision = f"D-{config.occasion}-{config.at:%Y%m%dT%H%M%SZ}"
+        agent = forge.agent(memory, lake.open())
+        turn = agent.ask(text, config.at, decision=decision, trigger="schedule", said=context.log.info)
+        decided = asyncio.run(turn)
+    context.add_output_metadata(
+        {
+            "decision": decided.decision,
+            "as of": decided.receipt.as_of,
+            "end": decided.end,
+            "exposure": decided.receipt.exposure,
+            "answer": dg.MetadataValue.md(decided.answer),
+            "receipt": dg.MetadataValue.json(decided.receipt.__dict__),
+        }
+    )
+
+
+@dg.job(description="One turn of the agent, as of the instant it was scheduled for.")
+def forge_turn() -> None:
+    """Ask the agent."""
+    take_turn()
+
+
+def turn_at(context: dg.ScheduleEvaluationContext, occasion: str) -> dg.RunRequest | dg.SkipReason:
+    """A run of the agent as of the scheduled instant, where a model can be asked."""
+    if absent := Routing().missing("agent"):
+        return dg.SkipReason(f"no model: {absent}")
+    at = iso(context.scheduled_execution_time)
+    return dg.RunRequest(run_key=at, run_config={"ops": {"take_turn": {"config": {"as_of": at, "occasion": occasion}}}})
+
+
+def _cron(clock: str, days: str) -> str:
+    hour, minute = clock.split(":")
+    return f"{int(minute)} {int(hour)} * * {days}"
+
+
+@dg.schedule(job=forge_turn, cron_schedule=_cron(PLAN.morning_time, "1-5"), execution_timezone=NEW_YORK)
+def forge_morning(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    """The morning review, on days with a session."""
+    return without_session(context) or turn_at(context, "morning_review")
+
+
+@dg.schedule(job=forge_turn, cron_schedule=_cron(PLAN.eod_time, "1-5"), execution_timezone=NEW_YORK)
+def forge_end_of_day(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    """The review after the close, on days with a session."""
+    return without_session(context) or turn_at(context, "end_of_day")
+
+
+@dg.schedule(job=forge_turn, cron_schedule=_cron(PLAN.retrospective_time, "5"), execution_timezone=NEW_YORK)
+def forge_friday(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    """The week's retrospective, on Fridays."""
+    return turn_at(context, "weekly_retrospective")
+
+
+@dg.schedule(job=tracking, cron_schedule="0 * * * *", execution_timezone=NEW_YORK)
+def forge_hourly(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+    """What is due is settled, once there is a lake."""
+    try:
+        lake.open().head()
+    except LakeNotFound:
+        return dg.SkipReason("there is no lake yet")
+    at = iso(context.scheduled_execution_time)
+    config = {"config": {"as_of": at}}
+    return dg.RunRequest(run_key=at, run_config={"ops": {"forge_settlements": config, "forge_calibration": config}})
+
+
+SCHEDULES = [forge_morning, forge_end_of_day, forge_friday, forge_hourly]

@@ -1,0 +1,39 @@
+"""`pitlake diff --from T1 --to T2`: what became public in between, dataset by dataset."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pitlake.cli import render
+from pitlake.cli.options import format_option, instant_option, isolation_option, lake_option, output_option, past
+from pitlake.cli.sessions import opened
+from pitlake.errors import BadInput
+
+
+@click.command("diff")
+@instant_option("--from", "since", "The instant after which")
+@instant_option("--to", "as_of", "The instant up to which, included")
+@click.option("--ticker", metavar="TICKER", help="About this company alone; gaps, which name none, are left out.")
+@lake_option
+@isolation_option
+@format_option(("table", "json", "csv", "parquet"))
+@output_option
+def command(
+    since: str, as_of: str, ticker: str | None, lake: str | None, isolation: Any, form: str, output: Path | None
+) -> None:
+    """Count what became public between two instants, by dataset: new rows, revisions, gaps."""
+    import pyarrow as pa
+
+    from pitlake.contents import SCHEMA, changes
+    from pitlake.parameters import spell
+
+    render.check_target(form, output)
+    first, last = past(since, "--from"), past(as_of, "--to")
+    if first >= last:
+        raise BadInput("--from", "is not before --to", "name the earlier instant first")
+    wanted = None if ticker is None else spell("ticker", "--ticker", ticker)
+    with opened(as_of, False, None, None, lake, isolation, "show") as session:
+        found = changes(session, first, wanted)
+    render.write(pa.Table.from_pylist([one.plain() for one in found], schema=SCHEMA), form, output)
+    render.say(f"public after {since} and by {as_of}, {len(found)} datasets")

@@ -1,0 +1,60 @@
+"""`pitlake web`: the time machine as web pages on this machine. The pages are pitlake.web."""
+
+from datetime import timedelta
+from typing import Any
+
+import click
+
+from pitlake.cli.options import isolation_option, lake_option
+
+
+@click.command("web")
+@isolation_option
+@lake_option
+@click.option("--as-of", metavar="T", help="The instant the first page is of [default: an hour ago].")
+@click.option("--ticker", default="NVDA", show_default=True, metavar="TICKER", help="The company of the first page.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes a free one.")
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A name browsers may call this server by; needed when other machines can reach it. Readers need no login.",
+)
+@click.option("--browse", is_flag=True, help="Open the first page in this machine's browser.")
+def command(
+    as_of: str | None,
+    ticker: str,
+    host: str,
+    port: int,
+    allowed_hosts: tuple[str, ...],
+    browse: bool,
+    lake: str | None,
+    isolation: Any,
+) -> None:
+    """Look at what was public at any instant, in a browser: the time machine, and the desk where Forge is installed.
+
+    \b
+    pitlake web --as-of 2024-05-29T17:00:00-04:00 --ticker NVDA
+    """
+    from pitlake import checkout, clock
+    from pitlake.web import serve
+    from pitlake.web.app import Doors
+    from pitlake.web.asked import asked
+    from pitlake.web.pool import Pool
+
+    begin = as_of or clock.iso((clock.now() - timedelta(hours=1)).replace(microsecond=0))
+    home = asked({"as_of": begin, "ticker": ticker})
+    rooms = [checkout.load("rooms", name) for name in checkout.entries("rooms")]
+    pool = Pool(lake, isolation)
+    pool.lake.entry(None)  # what is not there is refused now, not at the first page
+    doors = Doors(pool, home, serve.token(), allowed_hosts, rooms)
+
+    def listening(address: str) -> None:
+        click.echo(f"{address}{home.address()}")
+        click.echo(f"to change something, open {address}/unlock with the token {doors.token}", err=True)
+        if browse:
+            click.launch(f"{address}{home.address()}")
+
+    serve.serve(doors, host, port, listening)

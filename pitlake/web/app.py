@@ -1,0 +1,145 @@
+"""The pages as one application: routes, errors as one sentence, rooms that a checkout adds, and the guard around it."""
+
+import traceback
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import anyio
+import jinja2
+from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from pitlake.errors import BadInput, LakeNotFound, PitlakeError
+from pitlake.web.asked import Asked
+from pitlake.web.guard import COOKIE, UNLOCK, Guard
+from pitlake.web.pages import TimeMachine, environment
+from pitlake.web.pool import Pool
+
+SWEEP_SECONDS = 30
+MOST_BODY = 64 << 10
+
+
+@dataclass(frozen=True)
+class Room:
+    """Pages beside the time machine. links: (address, title) of the bar; templates: a folder of its own; routes: given
+    what renders a template.
+    """
+
+    title: str
+    links: Sequence[tuple[str, str]]
+    templates: Path
+    routes: Callable[[jinja2.Environment], Sequence[BaseRoute]]
+
+
+@dataclass(frozen=True)
+class Doors:
+    """What a server is started with. home: where `/` leads; token: for what changes something; hosts: other names it
+    may be called by.
+    """
+
+    pool: Pool
+    home: Asked
+    token: str
+    hosts: Collection[str] = ()
+    rooms: Sequence[Room] = field(default_factory=tuple)
+
+
+def application(doors: Doors) -> ASGIApp:
+    """All pages behind their guard."""
+    here = Path(str(files("pitlake.web")))
+    folders = [here / "templates", *(room.templates for room in doors.rooms)]
+    templates = environment(jinja2.FileSystemLoader([str(folder) for folder in folders]))
+    templates.globals["rooms"] = doors.rooms
+    machine = TimeMachine(doors.pool, templates, doors.home)
+    routes: list[BaseRoute] = [
+        *machine.routes(),
+        *_changes(machine, templates, doors.token),
+        *(route for room in doors.rooms for route in room.routes(templates)),
+        Mount("/static", StaticFiles(directory=here / "static")),
+    ]
+
+    @asynccontextmanager
+    async def open_while_served(_app: Starlette) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_swept, doors.pool)
+            yield
+            tasks.cancel_scope.cancel()
+        doors.pool.close()
+
+    def failed(_request: Request, error: Exception) -> Response:
+        return HTMLResponse(templates.get_template("error.html").render(page="error", **_told(error)), _status(error))
+
+    app = Starlette(
+        routes=routes,
+        lifespan=open_while_served,
+        exception_handlers={PitlakeError: failed, HTTPException: failed, Exception: failed},
+    )
+    return Guard(app, doors.token, doors.hosts)
+
+
+def _changes(machine: TimeMachine, templates: jinja2.Environment, token: str) -> list[Route]:
+    """What changes something: letting this browser in, and keeping a receipt. Each by POST alone."""
+    guard = Guard(Starlette(), token)
+
+    async def unlock(request: Request) -> Response:
+        if request.method != "POST":
+            page = templates.get_template("unlock.html").render(page="unlock", let_in=guard.knows(_cookies(request)))
+            return HTMLResponse(page)
+        given = (await _form(request)).get("token", "").strip()
+        if not guard.is_token(given):
+            raise BadInput("token", "is another server's, or mistyped", "take the one that `pitlake web` printed")
+        answer = RedirectResponse(UNLOCK, 303)
+        answer.set_cookie(COOKIE, given, httponly=True, samesite="strict")
+        return answer
+
+    async def keep(request: Request) -> Response:
+        told = await _form(request)
+        return RedirectResponse(f"/r/{await to_thread.run_sync(machine.keep, told)}", 303)
+
+    return [Route(UNLOCK, unlock, methods=["GET", "POST"]), Route("/receipts", keep, methods=["POST"])]
+
+
+async def _form(request: Request) -> dict[str, str]:
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BODY:
+            raise BadInput("form", "too large", f"send {MOST_BODY} bytes or less")
+    return dict(parse_qsl(body.decode("utf-8", "replace")))
+
+
+def _cookies(request: Request) -> str:
+    return str(request.headers.get("cookie", ""))
+
+
+async def _swept(pool: Pool) -> None:
+    while True:
+        await anyio.sleep(SWEEP_SECONDS)
+        await to_thread.run_sync(pool.sweep)
+
+
+def _status(error: Exception) -> int:
+    if isinstance(error, HTTPException):
+        return int(error.status_code)
+    if isinstance(error, LakeNotFound):
+        return 404
+    return 400 if isinstance(error, BadInput) else 500
+
+
+def _told(error: Exception) -> dict[str, str]:
+    if isinstance(error, PitlakeError):
+        return {"title": "This can't be shown", "sentence": str(error)}
+    if isinstance(error, HTTPException):
+        return {"title": "There is no such page", "sentence": str(error.detail)}
+    traceback.print_exception(error)
+    return {"title": "This went wrong", "sentence": "the server's own output says how"}

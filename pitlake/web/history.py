@@ -1,0 +1,124 @@
+"""A number's history: every revision that was public, on two clocks, and the same number of other periods."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from pitlake.contract import Dataset
+from pitlake.datasets import all_datasets
+from pitlake.errors import BadInput
+from pitlake.web.questions import datasets, quoted, rows
+
+if TYPE_CHECKING:
+    from pitlake.session import Session
+
+NEIGHBOURS = 12
+_SAME_LENGTH = 20
+"""Days by which periods of one length differ at most."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """Which number: a column of a dataset, and the key of its row, None where a part of it is."""
+
+    dataset: Dataset
+    column: str
+    key: Mapping[str, str | None]
+
+    @property
+    def about(self) -> str:
+        """The part of the key that is the day the number is about; empty where it is about none."""
+        days = [column.name for column in self.dataset.columns if column.type == "date"]
+        return next((name for name in reversed(self.dataset.key) if name in days), "")
+
+    @property
+    def day(self) -> date | None:
+        """That day."""
+        told = self.key.get(self.about)
+        return date.fromisoformat(told) if told else None
+
+    @property
+    def sql(self) -> str:
+        """Every revision of it that a session holds, oldest first."""
+        order = ", ".join(("available_at", *self.dataset.tiebreak, "evidence"))
+        same = "\n    AND ".join(_is(self.dataset, name, value) for name, value in self.key.items())
+        return (
+            f"SELECT {self.column} AS value, available_at, available_at_source, evidence\n"
+            f"FROM {self.dataset.name}_revisions\nWHERE\n    {same}\nORDER BY {order}"
+        )
+
+    @property
+    def neighbours_sql(self) -> str:
+        """The same number of every period."""
+        days = {column.name for column in self.dataset.columns if column.type == "date"}
+        rest = {name: value for name, value in self.key.items() if name not in days}
+        same = " AND ".join(_is(self.dataset, name, value) for name, value in rest.items())
+        start = "period_start" if "period_start" in self.dataset.key else "NULL::DATE"
+        return (
+            f"SELECT {self.about} AS about, {start} AS since, available_at, {self.column} AS value "
+            f"FROM {self.dataset.name}_revisions "
+            f"WHERE {same} AND {self.column} IS NOT NULL AND {self.about} IS NOT NULL ORDER BY available_at, about"
+        )
+
+
+@dataclass(frozen=True)
+class History:
+    """revisions: rows of `Number.sql`; neighbours: (about, known, value) of the nearest periods, itself among them."""
+
+    number: Number
+    revisions: list[Any]
+    neighbours: list[tuple[date, datetime, float]]
+
+    @property
+    def values(self) -> list[tuple[datetime, float]]:
+        """Each revision that tells a value: when it was known, and the value."""
+        return [(one.available_at, float(one.value)) for one in self.revisions if one.value is not None]
+
+
+def number(told: Mapping[str, str]) -> Number:
+    """Which number an address names. Raises BadInput for one that the pages do not show."""
+    name, _, column = told.get("of", "").partition(".")
+    contract = all_datasets().get(name)
+    if contract is None or name not in datasets():
+        raise BadInput("of", "names no dataset that the pages read", f"give one of {', '.join(datasets())}")
+    numbers = [one.name for one in contract.columns if one.type in ("float", "int")]
+    if column not in numbers:
+        raise BadInput("of", "names no column of numbers", f"give {name}. and one of {', '.join(numbers)}")
+    days = {one.name for one in contract.columns if one.type == "date"}
+    key = {part: told.get(f"k_{part}") for part in contract.key}
+    for part, value in key.items():
+        if value is not None and part in days:
+            _is_day(part, value)
+    return Number(contract, column, key)
+
+
+def history(session: "Session", wanted: Number) -> History:
+    """Ask. Raises what a session raises."""
+    revisions = rows(session.sql(wanted.sql))
+    return History(wanted, revisions, _neighbours(session, wanted) if wanted.day else [])
+
+
+def _neighbours(session: "Session", wanted: Number) -> list[tuple[date, datetime, float]]:
+    day, since = wanted.day, wanted.key.get("period_start")
+    assert day is not None  # noqa: S101 - asked for with a day alone
+    found = rows(session.sql(wanted.neighbours_sql))
+    if since is not None:
+        length = (day - date.fromisoformat(since)).days
+        found = [one for one in found if one.since and abs((one.about - one.since).days - length) <= _SAME_LENGTH]
+    near = sorted({one.about for one in found}, key=lambda about: (abs((about - day).days), about))[:NEIGHBOURS]
+    return [(one.about, one.available_at, float(one.value)) for one in found if one.about in near]
+
+
+def _is(dataset: Dataset, name: str, value: str | None) -> str:
+    if value is None:
+        return f"{name} IS NULL"
+    kind = next(column.type for column in dataset.columns if column.name == name)
+    return f"{name} = {'DATE ' if kind == 'date' else ''}{quoted(value)}"
+
+
+def _is_day(name: str, value: str) -> None:
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        raise BadInput(f"k_{name}", "is not a day", "give one such as 2024-04-28") from None

@@ -1,0 +1,97 @@
+"""The questions that pages ask: one SQL file each in sql/pages, whose header says its title and what it reads.
+
+A question is answered by the page's own session. Its text with the values written in is what a reader copies.
+"""
+
+import re
+import shlex
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from pitlake.catalogue import placeholders
+from pitlake.clock import iso
+from pitlake.errors import BadInput
+from pitlake.sql_files import sql_files
+
+if TYPE_CHECKING:
+    from pitlake.session import Result, Session
+
+_HEADER = re.compile(r"-- title: (?P<title>.+)\n-- reads: (?P<reads>.+)\n")
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question. title: what it is about; reads: datasets; sql: with `$ticker` and `$cik` for values."""
+
+    name: str
+    title: str
+    reads: tuple[str, ...]
+    sql: str
+
+    def values(self, ticker: str, cik: str) -> dict[str, str] | None:
+        """The values it takes; None where it takes none."""
+        given = {"ticker": ticker, "cik": cik}
+        return {name: given[name] for name in sorted(placeholders(self.sql))} or None
+
+    def ask(self, session: "Session", ticker: str, cik: str) -> "Result":
+        """The session's answer. Raises what a session raises."""
+        return session.sql(self.sql, self.values(ticker, cik))
+
+    def written(self, ticker: str, cik: str) -> str:
+        """The SQL with its values written in."""
+        values = self.values(ticker, cik) or {}
+        return re.sub(r"\$(ticker|cik)\b", lambda found: quoted(values[found[1]]), self.sql)
+
+
+@cache
+def all_questions() -> dict[str, Question]:
+    """Every question, by name."""
+    found = {}
+    for path in sql_files("pages"):
+        text = path.read_text(encoding="utf-8")
+        header = _HEADER.match(text)
+        if header is None:
+            raise ValueError(f"sql/pages/{path.name}: the header must be a title and what it reads")
+        reads = tuple(header["reads"].split(", "))
+        found[path.stem] = Question(path.stem, header["title"], reads, text[header.end() :].strip())
+    return found
+
+
+def get(name: str) -> Question:
+    """One question. Raises BadInput naming those there are."""
+    known = all_questions()
+    if name not in known:
+        raise BadInput("question", "there is none of that name", f"choose one of {', '.join(known)}")
+    return known[name]
+
+
+def datasets() -> tuple[str, ...]:
+    """All that the pages' questions read: what a page's session is opened with."""
+    return tuple(sorted({name for question in all_questions().values() for name in question.reads}))
+
+
+def rows(result: "Result") -> list[Any]:
+    """An answer's rows, a column an attribute."""
+    return [SimpleNamespace(**dict(zip(result.columns, row, strict=True))) for row in result.rows()]
+
+
+def quoted(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def as_python(sql: str, as_of: datetime) -> str:
+    """The same question in Python; `rows` is its answer."""
+    return (
+        f'import pitlake\n\nSQL = """\n{sql}\n"""\n\n'
+        f"with pitlake.connect({iso(as_of)!r}) as session:\n    rows = session.sql(SQL).rows()\n"
+    )
+
+
+def as_command(sql: str, as_of: datetime) -> str:
+    """The same question on the command line."""
+    plain = not set(sql) & set('"$`\\!')
+    return f"pitlake query --as-of {iso(as_of)} " + (f'"{sql}"' if plain else shlex.quote(sql))

@@ -1,0 +1,38 @@
+"""Listening: uvicorn on this machine's own address, unless another is asked for together with the names it may bear."""
+
+import secrets
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from pitlake.errors import BadInput
+from pitlake.web.app import Doors, application
+from pitlake.web.guard import OWN_HOSTS
+
+
+def token() -> str:
+    """A new token."""
+    return secrets.token_urlsafe(18)
+
+
+def serve(doors: Doors, host: str, port: int, said: Callable[[str], None]) -> None:
+    """Serve until interrupted. said: told the page's address once it listens.
+
+    Raises BadInput when other machines could reach it and no name is given, and where it can't listen.
+    """
+    if host not in OWN_HOSTS and not doors.hosts:
+        raise BadInput("--host", "reachable from other machines", "name how browsers call it with --allow-host NAME")
+    with _listening(host, port) as listener:
+        said(f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}")
+        config = uvicorn.Config(application(doors), log_level="warning", server_header=False, lifespan="on")
+        uvicorn.Server(config).run([listener])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as problem:
+        said = f"can't listen at {host}, port {port}: {problem.strerror}"
+        raise BadInput("--host, --port", said, "name another port, or a host of this machine") from None

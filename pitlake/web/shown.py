@@ -1,0 +1,159 @@
+"""How numbers, instants and evidence are written into a page.
+
+A number is a link to its history and carries its exact value; an instant is a link to that instant; evidence is a
+numbered mark that leads to the page's list. All of it is escaped here, and only made of what a session told.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from pitlake.clock import NEW_YORK, iso
+from pitlake.datasets import all_datasets
+from pitlake.web.asked import Asked
+
+CLOCKS = {
+    "neo4j_created": "the graph's own instant",
+    "edgar_accepted": "released by EDGAR",
+    "time_series_timestamp": "close of the session, or end of the day",
+    "provider_metadata": "told by the provider",
+}
+"""What dated a row, in words."""
+MILLION = 1_000_000
+_SPELLED = {"us-gaap:EarningsPerShareDiluted": "EPS, diluted"}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One entry of a page's list: number, locator, what dated it and when."""
+
+    number: int
+    locator: str
+    clock: str
+    at: datetime
+
+
+class Sheet:
+    """What one page is written on: its address, and its evidence in the order it was met."""
+
+    def __init__(self, asked: Asked, listed: dict[tuple[str, datetime], Evidence] | None = None) -> None:
+        self.asked = asked
+        self._evidence = {} if listed is None else listed
+
+    def beside(self, asked: Asked) -> "Sheet":
+        """The same page's writing about another instant, on the same list of evidence."""
+        return Sheet(asked, self._evidence)
+
+    @property
+    def evidence(self) -> list[Evidence]:
+        """Every piece that the page marks, as numbered."""
+        return list(self._evidence.values())
+
+    def mark(self, row: Any) -> Markup:
+        """The mark of a row's evidence."""
+        key = (row.evidence, row.available_at)
+        told = CLOCKS.get(row.available_at_source, row.available_at_source)
+        entry = self._evidence.setdefault(key, Evidence(len(self._evidence) + 1, row.evidence, told, row.available_at))
+        number = entry.number
+        return Markup(  # noqa: S704 - made of a number
+            f'<a class="ev" href="#e{number}" aria-label="E{number}, evidence">E{number}</a>'
+        )
+
+    def number(self, row: Any, column: str, dataset: str, unit: str = "") -> Markup:
+        """A number as a link to its history. row: has the dataset's key."""
+        value = getattr(row, column)
+        if value is None:
+            return Markup('<span class="soft">none</span>')
+        return Markup(  # noqa: S704 - escaped
+            f'<a class="n" href="{escape(self.history(row, column, dataset))}">'
+            f'<data value="{escape(repr(value))}">{escape(written(value, unit))}</data></a>'
+        )
+
+    def history(self, row: Any, column: str, dataset: str) -> str:
+        """The address of a number's history."""
+        key = {f"k_{name}": _plain(getattr(row, name)) for name in all_datasets()[dataset].key}
+        told = {name: value for name, value in key.items() if value is not None}
+        return self.asked.address("/history", of=f"{dataset}.{column}", **told)
+
+    def when(self, at: datetime, page: str = "/at") -> Markup:
+        """An instant that was by T, as a link to it."""
+        if at > self.asked.as_of:
+            raise ValueError("an instant after T has no place on its page")
+        address = escape(self.asked.at(at).address(page))
+        return Markup(f'<a class="w" href="{address}" title="Go to this instant">{stamp(at)}</a>')  # noqa: S704 - escaped
+
+
+def stamp(at: datetime, *, seconds: bool = False) -> Markup:
+    """An instant as New York's clock shows it."""
+    local = at.astimezone(NEW_YORK)
+    text = f"{local.day} {local:%b %Y %H:%M:%S}" if seconds or local.second else f"{local.day} {local:%b %Y %H:%M}"
+    return Markup(f'<time datetime="{iso(at)}">{text}</time>')  # noqa: S704 - made of an instant
+
+
+def day_text(day: date | None) -> str:
+    """A day in words."""
+    return f"{day.day} {day:%b %Y}" if day else ""
+
+
+def long_text(at: datetime) -> str:
+    """An instant in words, with its weekday."""
+    local = at.astimezone(NEW_YORK)
+    clock = f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
+    return f"{local:%A} {local.day} {local:%B %Y}, {clock} New York"
+
+
+def age(at: datetime, then: datetime) -> str:
+    """How long before `at` something was, in words."""
+    minutes = int((at - then).total_seconds() // 60)
+    hours, days = minutes // 60, minutes // (60 * 24)
+    if days >= 2:
+        return f"{days:,} days"
+    if hours >= 2:
+        return f"{hours} hours"
+    return f"{minutes} min" if minutes else "less than a minute"
+
+
+def written(value: Any, unit: str = "") -> str:
+    """A number as a reader takes it: large amounts in millions, else as many digits as it has, up to four."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if abs(value) >= MILLION and "shares" not in unit.removesuffix("shares"):
+        return f"{_trimmed(value / MILLION, 3)} m"
+    return _trimmed(value, 4)
+
+
+def _trimmed(value: float, digits: int) -> str:
+    text = f"{value:,.{digits}f}"
+    whole, _, rest = text.partition(".")
+    kept = rest.rstrip("0")
+    return f"{whole}.{kept.ljust(2, '0')}" if kept else whole
+
+
+def period(row: Any) -> str:
+    """The period a figure is of."""
+    if row.period_start is None:
+        return day_text(row.period_end)
+    return f"{day_text(row.period_start)} to {day_text(row.period_end)}"
+
+
+def concept(row: Any) -> str:
+    """A figure's name as filed."""
+    return _SPELLED.get(row.concept) or row.label or row.concept.partition(":")[2]
+
+
+def unit(text: str | None) -> str:
+    """A unit in words."""
+    return {"iso4217:USD": "USD", "iso4217:USDshares": "USD a share", None: ""}.get(text, text or "")
+
+
+def change(new: float, old: float) -> str:
+    """A change in percent, with its sign; empty where there was nothing to change from."""
+    return f"{100 * (new / old - 1):+.2f} %".replace("-", "−") if old else ""
+
+
+def _plain(value: Any) -> str | None:
+    if value is None:
+        return None
+    return value.isoformat() if isinstance(value, date) else str(value)

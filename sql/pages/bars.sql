@@ -1,0 +1,9 @@
+-- title: Price up to T
+-- reads: prices, splits, polygon_splits
+SELECT
+    entity_kind, entity_id, date, open, high, low, close, volume,
+    CASE WHEN whole THEN close / split_factor END AS adjusted,
+    split_factor, split_evidence, available_at, available_at_source, evidence
+FROM adjusted_bars($ticker)
+WHERE date > as_of()::DATE - 400
+ORDER BY date

@@ -1,0 +1,133 @@
+"""What a data agent says at its end: sent back twice at most where it breaks a rule, then shown as a clean gap."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pitlake.gate.rules import check_envelope
+from tests.agents.messages import EARLIER, LATER, MARK, PIT
+from tests.agents.mutate import HOOKS, pit_gate
+
+import pit_answer  # isort: skip
+
+ROW = {"available_at_source": "neo4j_created", "evidence": "e"}
+SOUND = json.dumps({"data": [{"available_at": EARLIER} | ROW], "gaps": []})
+LATE = json.dumps({"data": [{"available_at": LATER, "text": MARK} | ROW], "gaps": []})
+WRONG = {
+    "prose": f"I found that {MARK}.",
+    "nothing": "",
+    "beside it": json.dumps({"data": [], "gaps": [], "note": MARK}),
+    "no gaps": json.dumps({"data": []}),
+    "twice": SOUND + SOUND,
+}
+
+
+@pytest.fixture
+def env(tmp_path):
+    return {"PITLAKE_HOOK_LOG": str(tmp_path / "hooks.jsonl")}
+
+
+def stop(said, env, agent="neo4j-news", number="a1"):
+    message = {
+        "hook_event_name": "SubagentStop", "session_id": "s", "agent_id": number, "agent_type": agent,
+        "stop_hook_active": False, "last_assistant_message": said,
+    }  # fmt: skip
+    return pit_answer.decide(json.dumps(message).encode(), env)
+
+
+def handed_back(said, env, agent="neo4j-news", prompt="NOG", tool="Agent", **more):
+    response = {"status": "completed", "content": [{"type": "text", "text": said}], "agentId": "a1"} | more
+    message = {
+        "hook_event_name": "PostToolUse", "session_id": "s", "tool_name": tool,
+        "tool_input": {"subagent_type": agent, "prompt": prompt}, "tool_response": response,
+    }  # fmt: skip
+    return pit_answer.decide(json.dumps(message).encode(), env)
+
+
+@pytest.mark.parametrize("said", [SOUND, f"```json\n{SOUND}\n```", LATE])
+def test_an_envelope_of_an_open_session_passes(env, said):
+    assert stop(said, env) == {}
+    assert handed_back(said, env) == {}
+
+
+@pytest.mark.parametrize("said", [*WRONG.values(), LATE], ids=[*WRONG, "later than the session"])
+def test_a_wrong_answer_goes_back_twice_and_then_becomes_a_clean_gap(env, said):
+    bound = env | {"PITLAKE_AS_OF": PIT}
+    told = [stop(said, bound) for _ in range(3)]
+    assert [one.get("decision") for one in told] == ["block", "block", None]
+    assert "try 2 of 2" in told[1]["reason"]
+    shown = handed_back(said, bound)["hookSpecificOutput"]["updatedToolOutput"]
+    (part,) = shown["content"]
+    payload = json.loads(part["text"])
+    assert check_envelope(payload, PIT) is None
+    assert (payload["data"], [gap["type"] for gap in payload["gaps"]]) == ([], ["pit_excluded"])
+    assert (shown["status"], shown["agentId"]) == ("completed", "a1")
+    assert MARK not in json.dumps([told, shown])
+
+
+def test_each_agent_has_its_own_tries_and_an_answer_that_holds_ends_them(env):
+    assert [bool(stop("prose", env, number=number)) for number in ("a1", "a2", "a1", "a1")] == [True, True, True, False]
+    assert stop(SOUND, env) == {}
+    assert stop("prose", env)["reason"].endswith("try 1 of 2.")
+
+
+def test_the_cut_off_of_a_prompt_holds_for_what_is_handed_back(env):
+    for prompt in (f"NOG --pit {PIT}", f"NOG `--pit={PIT}`."):
+        assert handed_back(LATE, env, prompt=prompt)["reason"].startswith("PIT_VIOLATION_GT_CUTOFF")
+        assert handed_back(SOUND, env, prompt=prompt) == {}
+    assert handed_back(SOUND, env, prompt="NOG --pit tomorrow")["reason"].startswith("PIT_INVALID_PIT")
+    bound = env | {"PITLAKE_AS_OF": EARLIER}
+    assert handed_back(SOUND, bound, prompt=f"NOG --pit {PIT}")["reason"].startswith("PIT_INVALID_PIT")
+
+
+def test_other_agents_and_agents_in_the_background_are_not_its_business(env):
+    assert stop("prose", env, agent="general-purpose") == handed_back("prose", env, agent="general-purpose") == {}
+    assert stop("prose", env, agent="../agents/neo4j-news") == {}
+    assert handed_back("prose", env, status="async_launched") == handed_back("prose", env, tool="Bash") == {}
+
+
+def test_where_tries_cannot_be_counted_nothing_loops(tmp_path):
+    (tmp_path / "answers").write_text("in the way")
+    env = {"PITLAKE_HOOK_LOG": str(tmp_path / "hooks.jsonl")}
+    assert stop("prose", env) == {}
+    assert "hookSpecificOutput" in handed_back("prose", env)
+
+
+def test_a_hook_that_breaks_shows_nothing_of_the_answer(env, monkeypatch, capfdbinary):
+    monkeypatch.setattr(pit_answer, "decide", lambda *_: 1 / 0)
+    for event, blocks in (("PostToolUse", True), ("SubagentStop", False)):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f'{{"e": "{event}", "x": "{MARK}"}}'.encode())))
+        assert pit_answer.main() == 0
+        said = capfdbinary.readouterr().out.decode()
+        assert (MARK in said, "decision" in json.loads(said)) == (False, blocks)
+
+
+def test_the_hook_runs_as_claude_code_starts_it_and_logs_no_payload(env):
+    message = {"hook_event_name": "SubagentStop", "agent_type": "neo4j-news", "last_assistant_message": WRONG["prose"]}
+    command = [sys.executable, "-IS", str(HOOKS / "pit_answer.py")]
+    done = subprocess.run(command, input=json.dumps(message).encode(), env=env, capture_output=True, check=True)
+    assert json.loads(done.stdout)["decision"] == "block"
+    (line,) = map(json.loads, Path(env["PITLAKE_HOOK_LOG"]).read_text().splitlines())
+    assert (line["hook"], line["agent"], line["code"], line["tries"]) == (
+        "pit_answer", "neo4j-news", "PIT_INVALID_JSON", 1
+    )  # fmt: skip
+    assert MARK not in json.dumps(line)
+
+
+def test_the_log_names_question_and_receipt_of_what_passed(env):
+    receipt = {"as_of": PIT, "known_by": None, "sql_sha256": "0" * 64, "result_sha256": "f" * 64, "rows": 0}
+    payload = {"data": [], "gaps": [], "truncated": False, "next_cursor": None, "receipt": receipt}
+    for sql in ("SELECT 1", "SELECT 1", "SELECT 2"):
+        message = {
+            "tool_name": "mcp__pitlake__query", "tool_input": {"sql": sql, "pit": PIT},
+            "tool_response": [{"type": "text", "text": json.dumps(payload)}],
+        }  # fmt: skip
+        assert pit_gate.decide(json.dumps(message).encode(), env) == {}
+    lines = [json.loads(line) for line in Path(env["PITLAKE_HOOK_LOG"]).read_text().splitlines()]
+    assert [line["receipt"] for line in lines] == ["f" * 64] * 3
+    asked = [line["question"] for line in lines]
+    assert asked[0] == asked[1] != asked[2]

@@ -1,0 +1,48 @@
+"""`pitlake web`: it says where it listens and with which token, answers, and ends when interrupted."""
+
+import re
+import signal
+import subprocess
+import sys
+from urllib.request import urlopen
+
+import pytest
+
+from pitlake import cli
+from pitlake.lake.lake import Lake
+from tests.cli.conftest import CREATED, ROOT, article, publish
+
+
+def test_it_serves_until_interrupted(tmp_path):
+    root = Lake(tmp_path / "lake").root
+    publish(Lake(root), "run", [article(1, "Title", CREATED)])
+    line = [sys.executable, "-m", "pitlake", "web", "--lake", str(root), "--port", "0", "--isolation", "in_process"]
+    line += ["--as-of", "2024-05-29T17:00:00-04:00", "--ticker", "A"]
+    with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as serving:
+        address = serving.stdout.readline().strip()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/at\?as_of=2024-05-29T21%3A00%3A00Z&ticker=A", address)
+        assert re.search(r"/unlock with the token \S{20,}$", serving.stderr.readline().strip())
+        with urlopen(address, timeout=60) as answer:
+            assert answer.status == 200
+            assert b"Time machine" in answer.read()
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(timeout=60) in (0, 130)
+        assert "Traceback" not in serving.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--as-of", "2999-01-01T00:00:00Z"), "as_of: lies in the future"),
+        (("--ticker", "no ticker"), "ticker: missing, or not one"),
+        (("--host", "0.0.0.0"), "--host: reachable from other machines"),
+        (("--host", "203.0.113.1", "--allow-host", "x"), "can't listen"),
+        (("--lake", "/nowhere"), "/nowhere"),
+    ],
+)
+def test_what_it_refuses_it_refuses_at_once(capsys, tmp_path, options, told):
+    publish(Lake(tmp_path / "lake"), "run", [article(1, "Title", CREATED)])
+    assert cli.invoke(["web", "--lake", str(tmp_path / "lake"), *options]) in (1, 2)
+    err = capsys.readouterr().err
+    assert told in err
+    assert err.count("\n") == 1

@@ -1,0 +1,109 @@
+"""What a lake holds at an instant, and what became public between two, as every door tells it."""
+
+import json
+
+import pytest
+
+import pitlake
+from pitlake import cli
+from pitlake.clock import instant
+from pitlake.contents import changes, holdings
+from pitlake.datasets import all_datasets
+from tests.doors.conftest import AS_OF
+from tests.doors.test_mcp import ask
+from tests.every import every
+
+EARLIER = "2024-02-20T22:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def session(lake):
+    with pitlake.connect(AS_OF, lake=lake) as opened:
+        yield opened
+
+
+def counted(session, where="true"):
+    names = [name for name in session.datasets if session.sql(f"FROM {name}_revisions LIMIT 1").rows()]
+    return {name: session.sql(f"SELECT count(*) FROM {name}_revisions WHERE {where}").rows()[0][0] for name in names}
+
+
+def test_what_a_session_holds_is_what_sql_counts_and_the_empty_ones_come_last(session):
+    held = {one.dataset: one for one in holdings(session)}
+    counts = counted(session)
+    assert set(held) == set(session.datasets)
+    assert list(held)[: len(counts)] == sorted(counts)
+    assert {name: one.rows for name, one in held.items() if one.rows} == counts
+    ((first, newest),) = session.sql("SELECT min(available_at), max(available_at) FROM news_revisions").rows()
+    assert (held["news"].first, held["news"].newest, held["news"].gaps) == (first, newest, 1)
+    assert (held["splits"].rows, held["splits"].first) == (0, None)
+
+
+def test_what_changed_is_what_the_later_session_has_more_than_the_earlier_one(lake, session):
+    with pitlake.connect(EARLIER, lake=lake) as earlier:
+        before = counted(earlier)
+    found = {one.dataset: one for one in changes(session, instant(EARLIER))}
+    more = {name: rows - before.get(name, 0) for name, rows in counted(session).items() if rows > before.get(name, 0)}
+    assert {name: one.new + one.revised for name, one in found.items()} == more
+    assert every(instant(EARLIER) < one.first <= one.newest <= instant(AS_OF) for one in found.values())
+
+
+def test_what_changed_of_a_company_is_told_by_its_rows_alone(session):
+    found = {one.dataset: one.new for one in changes(session, instant(EARLIER), "XOM")}
+    whole = {one.dataset: one.new for one in changes(session, instant(EARLIER))}
+    assert found == {name: whole[name] / 2 for name in ("embeddings", "news", "prices")}
+
+
+def test_a_row_of_a_known_key_is_revised(tmp_path):
+    from tests.cli.conftest import AFTER, BEFORE, BETWEEN, CREATED, article, publish
+
+    lake = pitlake.Lake(tmp_path / "lake")
+    publish(lake, "first", [article(1, "Draft", CREATED)], observed_at=CREATED)
+    publish(lake, "second", [article(1, "Final", CREATED, instant(AFTER)), article(2, "Other", instant(AFTER))])
+    with pitlake.connect(AFTER, lake=lake, datasets=["news"], isolation="in_process") as session:
+        for since, told in ((BEFORE, (2, 1)), (BETWEEN, (1, 1))):
+            (change,) = changes(session, instant(since))
+            assert (change.new, change.revised) == told
+
+
+def test_an_agent_is_told_what_the_lake_holds(lake):
+    listed = ask(lake, "describe")["datasets"]
+    assert {one["name"] for one in listed} == set(all_datasets())
+    rows = [bool(one["holds"] and one["holds"]["rows"]) for one in listed]
+    assert rows == sorted(rows, reverse=True)
+    (news,) = ask(lake, "describe", name="news")["datasets"]
+    assert news["holds"] == next(one for one in listed if one["name"] == "news")["holds"]
+    assert news["holds"]["newest"] <= AS_OF
+    (hidden,) = ask(lake, "describe", name="event_returns")["datasets"]
+    assert hidden["holds"] is None
+
+
+def test_the_command_line_tells_it_too(lake, capfdbinary):
+    def told(*line):
+        assert cli.invoke((*line, "--lake", str(lake), "--format", "json")) == 0
+        return json.loads(capfdbinary.readouterr().out)
+
+    listed = {one["name"]: one["holds"] for one in told("datasets", "--as-of", AS_OF)}
+    assert told("describe", "news", "--as-of", AS_OF)["holds"] == listed["news"]
+    assert listed["news"]["rows"] == 120
+    assert {one["dataset"] for one in told("diff", "--from", EARLIER, "--to", AS_OF)} == {
+        "embeddings", "news", "prices"
+    }  # fmt: skip
+
+
+FUTURE = "2999-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        (("query", "SELECT 1", "--as-of", FUTURE), "--as-of: lies in the future"),
+        (("datasets", "--as-of", FUTURE), "--as-of: lies in the future"),
+        (("mcp", "--as-of", FUTURE), "--as-of: lies in the future"),
+        (("diff", "--from", AS_OF, "--to", FUTURE), "--to: lies in the future"),
+        (("diff", "--from", AS_OF, "--to", AS_OF), "--from: is not before --to"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_instants_that_cannot_be_asked_of_are_refused(lake, capfdbinary, line, complaint):
+    assert cli.invoke((*line, "--lake", str(lake))) == 2
+    assert complaint in capfdbinary.readouterr().err.decode()

@@ -1,0 +1,127 @@
+"""The desk's pages: each as of an instant, a decision replayed by POST alone, and no text more than text."""
+
+import asyncio
+import re
+from dataclasses import replace
+
+import pytest
+
+from forge.agent import Agent
+from forge.memory import Memory
+from forge.model import Answer, Call
+from forge.model.scripted import Scripted
+from forge.records import Calibration, Scenario, render
+from forge.tape import Tape
+from forge.web import room
+from pitlake.clock import from_micros, iso
+from tests.doors.conftest import small
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, turn, wrote
+from tests.web.browsing import BASE, TOKEN, browsing
+
+HOSTILE = "<script>alert(1)</script>"
+UNLOCKED = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """A client, the instants of its memory's writes, and a decision; places are named by the environment."""
+    home = tmp_path_factory.mktemp("desk")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("FORGE_LAKE", str(home / "forge"))
+        patched.setenv("PITLAKE_LAKE", str(home / "lake"))
+        memory = Memory()
+        wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+        view = replace(NEW_VIEW, scope=HOSTILE, scenarios=(Scenario(name=HOSTILE, probability=1.0),), body=HOSTILE)
+        write = Call("write", {"path": "/memory/views/new.md", "content": render(view)}, "id1")
+        model = Scripted([Answer("", (write,), "tools", "m", 1, 1), Answer(HOSTILE, (), "stop", "m", 1, 1)])
+        agent = Agent(memory, Tape(f"{memory.lake.root}-tape.sqlite"), lambda role: model, home / "none")
+        decision = asyncio.run(agent.ask(f"What of {HOSTILE}?")).decision
+        draft = replace(NEW_EXPRESSION, status="draft", max_loss_pct=None, notional=500.0)
+        wrote(turn(memory, "s"), "/memory/expressions/new.md", draft, "expression")
+        later = replace(view, id="V-001", confidence=0.25)
+        wrote(turn(memory, "s"), "/memory/views/V-001.md", later, "less sure")
+        instants = [from_micros(row.written_at) for row in memory.journal.rows() if row.path.startswith("/memory/")]
+        memory.close()
+        with browsing(small(home / "lake").root, rooms=(room,)) as client:
+            yield client, instants, decision
+
+
+def test_the_desk_shows_the_day_that_is_asked_for(desk):
+    client, (view, expression, less_sure), _ = desk
+    now = client.get("/desk").text
+    assert re.findall(r">(V-001|E-001)</a></th>", now) == ["V-001", "E-001"]
+    assert '<td class="num" data-l="Confidence">0.25</td>' in now
+    then = client.get(f"/desk?as_of={iso(expression)}").text
+    assert '<td class="num" data-l="Confidence">0.6</td>' in then
+    assert "E-001" in then
+    first = client.get(f"/desk?as_of={iso(view)}").text
+    assert "V-001" in first
+    assert "E-001" not in first
+    assert "V-001" not in client.get("/desk?as_of=2014-05-01T00:00:00Z").text
+    assert less_sure > expression > view
+
+
+def test_a_view_shows_each_writing_and_leads_to_it(desk):
+    client, (view, _, less_sure), _ = desk
+    page = client.get("/desk/v/V-001").text
+    assert re.findall(r'href="\?as_of=([^"]+)">as of then', page) == [iso(less_sure), iso(view)]
+    assert client.get(f"/desk/v/V-001?as_of={iso(view)}").text.count("as of then") == 1
+    assert client.get("/desk/v/V-001?as_of=2014-05-01T00:00:00Z").status_code == 400
+
+
+def test_an_expression_is_held_against_each_limit(desk):
+    client, _, _ = desk
+    page = client.get("/desk/e/E-001").text
+    kept = re.findall(r'<th scope="row">(max [a-z ]+)</th>.*?<span class="tag \w+">(.*?)</span>', page)
+    assert kept == [
+        ("max single risk", "not shown: a number is missing"),
+        ("max gross exposure", "over"),
+        ("max duration contribution", "within"),
+        ("max factor concentration", "within"),
+    ]
+
+
+def test_a_decision_shows_what_it_rests_on_and_is_replayed(desk):
+    client, (view, *_), decision = desk
+    page = client.get(f"/desk/d/{decision}").text
+    assert re.search(rf"<code>{decision}</code>.*?<code>V-001</code></td><td class=\"small\">wrote", page)
+    assert "exposed: its model may have read" in page
+    refused = client.post(f"/desk/d/{decision}/replay", headers={"origin": BASE})
+    assert refused.status_code == 403
+    assert client.get(f"/desk/d/{decision}/replay", headers=UNLOCKED).status_code == 405
+    replayed = client.post(f"/desk/d/{decision}/replay", headers=UNLOCKED).text
+    assert re.search(r'id="replayed">(.*?)</p>', replayed)[1] == "0 differences"
+    early = client.get(f"/desk/d/{decision}?as_of=2014-05-01T00:00:00Z")
+    assert early.status_code == 400
+    assert "<code>E-001</code>" in page
+    assert "<code>E-001</code>" not in client.get(f"/desk/d/{decision}?as_of={iso(view)}").text
+
+
+@pytest.mark.parametrize("path", ["/desk", "/desk/v/V-001", "/desk/e/E-001", "/desk/d/{}"])
+def test_hostile_texts_stay_texts(desk, path):
+    client, _, decision = desk
+    page = client.get(path.format(decision)).text
+    assert re.findall(r"<script[^>]*>", page) == ['<script src="/static/pitlake.js" defer>']
+    if path != "/desk/e/E-001":
+        assert "&lt;script&gt;alert(1)" in page
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/desk/v/V-999", "/desk/v/..%2Fstate", "/desk/e/V-001", "/desk/d/D-none", "/desk?as_of=2999-01-01T00:00:00Z"],
+)
+def test_what_was_not_there_is_one_sentence(desk, path):
+    client, _, _ = desk
+    answer = client.get(path)
+    assert answer.status_code in (400, 404)
+    assert len(re.findall(r'<p class="note bad">', answer.text)) == 1
+
+
+def test_calibration_is_shown_where_any_was_measured(desk):
+    client, _, _ = desk
+    assert "Calibration" not in client.get("/desk").text
+    memory = Memory()
+    measured = Calibration(id="macro_regime", forecasts=12, brier=0.21, ece=0.04, status="measured")
+    wrote(turn(memory, "code", actor="code"), "/memory/calibration/macro_regime.md", measured, "measured")
+    memory.close()
+    assert '<td class="num" data-l="Brier">0.21</td>' in client.get("/desk").text

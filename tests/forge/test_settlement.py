@@ -1,0 +1,263 @@
+"""Settling against an independent computation: every View that is due, once, by what was public when its day was over.
+
+Ids: O2, P1. `python -m tests.forge.test_settlement 500` settles so many.
+"""
+
+import random
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from forge.clock import Simulated
+from forge.memory import Memory
+from forge.prompt import worst_calibration
+from forge.providers.base import At
+from forge.records import KINDS, Calibration, Settlement, Settles, parse, render
+from forge.tracking.calibration import calibrate, measured
+from forge.tracking.settlement import settle, settlements
+from pitlake.clock import NEW_YORK
+from pitlake.lake.lake import Lake
+from tests.derived.conftest import put_rows
+from tests.forge.test_providers import gdp
+from tests.forge.world import NEW_VIEW, turn, wrote
+
+STATED, SERIES = datetime(2014, 5, 2, 12, tzinfo=NEW_YORK), ("GDP", "CPI", "PCE")
+NEWEST = {"query": "macro_series", "rule": "value < 17120", "by": date(2014, 5, 31)}
+END = datetime(2014, 12, 31, tzinfo=NEW_YORK)
+
+
+def asking(lake, at=END):
+    return At(as_of=at, lake=lake.root, isolation="in_process")
+
+
+def nobody(decision):
+    return ["2013-01-01"]
+
+
+@pytest.fixture
+def memory(tmp_path):
+    made = Memory(tmp_path / "forge", clock=Simulated("settling", STATED))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    lake = Lake(tmp_path_factory.mktemp("settlement") / "lake")
+    vintages = (("2014-04-30", 17149.6), ("2014-05-29", 17101.3), ("2014-06-25", 17016.0))
+    put_rows(lake, "macro_observations", *(gdp(day, value) for day, value in vintages))
+    return lake
+
+
+def standing(memory):
+    return turn(memory, "s", memory.standing(memory.journal.clock.now()))
+
+
+def view(memory, **settles):
+    judged = Settles(**{**NEWEST, "params": {"series": "GDP", "limit": 1}, **settles})
+    fs = standing(memory)
+    return wrote(fs, "/memory/views/new.md", replace(NEW_VIEW, settles=judged), f"v{memory.journal.head()[0]}")
+
+
+def settled(memory, lake, year, month, day):
+    memory.journal.clock.move(max(memory.journal.clock.now(), at := datetime(year, month, day, tzinfo=NEW_YORK)))
+    return settle(memory, asking(lake, at), nobody)
+
+
+def test_o2_a_view_is_settled_once_its_day_is_over_by_what_was_public_then(memory, lake):
+    view(memory)
+    assert settled(memory, lake, 2014, 5, 31) == []
+    (made,) = settled(memory, lake, 2014, 6, 2)
+    assert (made.id, made.view, made.status, made.value) == ("S-001", "V-001", "came_true", "17101.3")
+    assert (made.asked_as_of, made.exposure, made.probability) == (datetime(2014, 6, 1, tzinfo=NEW_YORK), "clean", 0.6)
+    assert settled(memory, lake, 2014, 6, 2) == []
+
+
+def test_o2_a_restated_figure_is_a_second_settlement_beside_the_first(memory, lake):
+    view(memory, rule="value > 17100")
+    (first,) = settled(memory, lake, 2014, 6, 2)
+    (second,) = settled(memory, lake, 2014, 7, 1)
+    assert (first.status, second.status, second.value, second.restates) == ("came_true", "failed", "17016.0", "S-001")
+    assert settlements(memory.hydrate(memory.standing(END), session="s")) == [first, second]
+    assert settled(memory, lake, 2014, 8, 1) == []
+    (mark,) = calibrate(memory, END)
+    assert mark.forecasts == 1
+
+
+def test_o2_moving_the_question_or_the_confidence_changes_no_score(memory, lake):
+    path, moved = view(memory), {**NEWEST, "params": {"series": "GDP", "limit": 1}, "rule": "value < 1"}
+    for number, changed in enumerate((replace(NEW_VIEW, settles=Settles(**moved), id="V-001", confidence=0.99),) * 2):
+        wrote(standing(memory), path, changed, f"moved{number}")
+    made = settled(memory, lake, 2014, 6, 2)
+    assert [(one.rule, one.probability, one.status) for one in made] == [
+        ("value < 17120", 0.6, "came_true"),
+        ("value < 1", 0.99, "failed"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"params": {"series": "NONE", "limit": 1}}, "the lake has no row that answers it"),
+        ({"rule": "price < 2"}, "price is missing in the row that answers it"),
+        ({"rule": "value == 'up'"}, "value is 17101.3, which can't be held against \"value == 'up'\""),
+        ({"by": date(2014, 5, 1)}, "it was stated after the day that judges it"),
+    ],
+)
+def test_o2_what_cant_be_answered_is_kept_with_its_reason_once(memory, lake, changed, reason):
+    view(memory, **changed)
+    (made,) = settled(memory, lake, 2014, 6, 2)
+    assert (made.status, made.reason, made.value) == ("unanswered", reason, "")
+    assert settled(memory, lake, 2014, 6, 3) == []
+    assert calibrate(memory, END) == []
+
+
+def test_o2_what_is_published_late_is_asked_again_and_settles(memory, tmp_path):
+    late = Lake(tmp_path / "late")
+    put_rows(late, "macro_observations", gdp("2014-06-10", 17000.0))
+    view(memory)
+    assert [one.status for one in settled(memory, late, 2014, 6, 2)] == ["unanswered"]
+    assert [(one.status, one.value) for one in settled(memory, late, 2014, 6, 12)] == [("came_true", "17000.0")]
+
+
+@pytest.mark.parametrize(
+    ("cut_offs", "exposure"),
+    [
+        (["2014-05-01"], "clean"),
+        (["2014-05-02"], "partial"),
+        (["2014-05-30"], "partial"),
+        (["2014-05-31"], "exposed"),
+        (["2013-01-01", None], "exposed"),
+        ([], "exposed"),
+    ],
+)
+def test_o2_who_may_have_known_the_answer_is_said(memory, lake, cut_offs, exposure):
+    view(memory)
+    memory.journal.clock.move(END)
+    (made,) = settle(memory, asking(lake), lambda decision: cut_offs)
+    assert made.exposure == exposure
+
+
+def marks(memory, lake, count, came_true, exposure):
+    """Settle so many Views of the same confidence at once."""
+    for number in range(count):
+        view(memory, rule=f"value {'<' if number < came_true else '>'} 17120")
+    memory.journal.clock.move(END)
+    settle(memory, asking(lake), lambda decision: [exposure])
+    return calibrate(memory, END)
+
+
+def test_o2_marks_are_insufficient_under_thirty_and_never_mix_exposures(memory, lake):
+    (few,) = marks(memory, lake, 4, 1, "2013-01-01")
+    assert (few.status, few.forecasts, few.brier, few.ece) == ("insufficient", 4, None, None)
+    assert worst_calibration(standing(memory)) == "Insufficient calibration data."
+    assert calibrate(memory, END) == []
+
+
+def test_o2_a_category_is_scored_by_its_cleanest_forecasts_and_warned_of_beyond_chance():
+    def settlement(number, came_true, exposure):
+        return Settlement(
+            id=f"S-{number:03d}", view="V-001", category="thematic", probability=0.9, exposure=exposure, source="agent",
+            status="came_true" if came_true else "failed", by=date(2014, 5, 31), stated_at=STATED, asked_as_of=END,
+        )  # fmt: skip
+
+    clean = [settlement(number, number % 2, "clean") for number in range(40)]
+    known = [settlement(number, True, "exposed") for number in range(100)]
+    found = measured("thematic", clean + known)
+    assert (found.status, found.exposure, found.forecasts) == ("measured", "clean", 40)
+    assert (found.brier, found.base_brier, found.worst_bias) == (0.41, 0.25, 0.4)
+    assert found.ece > found.null_ece
+    assert [(cell.exposure, cell.forecasts, cell.brier) for cell in found.cells] == [
+        ("clean", 40, 0.41),
+        ("exposed", 100, 0.01),
+    ]
+    assert [cell.horizon for cell in found.cells] == ["to 1 month"] * 2
+    assert measured("thematic", clean[:29] + known).exposure == "exposed"
+    assert parse(KINDS["calibration"], render(found)) == found
+
+
+def test_o2_the_prompt_warns_of_what_chance_does_not_explain(memory):
+    def told(ece):
+        mark = Calibration(id="thematic", forecasts=40, status="measured", worst_bias=0.4, ece=ece, null_ece=0.2)
+        wrote(
+            turn(memory, "s", memory.standing(STATED), actor="code"), "/memory/calibration/thematic.md", mark, f"c{ece}"
+        )
+        return worst_calibration(standing(memory))
+
+    assert told(0.4) == "⚠ thematic: worst band bias +0.40"
+    assert told(0.1) == "No category is further off than chance makes it."
+
+
+def world(root, count, seed):
+    """A lake of three series with vintages, and what was public of each when, on its own."""
+    rng = random.Random(f"settlement/{seed}")
+    lake, public = Lake(root / "lake"), []
+    for series in SERIES:
+        for month in range(1, 10):
+            for vintage in sorted({date(2014, 4, 1) + timedelta(days=rng.randint(30 * month - 20, 280)) for _ in "12"}):
+                row = gdp(str(vintage), round(rng.uniform(0, 100), 1))
+                public.append({**row, "series_id": series, "observation_date": date(2014, month, 1)})
+    put_rows(lake, "macro_observations", *public)
+    asked = [
+        {
+            "params": {"series": rng.choice(SERIES), "limit": 1},
+            "rule": f"value {rng.choice(('<', '<=', '>', '>=', '!='))} {rng.randint(1, 99)}",
+            "by": date(2014, 5, 2) + timedelta(days=rng.randint(0, 200)),
+        }
+        for _ in range(count)
+    ]
+    return lake, public, asked
+
+
+def expected(public, asked):
+    """The oracle: by hand, from the rows that were published."""
+    due = datetime.combine(asked["by"] + timedelta(days=1), datetime.min.time(), NEW_YORK)
+    known = {}
+    for row in sorted(public, key=lambda row: row["available_at"]):
+        if row["series_id"] == asked["params"]["series"] and row["available_at"] <= due:
+            known[row["observation_date"]] = row["value"]
+    if not known:
+        return None
+    value = known[max(known)]
+    _, sign, bound = asked["rule"].split()
+    held = {"<": value < int(bound), "<=": value <= int(bound), ">": value > int(bound), ">=": value >= int(bound)}
+    return str(value), "came_true" if held.get(sign, value != int(bound)) else "failed"
+
+
+def campaign(count, seed=0):
+    """How many settlements are as the oracle says, and each that is not."""
+    with tempfile.TemporaryDirectory(prefix="settlement-") as folder:
+        lake, public, asked = world(Path(folder), count, seed)
+        memory, wrong = Memory(Path(folder) / "forge", clock=Simulated("oracle", STATED)), []
+        for one in asked:
+            view(memory, **one)
+        memory.journal.clock.move(END)
+        first = settle(memory, asking(lake), nobody)
+        for made in first:
+            due = expected(public, asked[int(made.view[2:]) - 1])
+            if due is None or (made.value, made.status) != due:
+                wrong.append((made, due))
+        tally = Counter(made.status for made in first)
+        kept = settlements(memory.hydrate(memory.standing(END), session="s"))
+        again = settle(memory, asking(lake), nobody)
+        memory.close()
+        assert [one for one in kept if not one.restates] == first
+        assert not [one for one in again if not one.restates]
+        return tally, wrong
+
+
+def test_o2_settlements_are_those_of_an_independent_computation():
+    tally, wrong = campaign(25)
+    assert wrong == []
+    assert min(tally["came_true"], tally["failed"]) > 3
+
+
+if __name__ == "__main__":
+    counted, differing = campaign(int(sys.argv[1]))
+    print(dict(counted), differing)
+    sys.exit(bool(differing))

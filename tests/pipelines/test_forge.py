@@ -1,0 +1,200 @@
+"""Forge by the clock: when it runs, as of when, and that a run that is tried again goes on from its tape. Ids: H1."""
+
+import json
+import threading
+import warnings
+from contextlib import closing
+from dataclasses import replace
+from datetime import date, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+import exchange_calendars
+import pytest
+from dagster._utils.schedules import cron_string_iterator
+
+from forge.clock import Clock
+from forge.config import Schedules
+from forge.memory import Memory
+from forge.occasions import OCCASIONS, asked
+from forge.records import Settles
+from pipelines import forge
+from pipelines.definitions import build_definitions
+from pitlake.clock import instant, iso
+from pitlake.lake.lake import Lake
+from resources.forge import ForgeResource
+from resources.lake import LakeResource
+from tests.derived.conftest import put_rows
+from tests.forge.test_anthropic import events, failure, text, use
+from tests.forge.test_providers import gdp
+from tests.forge.world import NEW_VIEW, turn, wrote
+
+NEW_YORK = ZoneInfo("America/New_York")
+FIRST, LAST = date(2023, 1, 1), date(2024, 12, 31)
+BY_DAY = {forge.forge_morning: (7, 0), forge.forge_end_of_day: (16, 30)}
+
+
+@pytest.fixture(scope="module")
+def definitions():
+    return build_definitions()
+
+
+def ticks(schedule):
+    """Every instant of two years that a schedule is evaluated at, as Dagster works them out."""
+    start = datetime(FIRST.year, 1, 1, tzinfo=NEW_YORK)
+    for tick in cron_string_iterator(start.timestamp(), schedule.cron_schedule, schedule.execution_timezone):
+        if tick.date() > LAST:
+            return
+        yield tick
+
+
+@pytest.mark.parametrize("schedule", BY_DAY, ids=lambda schedule: schedule.name)
+def test_h1_a_review_is_asked_for_on_every_trading_day_at_its_hour(schedule, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of pandas, about the calendar's own code
+        sessions = exchange_calendars.get_calendar("XNYS").sessions_in_range(str(FIRST), str(LAST))
+    due = [iso(datetime(day.year, day.month, day.day, *BY_DAY[schedule], tzinfo=NEW_YORK)) for day in sessions]
+    found = []
+    for tick in ticks(schedule):
+        with dg.build_schedule_context(scheduled_execution_time=tick) as context:
+            asked_for = schedule(context)
+        if isinstance(asked_for, dg.RunRequest):
+            found.append(asked_for.run_config["ops"]["take_turn"]["config"]["as_of"])
+    assert found == due
+    assert len(found) > 500
+
+
+def test_h1_fridays_and_hours_are_new_york_s_over_both_changes_of_the_clock():
+    fridays = [tick.astimezone(NEW_YORK) for tick in ticks(forge.forge_friday)]
+    assert {(tick.weekday(), tick.hour, tick.minute) for tick in fridays} == {(4, 17, 0)}
+    assert len(fridays) == 104
+    hours = [tick.timestamp() for tick in ticks(forge.forge_hourly)]
+    assert {later - earlier for earlier, later in pairwise(hours)} == {3600}
+
+
+def test_h1_every_schedule_of_forge_is_stopped_until_somebody_starts_it(definitions):
+    made = [definitions.resolve_schedule_def(schedule.name) for schedule in forge.SCHEDULES]
+    assert {one.default_status for one in made} == {dg.DefaultScheduleStatus.STOPPED}
+
+
+def test_h1_without_a_model_a_schedule_skips_and_says_what_to_set(monkeypatch):
+    for name in ("ANTHROPIC_API_KEY", "FORGE_MODEL_AGENT"):
+        monkeypatch.delenv(name, raising=False)
+    with dg.build_schedule_context(scheduled_execution_time=datetime(2024, 7, 3, 7, tzinfo=NEW_YORK)) as context:
+        skipped = forge.forge_morning(context)
+    assert skipped.skip_message == "no model: set ANTHROPIC_API_KEY, or name another model in FORGE_MODEL_AGENT"
+
+
+def test_h1_the_config_of_a_run_is_one_its_job_takes(definitions, monkeypatch, tmp_path):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    put_rows(Lake(tmp_path / "lake"), "macro_observations", gdp("2014-04-30", 1.0))
+    tick = datetime(2024, 7, 5, 17, tzinfo=NEW_YORK)
+    with dg.build_schedule_context(
+        scheduled_execution_time=tick, resources={"lake": LakeResource(root=str(tmp_path / "lake"))}
+    ) as context:
+        for schedule, job in ((forge.forge_friday, "forge_turn"), (forge.forge_hourly, "forge_tracking")):
+            assert dg.validate_run_config(definitions.resolve_job_def(job), schedule(context).run_config)
+
+
+@pytest.mark.parametrize(
+    ("occasion", "said"),
+    [
+        ("morning_review", "Morning review — 2024-07-05.\nBudget: ~8 analyses.\n\nScan overnight moves. Check stale "),
+        ("end_of_day", "End of day review — 2024-07-05.\nBudget: ~6 analyses.\n\nReview today's moves. Update Views"),
+        ("weekly_retrospective", "Weekly retrospective — 2024-07-05.\n0 new outcomes. 0 completed counterfactuals.\n"),
+    ],
+)
+def test_h1_what_is_asked_is_the_design_s(forge_home, occasion, said):
+    with closing(forge_home.opened()) as memory:
+        told = asked(occasion, turn(memory), instant("2024-07-05T21:00:00Z"), Schedules())
+    assert told.startswith(said)
+    assert "(>14 days)" in OCCASIONS["morning_review"].format(day="", settings=Schedules())
+
+
+@pytest.fixture
+def forge_home(tmp_path):
+    return ForgeResource(memory=str(tmp_path / "forge"))
+
+
+@pytest.fixture
+def market(tmp_path):
+    lake = Lake(tmp_path / "market")
+    put_rows(lake, "macro_observations", gdp("2014-04-30", 17149.6), gdp("2014-05-29", 17101.3))
+    return LakeResource(root=str(tmp_path / "market"))
+
+
+def run(job, forge_home, market, config):
+    defs = build_definitions(resources={"forge": forge_home, "lake": market})
+    return defs.resolve_job_def(job).execute_in_process(run_config={"ops": config}, raise_on_error=False)
+
+
+def test_o2_the_hour_settles_what_is_due_measures_it_and_says_so(forge_home, market):
+    judged = Settles(query="macro_series", params={"series": "GDP"}, rule="value > 17000", by=date(2014, 5, 31))
+    with closing(Memory(forge_home.memory, clock=Clock("live", lambda: instant("2014-05-02T12:00:00Z")))) as memory:
+        wrote(turn(memory, "pm", actor="pm"), "/memory/views/new.md", replace(NEW_VIEW, settles=judged), "v")
+
+    def hour(at):
+        config = {"config": {"as_of": at}}
+        done = run("forge_tracking", forge_home, market, {"forge_settlements": config, "forge_calibration": config})
+        assert done.success
+        (told,) = done.asset_materializations_for_node("forge_settlements")
+        return told.metadata["settled"].value, told.metadata["settlements"].value
+
+    assert hour("2014-05-31T12:00:00-04:00") == (0, "none were due")
+    assert hour("2014-06-01T00:00:00-04:00") == (1, "- S-001 V-001 came_true 17101.3")
+    assert hour("2014-06-01T01:00:00-04:00") == (0, "none were due")
+    with closing(forge_home.opened()) as memory:
+        assert "# macro_regime" in turn(memory).read_file("/memory/calibration/macro_regime.md")
+        assert memory.lake.head() > 0
+
+
+@pytest.fixture
+def provider():
+    """A server on loopback that speaks the Messages API: what it is to answer, and what it was asked."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.server.asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            status, body = self.server.script.pop(0)
+            self.send_response(status)
+            kind = "text/event-stream" if status == 200 else "application/json"
+            for name, value in (("content-type", kind), ("content-length", len(body.encode()))):
+                self.send_header(name, str(value))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_):
+            pass
+
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.asked, made.script = [], []
+    thread = threading.Thread(target=made.serve_forever)
+    thread.start()
+    yield made
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_tape(
+    forge_home, market, provider, monkeypatch
+):
+    monkeypatch.setenv("FORGE_MODEL_AGENT", f"anthropic:claude-x@http://127.0.0.1:{provider.server_address[1]}")
+    at = "2024-07-05T11:00:00Z"
+    config = {"take_turn": {"config": {"as_of": at, "occasion": "morning_review"}}}
+    reading = events(use('{"path": "/memory/views/"}'), stop="tool_use")
+    provider.script = [(200, reading), (400, failure("invalid_request_error"))]
+    assert not run("forge_turn", forge_home, market, config).success
+    provider.script = [(200, events(text("Nothing moved.")))]
+    done = run("forge_turn", forge_home, market, config)
+    assert done.success
+    assert len(provider.asked) == 3
+    assert provider.asked[2]["messages"][0] == provider.asked[0]["messages"][0]
+    (told,) = (event.step_success_data for event in done.all_events if event.is_step_success)
+    assert told is not None
+    with closing(forge_home.opened()) as memory:
+        receipt = json.loads(forge_home.tape(memory).receipt("D-morning_review-20240705T110000Z"))
+    assert (receipt["as_of"], receipt["end"], receipt["exposure"]) == (at, "answered", "exposed")

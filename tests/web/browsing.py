@@ -1,0 +1,133 @@
+"""The pages as a browser has them, and every number on them held against SQL.
+
+`python -m tests.web.browsing LAKE` does the latter on 50 random pages of a lake, and times them.
+"""
+
+import random
+import sys
+import time
+from contextlib import contextmanager
+from datetime import timedelta
+from html.parser import HTMLParser
+from statistics import median
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.testclient import TestClient
+
+from pitlake.clock import instant, iso
+from pitlake.datasets import all_datasets
+from pitlake.session import connect
+from pitlake.web.app import Doors, application
+from pitlake.web.asked import Asked
+from pitlake.web.pool import Pool
+from pitlake.web.questions import datasets
+
+TOKEN = "s3cret-of-this-server"
+BASE = "http://127.0.0.1:8765"
+
+
+@contextmanager
+def browsing(root, *, isolation="in_process", rooms=(), home=None, **more):
+    """A client of the pages of a lake."""
+    home = home or Asked(instant("2024-04-30T20:00:00Z"), "NOG")
+    doors = Doors(Pool(root, isolation, **more), home, TOKEN, (), rooms)
+    with TestClient(application(doors), base_url=BASE, follow_redirects=False) as client:
+        client.pool = doors.pool
+        yield client
+
+
+class Numbers(HTMLParser):
+    """The numbers of a page: (value, what it is, address of its history)."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self._link = [], ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        told = dict(attrs)
+        if tag == "a":
+            self._link = told["href"] if told.get("class") == "n" else ""
+        if tag == "data":
+            self.found.append((told["value"], told.get("data-what", ""), self._link))
+
+    def handle_endtag(self, tag):
+        if tag == "a":
+            self._link = ""
+
+
+def told_by_sql(session, address, *, first=False):
+    """What a session's view tells of the number that a link to its history names; first: what was told of it first."""
+    told = dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
+    dataset, _, column = told["of"].partition(".")
+    key = {name: told.get(f"k_{name}") for name in all_datasets()[dataset].key}
+    same = " AND ".join(f"{name}::VARCHAR IS NOT DISTINCT FROM ${name}" for name in key)
+    view = f"{dataset}_revisions WHERE {same} ORDER BY available_at LIMIT 1" if first else f"{dataset} WHERE {same}"
+    ((value,),) = session.sql(f"SELECT {column} FROM {view}", key).rows()
+    return value
+
+
+COUNTS = {
+    "filings": """
+        SELECT count(DISTINCT accession_no)
+        FROM (SELECT accession_no, cik FROM reports UNION ALL SELECT accession_no, cik FROM sec_filings)
+        WHERE cik = $cik
+    """,
+    "news": "SELECT count(*) FROM news WHERE list_contains(tickers, $ticker)",
+    "calls": "SELECT count(*) FROM transcripts WHERE ticker = $ticker",
+    "held": "SELECT count(*) FROM {}_revisions",
+    "gaps": "SELECT count(*) FROM gaps WHERE dataset = $dataset AND reason = $reason",
+}
+
+
+def counted(session, what, ticker, cik):
+    """What a session tells of a count or a ratio, by SQL of its own."""
+    kind, _, rest = what.partition(" ")
+    if kind == "change":
+        sql = "SELECT close / split_factor FROM adjusted_bars($ticker) ORDER BY date DESC LIMIT 2"
+        (last,), (before,) = session.sql(sql, {"ticker": ticker}).rows()
+        return last / before
+    sql = COUNTS[kind]
+    dataset, _, reason = rest.partition(" ")
+    given = {"ticker": ticker, "cik": cik, "dataset": dataset, "reason": reason}
+    ((count,),) = session.sql(sql.format(dataset), {k: v for k, v in given.items() if f"${k}" in sql} or None).rows()
+    return count
+
+
+def wrong_numbers(client, root, asked, isolation="in_process"):
+    """How many numbers a page shows, and those that SQL as of the same instant tells otherwise."""
+    answer = client.get(asked.address())
+    assert answer.status_code == 200, answer.text
+    wrong, found = [], Numbers(answer.text).found
+    with connect(asked.as_of, lake=root, datasets=datasets(), isolation=isolation) as session:
+        rows = session.sql("SELECT DISTINCT entity_id FROM prices WHERE symbol = $t", {"t": asked.ticker}).rows()
+        cik = rows[0][0] if rows else ""
+        for value, what, link in found:
+            linked = what in ("", "first")
+            told = told_by_sql(session, link, first=bool(what)) if linked else counted(session, what, asked.ticker, cik)
+            if float(value) != float(told):
+                wrong.append((asked, what or link, value, told))
+    return len(found), wrong
+
+
+def main(root, isolation="process", pages=50, seed=0):
+    """Judge and time random pages; the exit code."""
+    chance, checked, walls, wrong = random.Random(seed), 0, [], []
+    with browsing(root, isolation=isolation) as client:
+        for _ in range(pages):
+            at = instant("2023-06-01T20:00:00Z") + timedelta(minutes=chance.randrange(60 * 24 * 700))
+            asked = Asked(at, chance.choice(("NVDA", "AAPL", "M", "NOG", "JPM", "XOM")))
+            began = time.perf_counter()
+            client.get(asked.address())
+            walls.append(time.perf_counter() - began)
+            count, bad = wrong_numbers(client, root, asked, isolation)
+            checked, wrong = checked + count, wrong + bad
+    print(f"{pages} pages, {checked} numbers, {len(wrong)} of them not what SQL tells as of the same instant")
+    print(f"a page of another instant: p50 {1000 * median(walls):.0f} ms, of {pages} never asked for before")
+    for one in wrong[:10]:
+        print(" ", iso(one[0].as_of), *one[1:])
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,79 @@
+"""The pages in a real Chromium: no error on its console, nothing asked of another host, and moves that work."""
+
+import pytest
+
+from pitlake.clock import instant, iso
+from pitlake.web.asked import Asked
+from tests.doors.conftest import AS_OF, build
+from tests.web.chromium import MISSING, PHONE, browsing, served
+
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {', '.join(MISSING)}")
+AT = Asked(instant(AS_OF), "NOG")
+PAGES = (
+    AT.address(),
+    AT.address("/compare", **{"with": "2024-02-01T00:00:00Z"}),
+    AT.address("/ask", question="bars"),
+    "/unlock",
+)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    with served(build(tmp_path_factory.mktemp("browser") / "lake").root) as base:
+        yield base
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with browsing() as browser:
+        yield browser
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_error_and_no_other_host(base, browser, page):
+    browser.go(base + page)
+    asked = browser.requests()
+    assert base + "/static/pitlake.js" in asked
+    assert [one for one in asked if not one.startswith((base, "data:"))] == []
+    assert browser.console() == []
+
+
+def test_the_instant_shows_while_the_slider_moves_and_the_page_follows(base, browser):
+    browser.go(base + AT.address())
+    browser.run(
+        "window.here = 1; const s = document.querySelector('input[type=range]'); s.value = Number(s.value) - 30;"
+        "s.dispatchEvent(new Event('input'));"
+    )
+    assert browser.run("return document.querySelector('.slide output').value") == "31 Mar 2024, 20:00"
+    browser.run("document.querySelector('input[type=range]').dispatchEvent(new Event('change'))")
+    there = browser.until("return location.search.includes('2024-04-01T00%3A00%3A00Z') && location.href")
+    assert there == base + Asked(instant("2024-04-01T00:00:00Z"), "NOG").address()
+    assert browser.until("return document.title") == "NOG at Sunday 31 March 2024, 20:00 New York · pitlake"
+    assert browser.run("return window.here") == 1  # the page changed in place
+    browser.back()
+    browser.until(f"return document.querySelector('input[name=as_of]').value === '{iso(AT.as_of)}'")
+    assert browser.console() == []
+
+
+def test_back_moves_by_release(base, browser):
+    browser.go(base + AT.address())
+    browser.click(".moves a")
+    browser.until("return location.search.includes('2024-02-20T22%3A00%3A00Z')")
+    browser.until("return document.querySelectorAll('.moves a').length === 6")
+
+
+def test_an_evidence_mark_opens_its_entry_without_a_script(base, browser):
+    browser.go(base + AT.address())
+    assert not browser.run("return document.querySelector('.evidence').checkVisibility()")
+    browser.click(".strip .ev")
+    assert browser.run("return document.querySelector('#e1').checkVisibility()")
+    assert browser.run("return document.querySelector('#e1:target') !== null")
+
+
+def test_no_page_is_wider_than_a_phone(base):
+    with browsing(PHONE, dark=True) as phone:
+        for page in PAGES:
+            phone.go(base + page)
+            wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert phone.run(wide) == 0, page
+        assert phone.console() == []

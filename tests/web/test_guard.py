@@ -1,0 +1,102 @@
+"""Who may ask the pages what: hosts, origins, the token; and that GET changes nothing."""
+
+import re
+
+import pytest
+
+from pitlake.clock import instant
+from pitlake.errors import BadInput
+from pitlake.web import serve
+from pitlake.web.app import Doors
+from pitlake.web.asked import Asked
+from pitlake.web.guard import HEADERS
+from tests.doors.conftest import AS_OF, build
+from tests.web.browsing import BASE, TOKEN, browsing
+
+FORM = {"as_of": AS_OF, "ticker": "NOG", "question": "filings"}
+HOME = Asked(instant(AS_OF), "NOG")
+OWN = {"origin": BASE}
+COOKIE = {"cookie": f"pitlake_token={TOKEN}"}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("guarded") / "lake").root
+
+
+@pytest.fixture(scope="module")
+def client(lake):
+    with browsing(lake) as client:
+        yield client
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "", "[::2]:8765"])
+def test_another_host_is_refused(client, host):
+    assert client.get("/unlock", headers={"host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost", "[::1]:8765", "localhost:1"])
+def test_its_own_hosts_are_answered(client, host):
+    assert client.get("/unlock", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        OWN,
+        COOKIE,
+        {**COOKIE, "origin": "http://evil.example"},
+        {**COOKIE, "origin": "null"},
+        {**COOKIE, "origin": "http://127.0.0.1:9999"},
+        {**OWN, "cookie": "pitlake_token=wrong"},
+        {**OWN, "cookie": "pitlake_token="},
+        {**OWN, "cookie": f"other={TOKEN}"},
+    ],
+)
+def test_nothing_is_kept_without_the_token_from_its_own_page(client, lake, headers):
+    before = list((lake / "_lake").rglob("*"))
+    assert client.post("/receipts", data=FORM, headers=headers).status_code == 403
+    assert list((lake / "_lake").rglob("*")) == before
+
+
+def test_the_token_lets_a_browser_in(client):
+    refused = client.post("/unlock", data={"token": "wrong"}, headers=OWN)
+    assert refused.status_code == 400
+    assert "set-cookie" not in refused.headers
+    let_in = client.post("/unlock", data={"token": TOKEN}, headers=OWN)
+    cookie = let_in.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    client.cookies.clear()
+    assert TOKEN not in client.get("/unlock", headers=COOKIE).text
+    assert "This browser has the token" in client.get("/unlock", headers=COOKIE).text
+    assert "This browser has the token" not in client.get("/unlock").text
+
+
+@pytest.mark.parametrize("path", ["/receipts", "/at", "/compare", "/history", "/ask", "/"])
+def test_get_changes_nothing_and_post_reads_nothing(client, lake, path):
+    before = sorted(lake.rglob("*"))
+    client.get(path, params=FORM, headers=COOKIE)
+    if path != "/receipts":
+        assert client.post(path, data=FORM, headers=OWN | COOKIE).status_code == 405
+    assert sorted(lake.rglob("*")) == before
+
+
+@pytest.mark.parametrize("path", ["/unlock", "/nowhere", "/static/pitlake.css", HOME.address()])
+def test_every_answer_carries_the_policy(client, path):
+    answer = client.get(path)
+    assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    assert "unsafe" not in answer.headers["content-security-policy"]
+    if "html" in answer.headers["content-type"]:
+        assert not re.search(r"\son\w+=|\sstyle=|javascript:|https?://", answer.text)
+
+
+def test_a_large_form_is_refused(client):
+    answer = client.post("/unlock", content=b"token=" + b"x" * (1 << 17), headers=OWN)
+    assert answer.status_code == 400
+
+
+def test_another_machine_may_ask_only_by_a_name_that_is_given(client, lake):
+    with pytest.raises(BadInput, match="--allow-host"):
+        serve.serve(Doors(client.pool, HOME, TOKEN), "0.0.0.0", 0, print)

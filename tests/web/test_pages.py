@@ -1,0 +1,278 @@
+"""The time machine's pages: every number is what SQL tells, no move tells what comes, and no text is more than text."""
+
+import random
+import re
+import shlex
+import subprocess
+import sys
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+
+from pitlake import clock
+from pitlake.clock import instant, iso
+from pitlake.datasets import all_datasets
+from pitlake.lake import Lake
+from pitlake.session import connect
+from pitlake.web import plots
+from pitlake.web.asked import Asked, asked, forward
+from pitlake.web.questions import all_questions, get
+from tests.doors.conftest import AS_OF, START, build, facts, filings, news, prices, publish
+from tests.web.browsing import BASE, TOKEN, Numbers, browsing, wrong_numbers
+
+T = instant(AS_OF)
+REPEATED = datetime(2024, 4, 10, 21, tzinfo=timezone.utc)
+HOSTILE = '<script src="//evil.example/x.js"></script>"\'><img src=x onerror=alert(1)>{{ 7*7 }}'
+UNLOCKED = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
+
+
+def stated_again(at, value):
+    """The first quarter's revenue as a later filing states it."""
+    more = {"accession_no": f"0000000003-24-{at.day:06d}", "value": str(value), "value_number": float(value)}
+    more |= {"available_at": at, "evidence": f"neo4j:Fact:again-{at.day}", "form_type": "10-K"}
+    return next(facts()) | more
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """The doors' lake with one figure said again unchanged and then revised, and texts that try to be markup."""
+    root = tmp_path_factory.mktemp("web") / "lake"
+    lake = build(root)
+    said = [stated_again(REPEATED, 100), stated_again(REPEATED + timedelta(days=10), 90)]
+    publish(lake, "xbrl_facts", [*facts(), *said], "revised")
+    article = next(news()) | {
+        "id": "bzNews_666",
+        "title": HOSTILE,
+        "evidence": HOSTILE,
+        "available_at": T - timedelta(1),
+    }
+    publish(lake, "news", [*news(), article], "hostile")
+    form = {
+        "form_type": HOSTILE,
+        "items": [HOSTILE],
+        "role": "primary_filer",
+        "tickers": ["NOG"],
+        "description": HOSTILE,
+    }
+    late = filings("Report", (date(2024, 4, 25),), series=7, **form, created=lambda _, accepted: accepted)
+    publish(lake, "reports", late, "hostile-form")
+    return root
+
+
+@pytest.fixture(scope="module")
+def client(root):
+    with browsing(root) as client:
+        yield client
+
+
+def test_every_number_of_fifty_pages_is_what_sql_tells(client, root):
+    chance, shown = random.Random(7), 0
+    for _ in range(50):
+        at = START - timedelta(days=3) + timedelta(minutes=chance.randrange(60 * 24 * 150))
+        count, wrong = wrong_numbers(client, root, Asked(at, chance.choice(("NOG", "XOM"))))
+        assert not wrong
+        shown += count
+    assert shown > 50 * 10
+
+
+def test_a_page_shows_what_was_known_and_nothing_after(client):
+    page = client.get(f"/at?as_of={AS_OF}&ticker=NOG").text
+    instants = [instant(text) for text in re.findall(r'<time datetime="([^"]+)"', page)]
+    assert len(instants) > 30
+    assert max(instants) == T
+    assert "bzNews_148" not in page  # of after T
+
+
+def figures(client, at):
+    """The table of newest figures."""
+    page = client.get(Asked(at, "NOG").address()).text
+    return re.search(r'id="h-fig".*?</table>', page, re.DOTALL)[0]
+
+
+def test_first_public_and_this_vintage_are_two_things(client):
+    page = figures(client, REPEATED)
+    (row,) = re.findall(r"<tr><th scope=\"row\">Revenues.*?</tr>", page, re.DOTALL)
+    assert re.findall(r'<time datetime="([^"]+)"', row) == ["2024-02-20T22:00:00Z", iso(REPEATED)]
+    assert "said again, unchanged" in row
+    revised = figures(client, REPEATED + timedelta(days=10))
+    (row,) = re.findall(r"<tr class=\"chg\"><th scope=\"row\">Revenues.*?</tr>", revised, re.DOTALL)
+    assert "revised from" in row
+    assert [value for value, _, _ in Numbers(row).found] == ["90.0", "100.0"]
+
+
+def test_a_number_s_history_tells_each_revision_and_leads_to_it(client):
+    page = client.get(Asked(T, "NOG").address()).text
+    link = next(link for value, what, link in Numbers(page).found if value == "90.0" and not what)
+    told = client.get(link)
+    assert [value for value, _, _ in Numbers(told.text).found] == ["90.0", "100.0", "100.0"]
+    jumps = re.findall(r'<a href="(/at\?[^"]+)">as of then</a>', told.text)
+    assert len(jumps) == 3
+    before = client.get(jumps[1].replace("&amp;", "&")).text
+    assert '<data value="100.0">' in before
+    assert '<data value="90.0">' not in before
+
+
+def test_back_goes_by_release_and_forward_by_the_calendar_alone(client):
+    page = client.get(Asked(instant("2024-02-20T22:00:01Z"), "NOG").address()).text
+    moves = re.search(r'<div class="moves">(.*?)</form>', page, re.DOTALL)[1]
+    back, ahead = moves.split('<span class="lab">Forward</span>')
+    assert re.findall(r"‹ (.*?)</a>", back) == ["10-Q", "Last close", "1 week"]
+    assert "as_of=2024-02-20T22%3A00%3A00Z" in back
+    assert re.findall(r">([^<]+) ›</a>", ahead) == ["Next close", "1 day", "1 week"]
+    assert [iso(move.to) for move in forward(instant("2024-03-08T22:00:00Z"))] == [
+        "2024-03-11T20:00:00Z",  # Monday's close, in summer time
+        "2024-03-09T22:00:00Z",
+        "2024-03-15T21:00:00Z",  # the same clock in New York
+    ]
+
+
+def test_no_move_tells_that_a_session_was_called_off():
+    assert iso(forward(instant("2025-01-08T22:00:00Z"))[0].to) == "2025-01-09T21:00:00Z"
+    assert iso(forward(instant("2025-01-09T22:00:00Z"))[0].to) == "2025-01-10T21:00:00Z"
+
+
+def test_controls_become_one_address(client):
+    form = {"as_of": "2024-03-08T22:30:15Z", "date": "2024-03-08", "time": "17:30:15", "ticker": "nog"}
+    stay = date(2024, 3, 8).toordinal()
+    for changed, where in (
+        ({"day": stay + 3}, "2024-03-11T21:30:15Z"),
+        ({"day": stay + 3, "date": "2024-04-01"}, "2024-04-01T21:30:15Z"),
+        ({"day": stay, "time": "09:30"}, "2024-03-08T14:30:00Z"),
+        ({"day": stay}, "2024-03-08T22:30:15Z"),
+    ):
+        answer = client.get("/at", params=form | changed)
+        assert answer.status_code == 303
+        assert answer.headers["location"] == Asked(instant(where), "NOG").address()
+
+
+def test_the_slider_has_no_mark_after_t_and_an_end_that_t_alone_says():
+    at = instant("2024-05-22T20:30:00Z")
+    later = plots.slider(date(2024, 1, 1), date(2024, 12, 31), at, [at - timedelta(days=9), at, at + timedelta(days=1)])
+    assert later == plots.slider(date(2024, 1, 1), date(2024, 12, 31), at, [at - timedelta(days=9), at])
+    assert later.count("k-mark") == 2
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ("/at?as_of=2999-01-01T00:00:00Z&ticker=NOG", "as_of: lies in the future"),
+        ("/at?as_of=2024-05-01T00:00:00Z&ticker=NOG&date=2999-01-01&time=10:00", "as_of: lies in the future"),
+        (f"/compare?as_of={AS_OF}&with=2999-01-01T00:00:00Z&ticker=NOG", "as_of: lies in the future"),
+        (f"/at?as_of={AS_OF}", "ticker: missing"),
+        ("/at?ticker=NOG", "as_of: missing"),
+        ("/at?as_of=2024-05-01&ticker=NOG", "as_of: "),
+        (f"/at?as_of={AS_OF}&ticker=NOG&date=today", "date: is not a day"),
+        (f"/history?as_of={AS_OF}&ticker=NOG&of=event_returns.daily_stock", "of: names no dataset"),
+        (f"/history?as_of={AS_OF}&ticker=NOG&of=prices.symbol", "of: names no column of numbers"),
+        (f"/history?as_of={AS_OF}&ticker=NOG&of=prices.close&k_date=x", "k_date: is not a day"),
+        (f"/ask?as_of={AS_OF}&ticker=NOG&question=secrets", "question: there is none"),
+        ("/r/../../etc/passwd", "Not Found"),
+        ("/r/0123456789abcdez", "receipt: is not the id"),
+        ("/r/0123456789abcdef", "no kept receipt"),
+        ("/nowhere", "Not Found"),
+    ],
+)
+def test_bad_input_is_one_sentence(client, address, sentence):
+    answer = client.get(address)
+    assert answer.status_code in (400, 404)
+    (told,) = re.findall(r'<p class="note bad">(.*?)</p>', answer.text)
+    assert sentence in told.replace("&#39;", "'")
+    assert "Traceback" not in answer.text
+
+
+def test_now_is_not_the_future(client):
+    assert asked({"as_of": iso(clock.now()), "ticker": "NOG"}).ticker == "NOG"
+
+
+def test_hostile_texts_stay_texts(client):
+    for address in (
+        Asked(T, "NOG").address(),
+        Asked(T, "NOG").address("/compare", **{"with": "2024-02-01T00:00:00Z"}),
+        *(Asked(T, "NOG").address("/ask", question=name) for name in ("news", "filings")),
+    ):
+        page = client.get(address).text
+        assert "&lt;script" in page
+        assert "<script src=" in page.replace("/static/", "", 1)
+        assert re.findall(r"<script[^>]*>", page) == ['<script src="/static/pitlake.js" defer>']
+        assert "<img" not in page
+        assert " onerror=" not in re.sub(r"&lt;.*?&gt;", "", page)
+        assert "{{ 7*7 }}" in page
+    tried = client.get("/at", params={"as_of": HOSTILE, "ticker": HOSTILE})
+    assert tried.status_code == 400
+    assert "<script src=//" not in tried.text
+
+
+@pytest.mark.parametrize("name", all_questions())
+def test_a_copied_question_gives_the_page_s_rows(root, name):
+    question = get(name)
+    with connect(T, lake=root, isolation="in_process") as session:
+        told = question.ask(session, "NOG", "0000000001").rows()
+        assert session.sql(question.written("NOG", "0000000001")).rows() == told
+
+
+def test_a_question_reads_no_hidden_column_as_today_s_word():
+    for question in all_questions().values():
+        assert set(question.reads) <= set(all_datasets()), question.name
+
+
+def test_copied_python_and_command_run(client, root, monkeypatch):
+    page = client.get(Asked(T, "NOG").address("/ask", question="filings")).text
+    texts = [
+        text.replace("&#39;", "'").replace("&#34;", '"').replace("&gt;", ">").replace("&lt;", "<")
+        for text in re.findall(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL)
+    ]
+    monkeypatch.setenv("PITLAKE_LAKE", str(root))
+    scope: dict = {}
+    exec(texts[1], scope)
+    line = shlex.split(texts[2])
+    done = subprocess.run(
+        [sys.executable, "-m", *line, "--format", "csv"], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert len(scope["rows"]) == 3 == len(done.stdout.splitlines()) - 1
+    assert scope["rows"][0][1] in done.stdout
+
+
+def test_a_receipt_link_opens_to_the_same_bytes_after_a_later_publish(tmp_path):
+    root = tmp_path / "lake"
+    lake = build(root)
+    with browsing(root) as client:
+        form = {"as_of": AS_OF, "ticker": "NOG", "question": "bars"}
+        kept = client.post("/receipts", data=form, headers=UNLOCKED)
+        assert kept.status_code == 303
+        before = client.get(kept.headers["location"])
+        assert before.status_code == 200
+        later = (row | {"close": 1.0, "evidence": "late"} for row in prices())
+        publish(lake, "prices", later, "later", observed_at=clock.now())
+        after = client.get(kept.headers["location"])
+    assert Lake(root).head() > 5
+    assert before.content == after.content
+
+
+def test_sessions_are_few_and_idle_ones_end(root):
+    with browsing(root, most=2, idle=60.0) as client:
+        for day in range(5):
+            client.get(Asked(T - timedelta(days=day), "NOG").address())
+        assert len(client.pool) == 2
+    assert len(client.pool) == 0
+    with browsing(root, most=2, idle=0.0) as client:
+        client.get(Asked(T, "NOG").address())
+        assert len(client.pool) == 0
+
+
+def test_a_lost_session_is_not_kept(root):
+    with browsing(root) as client:
+        client.get(Asked(T, "NOG").address())
+        with client.pool.session(T) as session:
+            session.close()
+        assert client.get(Asked(T, "NOG").address()).status_code == 500
+        assert client.get(Asked(T, "NOG").address()).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(105.0, 105.0), (0.0, 0.0), (-3.0, 2.0), (1e9, 1.1e12), (0.01, 0.02), (-5.0, -5.0)]
+)
+def test_a_scale_reaches_from_below_to_above_and_has_room(low, high):
+    marks = plots.ticks(low, high)
+    assert marks[0] <= low
+    assert marks[-1] >= high
+    assert 2 <= len(marks) <= 2 * plots.TICKS
