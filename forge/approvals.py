@@ -81,7 +81,7 @@ def reject(memory: Memory, name: str, reason: str, by: str, guardrails: Guardrai
 
 def _decide(memory: Memory, name: str, sha256: str, by: str, guardrails: Guardrails, reason: str) -> None:
     if not KINDS["expressions"].names(name):
-        raise BadInput("id", f"{name[:40]!r} is no Expression", "give one such as E-001")
+        raise BadInput("id", f"{name[:40]!r} is not an Expression", "give one such as E-001")
     known = memory.hydrate(memory.standing(memory.journal.clock.now()), session=SESSION)
 
     def decided(writing: Writing, row: Row) -> tuple[Approval, Expression]:

@@ -126,7 +126,9 @@ def _book(file: Path) -> "Portfolio":
         try:
             rows = list(reader)
         except (csv.Error, UnicodeDecodeError) as problem:
-            raise BadInput("positions", f"{file} is no CSV ({problem})", f"give columns {', '.join(COLUMNS)}") from None
+            raise BadInput(
+                "positions", f"{file} is not a CSV file ({problem})", f"give columns {', '.join(COLUMNS)}"
+            ) from None
         names = reader.fieldnames or []
     if missing := [name for name in COLUMNS if name not in names]:
         raise BadInput("positions", f"{file} has no column {missing[0]}", f"give {', '.join(COLUMNS)} and factors")

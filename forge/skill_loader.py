@@ -117,7 +117,7 @@ def _read(place: Path) -> SkillMeta:
         raise BadInput("skills", f"{file}: description is missing", "say what the skill does and when to use it")
     tools = told.get("allowed-tools") or ""
     if not isinstance(tools, str):
-        raise BadInput("skills", f"{file}: allowed-tools is no text", "write them with blanks: read search fetch")
+        raise BadInput("skills", f"{file}: allowed-tools is not a text", "write them with blanks: read search fetch")
     return SkillMeta(place.name, description.strip(), place, tuple(tools.replace(",", " ").split()))
 
 

@@ -123,7 +123,7 @@ class SubAgents:
     async def _output(
         self, model: Model, lane: Lane, talk: Conversation, tools: dict[str, Tool], skill: str
     ) -> tuple[str, str, Output | None]:
-        """What it says, why it is no good, and its readable part, None where it is not: one repair is asked for."""
+        """What it says, why it does not count, and its readable part, if any: one repair is asked for."""
         text = problem = ""
         for _ in range(2):
             text, end = await loop(model, lane, talk, tools, self._room.limits, unsaid)
