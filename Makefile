@@ -93,8 +93,9 @@ claude: $(SET_UP) ## Try every tool of the real Claude Code (npm) in a bound ses
 hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks.
 	@$(BIN)/python -m tests.agents.mutate --n $(N)
 
-forge: $(SET_UP) ## Kill, race, fuzz and cut Forge's memory, as often as its acceptance says.
+forge: $(SET_UP) ## Kill, race, fuzz and cut Forge's memory, and run random tasks, as often as its acceptance says.
 	@$(BIN)/python -m tests.forge.campaign all
+	@$(BIN)/python -m tests.forge.graphs
 
 check: $(SET_UP) ## Lint, format, types, import direction, dead code, declared imports, and generated pages.
 	@$(BIN)/ruff check .

@@ -17,26 +17,25 @@ from forge.conversation import Conversation, End, Limits
 from forge.embedder import KeptVectors, Meaning
 from forge.fs import ForgeFS
 from forge.guardrails import Guardrails
-from forge.loop import loop
+from forge.loop import loop, unsaid
 from forge.memory import Memory
-from forge.model import Model, NoModel
-from forge.model.taped import Taped
+from forge.model import Model
+from forge.model.taped import Models, Taped
 from forge.prompt import prompt
 from forge.providers import all_providers
 from forge.providers.base import At
-from forge.receipts import Receipt, cut_off, exposure, folder_hash
+from forge.receipts import Receipt, cut_off, exposure
 from forge.replay import read_only
 from forge.session import SessionContext, Trigger
+from forge.skill_loader import SkillLoader
 from forge.tape import Diverged, Lane, Mode, Tape, digest
-from forge.tools.fetch import Asks
+from forge.tasks.crew import Crew
+from forge.tasks.subagent import Room
+from forge.tools.fetch import Asks, Shelf
 from forge.tools.toolset import agents
 from pitlake.clock import instant, iso, now
 from pitlake.errors import BadInput, LakeNotFound
 from pitlake.lake.lake import Lake
-
-
-def _silent(line: str) -> None:
-    """Tell nobody."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +57,7 @@ class Turn:
     fs: ForgeFS
     talk: Conversation
     lane: Lane
+    memory: Memory
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Agent:
         trigger: Trigger = "query",
         user: str = "default",
         event: str = "",
-        said: Callable[[str], None] = _silent,
+        said: Callable[[str], None] = unsaid,
     ) -> Decided:
         """Decide as of an instant (default: now). decision: the name of one that was begun, to go on with it.
 
@@ -97,7 +97,7 @@ class Agent:
         begun = self.tape.begin(name, begun)
         said(f"decision {name}")
         turn = self._turn(self.memory, name, begun, "record")
-        answer, end = await self._run(turn, self._asked(begun["model"]), said)
+        answer, end = await self._run(turn, said)
         context = SessionContext(begun["session"], begun["turn"])
         told = (begun["text"], answer)
         sessions.record_turn(
@@ -107,27 +107,20 @@ class Agent:
         receipt = self.tape.keep_receipt(name, self._receipt(turn, answer, end).dumped())
         return Decided(name, answer, end, loaded(receipt))
 
-    async def replay(self, decision: str, mode: Mode = "strict", said: Callable[[str], None] = _silent) -> Decided:
+    async def replay(self, decision: str, mode: Mode = "strict", said: Callable[[str], None] = unsaid) -> Decided:
         """Decide again from the tape, with the memory of then: strict, or with the tools asking again.
 
         Raises Diverged naming the step or what differs in the receipt, BadInput for a decision that is not on the tape.
         """
         begun = self.tape.begun(decision)
         turn = self._turn(read_only(self.memory), decision, begun, mode)
-        answer, end = await self._run(turn, Recorded(begun["model"], AssertionError("a replay asks no model")), said)
+        answer, end = await self._run(turn, said)
         turn.lane.ended()
         receipt = self._receipt(turn, answer, end)
         kept = self.tape.receipt(decision)
         if kept is None:
             raise BadInput("decision", "was never finished", f"go on with it: pitlake forge ask --resume {decision}")
         return Decided(decision, answer, end, same(loaded(kept), receipt))
-
-    def _asked(self, begun: str) -> Model:
-        """The agent's model; where none is configured, one that says so when a step is not on the tape."""
-        try:
-            return self.models("agent")
-        except NoModel as absent:
-            return Recorded(begun, absent)
 
     def _begin(self, text: str, at: datetime, trigger: Trigger, user: str, event: str) -> dict[str, Any]:
         """All that a turn starts from."""
@@ -153,18 +146,32 @@ class Agent:
         known = memory.hydrate(begun["remembered"], session=begun["session"], event=begun["event"], turn=begun["as_of"])
         fs = ForgeFS(memory, known, Guardrails(self.config.guardrails), self.skills)
         system = prompt(fs, begun["turn"], sessions.prior(fs) if begun["turn"] > 1 else None)
-        if mode == "record":
-            known.take(memory.written_by(begun["session"], decision))
-        return Turn(decision, begun, fs, Conversation(system, [begun["text"]]), self.tape.lane(decision, mode=mode))
+        return Turn(
+            decision, begun, fs, Conversation(system, [begun["text"]]), self.tape.lane(decision, mode=mode), memory
+        )
 
-    async def _run(self, turn: Turn, model: Model, said: Callable[[str], None]) -> tuple[str, End]:
+    async def _run(self, turn: Turn, said: Callable[[str], None]) -> tuple[str, End]:
+        models = Models(self.tape, turn.decision, turn.lane.mode, self.models)
+
         def compactor(call_id: str) -> Model:
-            chosen = model if isinstance(model, Recorded) else self.models("compact")
-            return Taped(chosen, self.tape.lane(turn.decision, f"compact {call_id}", turn.lane.mode))
+            lane = models.lane(f"compact {call_id}")
+            return Taped(models.model("compact", lane), lane)
 
         meaning = Meaning(self.vectors, (self.config.search.semantic_weight, self.config.search.recency_weight))
-        tools = agents(turn.fs, meaning, self._sources(turn.begun), compactor, turn.talk)
-        return await loop(Taped(model, turn.lane), turn.lane, turn.talk, tools, Limits(*turn.begun["limits"]), said)
+        asks, known = self._sources(turn.begun), turn.fs.remembered
+        shelf = Shelf(known, turn.memory.written_by(known.session, turn.decision))
+        limits = Limits(*turn.begun["limits"])
+        room = Room(turn.memory, known, models, meaning, asks, shelf, self.skills, self.config.executor, limits)
+        crew = Crew(room, turn.fs)
+        try:
+            if turn.lane.mode == "record":
+                crew.resume(self.tape.steps(turn.decision))
+            tools = agents(turn.fs, meaning, asks, compactor, turn.talk, shelf, crew.tools)
+            model = Taped(models.model("agent", turn.lane, turn.begun["model"]), turn.lane)
+            answer, end = await loop(model, turn.lane, turn.talk, tools, limits, said)
+            return await crew.end(answer), end
+        finally:
+            await crew.executor.close(abandon=True)
 
     def _sources(self, begun: dict[str, Any]) -> dict[str, Asks]:
         at = At(as_of=instant(begun["as_of"]), lake=self.lake, version=begun["market"])
@@ -194,7 +201,7 @@ class Agent:
             models=cut_offs,
             exposure=exposure(cut_offs.values(), at),
             prompt=digest(turn.talk.system),
-            skills=folder_hash(self.skills),
+            skills=SkillLoader(self.skills).sha256(),
             journal=(head.seq, head.chain),
             end=end,
             answer=digest(answer),
@@ -204,22 +211,9 @@ class Agent:
         """What the lake was asked in this turn: from the tape and what its calls wrote, so that a resumed turn and a
         replay have all of it.
         """
-        steps = [step for step in self.tape.steps(turn.decision) if step.kind == "tool"]
-        calls = [f"{turn.decision}:{step.lane}:{step.step}" for step in steps if json.loads(step.asked)[0] == "fetch"]
         wrote = {row.call_id: row.content for row in self.memory.written_by(turn.begun["session"], turn.decision)}
+        calls = self.tape.calls(turn.decision, "fetch")
         return [one for call in calls if call in wrote for one in json.loads(wrote[call])["receipts"]]
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A model whose answers are on the tape alone."""
-
-    id: str
-    problem: Exception
-
-    async def ask(self, request: Any) -> Any:
-        """Nothing. Raises why it can't be asked."""
-        raise self.problem
 
 
 def loaded(text: str) -> Receipt:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from forge.cli_desk import COMMANDS
+
 if TYPE_CHECKING:
     from forge.agent import Agent, Decided
     from forge.clock import Clock
@@ -26,7 +28,11 @@ simulated_option = click.option("--simulated", is_flag=True, help="The memory of
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """The portfolio manager's agent: ask it, read its memory, replay what it decided."""
+    """The portfolio manager's agent: ask it, read its memory, replay what it decided, approve what it proposes."""
+
+
+for _one in COMMANDS:
+    command.add_command(_one)
 
 
 @command.command()

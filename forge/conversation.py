@@ -28,10 +28,13 @@ class Limits:
 
 @dataclass
 class Conversation:
-    """What the next request says. models: the ids that answered; tokens: used so far."""
+    """What the next request says. models: the ids that answered; tokens: used so far; role: which its requests
+    bear.
+    """
 
     system: str
     messages: list[Message]
+    role: str = "agent"
     models: set[str] = field(default_factory=set)
     tokens: int = 0
 

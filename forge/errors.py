@@ -7,6 +7,7 @@ BadInput (pitlake)
 ├── ContentRefused      a text the gate would refuse, or that can't be stored; `line` says where
 ├── Stale               a path changed since the caller read it
 ├── CallDiffers         a call id was used before, for something else
+├── ApprovalNeeded      an Expression was written active; that takes the PM
 └── GuardrailsBroken    an Expression breaks risk limits; `violations` says which
 PitlakeError (pitlake)
 ├── ClocksMixed         a journal or a lake of one clock, opened with another
@@ -57,6 +58,14 @@ class CallDiffers(BadInput):
 
     def __init__(self, call_id: str) -> None:
         super().__init__("call_id", f"{call_id!r} has written something else", "give each call an id of its own")
+
+
+class ApprovalNeeded(BadInput):
+    """An Expression was written active: the PM alone makes it that, by approving exactly what was reviewed."""
+
+    def __init__(self, name: str) -> None:
+        step = "write it as proposed, have it reviewed, and leave it to the PM"
+        super().__init__("status", f"{name} becomes active by the PM's approval alone", step)
 
 
 class GuardrailsBroken(BadInput):

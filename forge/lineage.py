@@ -35,17 +35,15 @@ def lineage(memory: Memory, tape: Tape, decision: str, at: datetime | None = Non
     """
     begun = tape.begun(decision)
     written = memory.written_by(begun["session"], decision)
-    edges = [edge for row in written for edge in _fetched(row, decision)]
+    calls = set(tape.calls(decision, "fetch"))  # the agent can write beside and over what they wrote
+    edges = [edge for row in written if row.call_id in calls for edge in _fetched(row, decision)]
     records = {row.path: row.path.rpartition("/")[2].removesuffix(".md") for row in written if kind_of_path(row.path)}
     edges += [Edge(decision, name, "wrote") for name in records.values()]
     return edges + list(_followed(_pointers(memory, at or now()), [*records.values()]))
 
 
 def _fetched(row: Row, decision: str) -> Iterator[Edge]:
-    folder = CONTEXT.replace("/session/", f"/session/{row.session}/")
-    if not row.path.startswith(folder):
-        return
-    place = CONTEXT + row.path.removeprefix(folder)
+    place = CONTEXT + row.path.rpartition("/")[2]
     answer = json.loads(row.content)
     evidence = list(dict.fromkeys(str(one["evidence"]) for one in answer["data"] if one.get("evidence")))
     for one in evidence[:MOST_ROWS]:

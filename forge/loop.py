@@ -4,9 +4,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from forge.conversation import Conversation, End, Limits
-from forge.model.messages import Call, Model, Request, Results, Returned
+from forge.model.messages import Call, Finish, Model, Request, Results, Returned
 from forge.tape import Lane, canonical
 from forge.tools.base import FAILED, Tool, run
+
+STOPS: Mapping[Finish, End] = {"refused": "refused", "length": "cut"}
+
+
+def unsaid(_line: str) -> None:
+    """Tell nobody."""
 
 
 async def loop(
@@ -18,13 +24,12 @@ async def loop(
     """
     specs, seen, last = tuple(tool.spec for tool in tools.values()), Counter[str](), ""
     for _ in range(limits.turns):
-        answer = await model.ask(Request(talk.system, tuple(talk.messages), specs))
+        answer = await model.ask(Request(talk.system, tuple(talk.messages), specs, role=talk.role))
         talk.messages.append(answer)
         talk.models.add(answer.model or model.id)
         talk.tokens += answer.input_tokens + answer.output_tokens
         last = answer.text or last
-        if answer.finish in ("refused", "length"):
-            why: End = "refused" if answer.finish == "refused" else "cut"
+        if why := STOPS.get(answer.finish):
             return talk.ended(last, why), why
         if not answer.calls:
             return answer.text, "answered"

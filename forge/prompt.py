@@ -5,7 +5,6 @@ So the longest part is the same from turn to turn, and a provider's cache of pro
 
 from forge.errors import NotThere
 from forge.fs import ForgeFS
-from forge.fs.entries import DirEntry
 from forge.records import Calibration, ProcessKnowledge, Record, View
 
 TOP_LESSONS = 3
@@ -93,7 +92,8 @@ def prompt(fs: ForgeFS, turn: int, prior: str | None) -> str:
     best = sorted(lessons, key=lambda one: (-one.weight, one.id))[:TOP_LESSONS]
     told = [
         FIXED,
-        "SKILLS:\n" + ("\n".join(f"  {one.name.strip('/')}" for one in _listed(fs, "/skills/")) or "  none installed"),
+        "SKILLS:\n"
+        + ("\n".join(f"  {one.name.strip('/')}: {one.meta}" for one in fs.list_dir("/skills/")) or "  none installed"),
         "PROCESS KNOWLEDGE (top by weight):\n"
         + "\n".join(fs.read_lines(f"/memory/pk/{one.id}.md", 1, 3) for one in best),
         f"CALIBRATION: {worst_calibration(fs)}",
@@ -119,10 +119,6 @@ def _records(fs: ForgeFS, kind: str) -> list[Record]:
     known = fs.remembered
     rows = [known.newest(path) for path in known.paths(f"/memory/{kind}/")]
     return [known.record(row) for row in rows if row is not None]
-
-
-def _listed(fs: ForgeFS, folder: str) -> list[DirEntry]:
-    return list(fs.list_dir(folder)) if fs.is_dir(folder) else []
 
 
 def _book(fs: ForgeFS) -> str:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -75,13 +74,3 @@ def recorded_cut_offs(tape: Tape) -> Callable[[str], list[str | None]]:
         return list(json.loads(kept)["models"].values()) if kept else []
 
     return of
-
-
-def folder_hash(folder: Path | None) -> str:
-    """sha256 of a folder's files, their names included; of nothing where there is none."""
-    told = sha256()
-    for path in sorted(folder.rglob("*")) if folder else ():
-        if path.is_file():
-            told.update(f"{path.relative_to(folder or path)}\0".encode())
-            told.update(sha256(path.read_bytes()).digest())
-    return told.hexdigest()

@@ -18,7 +18,8 @@ from typing import Any, Literal, NamedTuple
 from pitlake.errors import BadInput, PitlakeError
 
 Mode = Literal["record", "strict", "live-tools"]
-Kind = Literal["model", "tool"]
+Kind = Literal["model", "tool", "order"]
+"""order: what depends on when things ended."""
 SHOWN = 120
 _TABLES = """
 CREATE TABLE IF NOT EXISTS decisions (decision TEXT PRIMARY KEY, asked TEXT NOT NULL) STRICT;
@@ -89,6 +90,11 @@ class Tape:
         with self._open() as connection:
             return [Step(*one) for one in connection.execute(chosen, (decision,))]
 
+    def calls(self, decision: str, tool: str) -> list[str]:
+        """The ids of a decision's calls of a tool, by lane, in their order."""
+        steps = (step for step in self.steps(decision) if step.kind == "tool")
+        return [f"{decision}:{step.lane}:{step.step}" for step in steps if json.loads(step.asked)[0] == tool]
+
     def keep_receipt(self, decision: str, receipt: str) -> str:
         """Keep a decision's receipt; the one that is kept, which the first one stays."""
         with self._open() as connection:
@@ -157,6 +163,20 @@ class Lane:
             if answer != kept.answer:
                 raise Diverged(self.name, self.at, kind, f"{_name(asked)} answers: {difference(kept.answer, answer)}")
         return kept.answer
+
+    def told(self, asked: Any, answer: str) -> None:
+        """Keep what something came to. Raises Diverged where the tape has that it came to something else."""
+        self.at += 1
+        kept = self.tape._find(self.decision, self.name, self.at)  # noqa: SLF001
+        if kept is None and self.mode == "record":
+            self.tape._keep(self.decision, Step(self.name, self.at, "order", canonical(asked), answer))  # noqa: SLF001
+        elif kept is None or kept.answer != answer:
+            change = difference(kept.answer, answer) if kept else "the tape ends before it"
+            raise Diverged(self.name, self.at, "order", change)
+
+    def first(self) -> Step | None:
+        """The lane's first step, None before there is one."""
+        return self.tape._find(self.decision, self.name, 1)  # noqa: SLF001
 
     def ended(self) -> None:
         """Raises Diverged where a replay stopped before its tape did."""

@@ -4,6 +4,6 @@
 """
 
 from forge.fs.entries import DirEntry
-from forge.fs.forge_fs import ForgeFS
+from forge.fs.forge_fs import ForgeFS, ReadFS
 
-__all__ = ["DirEntry", "ForgeFS"]
+__all__ = ["DirEntry", "ForgeFS", "ReadFS"]

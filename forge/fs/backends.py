@@ -1,5 +1,6 @@
 """The backends of ForgeFS: records of memory and the book, a session's own files, and the folder of skills."""
 
+from functools import cached_property
 from pathlib import Path
 
 from forge.errors import PathRefused
@@ -9,6 +10,7 @@ from forge.fs.query import Item, parsed
 from forge.memory.chain import Row
 from forge.memory.remembered import Remembered
 from forge.records import KINDS, kind_of_path
+from forge.skill_loader import SkillLoader
 from pitlake.errors import BadInput
 
 _FOLDERS = {kind.folder for kind in KINDS.values()}
@@ -94,10 +96,14 @@ class SessionBackend:
 
 
 class SkillsBackend:
-    """/skills: a folder on disk, read as it stands. Nothing outside of it, by whatever links, is in it."""
+    """/skills: the folders of the skills in force, read as they stand. Nothing outside of them, by whatever links."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder.resolve() if folder else None
+    def __init__(self, own: Path | None) -> None:
+        self._own = own
+
+    @cached_property
+    def _skills(self) -> SkillLoader:
+        return SkillLoader(self._own)
 
     def read(self, path: str) -> str | None:
         """The text at a path."""
@@ -115,22 +121,26 @@ class SkillsBackend:
         return path == "/skills/" or (found is not None and found.is_dir())
 
     def entries(self, path: str, query: str) -> list[DirEntry]:
-        """The files and folders in a folder."""
+        """The files and folders in a folder; beside a skill, what it is for."""
         if query:
             raise BadInput("query", "skills are listed whole", "leave it out")
+        if path == "/skills/":
+            return [DirEntry(f"{one.name}/", one.short) for one in self._skills.index.values()]
         found = self._at(path)
         inside = sorted(found.iterdir()) if found else []
-        return [DirEntry(one.name + ("/" if one.is_dir() else ""), "") for one in inside if one.name[0] != "."]
+        return [DirEntry(one.name + ("/" if one.is_dir() else ""), "") for one in inside if one.name[0] not in "._"]
 
     def _at(self, path: str) -> Path | None:
-        if self._folder is None:
+        name, *parts = path.removeprefix("/skills/").strip("/").split("/")
+        meta = self._skills.index.get(self._skills.named(name))
+        if meta is None:
             return None
-        at = self._folder
-        for part in path.removeprefix("/skills/").strip("/").split("/"):
-            if part and (not at.is_dir() or part not in {one.name for one in at.iterdir()}):
+        at = top = meta.path.resolve()
+        for part in parts:
+            if not at.is_dir() or part not in {one.name for one in at.iterdir()}:
                 return None  # also where the file system would take another case for the same
             at = (at / part).resolve()
-            if not at.is_relative_to(self._folder):
+            if not at.is_relative_to(top):
                 return None
         return at
 

@@ -38,22 +38,14 @@ class Written(NamedTuple):
     rows: Sequence[Row]
 
 
-class ForgeFS:
-    """The files of one turn. skills: the folder of skills; actor: agent, pm or code, which says what may be written.
+class ReadFS:
+    """The files of one turn, to be read alone: it holds nothing that can write. skills: the PM's folder of skills.
 
     Paths are checked by `paths`; every method raises PathRefused for anything else.
     """
 
-    def __init__(
-        self,
-        memory: Memory,
-        remembered: Remembered,
-        guardrails: Guardrails | None = None,
-        skills: Path | None = None,
-        actor: str = "agent",
-    ) -> None:
+    def __init__(self, remembered: Remembered, skills: Path | None = None) -> None:
         self.remembered = remembered
-        self._writer = Writer(memory.journal, remembered, guardrails or Guardrails(), actor)
         known = MemoryBackend(remembered)
         self._backends: dict[str, Backend] = {
             "/memory/": known,
@@ -72,15 +64,6 @@ class ForgeFS:
     def read_lines(self, path: str, start: int, end: int) -> str:
         """Lines `start` to `end`, counted from 1, both included. Raises NotThere."""
         return "\n".join(self.read_file(path).split("\n")[start - 1 : end])
-
-    def write_file(self, path: str, content: str, *, call_id: str) -> Written:
-        """Write a text: a record with its effects, or a session's file. call_id: of the call, unique in the session.
-
-        Raises BadInput of forge.errors: PathRefused, RecordUnreadable, ContentRefused, GuardrailsBroken, Stale,
-        CallDiffers; nothing was written then.
-        """
-        rows = self._writer.write(paths.checked(path), content, call_id)
-        return Written(rows[0].path if not path.startswith("/session/") else path, rows)
 
     def list_dir(self, path: str, query: str | None = None) -> list[DirEntry]:
         """What is in a folder, by name. query: see `forge.fs.query`. Raises NotThere, BadInput."""
@@ -105,3 +88,27 @@ class ForgeFS:
             if f"{path}/".startswith(root):
                 return backend
         raise PathRefused("path", f"{path!r} is not a file", f"look into one of {', '.join(paths.ROOTS)}")
+
+
+class ForgeFS(ReadFS):
+    """The files of one turn, to be read and written. actor: agent, pm or code, which says what may be written."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        remembered: Remembered,
+        guardrails: Guardrails | None = None,
+        skills: Path | None = None,
+        actor: str = "agent",
+    ) -> None:
+        super().__init__(remembered, skills)
+        self._writer = Writer(memory.journal, remembered, guardrails or Guardrails(), actor)
+
+    def write_file(self, path: str, content: str, *, call_id: str) -> Written:
+        """Write a text: a record with its effects, or a session's file. call_id: of the call, unique in the session.
+
+        Raises BadInput of forge.errors: PathRefused, RecordUnreadable, ContentRefused, GuardrailsBroken, Stale,
+        CallDiffers; nothing was written then.
+        """
+        rows = self._writer.write(paths.checked(path), content, call_id)
+        return Written(rows[0].path if not path.startswith("/session/") else path, rows)

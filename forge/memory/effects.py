@@ -4,16 +4,18 @@ Closing an Expression makes an Outcome, rejecting one a Counterfactual, invalida
 review. Each effect bears the transition it follows from, so that it happens once.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
-from forge.errors import GuardrailsBroken, PathRefused, RecordUnreadable
+from forge.errors import ApprovalNeeded, GuardrailsBroken, NotThere, PathRefused, RecordUnreadable
 from forge.guardrails import Guardrails
 from forge.memory.chain import Row
 from forge.memory.journal import Call, Journal, Writing, digest
 from forge.memory.remembered import Remembered
 from forge.records import (
     KINDS,
+    Approval,
     Constraints,
     Counterfactual,
     Expression,
@@ -22,6 +24,7 @@ from forge.records import (
     Portfolio,
     Record,
     View,
+    content_hash,
     kind_of_path,
     parse,
     render,
@@ -60,6 +63,26 @@ class Writer:
             rows = self._journal.write(call, lambda writing: self._record(writing, kind, path, record))
         self._known.take(row for row in rows if self._is_mine(row))
         return rows
+
+    def decide(self, path: str, call_id: str, decided: Callable[[Writing, Row], tuple[Approval, Expression]]) -> None:
+        """Write what the PM decided of an Expression, and what follows from it. decided: from its newest text, in the
+        same transaction. Raises BadInput where there is none, and what `decided` raises.
+        """
+        at = clock.micros(self._known.as_of)
+        call = Call(actor=PM, session=self._known.session, call_id=call_id, after=at)
+
+        def work(writing: Writing) -> None:
+            row = writing.newest(path)
+            if row is None:
+                raise NotThere(path)
+            approval, expression = decided(writing, row)
+            made = replace(approval, id=writing.next_id("approvals"), updated=self._known.as_of)
+            writing.put(KINDS["approvals"].path(made.id), render(made))
+            record = replace(expression, updated=self._known.as_of)
+            writing.put(path, render(record), based_on=row.seq)
+            self._effects(writing, parse(KINDS["expressions"], row.content), record)
+
+        self._journal.write(call, work)
 
     def _file(self, writing: Writing, path: str, content: str) -> None:
         if path.endswith("/"):
@@ -149,6 +172,11 @@ class Writer:
             catalogue.get(record.settles.query).bind(record.settles.params)
         if isinstance(record, Expression):
             self._guard(record)
+            before = self._known.record(old) if old else None
+            if record.status == "active" and not (
+                was == "active" and content_hash(before or record) == content_hash(record)
+            ):
+                raise ApprovalNeeded(record.id)
 
     def _guard(self, record: Expression) -> None:
         if self._known.newest(KINDS["views"].path(record.view_id)) is None:

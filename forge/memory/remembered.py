@@ -40,6 +40,13 @@ class Remembered:
             if self._shows(row) and not (known and row.seq <= known[-1].seq):
                 known.append(row)
 
+    def fork(self) -> "Remembered":
+        """The same as it is now; what either takes from here on, the other does not know."""
+        made = Remembered((), self.as_of, self.session, self.event, self.head)
+        made._texts.update((path, list(known)) for path, known in self._texts.items())
+        made._records.update(self._records)
+        return made
+
     def newest(self, path: str) -> Row | None:
         """The newest write at a path."""
         known = self._texts.get(path)

@@ -20,12 +20,13 @@ from forge.records.kinds import (
     Position,
     ProcessKnowledge,
     Proposal,
+    Review,
     Scenario,
     Session,
     View,
     kind_of_path,
 )
-from forge.records.text import HEADER_LINES, parse, render
+from forge.records.text import HEADER_LINES, content_hash, parse, render
 
 __all__ = [
     "HEADER_LINES",
@@ -47,11 +48,13 @@ __all__ = [
     "ProcessKnowledge",
     "Proposal",
     "Record",
+    "Review",
     "Scenario",
     "Session",
     "Settlement",
     "Settles",
     "View",
+    "content_hash",
     "kind_of_path",
     "parse",
     "render",

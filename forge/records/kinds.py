@@ -230,6 +230,19 @@ class Approval(Record):
     reason: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Review(Record):
+    """What a reviewer said of exactly one content. subject: its path; sha256: its hash; reviewer: the model."""
+
+    subject: str
+    sha256: str
+    verdict: Literal["approve", "approve_with_notes", "revise", "escalate"]
+    reviewer: str
+    status: Literal["valid"] = "valid"
+    updated: datetime | None = None
+    links: tuple[str, ...] = ()
+
+
 class Kind(NamedTuple):
     """A kind of record. folder: where it lives; prefix: of its ids, "" where ids are names. agents: whether an agent
     may write it. kept: whether `/memory/.archive/` shows its earlier texts.
@@ -275,6 +288,7 @@ KINDS = {
         Kind("constraints", Constraints, "/portfolio/", ids="constraints"),
         Kind("sessions", Session, "/sessions/", ids="sess_[0-9A-Za-z]{1,64}"),
         Kind("approvals", Approval, "/approvals/", "A"),
+        Kind("reviews", Review, "/reviews/", "R"),
     )
 }
 

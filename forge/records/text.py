@@ -14,7 +14,9 @@ have its lines in any order; an error names the line.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any, cast
 
 from forge.errors import RecordUnreadable
 from forge.records import values
@@ -33,6 +35,11 @@ def render(record: Record) -> str:
         if value or number <= HEADER_LINES:
             lines.append(f"{name}: {value}".rstrip())
     return "\n".join([*lines, END, "", record.body]).rstrip("\n") + "\n"
+
+
+def content_hash(record: Record) -> str:
+    """sha256 of what a record says, whatever its status and whenever it was written."""
+    return sha256(render(replace(cast("Any", record), status="draft", updated=None)).encode()).hexdigest()
 
 
 def parse(kind: Kind, text: str) -> Record:

@@ -49,14 +49,11 @@ class Entry(Protocol):
         """What is told beside it."""
 
 
-class Files(Protocol):
-    """The files of a turn, as forge.fs.ForgeFS has them."""
+class Readable(Protocol):
+    """The files of a turn, as forge.fs.ReadFS has them."""
 
     def read_file(self, path: str) -> str:
         """The text at a path. Raises BadInput."""
-
-    def write_file(self, path: str, content: str, *, call_id: str) -> Any:
-        """Write a text, once a call id. Raises BadInput."""
 
     def list_dir(self, path: str, query: str | None = None) -> Sequence[Entry]:
         """What is in a folder. Raises BadInput."""
@@ -66,6 +63,13 @@ class Files(Protocol):
 
     def is_dir(self, path: str) -> bool:
         """Whether it is a folder. Raises BadInput."""
+
+
+class Files(Readable, Protocol):
+    """The files of a turn that may be written, as forge.fs.ForgeFS has them."""
+
+    def write_file(self, path: str, content: str, *, call_id: str) -> Any:
+        """Write a text, once a call id. Raises BadInput."""
 
 
 async def run(tools: Mapping[str, Tool], call: Call, call_id: str) -> str:
@@ -97,7 +101,7 @@ def wrong(arguments: Any, schema: Mapping[str, Any]) -> str:
     if not isinstance(arguments, dict):
         return f"arguments: give an object, not {_short(arguments)}"
     known = schema["properties"]
-    for name in schema["required"]:
+    for name in () if "retry_of" in arguments else schema["required"]:  # a retry inherits
         if name not in arguments:
             return f"{name}: is missing; give {', '.join(schema['required'])}"
     for name, value in arguments.items():

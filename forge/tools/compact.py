@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from forge.conversation import Conversation
 from forge.model.messages import Model, Request, ToolSpec
-from forge.tools.base import Files, schema
+from forge.tools.base import Readable, schema
 
 MAX_TOKENS = 400
 PROMPT = (
@@ -33,7 +33,7 @@ class CompactTool:
 
     spec = SPEC
 
-    def __init__(self, model: Callable[[str], Model], fs: Files, talk: Conversation) -> None:
+    def __init__(self, model: Callable[[str], Model], fs: Readable, talk: Conversation) -> None:
         self._model, self._fs, self._talk = model, fs, talk
 
     async def execute(self, call_id: str, /, target: str, focus: str) -> str:

@@ -1,14 +1,16 @@
 """fetch: data of a source as of the turn's instant. A summary is the answer, all of it a file of the session."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol
 
-from forge.errors import NotThere
+from forge.memory import Remembered, Row
 from forge.model.messages import ToolSpec
 from forge.tools.base import Files, schema, tokens
 from pitlake.errors import LakeError, PitlakeError, for_agents
 
 CONTEXT = "/session/context/"
+_NAME = re.compile(r"/context/(ctx_[0-9]{3,9})\.md$")
 
 
 class Fetched(Protocol):
@@ -29,11 +31,32 @@ Asks = Callable[[Mapping[str, Any]], Awaitable[Fetched]]
 """A source: parameters in, what it has as of the turn's instant out. Raises PitlakeError."""
 
 
-class FetchTool:
-    """fetch over a turn's sources. The files of one session are numbered through, whoever fetches."""
+class Shelf:
+    """Where what was fetched is kept. The files of one session are numbered through, whoever fetches.
 
-    def __init__(self, fs: Files, sources: Mapping[str, Asks]) -> None:
-        self._fs, self._sources = fs, sources
+    written: what the decision wrote before, so that a call that is done again keeps its number.
+    """
+
+    def __init__(self, known: Remembered, written: Iterable[Row] = ()) -> None:
+        self._of_call = {row.call_id: found[1] for row in written if (found := _NAME.search(row.path))}
+        names = [found[1] for path in known.paths(f"/session/{known.session}/") if (found := _NAME.search(path))]
+        self._last = max((int(name[4:]) for name in (*names, *self._of_call.values())), default=0)
+
+    def keep(self, fs: Files, call_id: str, text: str) -> str:
+        """Keep a text; the name of its file."""
+        name = self._of_call.get(call_id)
+        if name is None:
+            self._last += 1
+            name = self._of_call[call_id] = f"ctx_{self._last:03d}"
+        fs.write_file(f"{CONTEXT}{name}.md", text, call_id=call_id)
+        return name
+
+
+class FetchTool:
+    """fetch over a turn's sources. keep: of a call id and a text, keeps it and gives the name of its file."""
+
+    def __init__(self, keep: Callable[[str, str], str], sources: Mapping[str, Asks]) -> None:
+        self._keep, self._sources = keep, sources
         known = ", ".join(sources)
         self.spec = ToolSpec(
             "fetch",
@@ -54,14 +77,5 @@ class FetchTool:
             kind = type(problem) if told == str(problem) else LakeError
             return f"[FETCH FAILED | {source}] {kind.__name__}: {told}"
         full = found.format_full()
-        name = self._next()
-        self._fs.write_file(f"{CONTEXT}{name}.md", full, call_id=call_id)
+        name = self._keep(call_id, full)
         return f"[{name} | {source} | {found.label} | {tokens(full)} tok]\n{found.format_summary()}"
-
-    def _next(self) -> str:
-        try:
-            names = [entry.name for entry in self._fs.list_dir(CONTEXT)]
-        except NotThere:
-            names = []
-        taken = [int(name[4:-3]) for name in names if name.startswith("ctx_") and name[4:-3].isdigit()]
-        return f"ctx_{max(taken, default=0) + 1:03d}"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from forge.model.messages import ToolSpec
-from forge.tools.base import Files, schema
+from forge.tools.base import Readable, schema
 from forge.tools.text import DEPTHS, default_depth, shown
 
 SPEC = ToolSpec(
@@ -32,7 +32,7 @@ class ReadTool:
 
     spec = SPEC
 
-    def __init__(self, fs: Files) -> None:
+    def __init__(self, fs: Readable) -> None:
         self._fs = fs
 
     async def execute(self, call_id: str, /, path: str, depth: str | None = None, query: str | None = None) -> str:

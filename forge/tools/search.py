@@ -4,7 +4,7 @@ Only what the turn remembers is looked at, and ages count to its instant, so tha
 """
 
 from forge.embedder import Meaning
-from forge.fs import ForgeFS
+from forge.fs import ReadFS
 from forge.model.messages import ToolSpec
 from forge.tools.base import schema
 from forge.tools.text import HEADER_LINES
@@ -41,7 +41,7 @@ class SearchTool:
 
     spec = SPEC
 
-    def __init__(self, fs: ForgeFS, meaning: Meaning) -> None:
+    def __init__(self, fs: ReadFS, meaning: Meaning) -> None:
         self._fs, self._meaning = fs, meaning
 
     async def execute(

@@ -1,6 +1,7 @@
 """Which tools a role has, by construction: what is not in its set it cannot call."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from forge.conversation import Conversation
 from forge.embedder import Meaning
@@ -8,8 +9,7 @@ from forge.fs import ForgeFS
 from forge.model.messages import Model, ToolSpec
 from forge.tools.base import Tool
 from forge.tools.compact import CompactTool
-from forge.tools.fetch import Asks, FetchTool
-from forge.tools.later import ABSENT
+from forge.tools.fetch import Asks, FetchTool, Shelf
 from forge.tools.read import ReadTool
 from forge.tools.search import SearchTool
 from forge.tools.write import WriteTool
@@ -29,15 +29,21 @@ class Writes:
 
 
 def agents(
-    fs: ForgeFS, meaning: Meaning, asks: Mapping[str, Asks], model: Callable[[str], Model], talk: Conversation
+    fs: ForgeFS,
+    meaning: Meaning,
+    asks: Mapping[str, Asks],
+    model: Callable[[str], Model],
+    talk: Conversation,
+    shelf: Shelf,
+    crew: tuple[Tool, ...],
 ) -> dict[str, Tool]:
-    """The eight tools of the agent. model: of compact, for a call id."""
+    """The eight tools of the agent. model: of compact, for a call id; crew: dispatch, collect and review."""
     made: tuple[Tool, ...] = (
         ReadTool(fs),
         SearchTool(fs, meaning),
         Writes(fs),
-        FetchTool(fs, asks),
-        *ABSENT,
+        FetchTool(partial(shelf.keep, fs), asks),
+        *crew,
         CompactTool(model, fs, talk),
     )
     return {tool.spec.name: tool for tool in made}

@@ -66,7 +66,10 @@ def steps(root: Path) -> Iterator[None]:
         fs = turn(memory, f"s{number}", at=now())
         name = next(row.path for row in memory.journal.rows() if row.session == f"s{number}")[-8:-3]
         path = _written(memory, number) or wrote(
-            fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, view_id=name, body=f"step {number}"), "open"
+            fs,
+            "/memory/expressions/new.md",
+            replace(NEW_EXPRESSION, status="proposed", view_id=name, body=f"step {number}"),
+            "open",
         )
         yield
         fs = turn(memory, f"s{number}", at=now())

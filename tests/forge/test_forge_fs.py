@@ -70,15 +70,18 @@ def test_t1_a_record_without_its_ending_is_no_folder_and_what_is_missing_is_said
     assert fs.read_lines("/memory/views/V-001.md", 1, 2) == "# V-001\nscope: us_growth"
 
 
+SKILL = "---\nname: rv-analysis\ndescription: How.\n---\n\nhow"
+
+
 def test_f1_skills_are_a_folder_that_nothing_outside_is_in(memory, tmp_path):
     skill = tmp_path / "skills" / "rv-analysis"
     skill.mkdir(parents=True)
-    (skill / "SKILL.md").write_text("how")
+    (skill / "SKILL.md").write_text(SKILL)
     (tmp_path / "secret.md").write_text("secret")
     (skill / "link.md").symlink_to(tmp_path / "secret.md")
     (tmp_path / "skills" / "up").symlink_to(tmp_path)
     fs = ForgeFS(memory, memory.hydrate(now()), skills=tmp_path / "skills")
-    assert fs.read_file("/skills/rv-analysis/SKILL.md") == "how"
+    assert fs.read_file("/skills/rv-analysis/SKILL.md") == SKILL
     for path in ("/skills/rv-analysis/link.md", "/skills/up/secret.md", "/skills/rv-analysis/skill.md"):
         with pytest.raises(NotThere):
             fs.read_file(path)

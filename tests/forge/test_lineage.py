@@ -1,7 +1,6 @@
 """Why a decision came out as it did: edges from evidence over what was written to what followed."""
 
 import asyncio
-import json
 from dataclasses import replace
 
 import pytest
@@ -15,15 +14,13 @@ from forge.model.scripted import Scripted
 from forge.records import render
 from forge.tape import Tape
 from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
+from tests.derived.conftest import put_rows
+from tests.forge.test_providers import gdp
 from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, turn, wrote
 
 T = "2014-05-29T12:29:59Z"
-ANSWER = {
-    "label": "GDP, two vintages",
-    "data": [{"evidence": f"alfred:{number}"} for number in (1, 1, 2, 3, 4, 5, 6, 7)],
-    "gaps": [],
-    "receipts": [],
-}
+ASKED = {"source": "economic", "params": {"op": "vintages", "series": "GDP", "period": "2014-01-01"}}
 
 
 def say(text, *calls):
@@ -34,14 +31,14 @@ def say(text, *calls):
 @pytest.fixture
 def decided(tmp_path):
     """A decision that was given rows and wrote a View, of which a later session drafted an Expression."""
-    memory = Memory(tmp_path / "forge", clock=Simulated("test", T))
+    memory, lake = Memory(tmp_path / "forge", clock=Simulated("test", T)), Lake(tmp_path / "market")
+    vintages = (gdp(f"2014-05-{number:02}", float(number)) | {"evidence": f"alfred:{number}"} for number in range(1, 8))
+    put_rows(lake, "macro_observations", *vintages)
+    own = ("write", {"path": "/session/context/gaps.md", "content": "Prices are missing."})
     view = ("write", {"path": "/memory/views/new.md", "content": render(NEW_VIEW)})
-    model = Scripted([say("", view), say("Growth slows: V-001.")])
-    agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, tmp_path / "none")
+    model = Scripted([say("", ("fetch", ASKED), own, view), say("Growth slows: V-001.")])
+    agent = Agent(memory, Tape(tmp_path / "tape.sqlite"), lambda role: model, lake.root)
     name = asyncio.run(agent.ask("What of growth?", T)).decision
-    session = agent.tape.begun(name)["session"]
-    fs = turn(memory, session, memory.standing(memory.journal.clock.now()))
-    fs.write_file("/session/context/ctx_001.md", json.dumps(ANSWER), call_id=f"{name}:99")
     later = turn(memory, "later", memory.standing(memory.journal.clock.now()))
     wrote(later, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="draft"), "expression")
     yield agent, name
@@ -55,7 +52,7 @@ def test_the_lineage_leads_from_rows_over_what_was_written_to_what_followed(deci
     assert edges == [
         *((f"alfred:{number}", ctx, "row of") for number in range(1, 6)),
         ("2 more", ctx, "rows of"),
-        (ctx, name, "GDP, two vintages"),
+        (ctx, name, "economic vintages (period=2014-01-01, series=GDP)"),
         (name, "V-001", "wrote"),
         ("V-001", "E-001", "view"),
     ]

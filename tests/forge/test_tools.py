@@ -7,6 +7,8 @@ import asyncio
 import random
 import sys
 import tempfile
+import uuid
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,13 @@ from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.model import Answer, Call, Results, Returned
 from forge.model.scripted import Scripted
+from forge.model.taped import Models
 from forge.records import Observation, render
+from forge.tape import Tape
+from forge.tasks.crew import Crew
+from forge.tasks.subagent import Room
 from forge.tools.base import FAILED, MOST_CHARACTERS, run
+from forge.tools.fetch import FetchTool, Shelf
 from forge.tools.toolset import agents
 from pitlake.errors import BadInput
 from tests.forge.world import NEW_VIEW, now, turn, wrote
@@ -91,10 +98,14 @@ def tools(memory):
     return toolset(memory)[0]
 
 
-def toolset(memory, model=None):
+def toolset(memory, model=None, source=economic):
+    """The eight tools over a tape of their own, the turn's files and its conversation."""
     fs = ForgeFS(memory, memory.hydrate(now(), session="s"))
-    talk = Conversation("You are Forge.", [])
-    return agents(fs, ALIKE, {"economic": economic}, lambda call_id: model or told(), talk), fs, talk
+    talk, asks, shelf = Conversation("You are Forge.", []), {"economic": source}, Shelf(fs.remembered)
+    tape = Tape(Path(f"{memory.lake.root}-tape.sqlite"))
+    models = Models(tape, uuid.uuid4().hex, "record", lambda role: model or told())
+    crew = Crew(Room(memory, fs.remembered, models, ALIKE, asks, shelf), fs)
+    return agents(fs, ALIKE, asks, lambda call_id: model or told(), talk, shelf, crew.tools), fs, talk
 
 
 def call(tools, name, arguments, call_id="c"):
@@ -152,24 +163,12 @@ def test_t3_fetch_numbers_the_sessions_files_through_and_says_what_failed(memory
     tools, fs, _ = toolset(memory)
     asked = {"source": "economic", "params": {}}
     assert call(tools, "fetch", asked, "1") == "[ctx_001 | economic | economic latest | 3 tok]\nGDP 17149.6"
-    others = agents(fs, ALIKE, {"economic": economic}, lambda call_id: told(), Conversation("", []))
-    assert call(others, "fetch", asked, "2").startswith("[ctx_002 | ")
+    others = FetchTool(partial(Shelf(fs.remembered).keep, fs), {"economic": economic})
+    assert call({"fetch": others}, "fetch", asked, "2").startswith("[ctx_002 | ")
     assert fs.read_file("/session/context/ctx_001.md") == "GDP 17149.6"
     failed = call(tools, "fetch", {"source": "economic", "params": {"op": "x"}}, "3")
     assert failed.startswith("[FETCH FAILED | economic] BadInput: ")
     assert "economic" in call(tools, "fetch", {"source": "gossip", "params": {}}, "4")
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        pytest.param("dispatch", {"id": "a", "skill": "rv-analysis", "objective": "x"}, id="t4"),
-        pytest.param("collect", {"target": "all"}, id="t5"),
-        pytest.param("review", {"output": "x", "focus": "y"}, id="t6"),
-    ],
-)
-def test_what_has_no_executor_says_so(tools, name, arguments):
-    assert call(tools, name, arguments).startswith(f"[{name}{FAILED}this installation has no executor")
 
 
 def test_t7_write_says_where_and_does_a_call_once(memory):
@@ -227,8 +226,7 @@ def test_an_unexpected_fault_is_an_answer_by_its_kind_alone(memory):
     async def broken(params):
         raise RuntimeError("a secret")
 
-    fs = ForgeFS(memory, memory.hydrate(now(), session="s"))
-    tools = agents(fs, ALIKE, {"economic": broken}, lambda call_id: told(), Conversation("", []))
+    tools, *_ = toolset(memory, source=broken)
     answer = call(tools, "fetch", {"source": "economic", "params": {}})
     assert answer == f"[fetch{FAILED}RuntimeError; try it in another way, or say that it is missing"
 

@@ -12,6 +12,7 @@ from forge.tools.write import WriteTool
 from tests.forge.campaign import fuzzed
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, desk, now, turn, wrote
 
+PROPOSED = replace(NEW_EXPRESSION, status="proposed")
 OPEN = replace(NEW_EXPRESSION, id="E-001")
 AT = "/memory/expressions/E-001.md"
 
@@ -61,11 +62,11 @@ def test_t7_invalidating_a_view_sends_its_expressions_to_review_and_no_other_tex
     fs = desk(memory)
     wrote(fs, "/memory/views/new.md", NEW_VIEW, "other view")
     body = "status: active is what it says here"
-    wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, body=body), "2")
-    wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, view_id="V-002"), "3")
+    wrote(fs, "/memory/expressions/new.md", replace(PROPOSED, body=body), "2")
+    wrote(fs, "/memory/expressions/new.md", replace(PROPOSED, view_id="V-002"), "3")
     wrote(fs, "/memory/views/V-001.md", replace(NEW_VIEW, id="V-001", status="invalidated"), "4")
     found = {name: only_at(fs, name).status for name in ("E-001", "E-002", "E-003")}
-    assert found == {"E-001": "review_required", "E-002": "review_required", "E-003": "active"}
+    assert found == {"E-001": "review_required", "E-002": "review_required", "E-003": "proposed"}
     assert only_at(fs, "E-002").body == body
 
 
@@ -75,8 +76,8 @@ def only_at(fs, name):
 
 def test_t7_an_effect_reaches_what_others_wrote_since_and_the_turn_does_not_see_it(memory):
     fs, other = desk(memory), turn(memory, "other")
-    wrote(other, "/memory/expressions/new.md", NEW_EXPRESSION, "1")
-    wrote(other, AT, replace(OPEN, instrument="FV"), "2")
+    wrote(other, "/memory/expressions/new.md", PROPOSED, "1")
+    wrote(other, AT, replace(OPEN, status="proposed", instrument="FV"), "2")
     before = fs.read_file(AT)
     wrote(fs, "/memory/views/V-001.md", replace(NEW_VIEW, id="V-001", status="invalidated"), "1")
     assert fs.read_file(AT) == before
@@ -163,6 +164,7 @@ def test_g1_a_text_for_a_number_is_refused_with_its_line_and_closing_is_never_bl
         "  [hard] max_single_risk: missing (limit: 5)",
         "  [hard] max_gross_exposure: 1.0001e+06 (limit: 200)",
     ]
+    assert "approval alone" in written(fs, AT, replace(OPEN, body="other"), "5")
     for number, status in enumerate(("draft", "closed"), start=3):
         assert written(fs, AT, replace(broken, status=status), str(number)) == f"Written: {AT}"
 
@@ -188,5 +190,5 @@ def test_t7_nothing_is_written_twice_when_a_turn_is_resumed(tmp_path):
     assert not again.exists("/memory/outcomes/OUT-001.md")
     written(again, AT, replace(OPEN, status="closed"), "close")
     assert [entry.name for entry in again.list_dir("/memory/outcomes/")] == ["OUT-001.md"]
-    assert len(first.journal.rows()) == 5
+    assert [row.kind for row in first.journal.rows()].count("outcomes") == 1
     assert now() > fs.remembered.as_of

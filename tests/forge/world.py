@@ -1,5 +1,6 @@
 """A small desk for the tests of memory: records of every kind, turns, and journals cut at an instant."""
 
+import os
 import random
 import sqlite3
 from contextlib import closing
@@ -7,11 +8,24 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
+from forge.approvals import approve
 from forge.clock import Simulated
 from forge.fs import ForgeFS
+from forge.guardrails import Guardrails
 from forge.memory import Call, Memory
 from forge.memory.tables import TABLES, engine
-from forge.records import Expression, Portfolio, Scenario, Settles, View, render
+from forge.records import (
+    KINDS,
+    Expression,
+    Portfolio,
+    Review,
+    Scenario,
+    Settles,
+    View,
+    content_hash,
+    parse,
+    render,
+)
 
 T0 = datetime(2014, 5, 1, 12, tzinfo=timezone.utc)
 NEW_VIEW = View(
@@ -54,12 +68,35 @@ def wrote(fs, path, record, call_id):
     return fs.write_file(path, record if isinstance(record, str) else render(record), call_id=call_id).path
 
 
+def reviewed(memory, expression, verdict="approve"):
+    """Keep a review of exactly what an Expression says, as the review tool does."""
+    review = Review(
+        id="R-001", subject=f"/memory/expressions/{expression.id}.md", sha256=content_hash(expression),
+        verdict=verdict, reviewer="scripted-1",
+    )  # fmt: skip
+
+    def work(writing):
+        made = replace(review, id=writing.next_id("reviews"))
+        writing.put(f"/reviews/{made.id}.md", render(made))
+
+    memory.journal.write(Call(actor="code", session="review", call_id=os.urandom(8).hex()), work)
+
+
+def activated(memory, name="E-001"):
+    """An Expression that waits, reviewed and approved."""
+    text = turn(memory).read_file(f"/memory/expressions/{name}.md")
+    expression = parse(KINDS["expressions"], text)
+    reviewed(memory, expression)
+    approve(memory, name, content_hash(expression), "pm", Guardrails())
+
+
 def desk(memory):
     """A book, a View and an active Expression in it."""
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
     fs = turn(memory, "first")
     wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
-    wrote(fs, "/memory/expressions/new.md", NEW_EXPRESSION, "expression")
+    wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed"), "expression")
+    activated(memory)
     return turn(memory)
 
 

@@ -1,0 +1,60 @@
+"""The PM's doors on the command line: import a book, see what waits, approve and reject."""
+
+from dataclasses import replace
+
+import pytest
+
+from forge.memory import Memory
+from forge.records import KINDS, parse
+from pitlake import cli
+from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, reviewed, turn, wrote
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("FORGE_LAKE", "FORGE_JOURNAL", "PITLAKE_LAKE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def asked(capsys, *arguments):
+    code = cli.invoke(["forge", *arguments])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_from_a_book_to_an_active_expression_and_a_rejected_one(capsys, tmp_path):
+    (tmp_path / "positions.csv").write_text("expression,notional,rates\nE-009,40,4\nE-010,-10,-1\n")
+    code, out, _ = asked(capsys, "portfolio", "import", "positions.csv")
+    assert (code, out) == (0, "2 positions, gross 50 %, net 30 %\n")
+    memory = Memory()
+    wrote(turn(memory), "/memory/views/new.md", NEW_VIEW, "view")
+    fs = turn(memory)
+    for name in ("one", "two"):
+        wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed", body=name), name)
+    assert "problem: no review of exactly this content" in asked(capsys, "approvals")[1]
+    code, out, err = asked(capsys, "approve", "E-001")
+    assert (code, out, "no review of exactly this content" in err) == (2, "", True)
+    reviewed(memory, parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-001.md")))
+    assert asked(capsys, "approve", "E-001", "--hash", "0" * 64)[0] == 2
+    assert asked(capsys, "approve", "E-001")[1].startswith("E-001 is active: ")
+    assert asked(capsys, "reject", "E-002", "--reason", " ")[0] == 2
+    assert asked(capsys, "reject", "E-002", "--reason", "too crowded")[1] == "E-002 is rejected\n"
+    assert asked(capsys, "approvals")[1] == "nothing waits for you\n"
+    assert asked(capsys, "approvals", "--format", "json")[1] == "[]\n"
+    assert asked(capsys, "expressions")[1] == "E-001  view:V-001 | active\nE-002  view:V-001 | rejected\n"
+    assert asked(capsys, "views", "confidence>=0.7")[1] == ""
+    assert "reason: too crowded" in turn(memory).read_file("/memory/counterfactuals/CF-001.md")
+    memory.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("a,b\n1,2\n", "no column expression"), ("expression,notional\nE-1,much\n", "line 2: notional")]
+)
+def test_a_book_that_cannot_be_read_is_refused_and_nothing_is_written(capsys, tmp_path, text, told):
+    (tmp_path / "positions.csv").write_text(text)
+    code, out, err = asked(capsys, "portfolio", "import", "positions.csv")
+    assert (code, out, told in err) == (2, "", True)
+    memory = Memory()
+    assert memory.journal.rows() == []
+    memory.close()

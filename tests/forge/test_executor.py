@@ -1,0 +1,203 @@
+"""The executor over random graphs, and executors that lose work, which the campaign must catch. Ids: T4, T5, X1, X3."""
+
+import asyncio
+
+import pytest
+
+from forge.tasks.collect import CollectTool
+from forge.tasks.executor import Executor
+from forge.tasks.spec import Task, TaskResult, loaded
+from pitlake.errors import BadInput
+from tests.forge.graphs import Jumping, graphs
+
+SAMPLE = 150
+
+
+def test_random_graphs_lose_nothing_and_end():
+    tasks, wrong = graphs(SAMPLE, seed=1)
+    assert wrong == []
+    assert tasks > 5 * SAMPLE
+
+
+class NoCallback(Executor):
+    """A task that is cancelled before its first step stays queued for ever."""
+
+    def _end(self, task, result):
+        if result.status != "cancelled" or task.id in self._running:
+            super()._end(task, result)
+
+
+class NoRequeue(Executor):
+    def _stir(self, retry):
+        pass
+
+
+class FirstTry(Executor):
+    """Dependents keep to the try they first saw."""
+
+    def _older(self, used):
+        return False
+
+
+class Circles(Executor):
+    def _below(self, name):
+        return set()
+
+
+class Forgets(Executor):
+    """A fault takes its task out of the books."""
+
+    def _end(self, task, result):
+        super()._end(task, result)
+        if result.status == "failed":
+            self.tasks.pop(task.id)
+            self.results.pop(task.id)
+
+
+@pytest.mark.parametrize("mutant", [NoCallback, NoRequeue, FirstTry, Circles, Forgets])
+def test_the_campaign_catches_an_executor_that(mutant):
+    found = []
+    for seed in range(8):
+        try:
+            found += graphs(40, seed, mutant)[1]
+        except (KeyError, RuntimeError, BadInput) as problem:
+            found.append(repr(problem))
+        if found:
+            return
+    raise AssertionError(f"{mutant.__name__} goes unseen")
+
+
+def run(script):
+    with asyncio.Runner(loop_factory=Jumping) as runner:
+        return runner.run(asyncio.wait_for(script(), 10_000))
+
+
+def task(name, *needs, **more):
+    return Task(id=name, skill="rv-analysis", objective="x", depends_on=needs, **more)
+
+
+async def fine(one, used):
+    await asyncio.sleep(1)
+    return TaskResult(id=one.id, status="ok", summary=f"{one.id}({','.join(r.summary for r in used.values())})")
+
+
+def test_x1_siblings_are_isolated_and_each_state_is_told():
+    async def work(one, used):
+        if one.id == "bad":
+            raise ValueError("a secret")
+        if one.id == "slow":
+            await asyncio.sleep(1_000)
+        return await fine(one, used)
+
+    async def script():
+        executor = Executor(work, seconds=20)
+        for one in (task("bad"), task("slow"), task("good"), task("after", "bad"), task("gone")):
+            executor.dispatch(one)
+        assert executor.state("good") == "queued"
+        executor.cancel("gone")
+        await asyncio.sleep(0.5)
+        assert executor.state("good") == "running"
+        answer = await CollectTool(executor).execute("", target="all")
+        return {name: executor.state(name) for name in executor.tasks}, answer
+
+    states, answer = run(script)
+    assert states == {"bad": "failed", "slow": "timeout", "good": "ok", "after": "skipped", "gone": "cancelled"}
+    assert "a secret" not in answer
+    assert "── good (ok) ──\ngood()\n[full: /session/results/good.md]" in answer
+    assert "── bad (failed) ──\nFAILED: ValueError\n[retry: dispatch(retry_of='bad')]" in answer
+    assert answer.splitlines()[-1] == (
+        "LEDGER: 1 ok, 4 failed (bad: failed, slow: timeout, after: skipped, gone: cancelled), 0 running, "
+        "0 never collected"
+    )
+
+
+def test_t5_ready_shows_each_result_once_and_counts_what_still_runs():
+    async def script():
+        executor = Executor(fine)
+        tool = CollectTool(executor)
+        executor.dispatch(task("a"))
+        told = [await tool.execute("", target="ready")]
+        told.append(await tool.execute("", target="a"))
+        executor.dispatch(task("b"))
+        told += [await tool.execute("", target="ready"), await tool.execute("", target="all")]
+        with pytest.raises(BadInput, match="never dispatched"):
+            await tool.execute("", target="c")
+        return told
+
+    first, second, third, last = run(script)
+    assert first == "(1 tasks still running)\n\nLEDGER: 0 ok, 0 failed, 1 running, 1 never collected (a)"
+    assert second.startswith("── a (ok) ──")
+    assert "── a" not in third
+    assert [line for line in last.splitlines() if line.startswith("──")] == ["── a (ok) ──", "── b (ok) ──"]
+    assert run(lambda: CollectTool(Executor(fine)).execute("", target="all")).startswith("No tasks completed yet.")
+
+
+def test_t4_dependents_follow_the_newest_retry():
+    tried = []
+
+    async def work(one, used):
+        tried.append(one.id)
+        if one.id == "a":
+            raise ConnectionError
+        return await fine(one, used)
+
+    async def script():
+        executor = Executor(work)
+        executor.dispatch(task("a"))
+        executor.dispatch(task("b", "a"))
+        await executor.wait(["b"])
+        assert executor.state("b") == "skipped"
+        executor.dispatch(Task.of({"id": "a2", "retry_of": "a"}, executor.tasks["a"]))
+        await executor.wait(executor.tasks)
+        return executor.results["b"]
+
+    result = run(script)
+    assert (result.summary, result.used, tried) == ("b(a2())", ("a2",), ["a", "a2", "b"])
+
+
+def test_t4_what_can_never_end_cannot_be_written():
+    async def work(one, used):
+        raise ConnectionError
+
+    async def script():
+        executor = Executor(work)
+        executor.dispatch(task("a"))
+        executor.dispatch(task("b", "a"))
+        await executor.wait(["b"])
+        refused = [
+            task("a"), task("c", "c"), task("c", "nothing"), task("all"), task("Ä"), task("c", retry_of="nothing"),
+            task("c", "b", retry_of="a"),
+        ]  # fmt: skip
+        for one in refused:
+            with pytest.raises(BadInput):
+                executor.dispatch(one)
+        return set(executor.tasks)
+
+    assert run(script) == {"a", "b"}
+
+
+def test_t4_a_retry_inherits_what_is_not_given():
+    old = task("a", "z", context=("ctx_001", "V-001:header"), notes="n", validate=True)
+    new = Task.of({"id": "b", "retry_of": "a"}, old)
+    assert new.context == ("ctx_001:summary", "V-001:header")
+    assert new.notes == "RETRY of a. Simplified context.\nn"
+    assert (new.depends_on, new.validate, new.objective) == (("z",), True, "x")
+    given = Task.of({"id": "b", "retry_of": "a", "objective": "y", "depends_on": [], "context": ["ctx_002"]}, new)
+    assert (given.objective, given.depends_on, given.context) == ("y", (), ("ctx_002",))
+
+
+def test_a_result_is_kept_as_it_was():
+    one = TaskResult(id="a", status="ok", summary="s", used=("b",), proposed=("p",))
+    assert loaded(one.dumped()) == one
+
+
+def test_a_task_that_used_what_was_retried_since_is_told():
+    async def script():
+        executor = Executor(fine)
+        executor.dispatch(task("a"))
+        executor.dispatch(task("b", "a"))
+        await executor.wait(["b"])
+        executor.dispatch(task("a2", retry_of="a"))
+        return await CollectTool(executor).execute("", target="all")
+
+    assert run(script).endswith(", 1 built on what was retried since (b)")

@@ -1,0 +1,277 @@
+"""Sub-agents in a turn: from dispatch to the ledger, resumed, replayed. Ids: T4, T5, T6, X1, X2."""
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+
+from forge.agent import Agent
+from forge.approvals import approve, pending
+from forge.clock import Simulated
+from forge.conversation import Limits
+from forge.guardrails import Guardrails
+from forge.memory import Memory
+from forge.model import Answer, Call, ModelFailed
+from forge.model.scripted import Scripted
+from forge.records import content_hash, parse, render
+from forge.records.kinds import KINDS
+from forge.tape import Tape
+from forge.tasks.review import REVIEW_PROMPT, VERDICTS, verdict
+from forge.tasks.validation import CONTRASTIVE_VALIDATION_PROMPT, STANDARD_VALIDATION_PROMPT, UNREADABLE, parsed
+from pitlake.clock import instant
+from pitlake.errors import BadInput
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, turn, wrote
+
+T = "2014-05-29T12:29:59Z"
+SYNTHESIS = """\
+### SUMMARY
+Growth slows.
+
+### VIEW UPDATES
+```yaml
+view_id: V-001
+prior_confidence: 0.60
+updated_confidence: 0.50
+direction: weakened
+scenario_changes: []
+key_evidence: "GDP fell to 17149.6"
+```
+
+### EXPRESSION IMPLICATIONS
+none
+
+### OPEN QUESTIONS
+The revision.
+
+### NEXT ACTIONS
+Wait for it.
+"""
+
+
+def say(text, *calls):
+    made = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
+    return Answer(text, made, "tools" if made else "stop", "scripted-1", 10, 10)
+
+
+class Desk:
+    """An agent whose models are scripts by role. said: what a role answers; a list is used up, a function is asked."""
+
+    def __init__(self, root):
+        self.memory = Memory(root / "forge", clock=Simulated("test", T))
+        self.root, self.asked = root, []
+
+    def agent(self, **roles):
+        models = {role: Scripted(said, role) for role, said in roles.items()}
+
+        def model(role):
+            self.asked.append(role)
+            return models[role]
+
+        self.models = models
+        return Agent(self.memory, Tape(self.root / "tape.sqlite"), model, self.root / "none")
+
+    def ask(self, decision="", **roles):
+        return asyncio.run(self.agent(**roles).ask("What of growth?", T, decision=decision))
+
+
+@pytest.fixture
+def desk(tmp_path):
+    made = Desk(tmp_path)
+    yield made
+    made.memory.close()
+
+
+def standing(desk, session):
+    return turn(desk.memory, session, at=desk.memory.standing(instant(T)))
+
+
+def dispatch(name, skill="rv-analysis", **more):
+    return "dispatch", {"id": name, "skill": skill, "objective": f"look at {name}", **more}
+
+
+def analyst(request):
+    """Reads once, then answers; the analyst of `bad` never gives a SUMMARY."""
+    if "look at bad" in request.messages[0]:
+        return say("no sections here")
+    if len(request.messages) == 1:
+        return say("", ("read", {"path": "/memory/views/"}))
+    return say(f"### SUMMARY\nSeen {'with a prior' if 'PRIOR ANALYSIS' in request.messages[0] else 'alone'}.")
+
+
+SCRIPT = [
+    say("", dispatch("one"), dispatch("bad"), dispatch("two", depends_on=["one"])),
+    say("", ("collect", {"target": "all"})),
+    say("done"),
+]
+
+
+def answers(desk, decision, name):
+    steps = Tape(desk.root / "tape.sqlite").steps(decision)
+    return [
+        one.answer for one in steps if one.lane == "agent" and one.kind == "tool" and json.loads(one.asked)[0] == name
+    ]
+
+
+def test_a_turn_dispatches_collects_and_replays_the_same(desk):
+    decided = desk.ask(agent=SCRIPT, subagent=analyst)
+    assert answers(desk, decided.decision, "dispatch")[2] == (
+        "Dispatched: two | skill: rv-analysis | waits for: one\nUse collect('two') or collect('all') for results."
+    )
+    (told,) = answers(desk, decided.decision, "collect")
+    assert "── one (ok) ──\nSeen alone.\n[full: /session/results/one.md]" in told
+    assert "── two (ok) ──\nSeen with a prior." in told
+    assert "── bad (failed) ──\nFAILED: its output can't be read: SUMMARY: is missing or empty" in told
+    assert told.endswith("LEDGER: 2 ok, 1 failed (bad: failed), 0 running, 0 never collected")
+    for mode in ("strict", "live-tools"):
+        before = desk.memory.journal.head()
+        assert asyncio.run(desk.agent().replay(decided.decision, mode)) == decided
+        assert (desk.memory.journal.head(), desk.asked[-1:]) == (before, ["subagent"])
+
+
+def test_a_killed_turn_asks_no_model_again_for_what_ended(desk):
+    failing = [*SCRIPT[:2]]
+    with pytest.raises(ModelFailed):
+        desk.ask("D-1", agent=failing, subagent=analyst)
+    decided = desk.ask("D-1", agent=SCRIPT[2:], subagent=[])
+    assert decided.answer == "done"
+    rows = [row.path.rpartition("/")[2] for row in desk.memory.journal.rows() if "/results/" in row.path]
+    assert sorted(rows) == ["bad.md", "one.md", "two.md"]
+    assert asyncio.run(desk.agent().replay("D-1", "live-tools")) == decided
+
+
+def test_what_was_never_collected_is_said_in_the_answer(desk):
+    decided = desk.ask(agent=[SCRIPT[0], say("done")], subagent=analyst)
+    assert decided.answer.startswith("done\n\nSub-agents were started whose results were never collected.\nLEDGER: ")
+    assert decided.answer.endswith("3 never collected (one, bad, two)")
+
+
+def test_sub_agents_have_no_tool_and_no_file_that_writes(desk):
+    seen = []
+
+    def greedy(request):
+        seen.append([tool.name for tool in request.tools])
+        if len(request.messages) == 1:
+            return say("", ("write", {"path": "/memory/views/new.md", "content": render(NEW_VIEW)}))
+        return say(f"### SUMMARY\n{request.messages[2].returned[0].text}")
+
+    decided = desk.ask(agent=[say("", dispatch("one")), *SCRIPT[1:]], subagent=greedy)
+    assert set(map(tuple, seen)) == {("read", "search", "fetch")}
+    assert "there is no such tool" in answers(desk, decided.decision, "collect")[0]
+    assert not [row for row in desk.memory.journal.rows() if row.kind == "views"]
+
+
+@pytest.mark.parametrize(
+    ("said", "contrastive", "due"),
+    [
+        ("VERDICT: accept", False, ("accept", "")),
+        ("VERDICT: reject\nFEEDBACK: no figure", False, ("reject", "no figure")),
+        ("**VERDICT:** Accept\nCOUNTERARGUMENT: it may turn", True, ("accept", "")),
+        ("VERDICT: accept", True, ("reject", UNREADABLE)),
+        ("VERDICT: accept\nVERDICT: reject", False, ("reject", UNREADABLE)),
+        ("I accept it", False, ("reject", UNREADABLE)),
+        ("", False, ("reject", UNREADABLE)),
+        ("VERDICT: accept or reject", False, ("reject", UNREADABLE)),
+    ],
+)
+def test_x2_a_verdict_is_read_strictly(said, contrastive, due):
+    found = parsed(said, contrastive=contrastive)
+    assert (found.verdict, found.feedback) == due
+
+
+def test_x2_a_rejection_reaches_the_ledger_and_whoever_builds_on_it(desk):
+    read = []
+
+    def subagent(request):
+        read.append(request.messages[0])
+        return say("### SUMMARY\nFine.")
+
+    script = [say("", dispatch("one", validate=True), dispatch("two", depends_on=["one"])), *SCRIPT[1:]]
+    rejects = [say("VERDICT: reject\nFEEDBACK: cites nothing")]
+    decided = desk.ask(agent=script, subagent=subagent, validation=rejects)
+    (told,) = answers(desk, decided.decision, "collect")
+    assert "── one (ok | validated: reject) ──" in told
+    assert "[feedback: cites nothing]" in told
+    assert told.endswith("0 never collected, 1 rejected (one)")
+    assert "[REJECTED by validation: cites nothing]" in read[1]
+    (asked,) = desk.models["validation"].asked
+    assert (asked.system, asked.max_tokens) == (STANDARD_VALIDATION_PROMPT, 500)
+    assert "CRITERIA:\n- Must say why the relation should hold" in asked.messages[0]
+    assert "STRONGEST COUNTERARGUMENT" in CONTRASTIVE_VALIDATION_PROMPT
+
+
+def test_o1_a_synthesis_is_repaired_once_and_its_writes_are_proposed(desk):
+    wrote(turn(desk.memory, "first"), "/memory/views/new.md", NEW_VIEW, "view")
+    broken = SYNTHESIS.replace("0.50", "much")
+    script = [say("", dispatch("s", "portfolio_synthesis")), *SCRIPT[1:]]
+    decided = desk.ask(agent=script, synthesis=[say(broken), say(SYNTHESIS)])
+    (told,) = answers(desk, decided.decision, "collect")
+    assert "[proposed: /session/proposed/s/V-001.md → confirm with write('/memory/views/V-001.md', …)]" in told
+    texts = {row.path.split("/", 3)[-1]: row.content for row in desk.memory.journal.rows() if "/sess_" in row.path}
+    proposed = parse(KINDS["views"], texts["proposed/s/V-001.md"])
+    assert (proposed.confidence, proposed.status) == (0.5, "active")
+    assert "- 17149.6: UNPROVEN" in texts["results/s.md"]
+    assert "can't be read" not in told
+    assert "VIEW UPDATES: updated_confidence" in desk.models["synthesis"].asked[1].messages[-1]
+
+
+def test_t6_a_review_is_bound_to_exactly_what_it_read(desk):
+    wrote(turn(desk.memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+    fs = standing(desk, "first")
+    wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
+    wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed"), "expression")
+    reviewer = [say("", ("search", {"scope": "/memory/", "query": "growth"})), say("Sized well.\n\nVERDICT: approve")]
+    script = [say("", ("review", {"output": "E-001", "focus": "growth"})), say("done")]
+    decided = desk.ask(agent=script, review=reviewer)
+    (told,) = answers(desk, decided.decision, "review")
+    assert told.endswith(": approve]")
+    asked = desk.models["review"].asked[0]
+    assert (asked.system, asked.role, {one.name for one in asked.tools}) == (
+        REVIEW_PROMPT, "review", {"read", "search", "fetch"},
+    )  # fmt: skip
+    assert "PORTFOLIO:\n# state" in asked.messages[0]
+    (waiting,) = pending(desk.memory, Guardrails())
+    assert (waiting.problems, waiting.review.verdict) == ((), "approve")
+    text = replace(waiting.expression, stop="107", updated=None)
+    wrote(standing(desk, "later"), "/memory/expressions/E-001.md", text, "changed")
+    with pytest.raises(BadInput, match="says something else now"):
+        approve(desk.memory, "E-001", waiting.sha256, "pm", Guardrails())
+    with pytest.raises(BadInput, match="no review of exactly this content"):
+        approve(desk.memory, "E-001", content_hash(text), "pm", Guardrails())
+
+
+@pytest.mark.parametrize(
+    "said", ["", "I approve", "VERDICT: sure", "VERDICT: approve\nVERDICT: revise", "verdict approve"]
+)
+def test_t6_what_cannot_be_read_is_escalated(said):
+    assert verdict(said) == "escalate"
+    assert [verdict(f"x\nVERDICT: {one}\nmore") for one in VERDICTS] == list(VERDICTS)
+
+
+def test_t6_a_reviewer_that_never_comes_to_an_end_is_stopped_after_twelve_turns(desk):
+    def endless(request):
+        return say("VERDICT: approve", ("read", {"path": f"/memory/views/V-{len(request.messages):03d}.md"}))
+
+    script = [say("", ("review", {"output": "a plan", "focus": "x"})), say("done")]
+    decided = desk.ask(agent=script, review=endless)
+    assert answers(desk, decided.decision, "review")[0].endswith("[review: escalate (the limit of turns was reached)]")
+    assert len(desk.models["review"].asked) == 12
+    assert Limits().turns == 40
+
+
+def test_a_retry_needs_no_more_than_the_task_it_retries(desk):
+    tried = []
+
+    def flaky(request):
+        tried.append(request.messages[0])
+        return say("### SUMMARY\nFine." if "RETRY of one" in request.messages[0] else "broken")
+
+    script = [
+        say("", dispatch("one")), say("", ("collect", {"target": "one"})), say("", ("dispatch", {"retry_of": "one"})),
+        say("", ("collect", {"target": "all"})), say("done"),
+    ]  # fmt: skip
+    decided = desk.ask(agent=script, subagent=flaky)
+    told = answers(desk, decided.decision, "collect")[1]
+    assert "── one-r2 (ok) ──" in told
+    assert "1 failed (one: failed, retried as one-r2)" in told
+    assert asyncio.run(desk.agent().replay(decided.decision, "live-tools")) == decided
