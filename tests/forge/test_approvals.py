@@ -146,7 +146,7 @@ def explored(examples, steps, phases=(Phase.generate, Phase.shrink)):
 
 
 def test_r1_no_path_makes_an_expression_active_without_all_three():
-    explored(12, 15)
+    explored(40, 20)
 
 
 def test_r1_the_machine_finds_a_door_left_open(monkeypatch):

@@ -9,10 +9,10 @@ import pytest
 
 IDS = frozenset((
     "T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "A1", "A2", "A3", "F1", "F2", "F3", "F4", "S1", "G1", "C1", "O2",
-    "P1", "N1", "Q1", "L1",
+    "P1", "N1", "Q1", "L1", "K1", "K2", "X1", "X2", "O1", "R1",
 ))  # fmt: skip
 """Tools, the agent's loop, prompt and routing, files, sessions, guardrails, settings, what follows from a write, the
-audit trail, the names, who may do what, and the layers."""
+audit trail, the names, who may do what, the layers, skills, sub-agents and their checks, outputs, and what activates."""
 HOMES = {
     "forge.fs.entries": "DirEntry",
     "forge.guardrails": "Violation Guardrails",
