@@ -12,7 +12,7 @@ IDS = frozenset((
     "P1", "N1", "Q1", "L1", "K1", "K2", "X1", "X2", "O1", "R1",
 ))  # fmt: skip
 """Tools, the agent's loop, prompt and routing, files, sessions, guardrails, settings, what follows from a write, the
-audit trail, the names, who may do what, the layers, skills, sub-agents and their checks, outputs, and what activates."""
+audit trail, the names, who may do what, the layers, skills, sub-agents, their checks and outputs, what activates."""
 HOMES = {
     "forge.fs.entries": "DirEntry",
     "forge.guardrails": "Violation Guardrails",
