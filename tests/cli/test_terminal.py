@@ -73,9 +73,9 @@ def test_a_table_names_its_rows_and_fits_the_terminal(asked, columns):
 def test_columns_that_do_not_fit_are_named(asked):
     lines, said = shown(("run", "news_latest", "--as-of", AFTER, "--ticker", "NOG"), 80, asked[0])
     dropped = said.splitlines()[0].removeprefix("not shown at 80 columns: ").split("; ")[0].split(", ")
-    assert len(dropped) == 3
+    assert len(dropped) == 4
     assert {*dropped} | {*lines[0].split()} == {
-        "available_at", "available_at_source", "id", "title", "teaser", "channels", "created"
+        "available_at", "available_at_source", "id", "title", "teaser", "channels", "created", "evidence"
     }  # fmt: skip
 
 

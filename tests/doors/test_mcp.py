@@ -324,8 +324,7 @@ HARMS = {
 @pytest.mark.parametrize("harm", HARMS)
 def test_what_became_of_files_after_the_instant_is_told_at_no_door(tmp_path, harm):
     later = astray(tmp_path / "lake", later=True)
-    calls = [(name, given | ({} if name == "describe" else {"pit": APRIL})) for name, given in EVERY_TOOL]
-    asked = partial(talk, server(service(tmp_path / "lake")), *calls)
+    asked = partial(talk, server(service(tmp_path / "lake", as_of=instant(APRIL))), *EVERY_TOOL)
     before = asked()
     assert every(not one.is_error for one in before)
     assert {path.parent.name for path in later} >= {"available_month=2024-04", "available_month=2024-05"}

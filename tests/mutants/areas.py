@@ -40,7 +40,7 @@ AREAS = {
     ),
     "session": Area(
         ("pitlake/session/**/*.py",),
-        ("tests/session/test_*.py", "tests/doors/test_hindsight.py"),
+        ("tests/session/test_*.py", "tests/doors/test_hindsight.py", "tests/doors/test_known_by.py"),
         frozenset(f"pitlake/session/{name}.py" for name in _SEALED),
     ),
     "lake": Area(("pitlake/lake/*.py",), ("tests/lake/test_*.py",)),

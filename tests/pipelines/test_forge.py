@@ -14,6 +14,7 @@ import dagster as dg
 import exchange_calendars
 import pytest
 from dagster._utils.schedules import cron_string_iterator
+from pydantic_ai import models
 
 from forge.clock import Clock
 from forge.config import Schedules
@@ -173,7 +174,8 @@ def provider():
     made.asked, made.script = [], []
     thread = threading.Thread(target=made.serve_forever)
     thread.start()
-    yield made
+    with models.override_allow_model_requests(True):
+        yield made
     made.shutdown()
     thread.join()
     made.server_close()
