@@ -1,8 +1,9 @@
 """Settling: what a View said would be so is asked of the lake once its day is over, and kept as a record.
 
 Each question a View stood with while it was active is judged, with the confidence it had first, so that moving the
-question or the confidence later changes no score. What can't be answered is kept as such and asked again; a figure that
-is restated later makes a second settlement beside the first, which stays.
+question or the confidence later changes no score. What can't be answered is kept as such and asked again as of that
+day, for a later answer may be about something else; a figure that is restated later makes a second settlement beside
+the first, which stays.
 """
 
 import json
@@ -118,15 +119,13 @@ def _judged(told: Forecast, before: list[Settlement], now: At) -> Settlement | N
         return _restated(told, last, now)
     if told.stated_at >= told.due:
         return None if last else _unanswered(told, now, "it was stated after the day that judges it")
-    problem = "the lake has no row that answers it"
-    for at in (replace(now, as_of=told.due), now):  # what became public late still answers a question of its own day
-        try:
-            rows, answer = _asked(told.settles, at)
-            if rows:
-                return _settled(told, rows[0], at, answer)
-        except (ValueError, BadInput) as refused:
-            problem = str(refused)
-            break
+    problem, then = "the lake has no row that answers it", replace(now, as_of=told.due)
+    try:
+        rows, answer = _asked(told.settles, then)
+        if rows:
+            return _settled(told, rows[0], then, answer)
+    except (ValueError, BadInput) as refused:
+        problem = str(refused)
     return None if last and last.reason == problem else _unanswered(told, now, problem)
 
 
