@@ -12,9 +12,10 @@ from urllib.parse import quote
 
 import pytest
 
-from pitlake.errors import CaptureDamaged, Unparsable
+from pitlake.errors import BadInput, CaptureDamaged, Unparsable
 from resources.http.capture import Request
 from resources.http.client import captured
+from resources.http.csv_lines import cells
 from resources.http.secrets import redact, spelled
 from tests.resources.http.conftest import TOY
 
@@ -136,6 +137,31 @@ def test_of_secrets_within_each_other_the_longest_goes_first_whatever_their_orde
         b"<[redacted the whole]> <[redacted public part]>",
         2,
     )
+
+
+def test_secrets_of_an_answer_are_counted_wherever_they_stand():
+    spellings = {b"s3cret": "TOY_API_KEY"}
+    headers = {"content-type": "text/s3cret"}
+    kept = captured(TOY, ASK, b"s3cret and s3cret", headers=headers, spellings=spellings)
+    assert kept.redacted == 3
+    assert "s3cret" not in str(kept)
+
+
+@pytest.mark.parametrize("harm", [lambda path: path.write_text("{"), lambda path: path.unlink()])
+def test_a_run_that_cannot_be_read_is_not_known_here(store, harm):
+    store.keep_run("r1", "notes", {"days": ["2024-03-05"]})
+    assert store.run("r1", "notes") == {"days": ["2024-03-05"]}
+    harm(store.root / "runs/r1/notes.json")
+    with pytest.raises(BadInput, match="no captures of run 'r1' of notes"):
+        store.run("r1", "notes")
+
+
+@pytest.mark.parametrize("content", [b'a,b\n1,"2\n3,4\n', b'a,b\n1,"2\r"\n', b'a,b\n"1"x"2,3\n' + b"x" * 140_000])
+def test_lines_that_are_none_are_refused_and_those_before_are_handed_out(content):
+    found = cells(capture(content))
+    assert next(found) == ["a", "b"]
+    with pytest.raises(Unparsable):
+        list(found)
 
 
 def test_half_a_surrogate_pair_in_an_answer_is_replaced():

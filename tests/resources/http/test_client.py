@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import sqlite3
+import threading
 import time
 import tracemalloc
 from dataclasses import replace
@@ -14,6 +15,7 @@ import pytest
 
 from pitlake import clock
 from pitlake.errors import AnswerRefused, BadInput, NotCaptured
+from resources.http.bounds import Bounded
 from resources.http.capture import Request
 from tests.loopback import Answer
 from tests.resources.http.conftest import KEY, TOY
@@ -100,6 +102,15 @@ def test_a_captured_refusal_is_refused_again_and_never_data(loopback, client):
     with pytest.raises(AnswerRefused):
         client().fetch(ASK)
     with pytest.raises(AnswerRefused, match="HTTP 403"):
+        client("replay").fetch(ASK)
+
+
+def test_of_refusals_alone_the_newest_is_told(loopback, client):
+    loopback.plays("/notes", Answer(b"no", 403), Answer(b"no", 404))
+    for _ in range(2):
+        with pytest.raises(AnswerRefused):
+            client("refresh").fetch(ASK)
+    with pytest.raises(AnswerRefused, match="HTTP 404"):
         client("replay").fetch(ASK)
 
 
@@ -204,6 +215,38 @@ def test_all_questions_together_take_no_longer_than_they_may(loopback, client, f
     assert time.monotonic() - began < 3.0
 
 
+def test_no_answer_is_told_with_the_address_that_was_asked(loopback, client):
+    loopback.plays("/notes", Answer(fault="drop"))
+    with pytest.raises(AnswerRefused) as refused:
+        client().fetch(ASK)
+    assert refused.value.evidence == f"{loopback.url}/notes?q=x"
+
+
+def test_a_closed_client_leaves_no_connection_and_no_thread(loopback, client):
+    loopback.plays("/notes", GOOD)
+    asking, port = client(), int(loopback.url.rpartition(":")[2])
+    threads = threading.active_count()
+
+    def connected():
+        found = psutil.Process().net_connections("tcp")
+        return [one for one in found if one.raddr and one.raddr.port == port and one.status != "TIME_WAIT"]
+
+    others = len(connected())
+    asking.fetch(ASK)
+    assert len(connected()) == others + 1
+    asking.close()
+    assert len([one for one in connected() if one.fd != -1]) == others
+    assert threading.active_count() <= threads + 1  # the server's own for the connection
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_answers_are_bounded_whatever_the_scheme(loopback, client, scheme):
+    loopback.plays("/notes", GOOD)
+    asking = client()
+    asking.fetch(ASK)
+    assert isinstance(asking._line.session.get_adapter(f"{scheme}://toy.example/"), Bounded)
+
+
 def test_one_answer_takes_no_longer_than_it_may_whatever_the_sockets_say(loopback, client):
     loopback.plays("/notes", Answer(fault="drip"))
     began = time.monotonic()
@@ -232,10 +275,22 @@ def test_a_provider_that_answers_nothing_is_not_asked_for_each_day(loopback, cli
     with pytest.raises(AnswerRefused, match="no answer"):
         asking.fetch(Request("/4"))
     assert len(loopback.asked) == 4
+    asking._asks_again = time.monotonic() + 60
+    with pytest.raises(AnswerRefused, match="not asked: 4 times"):
+        asking.fetch(Request("/4"))
+    asking._asks_again = 0.0
     loopback.plays("/notes", GOOD)
     assert asking.fetch(ASK).json() == {"notes": [1]}
     loopback.plays("/4", Answer(fault="drop"), GOOD)
     assert asking.fetch(Request("/4")).json() == {"notes": [1]}
+
+
+def test_one_silence_is_no_reason_not_to_ask(loopback, client):
+    loopback.plays("/notes", Answer(fault="drop"))
+    loopback.plays("/others", GOOD)
+    asking = client(provider=replace(TOY, attempts=2), seconds=3.0, pause=time.sleep)
+    asking._silent, asking._asks_again = 1, time.monotonic() + 60
+    assert asking.fetch(Request("/others")).json() == {"notes": [1]}
 
 
 def test_answers_of_any_kind_are_no_silence(loopback, client):
