@@ -1,0 +1,25 @@
+"""Arrow's instants and dates as text: exact in every unit, before 1970 too, and said where Python has no such instant."""
+
+import pyarrow as pa
+import pytest
+
+from pitlake.gate.plain import plain
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (1, pa.timestamp("s", "UTC"), "1970-01-01T00:00:01Z"),
+        (1_500, pa.timestamp("ms", "UTC"), "1970-01-01T00:00:01.500Z"),
+        (1_000_001, pa.timestamp("us", "America/New_York"), "1970-01-01T00:00:01.000001Z"),
+        (1_000_000_001, pa.timestamp("ns", "UTC"), "1970-01-01T00:00:01.000000001Z"),
+        (-1, pa.timestamp("ms"), "1969-12-31T23:59:59.999"),
+        (2**62, pa.timestamp("s", "UTC"), "outside the years 1 to 9999"),
+        (-1, pa.date32(), "1969-12-31"),
+        (86_400_000, pa.date64(), "1970-01-02"),
+        (2**31 - 1, pa.date32(), "outside the years 1 to 9999"),
+    ],
+)
+def test_an_instant_or_a_date_is_its_exact_text(value, kind, text):
+    stored = pa.int32() if pa.types.is_date32(kind) else pa.int64()
+    assert plain(pa.array([value], stored).view(kind)[0]) == text
