@@ -1,4 +1,4 @@
-"""Arrow's instants and dates as text: exact in every unit, before 1970 too, and said where Python has no such instant."""
+"""Arrow's instants and dates as text: exact in every unit, and said where Python has no such instant."""
 
 import pyarrow as pa
 import pytest
