@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from pitlake.gate.plain import plain
+from pitlake.gate.rules import MAX_DEPTH
 
 
 @pytest.mark.parametrize(
@@ -23,3 +24,16 @@ from pitlake.gate.plain import plain
 def test_an_instant_or_a_date_is_its_exact_text(value, kind, text):
     stored = pa.int32() if pa.types.is_date32(kind) else pa.int64()
     assert plain(pa.array([value], stored).view(kind)[0]) == text
+
+
+@pytest.mark.parametrize("nest", ["list", "struct", "map key", "map value"])
+def test_what_lies_within_the_depth_that_rules_look_at_comes_whole(nest):
+    value, kind = "deep", pa.string()
+    for _ in range(MAX_DEPTH - 1):
+        value, kind = {
+            "list": ([value], pa.list_(kind)),
+            "struct": ({"a": value}, pa.struct([("a", kind)])),
+            "map key": ([(value, 1)], pa.map_(kind, pa.int8())),
+            "map value": ([("a", value)], pa.map_(pa.string(), kind)),
+        }[nest]
+    assert "deep" in str(plain(pa.array([value], kind)[0]))

@@ -82,6 +82,22 @@ def test_all_that_was_written_is_forced_to_the_disk_with_its_folders(store, monk
     assert forced == set()
 
 
+def test_a_folder_that_another_run_made_meanwhile_is_as_good(store, monkeypatch):
+    opened, seen = os.open, []
+
+    def overtaken(path, *more, **given):
+        if not seen:
+            seen.append(path)
+            Path(path).parent.mkdir(parents=True)
+            raise FileNotFoundError(path)
+        return opened(path, *more, **given)
+
+    monkeypatch.setattr(os, "open", overtaken)
+    kept = store.put(capture())
+    assert [*store.every()] == [kept]
+    assert seen
+
+
 def test_a_half_written_file_is_not_there_for_readers(store):
     kept = store.put(capture())
     folder = next((store.root / "answers").rglob("*.json")).parent

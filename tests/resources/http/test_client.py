@@ -9,6 +9,7 @@ import tracemalloc
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
+from urllib.parse import parse_qs, urlsplit
 
 import psutil
 import pytest
@@ -17,6 +18,7 @@ from pitlake import clock
 from pitlake.errors import AnswerRefused, BadInput, NotCaptured
 from resources.http.bounds import Bounded
 from resources.http.capture import Request
+from resources.http.limits import RateLimit
 from tests.loopback import Answer
 from tests.resources.http.conftest import KEY, TOY
 
@@ -129,6 +131,14 @@ def test_a_missing_key_is_said_before_anything_is_asked(loopback, client, monkey
     assert loopback.asked == []
 
 
+def test_a_key_is_read_from_the_working_directory_too(loopback, client, monkeypatch, tmp_path):
+    monkeypatch.delenv("TOY_API_KEY")
+    (tmp_path / ".env").write_text("TOY_API_KEY='of ${HOME} alone'\n")
+    loopback.plays("/notes", GOOD)
+    client().fetch(ASK)
+    assert parse_qs(urlsplit(loopback.asked[0][1]).query)["apikey"] == ["of ${HOME} alone"]
+
+
 def test_a_contact_is_demanded_and_sent(loopback, client, monkeypatch):
     shy = replace(TOY, contact=("TOY_CONTACT",))
     with pytest.raises(BadInput, match="TOY_CONTACT"):
@@ -222,10 +232,9 @@ def test_no_answer_is_told_with_the_address_that_was_asked(loopback, client):
     assert refused.value.evidence == f"{loopback.url}/notes?q=x"
 
 
-def test_a_closed_client_leaves_no_connection_and_no_thread(loopback, client):
+def test_a_closed_client_leaves_no_connection(loopback, client):
     loopback.plays("/notes", GOOD)
     asking, port = client(), int(loopback.url.rpartition(":")[2])
-    threads = threading.active_count()
 
     def connected():
         found = psutil.Process().net_connections("tcp")
@@ -236,7 +245,13 @@ def test_a_closed_client_leaves_no_connection_and_no_thread(loopback, client):
     assert len(connected()) == others + 1
     asking.close()
     assert len([one for one in connected() if one.fd != -1]) == others
-    assert threading.active_count() <= threads + 1  # the server's own for the connection
+
+
+def test_a_rate_has_no_thread_of_its_own(tmp_path):
+    threads = set(threading.enumerate())
+    with RateLimit(TOY, tmp_path) as limit:
+        assert limit.wait(1.0)
+        assert set(threading.enumerate()) == threads
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
