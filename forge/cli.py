@@ -5,8 +5,10 @@ What needs no model works without one; what does says in one line what to set, w
 
 import asyncio
 import json
+import shlex
 from dataclasses import asdict
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -113,6 +115,21 @@ def why(decision: str, form: str) -> None:
     edges = lineage.lineage(_desk().memory(_clock_of(decision)), _desk().tape, decision)
     told = {"text": lineage.as_text, "mermaid": lineage.as_mermaid}
     click.echo(told[form](edges) if form in told else json.dumps([asdict(edge) for edge in edges]))
+
+
+@command.command()
+@click.option("--into", type=click.Path(file_okay=False, path_type=Path), help="An empty folder [default: a new one].")
+@lake_option
+def demo(into: Path | None, lake: str | None) -> None:
+    """Play the scripted story on the lake of `make demo`: no model is asked, nothing leaves this machine."""
+    from tempfile import mkdtemp
+
+    from forge.demo import play
+    from pitlake.lake.lake import Lake
+
+    home = (into or Path(mkdtemp(prefix="forge-demo-"))).absolute()
+    last = play(home, Lake(lake), click.echo)
+    click.echo(f"\nDecide it again yourself: FORGE_LAKE={shlex.quote(str(home / 'forge'))} pitlake forge replay {last}")
 
 
 @command.command()
