@@ -12,9 +12,8 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from forge.config import Schedules
+from forge.desk import desk
 from forge.fs import ForgeFS
-from forge.model.routing import Routing
 from forge.occasions import OCCASIONS, asked
 from forge.providers.base import At
 from forge.receipts import recorded_cut_offs
@@ -29,7 +28,7 @@ from resources.forge import ForgeResource
 from resources.lake import LakeResource
 
 GROUP = "forge"
-PLAN = Schedules()
+PLAN = desk().config.schedules
 TRACKED = ("forge_settlements", "forge_outcomes", "forge_counterfactuals", "forge_calibration")
 
 
@@ -54,7 +53,7 @@ class Occasion(Instant):
 def forge_settlements(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
     """Settle what is due, and publish memory."""
     with closing(forge.opened()) as memory:
-        cut_offs = recorded_cut_offs(forge.tape(memory))
+        cut_offs = recorded_cut_offs(forge.tape())
         made = settle(memory, At(as_of=config.at, lake=lake.open().root), cut_offs)
         flushed = memory.flush()
     listed = [f"{one.id} {one.view} {one.status} {one.value or one.reason}" for one in made]
@@ -167,7 +166,7 @@ def forge_turn() -> None:
 
 def turn_at(context: dg.ScheduleEvaluationContext, occasion: str) -> dg.RunRequest | dg.SkipReason:
     """A run of the agent as of the scheduled instant, where a model can be asked."""
-    if absent := Routing().missing("agent"):
+    if absent := desk().routing.missing("agent"):
         return dg.SkipReason(f"no model: {absent}")
     at = iso(context.scheduled_execution_time)
     return dg.RunRequest(run_key=at, run_config={"ops": {"take_turn": {"config": {"as_of": at, "occasion": occasion}}}})

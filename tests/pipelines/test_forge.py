@@ -204,6 +204,5 @@ def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_t
     assert provider.asked[2]["messages"][0] == provider.asked[0]["messages"][0]
     (told,) = (event.step_success_data for event in done.all_events if event.is_step_success)
     assert told is not None
-    with closing(forge_home.opened()) as memory:
-        receipt = json.loads(forge_home.tape(memory).receipt("D-morning_review-20240705T110000Z"))
+    receipt = json.loads(forge_home.tape().receipt("D-morning_review-20240705T110000Z"))
     assert (receipt["as_of"], receipt["end"], receipt["exposure"]) == (at, "answered", "exposed")
