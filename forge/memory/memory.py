@@ -20,6 +20,11 @@ JOURNAL_VARIABLE = "FORGE_JOURNAL"
 DEFAULT_LAKE = Path(".pitlake") / "forge"
 
 
+def root_of(lake: str | Path | None) -> str:
+    """Where memory's lake is: as given, else $FORGE_LAKE, else ./.pitlake/forge."""
+    return str(lake or os.environ.get(LAKE_VARIABLE) or DEFAULT_LAKE)
+
+
 class Memory:
     """A journal and its lake. lake: a root (default $FORGE_LAKE, else ./.pitlake/forge); journal: a file or URL
     (default $FORGE_JOURNAL, else `<lake>-journal.sqlite`). A simulated clock has places of its own beside them.
@@ -32,7 +37,7 @@ class Memory:
     ) -> None:
         clock = clock or live()
         aside = "" if clock.name == LIVE else "-" + clock.name.replace(":", "-")
-        root = f"{lake or os.environ.get(LAKE_VARIABLE) or DEFAULT_LAKE}{aside}"
+        root = f"{root_of(lake)}{aside}"
         place = journal or (os.environ.get(JOURNAL_VARIABLE) if clock.name == LIVE else None)
         self.lake = Lake(root)
         self.journal = Journal(place or f"{self.lake.root}-journal.sqlite", clock)

@@ -27,7 +27,7 @@ KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 
 @dataclass(frozen=True)
 class Routing:
-    """Role to model. chosen: what configuration says of a role, over $FORGE_MODEL_<ROLE>, over the table.
+    """Role to model. chosen: what configuration says of a role, which $FORGE_MODEL_<ROLE> overrides.
 
     seconds: of one request; retries: how often a busy provider is asked again. Raises BadInput for an unknown role.
     """
@@ -43,7 +43,7 @@ class Routing:
 
     def named(self, role: str) -> str:
         """The model's name for a role: `provider:id`, with `@url` where its server is another one."""
-        name = self.chosen.get(role) or os.environ.get(VARIABLE.format(role.upper())) or ROUTING[role]
+        name = os.environ.get(VARIABLE.format(role.upper())) or self.chosen.get(role) or ROUTING[role]
         return MODELS.get(name, name)
 
     def missing(self, role: str) -> str:
