@@ -22,6 +22,7 @@ from forge.memory.chain import Row
 from forge.memory.tables import JOURNAL, META, TABLES, engine
 from forge.records import KINDS, kind_of_path
 from pitlake.clock import from_micros, iso, micros
+from pitlake.errors import BadInput
 
 FILES = "files"
 OWN_IDS = 10**8
@@ -48,7 +49,8 @@ class Call:
 class Journal:
     """One journal. Opening makes it where there is none.
 
-    place: a file, or an SQLAlchemy URL of SQLite or Postgres. Raises ClocksMixed where it is of another clock.
+    place: a file, or an SQLAlchemy URL of SQLite or Postgres. Raises ClocksMixed where it is of another clock, BadInput
+    for a place that can't be opened.
     """
 
     def __init__(self, place: str | Path, clock: Clock | None = None) -> None:
@@ -56,8 +58,14 @@ class Journal:
         url = str(place) if "://" in str(place) else f"sqlite:///{Path(place).absolute()}"
         if "://" not in str(place):
             Path(place).absolute().parent.mkdir(parents=True, exist_ok=True)
-        self._engine = engine(url)
-        self.name, found = self._named()
+        try:
+            self._engine = engine(url)
+            self.name, found = self._named()
+        except (sa.exc.ArgumentError, sa.exc.OperationalError, ModuleNotFoundError) as problem:
+            told = " ".join(str(getattr(problem, "orig", problem)).split())[:200]
+            raise BadInput(
+                "journal", f"can't be opened: {told}", "see FORGE_JOURNAL in the page on deployment"
+            ) from None
         if found != self.clock.name:
             raise ClocksMixed("this journal", found, self.clock.name)
         self.start = chain.start(self.name, self.clock.name)
