@@ -22,7 +22,9 @@ _Z95 = 1.959963984540054
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What became of one case. why: in a few words; seen: where canaries stood."""
+    """What became of one case. why: in a few words; seen: where canaries stood. calls: of those in the world with a
+    future how many the system could be asked, touched: how many of them brought up something from after their instant.
+    """
 
     case: str
     kind: str
@@ -30,6 +32,8 @@ class Verdict:
     verdict: str
     why: str = ""
     seen: tuple[str, ...] = ()
+    calls: int = 0
+    touched: int = 0
     control: bool = True
 
 
@@ -49,6 +53,8 @@ def judge(case: Case, asked: Reply, twin: Reply, later: Reply, control: Reply) -
         verdict=verdict,
         why=why,
         seen=(*seen, *late),
+        calls=asked.able + later.able,
+        touched=bool(seen) + bool(late),
         control=not control.able or compare(case.control.kind, control, case.control_truth)[0] == CAUGHT,
     )
 

@@ -14,6 +14,8 @@ from asofbench.grading import CAUGHT, LEAK, PLACES, REFUSED, UNABLE, WITHHELD, V
 from asofbench.run import Outcome
 
 FAILURES = (LEAK, WITHHELD, REFUSED)
+CANARIES = "canaries in answers, errors, logs"
+COLUMNS = ("system", "configuration", "cases", *FAILURES, "calls touching the future", CANARIES, "controls")
 WORDS = (
     "Leak: something shown that nobody could know as of the instant. Withheld: something not shown that was public. "
     "Refused: an ordinary question answered by an error. Shares of the cases that could be put to the system, with "
@@ -58,6 +60,7 @@ def _system(outcome: Outcome) -> dict[str, Any]:
         "cases": len(verdicts),
         "asked": len(able),
         **{name: _share(able, name) for name in (CAUGHT, *FAILURES)},
+        "calls": _touching(verdicts),
         "canaries": {place: seen[place] for place in PLACES},
         "controls": {"passed": sum(verdict.control for verdict in verdicts), "of": len(verdicts)},
         "by_class": _counts(verdicts, "kind"),
@@ -70,6 +73,13 @@ def _share(able: Sequence[Verdict], name: str) -> dict[str, Any]:
     hits = sum(verdict.verdict == name for verdict in able)
     low, high = wilson(hits, len(able))
     return {"cases": hits, "share": hits / len(able) if able else 0.0, "low": low, "high": high}
+
+
+def _touching(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """How many calls brought up something from after their instant: what agents' calls are scored by."""
+    calls, touched = sum(one.calls for one in verdicts), sum(one.touched for one in verdicts)
+    low, high = wilson(touched, calls)
+    return {"of": calls, "touched": touched, "share": touched / calls if calls else 0.0, "low": low, "high": high}
 
 
 def _counts(verdicts: Iterable[Verdict], what: str) -> dict[str, dict[str, int]]:
@@ -108,8 +118,8 @@ def markdown(told: Mapping[str, Any]) -> str:
         "",
         WORDS,
         "",
-        "| system | configuration | cases | leak | withheld | refused | canaries in answers, errors, logs | controls |",
-        "| --- | --- | ---: | --- | --- | --- | --- | ---: |",
+        "| " + " | ".join(COLUMNS) + " |",
+        "| --- | --- | ---: | --- | --- | --- | --- | --- | ---: |",
         *(_line(system) for system in told["systems"]),
         "",
         "Which classes each system fails in, and in how many cases:",
@@ -164,8 +174,9 @@ def _real(told: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
 def _line(system: Mapping[str, Any]) -> str:
     canaries = ", ".join(str(count) for count in system["canaries"].values())
     controls = f"{system['controls']['passed']}/{system['controls']['of']}"
+    touched = f"{system['calls']['touched']} of {system['calls']['of']}"
     cells = [system["name"], system["configuration"], system["asked"], *(_told(system[name]) for name in FAILURES)]
-    return "| " + " | ".join(map(str, (*cells, canaries, controls))) + " |"
+    return "| " + " | ".join(map(str, (*cells, touched, canaries, controls))) + " |"
 
 
 def _told(share: Mapping[str, Any]) -> str:

@@ -35,6 +35,7 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "pandas": ("pandas==3.1.1",),
     "polars": ("polars==2.1.0",),
     "deltalake": ("deltalake==1.6.6", "pyarrow==26.0.0"),
+    "pyiceberg": ("pyiceberg[sql-sqlite,pyarrow]==0.12.0", "pyarrow==26.0.0"),
     "arcticdb": ("arcticdb==6.28.2", "pandas==2.3.3"),
     "feast": ("feast[duckdb]==0.67.0", "pandas==2.3.3"),
     "mcp-server-motherduck": ("mcp-server-motherduck==1.1.0", "fastmcp==4.1.2", "duckdb==1.5.6"),
@@ -46,11 +47,13 @@ _SECURING = "https://duckdb.org/docs/2.0/operations_manual/securing_duckdb/overv
 _MERGE_ASOF = "https://pandas.pydata.org/docs/reference/api/pandas.merge_asof.html"
 _JOIN_ASOF = "https://docs.pola.rs/api/python/stable/reference/dataframe/api/polars.DataFrame.join_asof.html"
 _DELTA = "https://delta-io.github.io/delta-rs/usage/loading-table/"
+_ICEBERG = "https://py.iceberg.apache.org/reference/pyiceberg/table/"
 _FEAST = "https://docs.feast.dev/v0.67-branch/getting-started/concepts/point-in-time-joins"
 _ARCTIC = "https://docs.arcticdb.io/latest/api/library/#arcticdb.version_store.library.Library.read"
 _MOTHERDUCK = "https://pypi.org/project/mcp-server-motherduck/1.1.0/"
 _LOCKS = "SET enable_external_access = false; SET lock_configuration = true"
 _EVENT, _BEST = {"on": "event"}, {"careful": True}
+_CREATED = {"created": "available_at", "filtered": True, "store": "duckdb", **_EVENT, **_BEST}
 _PUBLISHED = {"on": "available_at", **_BEST}
 
 
@@ -80,6 +83,7 @@ _locked = _Family("duckdb", "duck:Duck", _SECURING, {"locked": True, **_BEST})
 _pandas = _Family("pandas", "frames:Frame", _MERGE_ASOF, {"library": "pandas"})
 _polars = _Family("polars", "frames:Frame", _JOIN_ASOF, {"library": "polars"})
 _delta = _Family("deltalake", "delta:Delta", _DELTA)
+_iceberg = _Family("pyiceberg", "iceberg:Iceberg", _ICEBERG)
 _arctic = _Family("arcticdb", "arctic:Arctic", _ARCTIC)
 _motherduck = _Family("mcp-server-motherduck", "motherduck:MotherDuck", _MOTHERDUCK, {"stamp": "where", **_BEST})
 _feast = _Family("feast", "feature_store:Feast", _FEAST)
@@ -98,11 +102,14 @@ SYSTEMS = (
     _polars("polars join_asof, published", "best", "join_asof on the instant of publication", **_PUBLISHED),
     _delta("Delta Lake, T as it is", "default", "one load, load_as_version(T)"),
     _delta("Delta Lake, live", "best", "a commit a delivery, as though it had run all along", live=True, **_BEST),
+    _iceberg("Iceberg, T as it is", "default", "one load, snapshot_as_of_timestamp(T)"),
+    _iceberg("Iceberg, live", "best", "a snapshot a delivery, as though it had run all along", live=True, **_BEST),
     _arctic("ArcticDB, newest up to T", "default", "newest version, date_range up to T", newest=True),
     _arctic("ArcticDB, as_of T", "default", "one load, as_of=T"),
     _arctic("ArcticDB, live", "best", "a snapshot a delivery, as though it had run all along", live=True, **_BEST),
     _feast("Feast, event", "default", "timestamp_field is the event's time", store="dask", **_EVENT),
     _feast("Feast, filtered", "best", "filter_by_created_timestamp", store="duckdb", filtered=True, **_EVENT, **_BEST),
+    _feast("Feast, published is created", "best", "filtered by the instant of publication", **_CREATED),
     _feast("Feast, published", "best", "timestamp_field is the instant of publication", store="duckdb", **_PUBLISHED),
     _motherduck("motherduck MCP, read-only", "default", "an agent's SQL on a file opened read-only, told of a view"),
     _motherduck("motherduck MCP, secured", "best", "the same, with DuckDB's settings as --init-sql", init=_LOCKS),

@@ -90,3 +90,11 @@ def batches(rows: Rows) -> list[tuple[datetime, Rows]]:
 def naive(value: Any) -> Any:
     """Instants as UTC without an offset, the rest as it is."""
     return value.astimezone(timezone.utc).replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+def newest(rows: Rows) -> Rows:
+    """The row loaded last per entity and item."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in sorted(rows, key=lambda row: (row["loaded_at"], row["available_at"] is not None)):
+        found[row["entity"], row["item"]] = row
+    return list(found.values())

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
-from asofbench.adapters.base import Rows, Unable, Visible, batches
+from asofbench.adapters.base import Rows, Unable, Visible, batches, newest
 from asofbench.model import Question, read
 
 _INSTANT = pa.timestamp("us", "UTC")
@@ -62,11 +62,3 @@ class Delta(Visible):
         table = DeltaTable(str(self.folder / "facts"))
         table.load_as_version(moment)
         return table
-
-
-def newest(rows: Rows) -> Rows:
-    """The row loaded last per entity and item."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in sorted(rows, key=lambda row: (row["loaded_at"], row["available_at"] is not None)):
-        found[row["entity"], row["item"]] = row
-    return list(found.values())

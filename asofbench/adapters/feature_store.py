@@ -12,7 +12,7 @@ from asofbench.adapters.base import Rows, Visible, naive
 
 
 class Feast(Visible):
-    """options: on (the timestamp field), filtered (by the created timestamp), store (where it joins)."""
+    """options: on and created (the two timestamps' columns), filtered (by created), store (where it joins)."""
 
     def load(self, rows: Rows) -> None:
         """One feature view over one file; a key is an entity and an item."""
@@ -30,7 +30,8 @@ class Feast(Visible):
         )  # fmt: skip
         self.store = FeatureStore(config=config)
         key = Entity(name="key", join_keys=["key"], value_type=ValueType.STRING)
-        source = FileSource(path=str(file), timestamp_field=self.options["on"], created_timestamp_column="loaded_at")
+        created = self.options.get("created", "loaded_at")
+        source = FileSource(path=str(file), timestamp_field=self.options["on"], created_timestamp_column=created)
         types = {"value": Float64, "text": String, "extra": String}
         view = FeatureView(
             name="facts", entities=[key], ttl=timedelta(days=0), source=source, online=False,
