@@ -38,6 +38,7 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "pyiceberg": ("pyiceberg[sql-sqlite,pyarrow]==0.12.0", "pyarrow==26.0.0"),
     "arcticdb": ("arcticdb==6.28.2", "pandas==2.3.3"),
     "feast": ("feast[duckdb]==0.67.0", "pandas==2.3.3"),
+    "traderharness": ("traderharness==1.1.0", "pandas==3.1.1"),
     "mcp-server-motherduck": ("mcp-server-motherduck==1.1.0", "fastmcp==4.1.2", "duckdb==1.5.6"),
 }
 """Per family what its environment holds; the versions that were current when the cases were frozen."""
@@ -48,6 +49,7 @@ _MERGE_ASOF = "https://pandas.pydata.org/docs/reference/api/pandas.merge_asof.ht
 _JOIN_ASOF = "https://docs.pola.rs/api/python/stable/reference/dataframe/api/polars.DataFrame.join_asof.html"
 _DELTA = "https://delta-io.github.io/delta-rs/usage/loading-table/"
 _ICEBERG = "https://py.iceberg.apache.org/reference/pyiceberg/table/"
+_TRADER = "https://pypi.org/project/traderharness/1.1.0/"
 _FEAST = "https://docs.feast.dev/v0.67-branch/getting-started/concepts/point-in-time-joins"
 _ARCTIC = "https://docs.arcticdb.io/latest/api/library/#arcticdb.version_store.library.Library.read"
 _MOTHERDUCK = "https://pypi.org/project/mcp-server-motherduck/1.1.0/"
@@ -86,6 +88,7 @@ _delta = _Family("deltalake", "delta:Delta", _DELTA)
 _iceberg = _Family("pyiceberg", "iceberg:Iceberg", _ICEBERG)
 _arctic = _Family("arcticdb", "arctic:Arctic", _ARCTIC)
 _motherduck = _Family("mcp-server-motherduck", "motherduck:MotherDuck", _MOTHERDUCK, {"stamp": "where", **_BEST})
+_trader = _Family("traderharness", "trader_harness:TraderHarness", _TRADER)
 _feast = _Family("feast", "feature_store:Feast", _FEAST)
 
 SYSTEMS = (
@@ -113,6 +116,7 @@ SYSTEMS = (
     _feast("Feast, published", "best", "timestamp_field is the instant of publication", store="duckdb", **_PUBLISHED),
     _motherduck("motherduck MCP, read-only", "default", "an agent's SQL on a file opened read-only, told of a view"),
     _motherduck("motherduck MCP, secured", "best", "the same, with DuckDB's settings as --init-sql", init=_LOCKS),
+    _trader("TraderHarness, get_fundamentals", "best", "the tool its agents call, by the date of publication", **_BEST),
     System(
         name="pitlake",
         family="pitlake",
