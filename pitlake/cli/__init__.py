@@ -34,7 +34,7 @@ COMMANDS = (
     "doctor",
 )
 EXTRAS = {
-    "mcp": ("mcp", "mcp_types", "pydantic", "uvicorn"),
+    "mcp": ("mcp", "mcp_types", "pydantic", "starlette", "uvicorn"),
     "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
     "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),
 }
