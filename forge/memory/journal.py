@@ -5,7 +5,7 @@ A call writes all of its rows or none, once: asked again, it gets the rows it wr
 
 import hashlib
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
@@ -125,6 +125,17 @@ class Journal:
         )
         with self._reading() as connection:
             return [Row(*one) for one in connection.execute(chosen.order_by(JOURNAL.c.seq))]
+
+    def refill(self, name: str, rows: Iterable[Row]) -> None:
+        """Become the journal of that name, with its rows as they were. Raises BadInput where there are rows already."""
+        with self._engine.begin() as connection:
+            if connection.execute(_HEAD).first():
+                raise BadInput("journal", "holds rows", "only one that was lost is rebuilt; name an empty place")
+            TABLES.drop_all(connection)
+            TABLES.create_all(connection)
+            connection.execute(sa.insert(META).values(one=1, journal=name, clock=self.clock.name))
+            connection.execute(sa.insert(JOURNAL), [{**asdict(row), "number": _number(row.path)} for row in rows])
+        self.name, self.start = name, chain.start(name, self.clock.name)
 
     def close(self) -> None:
         """Let its connections go."""
