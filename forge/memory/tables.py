@@ -51,7 +51,7 @@ for _table in (META, JOURNAL):
         _table,
         "after_create",
         sa.DDL(  # type: ignore[no-untyped-call]
-            f"CREATE FUNCTION {_table.name}_kept() RETURNS trigger LANGUAGE plpgsql AS "
+            f"CREATE OR REPLACE FUNCTION {_table.name}_kept() RETURNS trigger LANGUAGE plpgsql AS "
             f"$$ BEGIN RAISE EXCEPTION 'memory is only added to'; END $$; "
             f"CREATE TRIGGER {_table.name}_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON {_table.name} "
             f"FOR EACH STATEMENT EXECUTE FUNCTION {_table.name}_kept()"

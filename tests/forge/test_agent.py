@@ -127,6 +127,12 @@ def test_the_receipt_names_what_the_decision_stood_on(desk):
     )
 
 
+def test_without_a_market_lake_it_is_said_in_one_sentence(desk):
+    told = []
+    assert ask(desk([say("fine")]), said=told.append).receipt.market is None
+    assert told[1] == "there is no market lake: fetch finds nothing; name one with --lake or PITLAKE_LAKE, or fill one"
+
+
 def test_a_cut_off_is_the_registrys_or_the_tables_and_unknown_where_neither_says(tmp_path, monkeypatch):
     def told(model):
         return cut_off(model, tmp_path / "none", instant(T))

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from forge.memory import Call, Memory
+from forge.memory.tables import TABLES
 from forge.records import render
 from pitlake.cli import invoke
 from resources.postgres import DATABASE, USER, postgres, programs
@@ -57,7 +58,16 @@ def test_a_decision_that_is_killed_and_a_server_that_is_killed_lose_and_double_n
         memory = Memory(tmp_path / "mortal" / "forge", url(running))
         assert memory.journal.head() == (last.seq, last.chain)
         assert memory.audit() == []
+        lose(memory)
+        memory = Memory(tmp_path / "mortal" / "forge", url(running))
+        assert (memory.rebuild(), memory.audit()) == (8, [])
         memory.close()
+
+
+def lose(memory):
+    with memory.journal._engine.begin() as connection:
+        TABLES.drop_all(connection)
+    memory.close()
 
 
 @contextlib.contextmanager
