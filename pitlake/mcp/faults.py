@@ -6,7 +6,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from pitlake.errors import BadInput
 
@@ -31,7 +30,7 @@ class PlainTool(Tool):
             said = "\n".join(str(self._fault(one)) for one in error.__cause__.errors())
             return CallToolResult(content=[TextContent(type="text", text=said)], is_error=True)
 
-    def _fault(self, found: ErrorDetails) -> BadInput:
+    def _fault(self, found: Any) -> BadInput:
         field, known = str(found["loc"][0]), self.parameters["properties"]
         if field not in known:
             return BadInput(field, f"{self.name} takes no such argument", f"it takes {', '.join(known)}")
