@@ -37,8 +37,7 @@ class PlainTool(Tool):
         if found["type"] == "missing":
             return BadInput(field, "missing", known[field]["description"])
         if "enum" in known[field]:
-            return BadInput(
-                field, f"{found['input']!r} is none of them", f"give one of {', '.join(known[field]['enum'])}"
-            )
+            allowed = ", ".join(known[field]["enum"])
+            return BadInput(field, f"{found['input']!r} is not one of its values", f"give one of {allowed}")
         taken = [one["type"] for one in known[field].get("anyOf", [known[field]]) if one["type"] != "null"]
         return BadInput(field, f"is not {KINDS[taken[0]]}", known[field]["description"])
