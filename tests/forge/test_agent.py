@@ -126,6 +126,14 @@ def test_the_receipt_names_what_the_decision_stood_on(desk):
     )
 
 
+def test_a_tape_that_holds_a_limit_of_tokens_replays(desk):
+    agent = desk([say("fine")])
+    begin = agent._begin
+    object.__setattr__(agent, "_begin", lambda *given: begin(*given) | {"limits": [40, 1_000_000, 3]})
+    decided = ask(agent)
+    assert replay(desk([]), decided.decision) == decided
+
+
 def test_without_a_market_lake_it_is_said_in_one_sentence(desk):
     told = []
     assert ask(desk([say("fine")]), said=told.append).receipt.market is None
