@@ -165,7 +165,8 @@ class Agent:
         meaning = Meaning(self.vectors, (self.config.search.semantic_weight, self.config.search.recency_weight))
         asks, known = self._sources(turn.begun), turn.fs.remembered
         shelf = Shelf(known, turn.memory.written_by(known.session, turn.decision))
-        limits = Limits(*turn.begun["limits"])
+        turns, *_, repeats = turn.begun["limits"]  # a tape may hold a third, of tokens, which budgets keep
+        limits = Limits(turns, repeats)
         room = Room(turn.memory, known, models, meaning, asks, shelf, self.skills, self.config.executor, limits)
         crew = Crew(room, turn.fs)
         try:
