@@ -8,7 +8,9 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
+from click.testing import CliRunner
 
+from forge import cli
 from forge.records import KINDS
 from forge.tracking.settlement import hydrated, settlements
 from forge.walk.plan import Walk
@@ -126,3 +128,20 @@ def test_a_masked_walk_reads_no_year_of_the_lake_and_asks_it_as_of_the_real_one(
     assert [one for one in read if "2042-05-07" in one]
     steps = transcript(tmp_path / "masked")["D-morning_review-20140507T110000Z"]
     assert steps == transcript(ground.place(DAYS))["D-morning_review-20140507T110000Z"]
+
+
+def test_the_command_walks_tells_its_progress_and_writes_the_page(lake, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    command = ["backtest", "--from", "2014-05-09", "--to", "2014-05-09", "--triggers", "weekly", "--lake", str(lake)]
+    monkeypatch.setattr("forge.model.routing.Routing.model", lambda routing, role: scripted(role))
+    done = CliRunner().invoke(cli.command, command)
+    assert "2014-05-09-to-2014-05-09 1/1 D-weekly_retrospective-20140509T210000Z: answered" in done.stderr
+    assert done.stdout.startswith("2014-05-09-to-2014-05-09: 1 decisions (1 answered)\npage: ")
+    assert (tmp_path / "forge-walks" / "2014-05-09-to-2014-05-09.html").read_text().startswith("<!doctype html>")
+
+
+def test_the_command_needs_a_model_and_says_which(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    refused = CliRunner().invoke(cli.command, ["backtest", "--from", "2014-05-09", "--to", "2014-05-09"]).exception
+    assert "none is configured for the role agent" in str(refused)
