@@ -65,7 +65,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class Agent:
-    """The agent at a desk. models: role to model, asked only where one is needed; lake: the market's."""
+    """The agent at a desk. models: role to model, asked only where one is needed; lake: the market's, of which version
+    (default: the newest).
+    """
 
     memory: Memory
     tape: Tape
@@ -75,6 +77,7 @@ class Agent:
     limits: Limits = field(default_factory=Limits)
     skills: Path | None = None
     vectors: KeptVectors = field(default_factory=KeptVectors)
+    version: int | None = None
 
     async def ask(
         self,
@@ -189,7 +192,7 @@ class Agent:
 
     def _market(self) -> int | None:
         try:
-            return Lake(self.lake).head()
+            return self.version or Lake(self.lake).head()
         except LakeNotFound:
             return None
 
