@@ -8,7 +8,7 @@ from forge.records import Calibration, Counterfactual, Expression
 from forge.tracking.scores import by_chance, seen
 from forge.tracking.trades import SIDES, Told, level
 from forge.web.curves import SMALL, SQUARE, Level, Point, course, reliability
-from pitlake.web.plots import NARROW, WIDE, spark
+from pitlake.web.plots import FULL, NARROW, spark
 
 PERCENT = 100
 
@@ -22,7 +22,7 @@ def courses(expression: Expression, told: Told, at: datetime) -> list[Markup]:
         if price is not None and told.path.opened:
             made = SIDES[expression.direction] * (price / told.path.opened - 1)
             levels.append(Level(name, PERCENT * made, kind))
-    return [course(points, levels, at, frame, kind) for frame, kind in ((WIDE, "wide"), (NARROW, "narrow"))]
+    return [course(points, levels, at, frame, kind) for frame, kind in ((FULL, "wide"), (NARROW, "narrow"))]
 
 
 def curve(calibration: Calibration) -> tuple[list[Point], list[Markup]]:
