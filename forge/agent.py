@@ -38,6 +38,8 @@ from pitlake.clock import instant, iso, now
 from pitlake.errors import BadInput, LakeNotFound
 from pitlake.lake.lake import Lake
 
+NO_MARKET = "there is no market lake: fetch finds nothing; name one with --lake or PITLAKE_LAKE, or fill one"
+
 
 @dataclass(frozen=True)
 class Decided:
@@ -97,6 +99,8 @@ class Agent:
         name = decision or f"D-{begun['session'].removeprefix('sess_')}-{begun['turn']}"
         begun = self.tape.begin(name, begun)
         said(f"decision {name}")
+        if begun["market"] is None:
+            said(NO_MARKET)
         turn = self._turn(self.memory, name, begun, "record")
         answer, end = await self._run(turn, said)
         context = SessionContext(begun["session"], begun["turn"])

@@ -1,4 +1,4 @@
-"""The pages as one application: routes, errors as one sentence, rooms that a checkout adds, and the guard around it."""
+"""The pages as one application: routes, errors as one sentence, rooms that are added, and the guard around it."""
 
 import traceback
 from collections.abc import AsyncIterator, Callable, Collection, Sequence

@@ -11,6 +11,7 @@ from pitlake.clock import instant
 from pitlake.errors import SessionLost
 from pitlake.web import pool as pools
 from pitlake.web.pool import Pool
+from tests.every import every
 
 T = instant("2024-04-30T20:00:00Z")
 
@@ -73,7 +74,7 @@ def test_no_session_ends_while_a_reader_has_it_or_waits_for_it(pool):
     with ThreadPoolExecutor(4) as readers:
         assert not any(readers.map(read, range(200)))
     assert len(pool) == 0
-    assert all(one.closed for one in pool.opened)
+    assert every(one.closed for one in pool.opened)
 
 
 def test_who_waited_for_a_session_that_was_lost_gets_another(pool):

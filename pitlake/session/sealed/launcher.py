@@ -20,7 +20,7 @@ from pitlake.session.sealed import sandbox
 from pitlake.session.sealed.zygote import ANSWER, SEPARATED
 from pitlake.session.sql.statements import fingerprint, installed
 
-START_SECONDS = 30.0
+START_SECONDS, END_SECONDS = 30.0, 5.0
 _GREETING = 1 + 32
 _ROOT = str(Path(__file__).resolve().parents[3])
 _ENVIRONMENT = {
@@ -94,7 +94,7 @@ class Zygote:
         self._control.close()
         if self.owner == os.getpid():
             try:
-                self.process.wait(5)
+                self.process.wait(END_SECONDS)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
