@@ -20,6 +20,7 @@ from forge.records import render
 from forge.tape import Diverged, Tape
 from pitlake.clock import instant
 from pitlake.errors import BadInput
+from tests.every import every
 from tests.forge.world import NEW_VIEW
 
 T = "2014-05-29T12:29:59Z"
@@ -149,7 +150,7 @@ def test_a_cut_off_is_the_registrys_or_the_tables_and_unknown_where_neither_says
     monkeypatch.setattr("forge.receipts.ask", lambda *_: {"rows": [{"knowledge_cutoff": "2026-04-30"}]})
     assert told("claude-opus-5") == "2026-04-30"
     assert {one.removeprefix("anthropic:") for one in DEFAULTS.values()} <= {one.model for one in KNOWN}
-    assert None not in [price(one, {}) for one in DEFAULTS.values()]
+    assert every(price(one, {}) for one in DEFAULTS.values())
 
 
 def test_an_unknown_cut_off_counts_as_exposed():
