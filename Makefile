@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run web axe report expectations bench soak faults truth late splits attack mutants agents claude hook forge asofbench check docs lock build up
+.PHONY: help demo test ui serve run web axe report expectations bench soak faults truth late splits attack mutants agents claude inspector hook forge asofbench check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -12,6 +12,7 @@ WORKERS ?= 2
 N ?= 10000
 CLAUDE ?= 2.1.197
 AXE ?= 4.14.1
+INSPECTOR ?= 2.12.0
 SEED ?= 0
 ASSETS ?= group:graph and not key:companies
 
@@ -89,6 +90,10 @@ agents: $(SET_UP) ## Play every data agent in every variant through server and h
 claude: $(SET_UP) ## Try every tool of the real Claude Code (npm) in a bound session against a scripted model.
 	@npm install --silent --no-fund --no-audit --prefix .pitlake/claude-code @anthropic-ai/claude-code@$(CLAUDE)
 	@$(BIN)/python -m tests.agents.claude_code.campaign
+
+inspector: $(SET_UP) ## Read the MCP server's tools, resources and prompts with the protocol's own Inspector (npm).
+	@npm install --silent --no-fund --no-audit --prefix .pitlake/inspector @modelcontextprotocol/inspector@$(INSPECTOR)
+	@$(BIN)/python -m pytest -q -n 0 tests/doors/test_mcp_reading.py -k inspector
 
 hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks.
 	@$(BIN)/python -m tests.agents.mutate --n $(N)

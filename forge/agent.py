@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from forge import session as sessions
+from forge.budget import Meter
 from forge.config import Config
 from forge.conversation import Conversation, End, Limits
 from forge.embedder import KeptVectors, Meaning
@@ -36,6 +37,8 @@ from forge.tools.toolset import agents
 from pitlake.clock import instant, iso, now
 from pitlake.errors import BadInput, LakeNotFound
 from pitlake.lake.lake import Lake
+
+NO_MARKET = "there is no market lake: fetch finds nothing; name one with --lake or PITLAKE_LAKE, or fill one"
 
 
 @dataclass(frozen=True)
@@ -96,13 +99,14 @@ class Agent:
         name = decision or f"D-{begun['session'].removeprefix('sess_')}-{begun['turn']}"
         begun = self.tape.begin(name, begun)
         said(f"decision {name}")
+        if begun["market"] is None:
+            said(NO_MARKET)
         turn = self._turn(self.memory, name, begun, "record")
         answer, end = await self._run(turn, said)
         context = SessionContext(begun["session"], begun["turn"])
         told = (begun["text"], answer)
-        sessions.record_turn(
-            self.memory, turn.fs, context, begun["trigger"], begun["user"], instant(begun["as_of"]), told
-        )
+        at, stopped = instant(begun["as_of"]), turn.talk.stopped
+        sessions.record_turn(self.memory, turn.fs, context, begun["trigger"], begun["user"], at, told, stopped)
         self.memory.flush()
         receipt = self.tape.keep_receipt(name, self._receipt(turn, answer, end).dumped())
         return Decided(name, answer, end, loaded(receipt))
@@ -139,7 +143,7 @@ class Agent:
             "turn": context.turn_number,
             "market": self._market(),
             "model": self.models("agent").id,
-            "limits": [self.limits.turns, self.limits.tokens, self.limits.repeats],
+            "limits": [self.limits.turns, self.limits.repeats],
         }
 
     def _turn(self, memory: Memory, decision: str, begun: dict[str, Any], mode: Mode) -> Turn:
@@ -151,7 +155,8 @@ class Agent:
         )
 
     async def _run(self, turn: Turn, said: Callable[[str], None]) -> tuple[str, End]:
-        models = Models(self.tape, turn.decision, turn.lane.mode, self.models)
+        meter = Meter(self.tape, turn.decision, instant(turn.begun["as_of"]), self.config)
+        models = Models(self.tape, turn.decision, turn.lane.mode, meter.over(self.models))
 
         def compactor(call_id: str) -> Model:
             lane = models.lane(f"compact {call_id}")

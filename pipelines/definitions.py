@@ -57,6 +57,8 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             *bundle_assets(EARNINGS),
             quality_report,
             forge.forge_settlements,
+            forge.forge_outcomes,
+            forge.forge_counterfactuals,
             forge.forge_calibration,
         ],
         jobs=[

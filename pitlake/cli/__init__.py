@@ -34,7 +34,8 @@ COMMANDS = (
     "doctor",
 )
 EXTRAS = {
-    "mcp": ("mcp", "mcp_types", "pydantic", "uvicorn"),
+    "forge": ("anthropic", "genai_prices", "openai", "pydantic", "pydantic_ai", "sqlalchemy", "yaml"),
+    "mcp": ("mcp", "mcp_types", "pydantic", "starlette", "uvicorn"),
     "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
     "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),
 }

@@ -12,6 +12,7 @@ from forge.clock import Simulated
 from forge.datasets import MEMORY, contracts
 from forge.errors import CallDiffers, ClockBehind, ClocksMixed, ContentRefused, Stale
 from forge.memory import Call, Journal, Memory, chain
+from forge.memory.chain import Row
 from forge.memory.flush import memory_audit, table
 from pitlake.errors import CheckFailed
 from tests.forge.world import T0, cut, now, shown
@@ -81,6 +82,20 @@ def test_a_call_that_fails_writes_nothing(memory):
     with pytest.raises(ContentRefused):
         memory.journal.write(call(), work)
     assert memory.journal.rows() == []
+
+
+@pytest.mark.parametrize("based", [False, True])
+def test_an_append_reads_no_more_of_a_path_that_was_written_often(memory, monkeypatch, based):
+    def append(number):
+        return memory.journal.append("/session/s/a.md", "text", call(str(number)), last.seq if based and last else None)
+
+    last = None
+    for number in range(20):
+        last = append(number)
+    made = []
+    monkeypatch.setattr("forge.memory.journal.Row", lambda *given, **told: made.append(1) or Row(*given, **told))
+    append(20)
+    assert len(made) <= 2
 
 
 def test_a_path_that_changed_since_it_was_read_is_refused(memory):
