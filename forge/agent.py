@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from forge import session as sessions
+from forge.budget import Meter
 from forge.config import Config
 from forge.conversation import Conversation, End, Limits
 from forge.embedder import KeptVectors, Meaning
@@ -36,6 +37,8 @@ from forge.tools.toolset import agents
 from pitlake.clock import instant, iso, now
 from pitlake.errors import BadInput, LakeNotFound
 from pitlake.lake.lake import Lake
+
+NO_MARKET = "there is no market lake: fetch finds nothing; name one with --lake or PITLAKE_LAKE, or fill one"
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class Agent:
-    """The agent at a desk. models: role to model, asked only where one is needed; lake: the market's."""
+    """The agent at a desk. models: role to model, asked only where one is needed; lake: the market's, of which version
+    (default: the newest).
+    """
 
     memory: Memory
     tape: Tape
@@ -72,6 +77,7 @@ class Agent:
     limits: Limits = field(default_factory=Limits)
     skills: Path | None = None
     vectors: KeptVectors = field(default_factory=KeptVectors)
+    version: int | None = None
 
     async def ask(
         self,
@@ -96,13 +102,14 @@ class Agent:
         name = decision or f"D-{begun['session'].removeprefix('sess_')}-{begun['turn']}"
         begun = self.tape.begin(name, begun)
         said(f"decision {name}")
+        if begun["market"] is None:
+            said(NO_MARKET)
         turn = self._turn(self.memory, name, begun, "record")
         answer, end = await self._run(turn, said)
         context = SessionContext(begun["session"], begun["turn"])
         told = (begun["text"], answer)
-        sessions.record_turn(
-            self.memory, turn.fs, context, begun["trigger"], begun["user"], instant(begun["as_of"]), told
-        )
+        at, stopped = instant(begun["as_of"]), turn.talk.stopped
+        sessions.record_turn(self.memory, turn.fs, context, begun["trigger"], begun["user"], at, told, stopped)
         self.memory.flush()
         receipt = self.tape.keep_receipt(name, self._receipt(turn, answer, end).dumped())
         return Decided(name, answer, end, loaded(receipt))
@@ -139,7 +146,7 @@ class Agent:
             "turn": context.turn_number,
             "market": self._market(),
             "model": self.models("agent").id,
-            "limits": [self.limits.turns, self.limits.tokens, self.limits.repeats],
+            "limits": [self.limits.turns, self.limits.repeats],
         }
 
     def _turn(self, memory: Memory, decision: str, begun: dict[str, Any], mode: Mode) -> Turn:
@@ -151,7 +158,8 @@ class Agent:
         )
 
     async def _run(self, turn: Turn, said: Callable[[str], None]) -> tuple[str, End]:
-        models = Models(self.tape, turn.decision, turn.lane.mode, self.models)
+        meter = Meter(self.tape, turn.decision, instant(turn.begun["as_of"]), self.config)
+        models = Models(self.tape, turn.decision, turn.lane.mode, meter.over(self.models))
 
         def compactor(call_id: str) -> Model:
             lane = models.lane(f"compact {call_id}")
@@ -160,7 +168,8 @@ class Agent:
         meaning = Meaning(self.vectors, (self.config.search.semantic_weight, self.config.search.recency_weight))
         asks, known = self._sources(turn.begun), turn.fs.remembered
         shelf = Shelf(known, turn.memory.written_by(known.session, turn.decision))
-        limits = Limits(*turn.begun["limits"])
+        turns, *_, repeats = turn.begun["limits"]  # a tape may hold a third, of tokens, which budgets keep
+        limits = Limits(turns, repeats)
         room = Room(turn.memory, known, models, meaning, asks, shelf, self.skills, self.config.executor, limits)
         crew = Crew(room, turn.fs)
         try:
@@ -183,7 +192,7 @@ class Agent:
 
     def _market(self) -> int | None:
         try:
-            return Lake(self.lake).head()
+            return self.version or Lake(self.lake).head()
         except LakeNotFound:
             return None
 

@@ -5,20 +5,22 @@ What needs no model works without one; what does says in one line what to set, w
 
 import asyncio
 import json
+import shlex
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from forge.cli_desk import COMMANDS
+from forge.cli_walk import backtest
 
 if TYPE_CHECKING:
     from forge.agent import Agent, Decided
     from forge.clock import Clock
+    from forge.desk import Desk
     from forge.fs import ForgeFS
-    from forge.memory import Memory
 
 form_option = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 lake_option = click.option("--lake", metavar="PLACE", help="The market's lake.")
@@ -31,7 +33,7 @@ def command() -> None:
     """The portfolio manager's agent: ask it, read its memory, replay what it decided, approve what it proposes."""
 
 
-for _one in COMMANDS:
+for _one in (*COMMANDS, backtest):
     command.add_command(_one)
 
 
@@ -50,6 +52,8 @@ def ask(question: str | None, as_of: str | None, resume: str | None, lake: str |
     clock = _clock_of(resume) if resume else _clock(as_of)
     decided = asyncio.run(_agent(clock, lake).ask(question or "", as_of, decision=resume or "", said=_progress))
     _tell(decided, form)
+    if decided.end != "answered":
+        raise click.exceptions.Exit(1)
 
 
 @command.command()
@@ -83,10 +87,9 @@ def read(path: str, depth: str | None, query: str | None, as_of: str | None, sim
 @simulated_option
 def search(scope: str, query: str, filters: str | None, as_of: str | None, simulated: bool) -> None:
     """Search a folder of memory by meaning."""
-    from forge.embedder import KeptVectors, Meaning
     from forge.tools.search import SearchTool
 
-    tool = SearchTool(_files(as_of, simulated), Meaning(KeptVectors()))
+    tool = SearchTool(_files(as_of, simulated), _desk().meaning())
     click.echo(asyncio.run(tool.execute("", scope=scope, query=query, filters=filters)))
 
 
@@ -110,24 +113,53 @@ def why(decision: str, form: str) -> None:
     """From the rows a decision was given to what became of what it wrote."""
     from forge import lineage
 
-    edges = lineage.lineage(_memory(_clock_of(decision)), _tape(), decision)
+    edges = lineage.lineage(_desk().memory(_clock_of(decision)), _desk().tape, decision)
     told = {"text": lineage.as_text, "mermaid": lineage.as_mermaid}
     click.echo(told[form](edges) if form in told else json.dumps([asdict(edge) for edge in edges]))
 
 
 @command.command()
+@click.option("--into", type=click.Path(file_okay=False, path_type=Path), help="An empty folder [default: a new one].")
+@lake_option
+def demo(into: Path | None, lake: str | None) -> None:
+    """Play the scripted story on the lake of `make demo`: no model is asked, nothing leaves this machine."""
+    from tempfile import mkdtemp
+
+    from forge.demo import play
+    from pitlake.lake.lake import Lake
+
+    home = (into or Path(mkdtemp(prefix="forge-demo-"))).absolute()
+    last = play(home, Lake(lake), click.echo)
+    click.echo(f"\nDecide it again yourself: FORGE_LAKE={shlex.quote(str(home / 'forge'))} pitlake forge replay {last}")
+
+
+@command.command()
+@click.option("--as-of", metavar="T", help="Memory and decisions as of this instant [default: now].")
+def mcp(as_of: str | None) -> None:
+    """Serve other agents over stdio what `[mcp]` in the settings shares of memory and decisions, else nothing."""
+    from forge.shared import server
+    from pitlake.cli.options import past
+    from pitlake.clock import now
+
+    own = _desk()
+    server(own, own.memory(), past(as_of, "--as-of") if as_of else now()).run("stdio")
+
+
+@command.command()
 @form_option
 def doctor(form: str) -> None:
-    """What is there: a model for each role, the embedder, the lakes."""
+    """What is there: settings, skills, a model for each role, the embedder, the lakes."""
     from forge.config import ROLES
-    from forge.model.routing import Routing
     from pitlake.errors import PitlakeError
     from pitlake.lake.lake import Lake
 
-    routing = Routing()
-    told = {f"model of {role}": routing.missing(role) or routing.named(role) for role in ROLES}
+    own = _desk()
+    told = {"settings": f"{own.settings}{'' if own.settings.exists() else ' (not there: all defaults)'}"}
+    told["skills of your own"] = str(own.skills or "none")
+    routing = own.routing
+    told |= {f"model of {role}": routing.missing(role) or routing.named(role) for role in ROLES}
     told["embedder"] = "wordllama" if find_spec("wordllama") else "pip install 'pitlake[meaning]'"
-    for name, place in (("market lake", None), ("memory lake", _memory(None).lake.root)):
+    for name, place in (("market lake", None), ("memory lake", own.lake)):
         try:
             told[name] = f"version {Lake(place).head()}"
         except PitlakeError as problem:
@@ -147,38 +179,30 @@ def _clock_of(decision: str) -> "Clock | None":
     """Of the memory a decision was made on. Raises BadInput."""
     from forge.clock import LIVE, Simulated
 
-    begun = _tape().begun(decision)
+    begun = _desk().tape.begun(decision)
     return None if begun["clock"] == LIVE else Simulated(begun["clock"].partition(":")[2], begun["as_of"])
 
 
-def _memory(clock: "Clock | None") -> "Memory":
-    from forge.memory import Memory
+def _desk() -> "Desk":
+    from forge.desk import desk
 
-    return Memory(clock=clock)
+    return desk()
 
 
 def _files(as_of: str | None, simulated: bool) -> "ForgeFS":
-    from forge.fs import ForgeFS
     from pitlake.clock import instant, now
     from pitlake.errors import BadInput
 
     if simulated and as_of is None:
         raise BadInput("--as-of", "missing", "name the instant that `ask --as-of` was given")
-    memory = _memory(_clock(as_of) if simulated else None)
-    return ForgeFS(memory, memory.hydrate(memory.standing(instant(as_of) if as_of else now())))
-
-
-def _tape() -> Any:
-    from forge.tape import Tape
-
-    return Tape(Path(f"{_memory(None).lake.root}-tape.sqlite"))
+    own = _desk()
+    memory = own.memory(_clock(as_of) if simulated else None)
+    return own.files(memory, memory.hydrate(memory.standing(instant(as_of) if as_of else now())))
 
 
 def _agent(clock: "Clock | None", lake: str | None) -> "Agent":
-    from forge.agent import Agent
-    from forge.model.routing import Routing
-
-    return Agent(_memory(clock), _tape(), Routing().model, lake)
+    own = _desk()
+    return own.agent(own.memory(clock), lake)
 
 
 def _progress(line: str) -> None:

@@ -1,4 +1,4 @@
-"""`pitlake forge approvals | approve | reject | views | expressions | portfolio import`: the PM's own doors."""
+"""The PM's own doors: `pitlake forge approvals | approve | reject | views | expressions | portfolio | rebuild`."""
 
 import csv
 import getpass
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from forge.desk import Desk
     from forge.memory import Memory
     from forge.records import Portfolio
 
@@ -24,10 +25,10 @@ form_option = click.option("--format", "form", type=click.Choice(["text", "json"
 def approvals(form: str) -> None:
     """What waits for you: the Expression, its review, what stands in its way, and the hash of what it says."""
     from forge.approvals import pending
-    from forge.guardrails import Guardrails
     from forge.records import render
 
-    waiting = pending(_memory(), Guardrails())
+    own = _desk()
+    waiting = pending(own.memory(), own.guardrails)
     if form == "json":
         told = [
             {
@@ -57,12 +58,12 @@ def approvals(form: str) -> None:
 def approve(name: str, sha256: str | None) -> None:
     """Make an Expression active, if guardrails are clean and a review of exactly what it says approves."""
     from forge import approvals as door
-    from forge.guardrails import Guardrails
 
-    memory = _memory()
-    shown = next((one.sha256 for one in door.pending(memory, Guardrails()) if one.expression.id == name), "")
+    own = _desk()
+    memory = own.memory()
+    shown = next((one.sha256 for one in door.pending(memory, own.guardrails) if one.expression.id == name), "")
     held = sha256 or shown
-    door.approve(memory, name, held, getpass.getuser(), Guardrails())
+    door.approve(memory, name, held, getpass.getuser(), own.guardrails)
     memory.flush()
     click.echo(f"{name} is active: {held}")
 
@@ -73,10 +74,10 @@ def approve(name: str, sha256: str | None) -> None:
 def reject(name: str, reason: str) -> None:
     """Reject an Expression that waits; it is tracked as a Counterfactual."""
     from forge import approvals as door
-    from forge.guardrails import Guardrails
 
-    memory = _memory()
-    door.reject(memory, name, reason, getpass.getuser(), Guardrails())
+    own = _desk()
+    memory = own.memory()
+    door.reject(memory, name, reason, getpass.getuser(), own.guardrails)
     memory.flush()
     click.echo(f"{name} is rejected")
 
@@ -87,7 +88,7 @@ def _listing(kind: str) -> click.Command:
     def listing(query: str | None) -> None:
         from forge.fs import ReadFS
 
-        for entry in ReadFS(_known(_memory())).list_dir(f"/memory/{kind}/", query):
+        for entry in ReadFS(_known(_desk().memory())).list_dir(f"/memory/{kind}/", query):
             click.echo(f"{entry.name.removesuffix('.md')}  {entry.meta}")
 
     return listing
@@ -105,16 +106,25 @@ def portfolio() -> None:
 @click.argument("positions", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def import_(positions: Path) -> None:
     """Take the book from a CSV file: expression, notional, and a column a factor, all in percent of capital."""
-    from forge.fs import ForgeFS
     from forge.memory.effects import PM, PORTFOLIO
     from forge.records import render
 
-    memory = _memory()
-    fs = ForgeFS(memory, _known(memory), actor=PM)
+    own = _desk()
+    memory = own.memory()
+    fs = own.files(memory, _known(memory), PM)
     book = replace(_book(positions), updated=fs.remembered.as_of)
     fs.write_file(PORTFOLIO, render(book), call_id=f"import:{os.urandom(8).hex()}")
     memory.flush()
     click.echo(f"{len(book.positions)} positions, gross {book.gross:g} %, net {book.net:g} %")
+
+
+@click.command()
+def rebuild() -> None:
+    """Make a journal that was lost again, from the memory lake. What was never published is gone."""
+    memory = _desk().memory()
+    rows = memory.rebuild()
+    faults = memory.audit()
+    click.echo(f"{rows} rows, {len(faults)} of them missing or wrong")
 
 
 def _book(file: Path) -> "Portfolio":
@@ -163,10 +173,10 @@ def _number(text: Any, name: str, line: int) -> float:
     return value
 
 
-def _memory() -> "Memory":
-    from forge.memory import Memory
+def _desk() -> "Desk":
+    from forge.desk import desk
 
-    return Memory()
+    return desk()
 
 
 def _known(memory: "Memory") -> Any:
@@ -174,4 +184,4 @@ def _known(memory: "Memory") -> Any:
     return memory.hydrate(memory.standing(now), session="pm")
 
 
-COMMANDS = (approvals, approve, reject, views, expressions, portfolio)
+COMMANDS = (approvals, approve, reject, views, expressions, portfolio, rebuild)

@@ -2,15 +2,17 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from datetime import time
 from pathlib import Path
+from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo
 
 from pitlake.errors import BadInput
 
 ROLES = ("agent", "subagent", "validation", "contrastive_validation", "review", "synthesis", "compact")
+SHARED = ("read", "search", "decisions")
 ROUTING = dict(zip(ROLES, ("opus", "sonnet", "sonnet", "opus", "opus", "opus", "haiku"), strict=True))
 
 
@@ -22,6 +24,39 @@ class Limits:
     max_gross: float = 200.0
     max_duration: float = 5.0
     max_factor_conc: float = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """The most that may be spent on models, None for no limit. calls: requests; tokens: of requests and answers."""
+
+    tokens: int | None = None
+    calls: int | None = None
+    dollars: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunBudget(Budget):
+    """Of one run, its sub-agents included."""
+
+    tokens: int | None = 1_000_000
+    calls: int | None = 400
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budgets:
+    """Of a run, and of all runs of a day by the clock of what triggers them."""
+
+    run: RunBudget = field(default_factory=RunBudget)
+    day: Budget = field(default_factory=Budget)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Price:
+    """Of a model, in dollars per million tokens."""
+
+    input: float
+    output: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +124,19 @@ class Search:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mcp:
+    """Which tools other agents are given over MCP: none, unless they are named."""
+
+    tools: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if unknown := sorted(set(self.tools) - set(SHARED)):
+            raise ValueError(f"there is no tool {unknown[0]!r} to share; choose from {', '.join(SHARED)}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Config:
-    """All of it. models: role to model."""
+    """All of it. models: role to model; prices: of models, as `provider:id`, where the list has none or another."""
 
     models: dict[str, str] = field(default_factory=lambda: dict(ROUTING))
     guardrails: Limits = field(default_factory=Limits)
@@ -100,6 +146,9 @@ class Config:
     counterfactuals: Counterfactuals = field(default_factory=Counterfactuals)
     evolution: Evolution = field(default_factory=Evolution)
     search: Search = field(default_factory=Search)
+    budgets: Budgets = field(default_factory=Budgets)
+    prices: dict[str, Price] = field(default_factory=dict)
+    mcp: Mcp = field(default_factory=Mcp)
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.models) - set(ROLES)):
@@ -128,6 +177,9 @@ def _made(kind: Any, told: Any, at: str) -> Any:
     hints, known = get_type_hints(kind), [one.name for one in fields(kind)]
     if unknown := sorted(set(told) - set(known)):
         raise BadInput(f"{at}{unknown[0]}", "there is no such key", f"choose from {', '.join(known)}")
+    needed = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]
+    if missing := [name for name in needed if name not in told]:
+        raise BadInput(f"{at}{missing[0]}", "is missing", f"give {', '.join(needed)}")
     values = {name: _value(hints[name], value, f"{at}{name}") for name, value in told.items()}
     try:
         return kind(**values)
@@ -139,9 +191,17 @@ def _value(hint: Any, value: Any, at: str) -> Any:
     if is_dataclass(hint):
         return _made(hint, value, f"{at}.")
     if get_origin(hint) is dict:
-        if not isinstance(value, Mapping) or not {type(one) for one in value.values()} <= {get_args(hint)[1]}:
+        due = get_args(hint)[1]
+        if is_dataclass(due) and isinstance(value, Mapping):
+            return {name: _made(due, one, f"{at}.{name}.") for name, one in value.items()}
+        if not isinstance(value, Mapping) or not {type(one) for one in value.values()} <= {due}:
             raise BadInput(at, "is not a table of texts", 'write role = "model"')
         return dict(value)
+    if get_origin(hint) is tuple:
+        if not isinstance(value, list) or not {type(one) for one in value} <= {get_args(hint)[0]}:
+            raise BadInput(at, "is not a list of texts", 'write ["…", "…"]')
+        return tuple(dict.fromkeys(value))
+    hint = next((one for one in get_args(hint) if one is not NoneType), hint)
     due = (int, float) if hint is float else (hint,)
     if isinstance(value, bool) != (hint is bool) or not isinstance(value, due):
         raise BadInput(at, f"{value!r} is no {hint.__name__}", f"give a {hint.__name__}")

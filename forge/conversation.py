@@ -5,12 +5,12 @@ from typing import Literal
 
 from forge.model.messages import Message, Results
 
-End = Literal["answered", "refused", "cut", "turns", "tokens", "repeated"]
+End = Literal["answered", "refused", "cut", "turns", "budget", "repeated"]
 REASONS: dict[End, str] = {
     "refused": "the model refused to answer",
     "cut": "the answer was cut at the model's limit",
     "turns": "the limit of turns was reached",
-    "tokens": "the budget of tokens was used up",
+    "budget": "a budget is reached",
     "repeated": "the same call was made three times",
 }
 COMPACTED = "[compacted: see what compact answered]"
@@ -19,17 +19,16 @@ SHOWN = 12
 
 @dataclass(frozen=True)
 class Limits:
-    """When a loop stops. turns: requests to the model; tokens: of all requests and answers; repeats: of one call."""
+    """When a loop stops. turns: requests to the model; repeats: of one call."""
 
     turns: int = 40
-    tokens: int = 1_000_000
     repeats: int = 3
 
 
 @dataclass
 class Conversation:
     """What the next request says. models: the ids that answered; tokens: used so far; role: which its requests
-    bear.
+    bear; stopped: why it came to an end without an answer.
     """
 
     system: str
@@ -37,6 +36,7 @@ class Conversation:
     role: str = "agent"
     models: set[str] = field(default_factory=set)
     tokens: int = 0
+    stopped: str = ""
 
     def results(self) -> str:
         """Every tool result the next request would show."""
@@ -56,10 +56,11 @@ class Conversation:
                 kept = {one.call.id: one for one in told}
                 self.messages[place] = Results(tuple(kept.get(one.call.id, one) for one in message.returned))
 
-    def ended(self, last: str, why: End) -> str:
-        """What is known and what is missing, said by code."""
+    def ended(self, last: str, why: End, told: str = "") -> str:
+        """What is known and what is missing, said by code. told: why it ended, where more is known than its kind."""
+        self.stopped = told or REASONS[why]
         given = [one for message in self.messages if isinstance(message, Results) for one in message.returned]
         known = [f"- {one.call.name}: {(one.text.splitlines() or [''])[0][:160]}" for one in given]
-        told = [f"STOPPED: {REASONS[why]}.", "KNOWN:", *(known[-SHOWN:] or ["- nothing was asked"])]
+        lines = [f"STOPPED: {self.stopped}.", "KNOWN:", *(known[-SHOWN:] or ["- nothing was asked"])]
         missing = "MISSING: an answer that takes all of this into account."
-        return "\n".join([*([last] if last else []), *told, missing])
+        return "\n".join([*([last] if last else []), *lines, missing])

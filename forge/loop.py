@@ -25,6 +25,8 @@ async def loop(
     specs, seen, last = tuple(tool.spec for tool in tools.values()), Counter[str](), ""
     for _ in range(limits.turns):
         answer = await model.ask(Request(talk.system, tuple(talk.messages), specs, role=talk.role))
+        if answer.finish == "budget":
+            return talk.ended(last, "budget", answer.text), "budget"
         talk.messages.append(answer)
         talk.models.add(answer.model or model.id)
         talk.tokens += answer.input_tokens + answer.output_tokens
@@ -43,8 +45,6 @@ async def loop(
         talk.messages.append(Results(tuple(returned)))
         if max(seen.values()) >= limits.repeats:
             return talk.ended(last, "repeated"), "repeated"
-        if talk.tokens >= limits.tokens:
-            return talk.ended(last, "tokens"), "tokens"
     return talk.ended(last, "turns"), "turns"
 
 

@@ -57,11 +57,16 @@ def record_turn(
     user: str,
     at: datetime,
     said: tuple[str, str],
+    stopped: str = "",
 ) -> None:
-    """Keep what was asked and answered, and that the session is alive. Done again, it changes nothing."""
+    """Keep what was asked and answered, and that the session is alive. Done again, it changes nothing.
+
+    stopped: why the turn came to an end without an answer.
+    """
     event, name = fs.remembered.event, f"{context.session_id}:{context.turn_number}"
     query, result = said
     entry = f"\n## Turn {context.turn_number}\nQuery: {query[:200]}\nResult: {result[:300]}\n"
+    entry += f"Stopped: {stopped}\n" if stopped else ""
     before = fs.read_file(HISTORY) if fs.exists(HISTORY) else ""
     if entry not in before:
         fs.write_file(HISTORY, before + entry, call_id=f"{name}:history")

@@ -12,6 +12,7 @@ import json
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -33,6 +34,18 @@ CREATE TRIGGER IF NOT EXISTS {0}_{1} BEFORE {1} ON {0} BEGIN SELECT RAISE(ABORT,
 """
 
 
+_SPENT = """
+SELECT decision, json_extract(steps.asked, '$.model'), count(*),
+  sum(json_extract(answer, '$.input_tokens')), sum(json_extract(answer, '$.output_tokens'))
+FROM decisions JOIN steps USING (decision)
+WHERE steps.rowid > ? AND steps.rowid <= ?
+  AND CAST(strftime('%s', json_extract(decisions.asked, '$.as_of')) AS INTEGER) >= ?
+  AND CAST(strftime('%s', json_extract(decisions.asked, '$.as_of')) AS INTEGER) < ?
+  AND kind = 'model' AND json_extract(answer, '$.finish') != 'budget'
+GROUP BY 1, 2
+"""
+
+
 class Diverged(PitlakeError):
     """A replay came to something else than its tape. lane, step, kind: where; change: what."""
 
@@ -49,6 +62,16 @@ class Step(NamedTuple):
     kind: str
     asked: str
     answer: str
+
+
+class Used(NamedTuple):
+    """What a decision's requests to a model took. input, output: tokens."""
+
+    decision: str
+    model: str
+    calls: int
+    input: int
+    output: int
 
 
 class Tape:
@@ -89,6 +112,15 @@ class Tape:
         chosen = "SELECT lane, step, kind, asked, answer FROM steps WHERE decision = ? ORDER BY lane, step"
         with self._open() as connection:
             return [Step(*one) for one in connection.execute(chosen, (decision,))]
+
+    def spent(self, since: datetime, until: datetime, after: int = 0) -> tuple[list[Used], int]:
+        """What models were asked by decisions as of instants from `since` on and before `until`; and how far it looked,
+        which as `after` leaves out what was told before.
+        """
+        with self._open() as connection:
+            last: int = connection.execute("SELECT coalesce(max(rowid), 0) FROM steps").fetchone()[0]
+            found = connection.execute(_SPENT, (after, last, since.timestamp(), until.timestamp()))
+            return [Used(*one) for one in found], last
 
     def calls(self, decision: str, tool: str) -> list[str]:
         """The ids of a decision's calls of a tool, by lane, in their order."""

@@ -57,7 +57,10 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             *bundle_assets(EARNINGS),
             quality_report,
             forge.forge_settlements,
+            forge.forge_outcomes,
+            forge.forge_counterfactuals,
             forge.forge_calibration,
+            forge.forge_backtest,
         ],
         jobs=[
             graph_days,

@@ -6,19 +6,24 @@ tried again goes on with its decision where it was, from the tape. Without a mod
 
 import asyncio
 from contextlib import closing
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
-from forge.config import Schedules
+from forge.desk import desk
 from forge.fs import ForgeFS
-from forge.model.routing import Routing
 from forge.occasions import OCCASIONS, asked
 from forge.providers.base import At
 from forge.receipts import recorded_cut_offs
 from forge.tracking.calibration import calibrate
 from forge.tracking.settlement import settle
+from forge.tracking.trades import exits
+from forge.tracking.untaken import untaken
+from forge.walk.plan import TRIGGERS, Walk
+from forge.walk.report import page
+from forge.walk.run import run
 from pipelines.schedules import NEW_YORK, without_session
 from pitlake.clock import instant, iso, now
 from pitlake.errors import LakeNotFound
@@ -26,7 +31,8 @@ from resources.forge import ForgeResource
 from resources.lake import LakeResource
 
 GROUP = "forge"
-PLAN = Schedules()
+PLAN = desk().config.schedules
+TRACKED = ("forge_settlements", "forge_outcomes", "forge_counterfactuals", "forge_calibration")
 
 
 class Instant(dg.Config):
@@ -50,7 +56,7 @@ class Occasion(Instant):
 def forge_settlements(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
     """Settle what is due, and publish memory."""
     with closing(forge.opened()) as memory:
-        cut_offs = recorded_cut_offs(forge.tape(memory))
+        cut_offs = recorded_cut_offs(forge.tape())
         made = settle(memory, At(as_of=config.at, lake=lake.open().root), cut_offs)
         flushed = memory.flush()
     listed = [f"{one.id} {one.view} {one.status} {one.value or one.reason}" for one in made]
@@ -63,6 +69,35 @@ def forge_settlements(config: Instant, lake: LakeResource, forge: ForgeResource)
             "memory version": flushed.version or 0,
         }
     )
+
+
+@dg.asset(
+    group_name=GROUP,
+    owners=["team:forge"],
+    description="What became of every Expression that was held: its target, stop or last day, by bars as traded.",
+)
+def forge_outcomes(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
+    """Close what is left, and publish memory."""
+    with closing(forge.opened()) as memory:
+        made, gaps = exits(memory, At(as_of=config.at, lake=lake.open().root))
+        memory.flush()
+    told = [f"{one.id} {one.expression} {one.status} {one.pnl:g} %" for one in made if one.pnl is not None]
+    return dg.MaterializeResult(metadata=_told(config.at, "closed", told, gaps))
+
+
+@dg.asset(
+    group_name=GROUP,
+    owners=["team:forge"],
+    deps=[forge_outcomes],
+    description="What would have become of every trade that was not taken.",
+)
+def forge_counterfactuals(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
+    """Begin and go on with what was not taken, and publish memory."""
+    with closing(forge.opened()) as memory:
+        made, gaps = untaken(memory, At(as_of=config.at, lake=lake.open().root))
+        memory.flush()
+    told = [f"{one.id} {one.expression or one.view} {one.decision_type} {one.status}" for one in made]
+    return dg.MaterializeResult(metadata=_told(config.at, "tracked", told, gaps))
 
 
 @dg.asset(
@@ -84,11 +119,60 @@ def forge_calibration(config: Instant, forge: ForgeResource) -> dg.MaterializeRe
     )
 
 
+def _told(at: datetime, name: str, made: list[str], gaps: list[str]) -> dict[str, dg.MetadataValue[Any] | str | int]:
+    """What a run did and what it could not, for the UI."""
+    listed = "\n".join(f"- {line}" for line in made)
+    missing = "\n".join(f"- {line}" for line in gaps)
+    return {
+        "as of": iso(at),
+        name: len(made),
+        "gaps": len(gaps),
+        "what": dg.MetadataValue.md(listed or "nothing changed"),
+        "why not": dg.MetadataValue.md(missing or "nothing was missing"),
+    }
+
+
 tracking = dg.define_asset_job(
     "forge_tracking",
     selection=dg.AssetSelection.groups(GROUP),
-    description="Settle what is due, and measure the forecasts.",
+    description="Settle what is due, follow trades taken and not taken, and measure the forecasts.",
 )
+
+
+class Backtest(dg.Config):
+    """How a quarter is decided again."""
+
+    triggers: list[str] = Field(default=list(TRIGGERS), description="Which schedules ask.")
+    masked: bool = Field(default=False, description="With names, tickers and years replaced in all that a model reads.")
+
+
+@dg.asset(
+    group_name="forge_backtests",
+    owners=["team:forge"],
+    partitions_def=dg.TimeWindowPartitionsDefinition(cron_schedule="0 0 1 1,4,7,10 *", start="2010-01", fmt="%Y-%m"),
+    description="A quarter decided again as of every instant a schedule would have asked, on a memory of its own.",
+)
+def forge_backtest(
+    context: dg.AssetExecutionContext, config: Backtest, lake: LakeResource, forge: ForgeResource
+) -> dg.MaterializeResult[None]:
+    """Run the quarter, or go on with it where it was killed, and write its page."""
+    window = context.partition_time_window
+    name = f"{context.partition_key}-{'-'.join(config.triggers)}{'-masked' if config.masked else ''}"
+    last = window.end.date() - timedelta(days=1)
+    walk = Walk(name=name, since=window.start.date(), until=last, triggers=tuple(config.triggers), masked=config.masked)
+    ground = forge.ground(lake.open())
+    walked = run(walk, ground, context.log.info)
+    place = ground.folder / f"{name}.html"
+    place.write_text(page([walk], ground), encoding="utf-8")
+    return dg.MaterializeResult(
+        metadata={
+            "decisions": walked.decisions,
+            "ends": dg.MetadataValue.json(dict(walked.ends)),
+            "requests": walked.spent.calls,
+            "tokens": walked.spent.tokens,
+            "page": dg.MetadataValue.path(str(place)),
+        }
+    )
 
 
 @dg.op
@@ -121,7 +205,7 @@ def forge_turn() -> None:
 
 def turn_at(context: dg.ScheduleEvaluationContext, occasion: str) -> dg.RunRequest | dg.SkipReason:
     """A run of the agent as of the scheduled instant, where a model can be asked."""
-    if absent := Routing().missing("agent"):
+    if absent := desk().routing.missing("agent"):
         return dg.SkipReason(f"no model: {absent}")
     at = iso(context.scheduled_execution_time)
     return dg.RunRequest(run_key=at, run_config={"ops": {"take_turn": {"config": {"as_of": at, "occasion": occasion}}}})
@@ -159,7 +243,7 @@ def forge_hourly(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> d
         return dg.SkipReason("there is no lake yet")
     at = iso(context.scheduled_execution_time)
     config = {"config": {"as_of": at}}
-    return dg.RunRequest(run_key=at, run_config={"ops": {"forge_settlements": config, "forge_calibration": config}})
+    return dg.RunRequest(run_key=at, run_config={"ops": dict.fromkeys(TRACKED, config)})
 
 
 SCHEDULES = [forge_morning, forge_end_of_day, forge_friday, forge_hourly]

@@ -1,14 +1,13 @@
 """Forge as a Dagster resource: where its memory and its tape are. What it can do is `forge`."""
 
-from pathlib import Path
-
 import dagster as dg
 from pydantic import Field
 
 from forge.agent import Agent
+from forge.desk import Desk, desk
 from forge.memory import Memory
-from forge.model.routing import Routing
 from forge.tape import Tape
+from forge.walk.run import Ground
 from pitlake.lake.lake import Lake
 
 
@@ -17,14 +16,23 @@ class ForgeResource(dg.ConfigurableResource[None]):
 
     memory: str = Field(default="", description="Root of memory's lake; blank: FORGE_LAKE, else ./.pitlake/forge.")
 
+    @property
+    def desk(self) -> Desk:
+        """Its places and its settings."""
+        return desk(self.memory or None)
+
     def opened(self) -> Memory:
         """Live memory. The caller closes it."""
-        return Memory(self.memory or None)
+        return self.desk.memory()
 
-    def tape(self, memory: Memory) -> Tape:
+    def tape(self) -> Tape:
         """The tape beside it."""
-        return Tape(Path(f"{memory.lake.root}-tape.sqlite"))
+        return self.desk.tape
 
     def agent(self, memory: Memory, lake: Lake) -> Agent:
-        """The agent on it, with the models that the environment names."""
-        return Agent(memory, self.tape(memory), Routing().model, lake.root)
+        """The agent on it."""
+        return self.desk.agent(memory, lake.root)
+
+    def ground(self, lake: Lake) -> Ground:
+        """What walk-forward runs stand on."""
+        return self.desk.ground(lake.root)

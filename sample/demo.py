@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -20,6 +21,7 @@ from uuid import uuid4
 from rich.console import Console
 from rich.table import Table
 
+from forge.demo import play
 from local_servers.server import GraphServer
 from pipelines.earnings import BUNDLES, tags
 from pipelines.partitions import EARNINGS_SET
@@ -31,7 +33,6 @@ from pitlake.lake.lake import Lake
 from pitlake.session import Session, connect
 from resources.graph.open import GraphSettings, graph_server
 from sample import outside
-from sample.decision import decide
 from sample.graph_admin import GraphAdmin
 from sample.load import load_world
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
@@ -62,7 +63,7 @@ def main() -> int:
         out.print(contents(lake))
         for demonstration in (DEMO_QUESTION, DEMO_RESTATEMENT, *outside.QUESTIONS):
             show(lake, demonstration)
-        decision = decide(home, lake, out)
+        decision = play(home, lake, partial(out.print, markup=False, highlight=False, soft_wrap=True))
     except PitlakeError as error:
         print(f"demo: {error}", file=sys.stderr)
         return error.exit_code

@@ -10,7 +10,8 @@ from typing import Any, Literal, Protocol
 
 from pitlake.errors import BadInput, PitlakeError
 
-Finish = Literal["stop", "tools", "length", "refused"]
+Finish = Literal["stop", "tools", "length", "refused", "budget"]
+"""budget: the model was not asked, since a budget is reached; the answer's text says which."""
 
 
 class ModelFailed(PitlakeError):

@@ -4,7 +4,7 @@
 """
 
 from forge.records.base import Record
-from forge.records.judged import Band, Calibration, Cell, Settlement, Settles
+from forge.records.judged import Band, Calibration, Cell, Mark, Settlement, Settles
 from forge.records.kinds import (
     KINDS,
     Approval,
@@ -41,6 +41,7 @@ __all__ = [
     "Invalidation",
     "Kind",
     "Linkage",
+    "Mark",
     "Observation",
     "Outcome",
     "Portfolio",

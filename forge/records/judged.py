@@ -63,6 +63,16 @@ class Band:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What a trade or a View stood at when a session was over. value: a return as a share of what was opened; of a
+    View, its rule's column.
+    """
+
+    day: date
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Settlement(Record):
     """What the lake said of a View that was due. Written by code alone; a restated figure makes a second one.
 

@@ -7,10 +7,10 @@ that breaks a rule of its kind can't be made. Numbers that a guardrail needs may
 import re
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from forge.records.base import Category, Count, Exposures, Positive, Record, Share
-from forge.records.judged import Calibration, Settlement, Settles
+from forge.records.judged import Calibration, Mark, Settlement, Settles
 
 SUM_OF_PROBABILITIES = 1e-6
 
@@ -122,6 +122,9 @@ class Linkage(Record):
 class ProcessKnowledge(Record):
     """A lesson about the process. skill: the skills it concerns; stance: for or against its claim."""
 
+    LEAST_WEIGHT: ClassVar[float] = 0.4
+    """Under it a lesson is kept and told to nobody."""
+
     skill: tuple[str, ...]
     category: str
     weight: Share
@@ -148,7 +151,11 @@ class Outcome(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Counterfactual(Record):
-    """A decision that was not taken, tracked from its day on."""
+    """A decision that was not taken, tracked from its day on. Code alone adds its path.
+
+    marks: what the trade would have made, or what the View's question stood at, session by session; opened: USD;
+    exit_reason: target, stop or time; problem: why the path does not go on; answer: SHA-256 of what the lake said.
+    """
 
     decision_type: Literal["rejected_expression", "expired_expression", "view_without_expression", "other"]
     expression: str = ""
@@ -159,6 +166,13 @@ class Counterfactual(Record):
     links: tuple[str, ...] = ()
     reason: str = ""
     tracking_days: Count = 90
+    opened: Positive | None = None
+    made: float | None = None
+    exit_reason: str = ""
+    problem: str = ""
+    version: Count | None = None
+    answer: str = ""
+    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ approval rests on.
 import re
 from typing import Literal, get_args
 
-from forge.conversation import REASONS, Conversation, Limits
+from forge.conversation import Conversation, Limits
 from forge.errors import ContentRefused
 from forge.fs import ForgeFS
 from forge.loop import loop, unsaid
@@ -24,7 +24,6 @@ from pitlake.errors import PitlakeError
 
 MOST_TURNS = 12
 MOST_LESSONS = 5
-LEAST_WEIGHT = 0.4
 SHORTEST_WORD = 4
 Verdict = Literal["approve", "approve_with_notes", "revise", "escalate"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -75,10 +74,10 @@ class ReviewTool:
         lane = room.models.lane(f"review {call_id}")
         talk = Conversation(REVIEW_PROMPT, [self._message(text, focus, subject, fs)], "review")
         tools = room.tools(fs, ("search", "fetch"))
-        limits = Limits(MOST_TURNS, room.limits.tokens, room.limits.repeats)
+        limits = Limits(MOST_TURNS, room.limits.repeats)
         answer, end = await loop(room.patient("review", lane), lane, talk, tools, limits, unsaid)
         found: Verdict = verdict(answer) if end == "answered" else "escalate"
-        why = "" if end == "answered" else f" ({REASONS[end]})"
+        why = "" if end == "answered" else f" ({talk.stopped})"
         kept = f" of {subject.id}, content {content_hash(subject)[:12]}" if subject else ""
         proof = figures.ledger(text, fs, () if subject else figures.CAPITAL)
         if subject:
@@ -103,7 +102,7 @@ class ReviewTool:
         for path in known.paths(KINDS["pk"].folder):
             row = known.newest(path)
             record = known.record(row) if row else None
-            if row and isinstance(record, ProcessKnowledge) and record.weight >= LEAST_WEIGHT:
+            if row and isinstance(record, ProcessKnowledge) and record.weight >= record.LEAST_WEIGHT:
                 header = "\n".join(row.content.split("\n")[:6])
                 if any(word in header.lower() for word in words):
                     found.append(header)

@@ -12,7 +12,7 @@ from pathlib import Path
 from forge import contracts
 from forge.config import Executor as Settings
 from forge.contracts import Output, OutputUnreadable
-from forge.conversation import REASONS, Conversation, End, Limits
+from forge.conversation import Conversation, Limits
 from forge.embedder import Meaning
 from forge.fs import ForgeFS, ReadFS
 from forge.loop import loop, unsaid
@@ -128,7 +128,7 @@ class SubAgents:
         for _ in range(2):
             text, end = await loop(model, lane, talk, tools, self._room.limits, unsaid)
             if end != "answered":
-                return text, _reason(end), None
+                return text, f"it did not answer: {talk.stopped}", None
             try:
                 return text, "", contracts.read(skill, text)
             except OutputUnreadable as unreadable:
@@ -183,7 +183,3 @@ class SubAgents:
 
     def _rows(self, name: str) -> list[Row]:
         return self._room.memory.journal.written_by(self._room.known.session, self._called(name))
-
-
-def _reason(end: End) -> str:
-    return f"it did not answer: {REASONS[end]}"

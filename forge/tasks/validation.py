@@ -30,6 +30,8 @@ async def validated(model: Model, objective: str, criteria: str, output: str, *,
     prompt = CONTRASTIVE_VALIDATION_PROMPT if contrastive else STANDARD_VALIDATION_PROMPT
     role = "contrastive_validation" if contrastive else "validation"
     answer = await model.ask(Request(prompt, (asked,), max_tokens=MOST_TOKENS, role=role))
+    if answer.finish == "budget":
+        return Validation(verdict="reject", feedback=answer.text, contrastive=contrastive, counterargument="")
     return parsed(answer.text if answer.finish == "stop" else "", contrastive=contrastive)
 
 

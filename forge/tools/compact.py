@@ -8,6 +8,7 @@ from collections.abc import Callable
 from forge.conversation import Conversation
 from forge.model.messages import Model, Request, ToolSpec
 from forge.tools.base import Readable, schema
+from pitlake.errors import BadInput
 
 MAX_TOKENS = 400
 PROMPT = (
@@ -37,12 +38,14 @@ class CompactTool:
         self._model, self._fs, self._talk = model, fs, talk
 
     async def execute(self, call_id: str, /, target: str, focus: str) -> str:
-        """The source in 50 to 100 words. Raises ModelFailed, BadInput."""
+        """The source in 50 to 100 words. Raises ModelFailed, BadInput, also where a budget is reached."""
         source = self._source(target)
         if source is None:
             return f"(target '{target[:80]}' not found)"
         text = f"FOCUS: {focus}\n\nSOURCE:\n{source}"
         answer = await self._model(call_id).ask(Request(PROMPT, (text,), max_tokens=MAX_TOKENS, role="compact"))
+        if answer.finish == "budget":
+            raise BadInput("compact", answer.text)
         return answer.text
 
     def _source(self, target: str) -> str | None:

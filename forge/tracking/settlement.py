@@ -1,9 +1,9 @@
 """Settling: what a View said would be so is asked of the lake once its day is over, and kept as a record.
 
 Each question a View stood with while it was active is judged, with the confidence it had first, so that moving the
-question or the confidence later changes no score. What can't be answered is kept as such and asked again as of that
-day, for a later answer may be about something else; a figure that is restated later makes a second settlement beside
-the first, which stays.
+question or the confidence later changes no score. What can't be answered is kept as such and asked again. It settles
+by the first answer there was, as of the instant it was public: what is asked much later may be about something else. A
+figure that is restated later makes a second settlement beside the first, which stays.
 """
 
 import json
@@ -22,7 +22,7 @@ from forge.providers.base import At, ask
 from forge.receipts import exposure
 from forge.records import Settlement, Settles, View, render
 from pitlake import catalogue, datasets
-from pitlake.clock import end_of_new_york_day, instant
+from pitlake.clock import MICROSECOND, end_of_new_york_day, instant
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 
@@ -119,14 +119,36 @@ def _judged(told: Forecast, before: list[Settlement], now: At) -> Settlement | N
         return _restated(told, last, now)
     if told.stated_at >= told.due:
         return None if last else _unanswered(told, now, "it was stated after the day that judges it")
-    problem, then = "the lake has no row that answers it", replace(now, as_of=told.due)
+    found = _answered(told, replace(now, as_of=told.due))
+    if isinstance(found, str):
+        late = _answered(told, now)
+        if isinstance(late, str):
+            return None if last and last.reason == late else _unanswered(told, now, late)
+        found = _earliest(told, late, now)
+    return found
+
+
+def _answered(told: Forecast, at: At) -> Settlement | str:
+    """The settlement as of an instant, or why there is none."""
     try:
-        rows, answer = _asked(told.settles, then)
-        if rows:
-            return _settled(told, rows[0], then, answer)
+        rows, answer = _asked(told.settles, at)
+        return _settled(told, rows[0], at, answer) if rows else "the lake has no row that answers it"
     except (ValueError, BadInput) as refused:
-        problem = str(refused)
-    return None if last and last.reason == problem else _unanswered(told, now, problem)
+        return str(refused)
+
+
+def _earliest(told: Forecast, late: Settlement, now: At) -> Settlement:
+    """The first answer after the day that judges: rows of a publication appear at once, so that its stamp is tried
+    first, then what lies between is halved.
+    """
+    without = told.due
+    while late.asked_as_of - without > MICROSECOND:
+        public = late.public_at or late.asked_as_of
+        for tried in (public, public - MICROSECOND, without + (late.asked_as_of - without) / 2):
+            if without < tried < late.asked_as_of:
+                found = _answered(told, replace(now, as_of=tried))
+                without, late = (tried, late) if isinstance(found, str) else (without, found)
+    return late
 
 
 def _restated(told: Forecast, last: Settlement, now: At) -> Settlement | None:

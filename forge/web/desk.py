@@ -20,7 +20,7 @@ from forge.model.routing import Routing
 from forge.web.remembered import Day
 from pitlake import clock
 from pitlake.clock import instant, iso
-from pitlake.errors import BadInput, PitlakeError
+from pitlake.errors import BadInput, PitlakeError, for_agents
 from pitlake.web.app import Room
 from pitlake.web.plots import HALF, NARROW, spark, steps
 
@@ -89,7 +89,7 @@ class Desk:
             try:
                 asyncio.run(agent.replay(begun.name))
             except PitlakeError as differs:
-                return self._decision(request, day, str(differs))
+                return self._decision(request, day, for_agents(differs))
             return self._decision(request, day, "0 differences")
 
     def _decision(self, request: Request, day: Day, replayed: str) -> HTMLResponse:

@@ -35,6 +35,7 @@ COMMANDS = (
     "doctor",
 )
 EXTRAS = {
+    "forge": ("anthropic", "genai_prices", "openai", "pydantic", "pydantic_ai", "sqlalchemy", "yaml"),
     "mcp": ("mcp", "mcp_types", "pydantic", "starlette", "uvicorn"),
     "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
     "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),

@@ -6,7 +6,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from pitlake.errors import BadInput
 
@@ -31,15 +30,14 @@ class PlainTool(Tool):
             said = "\n".join(str(self._fault(one)) for one in error.__cause__.errors())
             return CallToolResult(content=[TextContent(type="text", text=said)], is_error=True)
 
-    def _fault(self, found: ErrorDetails) -> BadInput:
+    def _fault(self, found: Any) -> BadInput:
         field, known = str(found["loc"][0]), self.parameters["properties"]
         if field not in known:
             return BadInput(field, f"{self.name} takes no such argument", f"it takes {', '.join(known)}")
         if found["type"] == "missing":
             return BadInput(field, "missing", known[field]["description"])
         if "enum" in known[field]:
-            return BadInput(
-                field, f"{found['input']!r} is none of them", f"give one of {', '.join(known[field]['enum'])}"
-            )
+            allowed = ", ".join(known[field]["enum"])
+            return BadInput(field, f"{found['input']!r} is not one of its values", f"give one of {allowed}")
         taken = [one["type"] for one in known[field].get("anyOf", [known[field]]) if one["type"] != "null"]
         return BadInput(field, f"is not {KINDS[taken[0]]}", known[field]["description"])

@@ -1,4 +1,4 @@
-"""The pages as one application: routes, errors as one sentence, rooms that a checkout adds, and the guard around it."""
+"""The pages as one application: routes, errors as one sentence, rooms that are added, and the guard around it."""
 
 import traceback
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from pitlake.errors import BadInput, LakeNotFound, PitlakeError
+from pitlake.errors import BadInput, LakeNotFound, PitlakeError, for_agents
 from pitlake.web.asked import Asked
 from pitlake.web.guard import COOKIE, UNLOCK, Guard
 from pitlake.web.pages import TimeMachine, environment
@@ -138,7 +138,10 @@ def _status(error: Exception) -> int:
 
 def _told(error: Exception) -> dict[str, str]:
     if isinstance(error, PitlakeError):
-        return {"title": "This can't be shown", "sentence": str(error)}
+        sentence = for_agents(error)
+        if sentence != str(error):
+            traceback.print_exception(error)
+        return {"title": "This can't be shown", "sentence": sentence}
     if isinstance(error, HTTPException):
         return {"title": "There is no such page", "sentence": str(error.detail)}
     traceback.print_exception(error)

@@ -125,7 +125,8 @@ def test_a3_each_role_has_a_model_that_configuration_replaces(monkeypatch):
     monkeypatch.setenv("FORGE_MODEL_COMPACT", "openai:tiny@http://127.0.0.1:1/v1")
     assert Routing().named("compact") == "openai:tiny@http://127.0.0.1:1/v1"
     assert Routing().model("compact").id == "openai:tiny"
-    assert Routing({"compact": "anthropic:y"}).named("compact") == "anthropic:y"
+    assert Routing({"compact": "anthropic:y"}).named("compact") == "openai:tiny@http://127.0.0.1:1/v1"
+    assert Routing({"review": "anthropic:y"}).named("review") == "anthropic:y"
     with pytest.raises(NoModel, match=r"model: none is configured for the role agent; set ANTHROPIC_API_KEY"):
         Routing().model("agent")
     with pytest.raises(BadInput, match="role: 'boss' is not a role"):

@@ -117,14 +117,31 @@ def test_o2_what_cant_be_answered_is_kept_with_its_reason_once(memory, lake, cha
     assert calibrate(memory, END) == []
 
 
-def test_o2_what_the_lake_gets_late_settles_and_what_is_published_late_does_not(memory, tmp_path):
+def test_o2_what_is_published_late_settles_as_of_when_it_was_public_first(memory, tmp_path):
     late = Lake(tmp_path / "late")
-    put_rows(late, "macro_observations", gdp("2014-06-10", 17000.0))
+    put_rows(late, "macro_observations", gdp("2014-06-10", 17000.0), gdp("2014-06-25", 18000.0))
     view(memory)
     assert [one.status for one in settled(memory, late, 2014, 6, 2)] == ["unanswered"]
-    assert settled(memory, late, 2014, 6, 12) == []
+    assert settled(memory, late, 2014, 6, 9) == []
+    (made,) = settled(memory, late, 2014, 7, 1)
+    public = datetime(2014, 6, 10, 8, 30, tzinfo=NEW_YORK)
+    assert (made.status, made.value, made.asked_as_of, made.public_at) == ("came_true", "17000.0", public, public)
+    (again,) = settled(memory, late, 2014, 7, 2)
+    assert (again.restates, again.status, again.value) == (made.id, "failed", "18000.0")
+
+
+def test_o2_what_the_lake_gets_late_settles_as_of_the_day_that_judges(memory, tmp_path):
+    late = Lake(tmp_path / "late")
+    put_rows(late, "macro_observations", gdp("2014-04-30", 1.0) | {"series_id": "CPI"})
+    view(memory)
+    assert [one.status for one in settled(memory, late, 2014, 6, 2)] == ["unanswered"]
     put_rows(late, "macro_observations", gdp("2014-05-29", 17101.3) | {"evidence": "backfilled"})
-    assert [(one.status, one.value) for one in settled(memory, late, 2014, 6, 13)] == [("came_true", "17101.3")]
+    (made,) = settled(memory, late, 2014, 6, 13)
+    assert (made.status, made.value, made.asked_as_of) == (
+        "came_true",
+        "17101.3",
+        datetime(2014, 6, 1, tzinfo=NEW_YORK),
+    )
 
 
 @pytest.mark.parametrize(
@@ -219,12 +236,13 @@ def world(root, count, seed):
 def expected(public, asked):
     """The oracle: by hand, from the rows that were published."""
     due = datetime.combine(asked["by"] + timedelta(days=1), datetime.min.time(), NEW_YORK)
-    known = {}
-    for row in sorted(public, key=lambda row: row["available_at"]):
-        if row["series_id"] == asked["params"]["series"] and row["available_at"] <= due:
-            known[row["observation_date"]] = row["value"]
-    if not known:
+    rows = sorted(
+        (row for row in public if row["series_id"] == asked["params"]["series"]), key=lambda row: row["available_at"]
+    )
+    if not rows:
         return None
+    first = max(due, rows[0]["available_at"])
+    known = {row["observation_date"]: row["value"] for row in rows if row["available_at"] <= first}
     value = known[max(known)]
     _, sign, bound = asked["rule"].split()
     held = {"<": value < int(bound), "<=": value <= int(bound), ">": value > int(bound), ">=": value >= int(bound)}

@@ -177,7 +177,7 @@ def test_a1_unknown_tools_bad_arguments_and_exceptions_are_answers_in_one_reques
     ("script", "limits", "end"),
     [
         ([say("", ("echo", {"text": str(n)})) for n in range(9)], Limits(turns=2), "turns"),
-        ([say("", ("echo", {"text": "a"}), input_tokens=60) for n in range(9)], Limits(tokens=100), "tokens"),
+        ([say("a budget of 1 calls is reached", finish="budget")], Limits(), "budget"),
         ([say("", ("echo", {"text": "a"})) for n in range(9)], Limits(), "repeated"),
         ([say("I won't", finish="refused")], Limits(), "refused"),
         ([say("half of", finish="length")], Limits(), "cut"),
@@ -188,7 +188,7 @@ def test_a1_a_stopped_loop_says_what_is_known_and_what_is_missing(tape, script, 
     assert why == end
     assert "STOPPED: " in text
     assert "MISSING: " in text
-    assert ("- echo: found" in text) == (end in ("turns", "tokens", "repeated"))
+    assert ("- echo: found" in text) == (end in ("turns", "repeated"))
 
 
 def test_the_loop_fits_on_a_screen():

@@ -18,7 +18,12 @@ from packaging.requirements import Requirement
 from pitlake.cli import COMMANDS, EXTRAS
 from pitlake.lake.lake import Lake
 from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
+from tests.derived.conftest import put_rows
+from tests.forge.test_demo import VINTAGES
+from tests.forge.test_providers import gdp
 
+MODULES = {"pyyaml": "yaml", "pydantic_ai_slim": "pydantic_ai"}
+"""Of distributions that are named otherwise."""
 LIGHT = 512 << 20
 """Bytes that asking may take on disk, libraries included."""
 
@@ -92,9 +97,11 @@ def files_below(folder):
     return (Path(home, name) for home, _, names in os.walk(folder, followlinks=True) for name in names)
 
 
-def test_the_wheel_brings_one_package_with_its_sql(built):
+def test_the_wheel_brings_the_kernel_with_its_sql_and_forge_with_its_skills(built):
     names = zipfile.ZipFile(built["wheel"]).namelist()
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"pitlake"}
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"pitlake", "forge"}
+    skills = {str(path) for path in Path("forge").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert skills <= set(names)
     for folder in ("views", "queries", "macros"):
         here = {path.name for path in (Path("sql") / folder).glob("*.sql")}
         assert here
@@ -124,7 +131,8 @@ def test_asking_is_light(installed):
 def test_the_installed_wheel_answers_outside_the_checkout(installed):
     listed = pitlake(installed, "--help").stdout
     assert [line.split()[0] for line in listed.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()] == [
-        *COMMANDS
+        *COMMANDS,
+        "forge",
     ]
     described = pitlake(installed, "describe", "news")
     assert described.returncode == 0, described.stderr
@@ -151,7 +159,20 @@ def test_the_installed_wheel_asks_a_lake_as_of_an_instant(installed, tmp_path):
     assert "asking needs none" in checked.stdout
 
 
-@pytest.mark.parametrize("extra", EXTRAS)
+def test_forge_comes_with_its_extra_and_its_ten_skills_and_plays_its_story(installed, install, tmp_path):
+    without = pitlake(installed, "forge", "demo")
+    assert (without.returncode, without.stdout) == (1, "")
+    assert without.stderr.endswith("is not installed; pip install 'pitlake[forge]' brings it\n")
+    home = install("forge")
+    listed = pitlake(home, "forge", "read", "/skills/")
+    assert (listed.returncode, listed.stdout.count("\n")) == (0, 11), listed
+    put_rows(Lake(tmp_path / "lake"), "macro_observations", *(gdp(day, value) for day, value in VINTAGES))
+    played = pitlake(home, "forge", "demo", "--lake", str(tmp_path / "lake"), "--into", str(tmp_path / "story"))
+    assert played.returncode == 0, played
+    assert "0 differences" in played.stdout
+
+
+@pytest.mark.parametrize("extra", [extra for extra in EXTRAS if extra != "forge"])
 def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(installed, install, tmp_path, extra):
     lake = Lake(tmp_path / "lake")
     publish(lake, "run", [article(1, "Title", CREATED)])
@@ -212,7 +233,8 @@ def test_the_agent_kit_of_the_wheel_works_in_an_empty_project_of_an_empty_home(i
 def test_every_module_of_an_extra_is_declared_in_it(pyproject):
     declared = pyproject["project"]["optional-dependencies"]
     for extra, modules in EXTRAS.items():
-        assert sorted(Requirement(text).name.replace("-", "_") for text in declared[extra]) == sorted(modules)
+        names = {Requirement(text).name.replace("-", "_") for text in declared[extra]}
+        assert {MODULES.get(name, name) for name in names} == set(modules)
 
 
 def test_the_platform_extra_brings_what_the_platform_imports(install):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import dagster as dg
@@ -30,6 +31,7 @@ from resources.lake import LakeResource
 from tests.derived.conftest import put_rows
 from tests.forge.test_anthropic import events, failure, text, use
 from tests.forge.test_providers import gdp
+from tests.forge.walks import scripted
 from tests.forge.world import NEW_VIEW, turn, wrote
 
 NEW_YORK = ZoneInfo("America/New_York")
@@ -137,16 +139,23 @@ def test_o2_the_hour_settles_what_is_due_measures_it_and_says_so(forge_home, mar
     with closing(Memory(forge_home.memory, clock=Clock("live", lambda: instant("2014-05-02T12:00:00Z")))) as memory:
         wrote(turn(memory, "pm", actor="pm"), "/memory/views/new.md", replace(NEW_VIEW, settles=judged), "v")
 
+    followed = []
+
     def hour(at):
         config = {"config": {"as_of": at}}
-        done = run("forge_tracking", forge_home, market, {"forge_settlements": config, "forge_calibration": config})
+        done = run("forge_tracking", forge_home, market, dict.fromkeys(forge.TRACKED, config))
         assert done.success
         (told,) = done.asset_materializations_for_node("forge_settlements")
+        (untaken,) = done.asset_materializations_for_node("forge_counterfactuals")
+        assert done.asset_materializations_for_node("forge_outcomes")[0].metadata["closed"].value == 0
+        followed.append((untaken.metadata["what"].value, untaken.metadata["why not"].value))
         return told.metadata["settled"].value, told.metadata["settlements"].value
 
     assert hour("2014-05-31T12:00:00-04:00") == (0, "none were due")
     assert hour("2014-06-01T00:00:00-04:00") == (1, "- S-001 V-001 came_true 17101.3")
     assert hour("2014-06-01T01:00:00-04:00") == (0, "none were due")
+    assert followed[0] == ("- CF-001 V-001 view_without_expression tracking", "nothing was missing")
+    assert followed[-1] == ("nothing changed", "nothing was missing")
     with closing(forge_home.opened()) as memory:
         assert "# macro_regime" in turn(memory).read_file("/memory/calibration/macro_regime.md")
         assert memory.lake.head() > 0
@@ -197,6 +206,25 @@ def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_t
     assert provider.asked[2]["messages"][0] == provider.asked[0]["messages"][0]
     (told,) = (event.step_success_data for event in done.all_events if event.is_step_success)
     assert told is not None
-    with closing(forge_home.opened()) as memory:
-        receipt = json.loads(forge_home.tape(memory).receipt("D-morning_review-20240705T110000Z"))
+    receipt = json.loads(forge_home.tape().receipt("D-morning_review-20240705T110000Z"))
     assert (receipt["as_of"], receipt["end"], receipt["exposure"]) == (at, "answered", "exposed")
+
+
+class ScriptedForge(ForgeResource):
+    """A desk whose models are scripts."""
+
+    def ground(self, lake):
+        return replace(super().ground(lake), models=scripted)
+
+
+def test_a_quarter_is_decided_again_by_a_partition_and_a_second_run_asks_nothing(tmp_path, market):
+    home = ScriptedForge(memory=str(tmp_path / "forge"))
+    resources, config = (
+        {"forge": home, "lake": market},
+        {"ops": {"forge_backtest": {"config": {"triggers": ["weekly"]}}}},
+    )
+    for _ in range(2):
+        done = dg.materialize([forge.forge_backtest], partition_key="2014-04", resources=resources, run_config=config)
+        (told,) = done.asset_materializations_for_node("forge_backtest")
+        assert (told.metadata["decisions"].value, told.metadata["requests"].value) == (13, 26)
+    assert "2014-04-01 to 2014-06-30, 13 decisions" in Path(told.metadata["page"].value).read_text()

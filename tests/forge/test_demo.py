@@ -1,0 +1,119 @@
+"""The scripted story: every act of it is in memory and on the tape, it is told within a minute, and can't be faked."""
+
+import json
+import time
+from contextlib import closing
+
+import pytest
+
+import forge.demo.story as story
+from forge.clock import Simulated
+from forge.demo import play
+from forge.memory import Memory
+from forge.records import KINDS, parse
+from forge.tape import Tape
+from pitlake.cli import invoke
+from pitlake.errors import PitlakeError
+from pitlake.lake.lake import Lake
+from sample.outside import REVISED
+from tests.derived.conftest import put_rows
+from tests.forge.test_providers import gdp
+from tests.forge.world import turn
+
+VINTAGES = (("2014-04-30", REVISED.answer_before), ("2014-05-29", REVISED.answer_after), ("2014-06-25", 16_990.7))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    home = tmp_path_factory.mktemp("story")
+    put_rows(Lake(home / "lake"), "macro_observations", *(gdp(day, value) for day, value in VINTAGES))
+    return home
+
+
+@pytest.fixture(scope="module")
+def told(home):
+    lines, started = [], time.monotonic()
+    last = play(home, Lake(home / "lake"), lines.append)
+    assert time.monotonic() - started <= 60
+    return last, "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def memory(home, told):
+    with closing(Memory(home / "forge", clock=Simulated("demo", story.JUDGED))) as made:
+        yield made
+
+
+def records(memory, kind):
+    known = turn(memory, at=memory.standing(memory.journal.clock.now())).remembered
+    rows = {path: known.all(path) for path in known.paths(KINDS[kind].folder)}
+    return {path[-6:-3].strip("-"): [parse(KINDS[kind], row.content) for row in of] for path, of in rows.items()}
+
+
+def test_an_analyst_fails_and_is_retried_and_the_synthesis_builds_on_the_retry(home, told):
+    tape = Tape(home / "forge-tape.sqlite")
+    ends = {
+        step.lane: json.loads(step.answer) for step in tape.steps(tape.decisions()[0]) if step.lane.startswith("end ")
+    }
+    assert {lane: one["status"] for lane, one in ends.items()} == {
+        "end growth": "ok", "end rates": "failed", "end rates-2": "ok", "end synthesis": "ok",
+    }  # fmt: skip
+    assert ends["end synthesis"]["used"] == ["growth", "rates-2"]
+    assert ends["end synthesis"]["summary"] == ("The newest estimate is 17,050.2, +48.7 on the quarter before.")
+
+
+def test_memory_has_what_the_story_says(memory, told):
+    views = [(one.status, one.confidence) for one in records(memory, "views")["001"]]
+    assert views == [("active", 0.8), ("active", 0.5), ("invalidated", 0.0)]
+    expressions = records(memory, "expressions")
+    assert [one.status for one in expressions["001"]] == ["proposed", "active", "review_required"]
+    assert {one.max_loss_pct for one in expressions["001"]} == {2.0}
+    assert [one.status for one in expressions["002"]] == ["proposed", "rejected"]
+    (counterfactual,) = records(memory, "counterfactuals")["001"]
+    assert (counterfactual.decision_type, counterfactual.status) == ("rejected_expression", "tracking")
+    (review,) = records(memory, "reviews")["001"]
+    assert (review.subject, review.verdict) == ("/memory/expressions/E-001.md", "approve")
+    settled = [one for of in records(memory, "settlements").values() for one in of]
+    assert [(one.status, one.value) for one in settled] == [("failed", "16990.7")]
+
+
+def test_what_is_told_is_what_happened(told):
+    _, text = told
+    for line in (
+        "no model is asked. It proves plumbing, not judgement.",
+        "    LEDGER: 1 ok, 1 failed (rates: failed), 0 running, 0 never collected",
+        "    [hard] max_single_risk: 8 (limit: 5)",
+        "  E-001 waits: the review says approve",
+        "  E-001 active: short ten-year note futures, loss 2 %",
+        "  CF-001: reason: too many of us hold it",
+        "  V-001 invalidated, 0%: The newest estimate is 16,990.7, -10.8 on the quarter before.",
+        "  E-001 review_required: short ten-year note futures, loss 2 %",
+        "  V-001 failed: value >= 17001.5 by 2014-06-30, and it is 16990.7",
+        "  from the tape alone: 3 decisions, 58 steps, 0 differences",
+        "  the lake asked again: 3 decisions, 58 steps, 0 differences",
+        "  a tool's result altered on a copy of the tape: step 2 of agent (tool) differs: fetch answers: ",
+    ):
+        assert line in text
+
+
+def test_it_replays_as_the_story_says_to_type(home, told, monkeypatch, capfd):
+    monkeypatch.setenv("FORGE_LAKE", str(home / "forge"))
+    monkeypatch.setenv("PITLAKE_LAKE", str(home / "lake"))
+    assert invoke(("forge", "replay", told[0])) == 0
+    said = capfd.readouterr()
+    assert "16,990.7" in said.out
+    assert "0 differences" in said.err
+
+
+def test_an_alteration_that_no_replay_notices_is_not_told_as_noticed(home, told, memory, monkeypatch):
+    monkeypatch.setattr(story, "ALTERED", "UPDATE steps SET answer = answer WHERE decision = ?")
+    tape, lake = Tape(home / "forge-tape.sqlite"), Lake(home / "lake")
+    with pytest.raises(PitlakeError, match="an altered tape replayed without a difference"):
+        story._Story(memory, tape, lake, print)._alter(told[0])
+
+
+def test_a_folder_in_use_and_a_lake_without_the_figure_are_refused(home, told, tmp_path, capsys):
+    assert invoke(("forge", "demo", "--lake", str(home / "lake"), "--into", str(home))) == 2
+    assert "holds decisions already" in capsys.readouterr().err
+    assert invoke(("forge", "demo", "--lake", str(tmp_path / "none"), "--into", str(tmp_path / "into"))) == 2
+    assert "has no GDP of 2014" in capsys.readouterr().err

@@ -1,0 +1,86 @@
+"""Where a desk's things lie, read by every door: settings with limits and models, and a PM's own skills."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from forge.desk import desk
+from forge.model import Answer
+from forge.model.scripted import Scripted
+from forge.records import KINDS, parse
+from forge.skill_loader import SkillLoader
+from pitlake import cli
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, reviewed, turn, wrote
+
+OWN = "---\nname: rv-analysis\ndescription: The way we do it here.\n---\n\n# Ours\n"
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("ANTHROPIC_API_KEY", "FORGE_LAKE", "FORGE_JOURNAL", "FORGE_CONFIG", "FORGE_SKILLS", "PITLAKE_LAKE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def asked(capsys, *arguments):
+    code = cli.invoke(["forge", *arguments])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def settings(tmp_path, text):
+    (tmp_path / ".pitlake").mkdir(exist_ok=True)
+    (tmp_path / ".pitlake" / "forge.toml").write_text(text)
+
+
+def test_the_settings_limits_hold_at_the_pms_door(capsys, tmp_path):
+    memory = desk().memory()
+    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+    fs = turn(memory)
+    wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
+    wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="proposed"), "expression")
+    reviewed(memory, parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-001.md")))
+    memory.close()
+    assert "nothing stands in its way" in asked(capsys, "approvals")[1]
+    settings(tmp_path, "[guardrails]\nmax_single_risk = 0.5\n")
+    assert "problem: guardrail [hard] max_single_risk: 1 (limit: 0.5)" in asked(capsys, "approvals")[1]
+    code, out, err = asked(capsys, "approve", "E-001")
+    assert (code, out, "max_single_risk: 1 (limit: 0.5)" in err) == (2, "", True)
+
+
+def test_the_settings_name_models_and_a_wrong_key_is_refused_by_every_door(capsys, tmp_path, monkeypatch):
+    settings(tmp_path, '[models]\nreview = "openai:our-own@http://127.0.0.1:1/v1"\n')
+    code, out, _ = asked(capsys, "doctor")
+    assert (code, "model of review: openai:our-own@http://127.0.0.1:1/v1" in out) == (0, True)
+    assert f"settings: {tmp_path / '.pitlake' / 'forge.toml'}\n" in out
+    settings(tmp_path, "[guardrails]\nmax_risk = 0.5\n")
+    for door in (["approvals"], ["views"], ["read", "/memory/views/"], ["doctor"], ["ask", "What?"]):
+        code, out, err = asked(capsys, *door)
+        assert (code, out, "guardrails.max_risk" in err, "max_single_risk" in err) == (2, "", True, True)
+    monkeypatch.setenv("FORGE_CONFIG", "nowhere.toml")
+    assert "nowhere.toml" in asked(capsys, "views")[2]
+
+
+def test_a_pms_own_skill_overrides_ours_by_name_with_its_hash_in_the_receipt(capsys, tmp_path, monkeypatch):
+    def receipt():
+        own = desk()
+        memory = own.memory()
+        agent = replace(own.agent(memory, tmp_path / "none"), models=lambda role: Scripted([Answer("done")]))
+        made = asyncio.run(agent.ask("What?")).receipt
+        memory.close()
+        return made
+
+    assert receipt().skills == SkillLoader().sha256()
+    assert "The way we do it here." not in asked(capsys, "read", "/skills/")[1]
+    folder = tmp_path / ".pitlake" / "forge-skills"
+    (folder / "rv-analysis").mkdir(parents=True)
+    (folder / "rv-analysis" / "SKILL.md").write_text(OWN)
+    assert "The way we do it here." in asked(capsys, "read", "/skills/")[1]
+    first = receipt().skills
+    assert first == SkillLoader(folder).sha256() != SkillLoader().sha256()
+    (folder / "rv-analysis" / "SKILL.md").write_text(f"{OWN}\nMore.\n")
+    assert receipt().skills != first
+    monkeypatch.setenv("FORGE_SKILLS", "nowhere")
+    code, out, err = asked(capsys, "doctor")
+    assert (code, out, "FORGE_SKILLS" in err) == (2, "", True)

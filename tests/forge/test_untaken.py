@@ -1,0 +1,177 @@
+"""Exits of what is held and the paths of what was not taken, asked of a lake of bars. Ids: O2."""
+
+import random
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+
+import pytest
+
+from forge.approvals import approve
+from forge.clock import Simulated
+from forge.config import Counterfactuals
+from forge.guardrails import Guardrails
+from forge.memory import Memory
+from forge.providers.base import At
+from forge.records import KINDS, Expression, Settles, content_hash, parse
+from forge.tracking.settlement import hydrated
+from forge.tracking.trades import exits
+from forge.tracking.untaken import untaken
+from pitlake.clock import NEW_YORK, end_of_new_york_day
+from pitlake.exchange import session
+from pitlake.lake.lake import Lake
+from tests.derived.conftest import put_rows
+from tests.forge.world import BOOK, NEW_VIEW, reviewed, turn, wrote
+
+START = datetime(2024, 3, 1, 8, tzinfo=NEW_YORK)
+DAYS = [day for number in range(150) if session(day := date(2024, 3, 1) + timedelta(days=number))]
+HELD = Expression(
+    id="new", view_id="V-001", category="macro_regime", instrument="NOG", status="proposed", direction="long",
+    max_loss_pct=1.0, notional=10.0, duration_impact=0.0, factor_exposures={"rates": 5.0}, target="110", stop="$95",
+)  # fmt: skip
+ASKED = Settles(query="entity_latest_price", params={"ticker": "NOG"}, rule="close > 100", by=date(2024, 12, 1))
+
+SHORT = Counterfactuals(default_tracking_days=11)
+
+
+def bar(day, price, **more):
+    told = {"entity_kind": "company", "entity_id": "1", "symbol": "NOG", "date": day, "volume": 1.0}
+    return told | dict.fromkeys(("open", "high", "low", "close"), price) | {"available_at": session(day).close} | more
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """100 until a two for one split on the third day, then 50; 54 up to 56 from the sixth on; a dividend between."""
+    made = Lake(tmp_path_factory.mktemp("bars") / "lake")
+    prices = [100.0, 101.0, 50.0, 50.5, 51.0, 54.0] + [54.0] * (len(DAYS) - 6)
+    rows = [bar(day, price, **({"high": 56.0} if price == 54 else {})) for day, price in zip(DAYS, prices, strict=True)]
+    put_rows(made, "prices", *rows)
+    split = {"ticker": "NOG", "execution_date": DAYS[2], "split_from": 1.0, "split_to": 2.0}
+    put_rows(made, "splits", split | {"available_at": session(DAYS[2]).close})
+    dividend = {"ticker": "NOG", "declaration_date": DAYS[0], "ex_dividend_date": DAYS[3], "cash_amount": 0.25}
+    dividend |= {"dividend_id": "d", "dividend_type": "Regular", "currency": "USD"}
+    put_rows(made, "dividends", dividend | {"available_at": end_of_new_york_day(DAYS[0])})
+    return made
+
+
+@pytest.fixture
+def memory(tmp_path):
+    made = Memory(tmp_path / "forge", clock=Simulated("untaken", START))
+    wrote(standing(made, "pm"), "/portfolio/state.md", BOOK, "book")
+    wrote(standing(made), "/memory/views/new.md", replace(NEW_VIEW, confidence=0.5, settles=ASKED), "first")
+    yield made
+    made.close()
+
+
+def standing(memory, actor="agent"):
+    return turn(memory, "s", memory.standing(memory.journal.clock.now()), actor=actor)
+
+
+def at(memory, lake, day, hour=20):
+    memory.journal.clock.move(
+        moment := max(memory.journal.clock.now(), datetime(day.year, day.month, day.day, hour, tzinfo=NEW_YORK))
+    )
+    return At(as_of=moment, lake=lake.root, isolation="in_process")
+
+
+def proposed(memory, **changed):
+    call = f"e{memory.journal.head()[0]}"
+    return wrote(standing(memory), "/memory/expressions/new.md", replace(HELD, **changed), call)[-8:-3]
+
+
+def held(memory, **changed):
+    """An Expression that was approved on the first morning."""
+    name = proposed(memory, **changed)
+    expression = parse(KINDS["expressions"], standing(memory).read_file(f"/memory/expressions/{name}.md"))
+    reviewed(memory, expression)
+    approve(memory, name, content_hash(expression), "pm", Guardrails())
+    return name
+
+
+def test_o2_what_is_held_is_closed_at_its_target_over_a_split_and_a_dividend(memory, lake):
+    name = held(memory)
+    assert exits(memory, at(memory, lake, DAYS[4])) == ([], [])
+    (made,), _ = exits(memory, at(memory, lake, DAYS[6]))
+    assert (made.expression, made.status, made.pnl) == (name, "target", pytest.approx(10 * (2 * 55 + 0.5 - 100) / 100))
+    assert f"target at 55 on {DAYS[5]}" in made.body
+    assert exits(memory, at(memory, lake, DAYS[7]))[0] == []
+    row = hydrated(memory, memory.journal.clock.now()).newest(f"/memory/expressions/{name}.md")
+    assert "status: closed" in row.content
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"direction": "option"}, "bars of one security can't follow a trade that is option"),
+        ({"target": "115-00"}, "target '115-00' is not a price in USD"),
+        ({"instrument": "TY"}, f"there is no bar of TY on {DAYS[0]}"),
+    ],
+)
+def test_o2_what_bars_cant_say_is_a_gap_with_its_reason(memory, lake, changed, reason):
+    name = held(memory, **changed)
+    made, gaps = exits(memory, at(memory, lake, DAYS[9]))
+    assert made == []
+    assert [one for one in gaps if one.startswith(f"{name}: {reason}")]
+
+
+def rejected(memory, name):
+    path = f"/memory/expressions/{name}.md"
+    record = replace(HELD, id=name, status="rejected", rejection_reason="too dear")
+    wrote(standing(memory, "pm"), path, record, f"reject{name}")
+
+
+def test_o2_a_rejected_trade_is_followed_as_it_would_have_been_held(memory, lake):
+    rejected(memory, proposed(memory))
+    (early,), gaps = untaken(memory, at(memory, lake, DAYS[1]))
+    assert (early.status, early.opened, len(early.marks), gaps) == ("tracking", 100.0, 2, [])
+    assert untaken(memory, at(memory, lake, DAYS[1], 21)) == ([], [])
+    (made,), _ = untaken(memory, at(memory, lake, DAYS[8]))
+    assert (made.status, made.exit_reason, made.made) == ("completed", "target", pytest.approx(0.105))
+    assert [mark.day for mark in made.marks] == DAYS[:6]
+    assert untaken(memory, at(memory, lake, DAYS[9]))[0] == []
+
+
+def test_o2_a_view_that_nobody_traded_is_followed_by_what_judges_it(memory, lake):
+    wrote(standing(memory), "/memory/views/new.md", replace(NEW_VIEW, settles=ASKED), "second")
+    assert untaken(memory, at(memory, lake, date(2024, 3, 15), 7)) == ([], [])
+    (made,), gaps = untaken(memory, at(memory, lake, date(2024, 3, 19)), SHORT)
+    assert (made.decision_type, made.view, made.expression, gaps) == ("view_without_expression", "V-002", "", [])
+    assert [(mark.day.day, mark.value) for mark in made.marks] == [(15, 54.0), (18, 54.0), (19, 54.0)]
+    (done,), _ = untaken(memory, at(memory, lake, date(2024, 3, 27)), SHORT)
+    assert (done.status, len(done.marks), done.marks[:3]) == ("completed", 8, made.marks)
+
+
+def coverage(memory, lake, rng):
+    """A random month and what must be followed of it, by hand; what is followed."""
+    due, kinds = set(), ["none", "draft", "proposed", "rejected", "expires", "weakened"] * 2
+    for number, what in enumerate(rng.sample(kinds, len(kinds))):
+        now = memory.journal.clock.now() + timedelta(days=rng.randint(0, 3))
+        memory.journal.clock.move(now)
+        sure = rng.choice((0.5, 0.59, 0.6, 0.9))
+        view = wrote(
+            standing(memory), "/memory/views/new.md", replace(NEW_VIEW, confidence=sure, settles=ASKED), f"v{number}"
+        )
+        view = view.rpartition("/")[2][:-3]
+        if what in ("draft", "proposed", "rejected", "expires"):
+            status, expires = ("draft" if what == "draft" else "proposed"), now.date() + timedelta(days=5)
+            name = proposed(memory, view_id=view, status=status, expires=expires if what == "expires" else None)
+        if what == "rejected":
+            rejected(memory, name)
+            due.add(("rejected_expression", name))
+        if what == "expires":
+            due.add(("expired_expression", name))
+        if what == "weakened":
+            weaker = replace(NEW_VIEW, id=view, confidence=0.4, settles=ASKED)
+            wrote(standing(memory), f"/memory/views/{view}.md", weaker, f"weaker{number}")
+        if what in ("none", "draft") and sure >= 0.6:
+            due.add(("view_without_expression", view))
+    end = memory.journal.clock.now().date() + timedelta(days=15)
+    while session(end) is None:
+        end += timedelta(days=1)
+    found, _ = untaken(memory, at(memory, lake, end))
+    return due, {(one.decision_type, one.expression or one.view) for one in found}
+
+
+def test_o2_every_trade_that_was_not_taken_is_followed(memory, lake):
+    due, found = coverage(memory, lake, random.Random("coverage"))
+    assert found == due
+    assert {kind for kind, _ in due} == {"rejected_expression", "expired_expression", "view_without_expression"}
