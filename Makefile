@@ -90,8 +90,9 @@ mutants: $(SET_UP) ## Plant N=400 small faults in what carries the guarantee, an
 agents: $(SET_UP) ## Play every data agent in every variant through server and hooks, and time the hooks.
 	@$(BIN)/python -m tests.agents.harness
 
-claude: $(SET_UP) ## Try every tool of the real Claude Code (npm) in a bound session against a scripted model.
+claude: $(SET_UP) ## Play every data agent, and try every tool, in the real Claude Code (npm) against a scripted model.
 	@npm install --silent --no-fund --no-audit --prefix .pitlake/claude-code @anthropic-ai/claude-code@$(CLAUDE)
+	@$(BIN)/python -m tests.agents.claude_code.cells
 	@$(BIN)/python -m tests.agents.claude_code.campaign
 
 inspector: $(SET_UP) ## Read the MCP server's tools, resources and prompts with the protocol's own Inspector (npm).

@@ -6,14 +6,16 @@ so that sub-agents at the same time have scripts of their own.
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Call = tuple[str, dict[str, Any]]
-Script = Callable[[list[dict[str, Any]]], list[Call]]
-"""The calls of a conversation, one a turn, made from the tools its first request offers."""
+Turn = str | Call | list[Call]
+"""What the model says in one turn: a text, a call, or several calls at once."""
+Script = Callable[[list[dict[str, Any]]], Sequence[Turn]]
+"""The turns of a conversation, made from the tools its first request offers; after them it says "done"."""
 
 
 class Model:
@@ -26,7 +28,7 @@ class Model:
         self.bodies: list[str] = []
         self.offered: dict[str, list[dict[str, Any]]] = {}
         self.results: dict[str, str] = {}
-        self._calls: dict[str, list[Call]] = {}
+        self._turns: dict[str, Sequence[Turn]] = {}
         self._lock = threading.Lock()
 
     def answer(self, body: bytes) -> list[tuple[str, dict[str, Any]]]:
@@ -36,19 +38,19 @@ class Model:
             self.bodies.append(body.decode())
             mark = self._mark(told["messages"])
             if mark is None:
-                return events(told, text=self.beside)
+                return events(told, self.beside)
             tools = told.get("tools", [])
-            if mark not in self._calls:
+            if mark not in self._turns:
                 self.offered[mark] = tools
-                self._calls[mark] = self.scripts[mark](tools)
+                self._turns[mark] = self.scripts[mark](tools)
             self._keep_results(told["messages"])
             turn = sum(message["role"] == "assistant" for message in told["messages"])
-            calls = self._calls[mark]
-            return events(told, text="done") if turn >= len(calls) else events(told, calls[turn], f"{mark}-{turn}")
+            turns = self._turns[mark]
+            return events(told, turns[turn] if turn < len(turns) else "done", f"{mark}-{turn}")
 
     def calls(self, mark: str) -> list[Call]:
-        """The calls a conversation was made of."""
-        return self._calls.get(mark, [])
+        """The calls a conversation was made of, where it made one a turn."""
+        return [turn for turn in self._turns.get(mark, ()) if isinstance(turn, tuple)]
 
     def _mark(self, messages: list[dict[str, Any]]) -> str | None:
         first = json.dumps(messages[0])
@@ -61,33 +63,52 @@ class Model:
                     self.results[part["tool_use_id"]] = json.dumps(part.get("content"))
 
 
-def events(told: dict[str, Any], call: Call | None = None, name: str = "", text: str = "") -> list[Any]:
-    """One assistant's turn, a text or a tool call, as the API streams it."""
-    block: dict[str, Any] = {"type": "text", "text": ""}
-    delta: dict[str, Any] = {"type": "text_delta", "text": text}
-    if call is not None:
-        block = {"type": "tool_use", "id": f"toolu_{name}", "name": call[0], "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
+def events(told: dict[str, Any], turn: Turn, name: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """One assistant's turn, a text or tool calls at once, as the API streams it."""
+    calls = [] if isinstance(turn, str) else [turn] if isinstance(turn, tuple) else turn
+    blocks: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        (
+            {
+                "type": "tool_use",
+                "id": f"toolu_{name}" + (f"-{number}" if number else ""),
+                "name": call[0],
+                "input": {},
+            },
+            {"type": "input_json_delta", "partial_json": json.dumps(call[1])},
+        )
+        for number, call in enumerate(calls)
+    ]
+    if isinstance(turn, str):
+        blocks = [({"type": "text", "text": ""}, {"type": "text_delta", "text": turn})]
     usage = {"input_tokens": 1, "output_tokens": 1}
     start = {"id": f"msg_{name or 'x'}", "type": "message", "role": "assistant", "model": told["model"], "content": [],
              "stop_reason": None, "stop_sequence": None, "usage": usage}  # fmt: skip
-    stop = {"stop_reason": "tool_use" if call else "end_turn", "stop_sequence": None}
-    return [
-        ("message_start", {"message": start}),
-        ("content_block_start", {"index": 0, "content_block": block}),
-        ("content_block_delta", {"index": 0, "delta": delta}),
-        ("content_block_stop", {"index": 0}),
-        ("message_delta", {"delta": stop, "usage": {"output_tokens": 1}}),
-        ("message_stop", {}),
-    ]
+    stop = {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
+    streamed: list[tuple[str, dict[str, Any]]] = [("message_start", {"message": start})]
+    for index, (block, delta) in enumerate(blocks):
+        streamed += [
+            ("content_block_start", {"index": index, "content_block": block}),
+            ("content_block_delta", {"index": index, "delta": delta}),
+            ("content_block_stop", {"index": index}),
+        ]
+    ending = {"delta": stop, "usage": {"output_tokens": 1}}
+    return [*streamed, ("message_delta", ending), ("message_stop", {})]
 
 
-def whole(streamed: list[Any]) -> dict[str, Any]:
+def whole(streamed: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
     """A turn as the API answers it where no stream is asked for."""
-    message: dict[str, Any] = dict(streamed[0][1]["message"])
-    block, delta = dict(streamed[1][1]["content_block"]), streamed[2][1]["delta"]
-    block.update({"text": delta["text"]} if block["type"] == "text" else {"input": json.loads(delta["partial_json"])})
-    return message | {"content": [block], "stop_reason": streamed[4][1]["delta"]["stop_reason"]}
+    blocks, reason = [], None
+    for kind, told in streamed:
+        if kind == "content_block_start":
+            blocks.append(dict(told["content_block"]))
+        elif kind == "content_block_delta":
+            delta = told["delta"]
+            said = delta.get("text")
+            blocks[-1].update({"input": json.loads(delta["partial_json"])} if said is None else {"text": said})
+        elif kind == "message_delta":
+            reason = told["delta"]["stop_reason"]
+    message: dict[str, Any] = streamed[0][1]["message"]
+    return message | {"content": blocks, "stop_reason": reason}
 
 
 @contextmanager

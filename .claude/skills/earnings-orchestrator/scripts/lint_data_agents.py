@@ -1,5 +1,8 @@
 """Checks the data agents by rule: their frontmatter, hooks, skills, paths and the calls they document.
 
+It knows two wirings: agents that ask the lake, and agents that read a graph directly, for who has no lake. Of these the
+skills' Cypher stands in the place of documented calls, and hooks are their own, so that no settings need to have them.
+
 Reads files and nothing else, in the project's environment; `--lake ROOT` also makes every documented call against that
 lake. Prints `ERROR [RULE] path: message` lines and a summary; the exit code
 is 0 when nothing is wrong and 1 otherwise.
@@ -37,9 +40,10 @@ PIT_DONE = {
     **dict.fromkeys(("bz-news-api", "alphavantage-earnings", "yahoo-earnings"), (*LAKE, "Bash")),
     **dict.fromkeys((f"perplexity-{op}" for op in ("search", "ask", "reason", "research", "sec")), (*LAKE, "Bash")),
 }
+DIRECT = "mcp__neo4j-cypher__read_neo4j_cypher"
 # Servers of others, gated in the settings for whoever adds them.
 FOREIGN = (
-    "mcp__neo4j-cypher__read_neo4j_cypher",
+    DIRECT,
     *(f"mcp__perplexity__perplexity_{op}" for op in ("search", "ask", "reason", "research")),
 )
 DEPRECATED = ("filtered-data",)
@@ -64,9 +68,11 @@ AGENT_KEYS = frozenset(
     ]
 )
 SKILL_KEYS = frozenset(["name", "description", "license", "compatibility", "metadata", "allowed-tools"])
+CLAUDE_CODE_S = frozenset(["user-invocable"])
 EVENTS = frozenset(("PreToolUse", "PostToolUse", "Stop"))
 HANDLER_KEYS = frozenset(("type", "command", "timeout"))
 _PATH = re.compile(r"(?<![\w/.$}-])((?:\.claude|scripts|docs|sql|tests|pitlake)/[A-Za-z0-9_./-]*[A-Za-z0-9_])")
+_CYPHER = re.compile(r"```cypher\n(.*?)```", re.DOTALL)
 _CALLS = re.compile(r"```json\n(.*?)```", re.DOTALL)
 _GAP = re.compile(r'\bgaps? `([^`]*)`|"gaps": ?\[\{"type": ?"([^"]*)"')
 _ANY_TOOL = ("NoSuchTool", "mcp__nosuch__tool")
@@ -111,16 +117,32 @@ def agent_files(root: Path) -> list[Path]:
 
 def lint(root: Path) -> Iterator[Finding]:
     """Everything wrong with the agents of a project, without making their calls."""
-    for name in sorted(PIT_DONE.keys() - {path.stem for path in agent_files(root)}):
+    found = agent_files(root)
+    wired_to_a_lake = not found or not all(_is_direct(path) for path in found)
+    for name in sorted(PIT_DONE.keys() - {path.stem for path in found}) if wired_to_a_lake else ():
         yield Finding("R3", f"{AGENTS}/{name}.md", "the agent is missing")
-    for path in agent_files(root):
+    for path in found:
         try:
             agent = _page(root, path)
         except (ValueError, OSError) as error:
             yield Finding("R8", str(path.relative_to(root)), f"the frontmatter cannot be read: {error}")
             continue
         yield from _agent(root, agent, path.stem)
-    yield from _settings(root)
+    if wired_to_a_lake:
+        yield from _settings(root)
+
+
+def _is_direct(path: Path) -> bool:
+    try:
+        return direct(frontmatter(path.read_text(encoding="utf-8"))[0])
+    except (ValueError, OSError):
+        return False
+
+
+def direct(front: Mapping[str, Any]) -> bool:
+    """Whether an agent reads a graph, and no lake."""
+    tools = _listed(front.get("tools"))
+    return DIRECT in tools and not set(tools).intersection(LAKE)
 
 
 def _page(root: Path, path: Path) -> Page:
@@ -150,7 +172,8 @@ def _agent(root: Path, agent: Page, stem: str) -> Iterator[Finding]:
         if _catches_all(matcher):
             yield Finding("R2", agent.path, f"a hook matches any tool: {matcher!r}")
     if stem in PIT_DONE:
-        yield from (Finding("R3", agent.path, message) for message in _wiring(agent, PIT_DONE[stem]))
+        retrieval = (DIRECT,) if direct(agent.front) else PIT_DONE[stem]
+        yield from (Finding("R3", agent.path, message) for message in _wiring(agent, retrieval))
     if agent.front.get("name") != stem:
         yield Finding("R8", agent.path, "its name is not its file's")
     yield from (Finding("R8", agent.path, message) for message in _unknown_keys(agent.front))
@@ -159,7 +182,8 @@ def _agent(root: Path, agent: Page, stem: str) -> Iterator[Finding]:
         if skill in DEPRECATED:
             yield Finding("R7", agent.path, f"the skill {skill} is deprecated")
     yield from _paths(root, agent, skills)
-    yield from (Finding("R9", agent.path, message) for message in _wrong_calls(root, agent))
+    wrong = _wrong_cypher(root, skills) if direct(agent.front) else _wrong_calls(root, agent)
+    yield from (Finding("R9", agent.path, message) for message in wrong)
 
 
 def _listed(value: Any) -> list[str]:
@@ -213,7 +237,9 @@ def _wiring(agent: Page, retrieval: tuple[str, ...]) -> Iterator[str]:
             yield f"its retrieval tool {tool} is missing"
         if not hooked("PostToolUse", tool, "pit_gate.py"):
             yield f"PostToolUse does not gate {tool} with pit_gate.py"
-        if not hooked("PreToolUse", tool, "pit_guard.py", *(["--wrapper"] if tool == "Bash" else [])):
+        if tool != DIRECT and not hooked(
+            "PreToolUse", tool, "pit_guard.py", *(["--wrapper"] if tool == "Bash" else [])
+        ):
             yield f"PreToolUse does not guard {tool} with pit_guard.py"
 
 
@@ -243,7 +269,8 @@ def _paths(root: Path, agent: Page, skills: list[str]) -> Iterator[Finding]:
         path = root / ".claude" / "skills" / skill / "SKILL.md"
         if path.is_file():
             pages.append(_page(root, path))
-            unknown = sorted(pages[-1].front.keys() - SKILL_KEYS)
+            known = SKILL_KEYS | CLAUDE_CODE_S if direct(agent.front) else SKILL_KEYS
+            unknown = sorted(pages[-1].front.keys() - known)
             yield from (Finding("R8", pages[-1].path, f"unknown frontmatter key {key!r}") for key in unknown)
         elif skill not in DEPRECATED:
             yield Finding("R5", agent.path, f"the skill {skill} is not there")
@@ -305,6 +332,21 @@ def _wrong_calls(root: Path, agent: Page) -> Iterator[str]:
             yield f"a documented call of {tool} carries no pit"
         elif tool.endswith("__run_query"):
             yield from _wrong_query(root, given)
+
+
+def _wrong_cypher(root: Path, skills: list[str]) -> Iterator[str]:
+    """What keeps the skills' Cypher from being envelopes as of a PIT. Templates with an ellipsis are not queries."""
+    pages = (root / ".claude" / "skills" / skill / "SKILL.md" for skill in skills)
+    texts = [text for page in pages if page.is_file() for text in _CYPHER.findall(page.read_text(encoding="utf-8"))]
+    queries = [text for text in texts if "$pit" in text and "..." not in text]
+    if not queries:
+        yield "no skill of it has a Cypher query up to $pit"
+    for text in queries:
+        first = text.strip().splitlines()[0]
+        for wanted in ("<= $pit", "available_at:", "available_at_source:", "AS data", "AS gaps"):
+            if wanted not in text:
+                yield f"a query lacks {wanted!r}: {first}"
+        yield from (f"a query names {key}, which came later: {first}" for key in rules.FORBIDDEN_KEYS if key in text)
 
 
 def _wrong_query(root: Path, given: Mapping[str, Any]) -> Iterator[str]:

@@ -1,0 +1,180 @@
+"""`python -m tests.agents.claude_code.cells`: data agents in every variant of `make agents`, by the real Claude Code.
+
+One session a variant starts all agents at once (fan-out). Each makes its documented calls and hands an answer back, and
+the session goes on after that (resume). What the model would have seen is read from the requests.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.agents import harness, world
+from tests.agents.claude_code import house
+from tests.agents.claude_code.scripted import Call, Model, Turn, serving
+
+MAIN, GO_ON = "CELLS MAIN;", "CELLS GO ON;"
+PITS = {"clean": world.PIT, "gap": world.LONG_AGO, "contaminated": world.PIT}
+SAID = "SAIDZZ"
+"""What agents of the contaminated variant say at their end, thrice, in place of an envelope."""
+ENVELOPE = json.dumps({"data": [], "gaps": [{"type": "no_data", "reason": "nothing was asked for"}]})
+BLOCKED = re.compile(r"PIT_[A-Z_]+: ")
+SECONDS = 1800
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One agent in one variant: what the model would have seen of each call, and what is wrong with it."""
+
+    agent: str
+    variant: str
+    seen: list[str]
+    faults: list[str]
+
+
+def play(root: Path, variant: str, agents: Sequence[str], *, calls: slice = slice(None)) -> list[Cell]:
+    """One session of Claude Code in a house of its own: all agents at once, and then it is resumed."""
+    made = house.build(root, bound=True)
+    settled = house.House(root, variant == "forgotten")
+    if variant == "contaminated":
+        _lie(made)
+    scripts: dict[str, Callable[..., Sequence[Turn]]] = {MAIN: lambda _: _main(agents, variant)}
+    for agent in agents:
+        scripts[_mark(agent)] = lambda _, agent=agent: _turns(agent, variant, calls)
+    model = Model(scripts, beside="nothing")
+    with serving(model, "nothing") as address:
+        for asked in (["-p", MAIN, "--session-id", house.SESSION], ["-p", GO_ON, "--resume", house.SESSION]):
+            done = subprocess.run(
+                [str(house.claude()), *asked, "--dangerously-skip-permissions", "--output-format", "json"],
+                cwd=made.project, env=settled.env(address), capture_output=True, text=True, timeout=SECONDS,
+                check=False,
+            )  # fmt: skip
+            if done.returncode:
+                raise RuntimeError(
+                    f"Claude Code ended with {done.returncode}: {done.stdout[-500:]} {done.stderr[-500:]}"
+                )
+    return [_cell(model, agent, variant, _turns(agent, variant, calls)) for agent in agents] + [
+        _session(model, variant)
+    ]
+
+
+def _main(agents: Sequence[str], variant: str) -> list[Turn]:
+    """All agents at once, a text at which the first run ends, and a call of the lake after the session was resumed."""
+    pit = f" --pit {PITS[variant]}" if variant in PITS else ""
+    fan_out: list[Call] = [
+        (
+            "Agent",
+            {
+                "description": agent,
+                "subagent_type": agent,
+                "prompt": f"{_mark(agent)}{pit}",
+                "run_in_background": False,
+            },
+        )
+        for agent in agents
+    ]
+    asked = {"sql": "SELECT id, title, available_at, available_at_source FROM news ORDER BY id"}
+    return [
+        fan_out,
+        "done",
+        ("mcp__pitlake__query", asked | ({"pit": PITS[variant]} if variant in PITS else {})),
+        "done",
+    ]
+
+
+def _turns(agent: str, variant: str, calls: slice) -> list[Turn]:
+    made = harness.Player(agent, {}).calls[calls]
+    played: list[Turn] = [(call["tool"], harness.at(call, PITS.get(variant))["input"]) for call in made]
+    return [*played, *([f"{SAID} {world.MARK}"] * 4 if variant == "contaminated" else [ENVELOPE])]
+
+
+def _mark(agent: str) -> str:
+    return f"CELL {agent};"
+
+
+def _lie(made: house.House) -> None:
+    """Put liars in the places of the lake's server and of the fetching script."""
+    env = {"PYTHONPATH": str(harness.ROOT)}
+    liar = {"type": "stdio", "command": sys.executable, "args": ["-m", "tests.agents.claude_code.liar"], "env": env}
+    (made.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"pitlake": liar}}))
+    script = made.project / ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
+    script.write_text(
+        f"import os, sys\nos.chdir({str(harness.ROOT)!r})\n"
+        f"os.execv({sys.executable!r}, [{sys.executable!r}, '-m', 'tests.agents.claude_code.liar', *sys.argv])\n"
+    )
+
+
+def _cell(model: Model, agent: str, variant: str, turns: Sequence[Turn]) -> Cell:
+    mark = _mark(agent)
+    count = sum(isinstance(turn, tuple) for turn in turns)
+    told = [_beside(model, f"toolu_{mark}-{number}") for number in range(count)]
+    seen = [harness.Seen(text or "", ran=True, blocked=BLOCKED.search(text or "") is not None) for text in told]
+    faults = harness.faults(variant, seen)
+    faults += [f"{told.count(None)} calls were not answered"] if None in told else []
+    if variant == "contaminated":
+        back = sum("Answer with the envelope alone" in body for body in _conversation(model, mark)[-1:])
+        faults += [] if back else ["was not sent back at its end"]
+    return Cell(agent, variant, [text or "" for text in told], faults)
+
+
+def _session(model: Model, variant: str) -> Cell:
+    """The main conversation: what agents handed back, and what it read of the lake when it was resumed."""
+    bodies = _conversation(model, MAIN)
+    seen = [text for text in (_beside(model, f"toolu_{MAIN}-2"),) if text]
+    faults = [] if seen else ["did not go on when resumed"]
+    shown = "\n".join(bodies)
+    if SAID in shown:
+        faults.append("reads an answer that is no envelope")
+    if (world.MARK in shown) != (variant == "open"):
+        faults.append("reads the future" if variant != "open" else "does not see the outcomes it may see")
+    return Cell("the session", variant, seen, faults)
+
+
+def _conversation(model: Model, mark: str) -> list[str]:
+    return [body for body in model.bodies if mark in json.dumps(json.loads(body)["messages"][0])]
+
+
+def _beside(model: Model, name: str) -> str | None:
+    """The message in which a call was answered, with all that stands beside the answer; None where it was not."""
+    for body in reversed(model.bodies):
+        messages: list[dict[str, Any]] = json.loads(body)["messages"]
+        for place, message in enumerate(messages):
+            parts = message["content"] if isinstance(message["content"], list) else []
+            if any(part.get("tool_use_id") == name for part in parts):
+                following = [one for one in messages[place + 1 : place + 2] if one["role"] != "assistant"]
+                return json.dumps([message, *following])
+    return None
+
+
+def main() -> int:
+    """Play all cells, print the matrix, and return how many are wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--agents", nargs="*", default=sorted(harness.linter.PIT_DONE))
+    parser.add_argument("--variants", nargs="*", default=harness.VARIANTS)
+    asked = parser.parse_args()
+    if house.claude() is None:
+        raise FileNotFoundError("Claude Code is not installed: make claude")
+    cells: list[Cell] = []
+    for variant in asked.variants:
+        with tempfile.TemporaryDirectory() as folder:
+            cells += play(Path(folder) / "house", variant, asked.agents)
+        for cell in cells[-len(asked.agents) - 1 :]:
+            print(f"{variant:14}{cell.agent:24}{', '.join(cell.faults) or f'ok ({len(cell.seen)})'}", flush=True)
+    wrong = sum(bool(cell.faults) for cell in cells)
+    planted = sum(
+        text.count(world.MARK) * len(world.MARK) for cell in cells if cell.variant != "open" for text in cell.seen
+    )
+    agents = [cell for cell in cells if cell.agent != "the session"]
+    right = sum(not cell.faults for cell in agents)
+    print(f"{right} of {len(agents)} cells as they should be; {planted} planted bytes read where none may be")
+    return int(bool(wrong or planted))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""A server in the place of the lake's, by stdio: it answers as of T with what only the future knows, each time another
+way. With an argument it is a pit_fetch.py that does so.
+"""
+
+import json
+import sys
+from itertools import count
+
+from tests.agents import world
+from tests.agents.harness import _lie
+
+TOOLS = ("query", "run_query", "search", "gaps", "describe")
+
+
+def lie(turn: int) -> tuple[str, str]:
+    """An answer, and what stands beside it, empty but in every fifth."""
+    return _lie({"data": [], "gaps": []}, turn), world.MARK if turn % 5 == 4 else ""
+
+
+def main() -> None:
+    """Answer what is asked on stdin, until nothing is."""
+    turns = count()
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" not in request:
+            continue
+        told: dict[str, object] = {}
+        if request["method"] == "initialize":
+            told = {"protocolVersion": request["params"]["protocolVersion"], "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "pitlake", "version": "1"}}  # fmt: skip
+        elif request["method"] == "tools/list":
+            told = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]}
+        elif request["method"] == "tools/call":
+            told = {"content": [{"type": "text", "text": text} for text in lie(next(turns)) if text]}
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": told}), flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        text, beside = lie(len(" ".join(sys.argv)))
+        print(text)
+        print(beside, file=sys.stderr)
+    else:
+        main()
