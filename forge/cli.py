@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forge.cli_desk import COMMANDS
+from forge.cli_skills import skills
 from forge.cli_walk import backtest
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def command() -> None:
     """The portfolio manager's agent: ask it, read its memory, replay what it decided, approve what it proposes."""
 
 
-for _one in (*COMMANDS, backtest):
+for _one in (*COMMANDS, backtest, skills):
     command.add_command(_one)
 
 
