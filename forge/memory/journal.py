@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 
@@ -117,6 +117,17 @@ class Journal:
         )
         with self._reading() as connection:
             return [Row(*one) for one in connection.execute(chosen.order_by(JOURNAL.c.seq))]
+
+    def copy(self, place: Path, until: datetime) -> None:
+        """Make a journal of the same name in a new SQLite file that ends at an instant."""
+        made = engine(f"sqlite:///{place}")
+        chosen = sa.select(JOURNAL).where(JOURNAL.c.written_at <= micros(until)).order_by(JOURNAL.c.seq)
+        with made.begin() as to, self._reading() as this:
+            TABLES.create_all(to)
+            for table, rows in ((META, this.execute(sa.select(META))), (JOURNAL, this.execute(chosen))):
+                if told := [dict(row) for row in rows.mappings()]:
+                    to.execute(sa.insert(table), told)
+        made.dispose()
 
     def close(self) -> None:
         """Let its connections go."""
