@@ -1,4 +1,4 @@
-"""`pitlake forge skills propose | proposals | approve | rollback`: how skills change, by the PM's word alone."""
+"""`pitlake forge skills propose | proposals | test | approve | rollback`: how skills change, by the PM's word alone."""
 
 import difflib
 import getpass
@@ -46,6 +46,29 @@ def proposals() -> None:
         )
     if not waiting:
         click.echo("nothing waits for you")
+
+
+@skills.command()
+@click.argument("name", metavar="ID")
+@click.option("--lake", metavar="PLACE", help="The market's lake.")
+def test(name: str, lake: str | None) -> None:
+    """Make decisions after its lessons again with the change, and keep how they came out beside those without."""
+    import asyncio
+
+    from forge.desk import desk
+    from forge.evolution.again import tried
+    from forge.evolution.propose import judged, pending
+    from pitlake.errors import BadInput
+
+    own = desk()
+    memory = own.memory()
+    found = next((one for one in pending(memory) if one.id == name), None)
+    if found is None:
+        raise BadInput("id", f"no proposal {name[:40]!r} waits", "see pitlake forge skills proposals")
+    own.routing.model("agent")
+    done = judged(memory, found, str(asyncio.run(tried(own.agent(memory, lake), found))))
+    memory.flush()
+    click.echo(f"{done.id} {done.tested}")
 
 
 @skills.command()

@@ -16,6 +16,7 @@ from forge.agent import Agent
 from forge.memory import Memory
 from forge.model import Model, NoModel
 from forge.tape import MAIN, Kind, Lane, Mode, Step, Tape, canonical, difference
+from forge.tracking.settlement import Forecast, forecasts, hydrated
 from pitlake.clock import instant
 from pitlake.errors import BadInput
 
@@ -49,12 +50,13 @@ class Difference:
 @dataclass(frozen=True)
 class Forked:
     """What a fork came to. answer: None where a model had to be asked and there is none; same: how many steps were as
-    on the tape, differences: which were not, in the order they came.
+    on the tape, differences: which were not, in the order they came; forecasts: what its Views ask of time.
     """
 
     answer: str | None
     same: int
     differences: tuple[Difference, ...]
+    forecasts: tuple[Forecast, ...] = ()
 
 
 @dataclass
@@ -136,7 +138,8 @@ async def fork(agent: Agent, decision: str, change: Change) -> Forked:
                 answer = (await other.ask("", at, decision=decision)).answer
             except NoModel as absent:
                 tape.record.differences.append(Difference(MAIN, 0, "model", f"has to be asked, and {absent}"))
-    return Forked(answer, tape.record.same, tuple(tape.record.differences))
+            told = [one for one in forecasts(hydrated(memory, at)) if one.decision == decision]
+    return Forked(answer, tape.record.same, tuple(tape.record.differences), tuple(told))
 
 
 def _plain(asked: str) -> str:

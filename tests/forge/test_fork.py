@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from dataclasses import replace
+from datetime import date
 
 import pytest
 from click.testing import CliRunner
@@ -10,20 +11,25 @@ from click.testing import CliRunner
 from forge import cli
 from forge.agent import Agent
 from forge.clock import Simulated
+from forge.evolution.again import tried
+from forge.evolution.revisions import patched
 from forge.fork import Change, fork
 from forge.memory import Memory
 from forge.model import Answer, Call, NoModel
 from forge.model.scripted import Scripted
-from forge.records import render
+from forge.providers.base import At
+from forge.records import ProcessKnowledge, Proposal, Settles, render
 from forge.skill_loader import OURS
 from forge.tape import Tape
+from forge.tracking.settlement import settle
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import gdp
-from tests.forge.world import NEW_VIEW
+from tests.forge.world import NEW_VIEW, turn, wrote
 
 T = "2014-05-29T12:29:59Z"
+JUDGED = Settles(query="macro_series", params={"series": "GDP", "limit": 1}, rule="value > 99999", by=date(2014, 5, 31))
 
 
 def brain(request):
@@ -35,7 +41,8 @@ def brain(request):
         )
     low = "value=1.0" in results[0].returned[0].text
     if len(results) == 1:
-        view = replace(NEW_VIEW, confidence=0.1 if low else 0.9)
+        doubted = low or "Doubt growth." in request.system
+        view = replace(NEW_VIEW, confidence=0.1 if doubted else 0.9, settles=JUDGED)
         return Answer("", (Call("write", {"path": "/memory/views/new.md", "content": render(view)}, "b"),), "tools")
     return Answer("It falls." if low else "It grows.")
 
@@ -47,7 +54,10 @@ def nobody(role):
 @pytest.fixture
 def agent(tmp_path):
     put_rows(Lake(tmp_path / "lake"), "macro_observations", gdp("2014-04-30", 17149.6))
-    memory = Memory(tmp_path / "forge", clock=Simulated("fork", T))
+    memory = Memory(tmp_path / "forge", clock=Simulated("fork", "2014-05-28T12:00:00Z"))
+    lesson = ProcessKnowledge(id="new", skill=("view-validation",), category="thematic", weight=0.5, claim="Doubt.")
+    wrote(turn(memory), "/memory/pk/new.md", lesson, "early")
+    memory.journal.clock.move(T)
     made = Agent(memory, Tape(tmp_path / "forge-tape.sqlite"), lambda role: Scripted(brain), tmp_path / "lake")
     asyncio.run(made.ask("What of growth?", T, decision="d"))
     yield made
@@ -107,6 +117,27 @@ def test_a1_without_a_model_a_fork_ends_where_one_would_have_to_be_asked(agent):
 def test_a1_a_fork_changes_exactly_one_input(change):
     with pytest.raises(BadInput, match="is not one change"):
         Change(**change)
+
+
+def trial_of(agent, *lessons):
+    """The test of a change that makes the agent doubt."""
+    place = OURS / "view-validation"
+    text = (place / "SKILL.md").read_text().replace("description: ", "description: Doubt growth. ", 1)
+    sha256 = patched(place, "SKILL.md", text)
+    made = Proposal(id="SEP-001", skill=place.name, file="SKILL.md", sha256=sha256, body=text.strip(), links=lessons)
+    return asyncio.run(tried(agent, made))
+
+
+def test_m1_a_change_is_tested_on_decisions_after_its_lessons_made_again(agent):
+    agent.memory.journal.clock.move("2014-06-02T12:00:00Z")
+    at = At(as_of=agent.memory.journal.clock.now(), lake=agent.lake, isolation="in_process")
+    assert [one.status for one in settle(agent.memory, at, lambda decision: [])] == ["failed"]
+    assert str(trial_of(agent, "PK-001")) == "failed: 1 pairs, 1 better, 0 worse, p = 0.5000"
+    files = turn(agent.memory, "s", agent.memory.standing(at.as_of))
+    wrote(files, "/memory/pk/new.md", ProcessKnowledge(id="new", skill=("x",), category="thematic", weight=0.5), "late")
+    assert str(trial_of(agent, "PK-001", "PK-002")) == "failed: 0 pairs, 0 better, 0 worse, p = 1.0000"
+    with pytest.raises(NoModel, match="none is configured for the role agent"):
+        trial_of(replace(agent, models=nobody), "PK-001")
 
 
 def test_a1_a_step_that_is_not_there_is_refused(agent):
