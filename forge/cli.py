@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import click
 
 from forge.cli_desk import COMMANDS
-from forge.cli_walk import backtest
+from forge.cli_skills import skills
+from forge.cli_walk import backtest, fork
 
 if TYPE_CHECKING:
     from forge.agent import Agent, Decided
@@ -33,7 +34,7 @@ def command() -> None:
     """The portfolio manager's agent: ask it, read its memory, replay what it decided, approve what it proposes."""
 
 
-for _one in (*COMMANDS, backtest):
+for _one in (*COMMANDS, backtest, fork, skills):
     command.add_command(_one)
 
 
@@ -49,7 +50,7 @@ def ask(question: str | None, as_of: str | None, resume: str | None, lake: str |
 
     if (question is None) == (resume is None):
         raise BadInput("QUESTION", "give a question, or --resume with a decision", "one of the two")
-    clock = _clock_of(resume) if resume else _clock(as_of)
+    clock = _desk().clock_of(resume) if resume else _clock(as_of)
     decided = asyncio.run(_agent(clock, lake).ask(question or "", as_of, decision=resume or "", said=_progress))
     _tell(decided, form)
     if decided.end != "answered":
@@ -100,7 +101,7 @@ def search(scope: str, query: str, filters: str | None, as_of: str | None, simul
 @form_option
 def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None:
     """Decide again from the tape, with the memory of then."""
-    agent = _agent(_clock_of(decision), lake)
+    agent = _agent(_desk().clock_of(decision), lake)
     decided = asyncio.run(agent.replay(decision, "live-tools" if live_tools else "strict", _progress))
     _tell(decided, form)
     click.echo("0 differences", err=True)
@@ -113,7 +114,7 @@ def why(decision: str, form: str) -> None:
     """From the rows a decision was given to what became of what it wrote."""
     from forge import lineage
 
-    edges = lineage.lineage(_desk().memory(_clock_of(decision)), _desk().tape, decision)
+    edges = lineage.lineage(_desk().memory(_desk().clock_of(decision)), _desk().tape, decision)
     told = {"text": lineage.as_text, "mermaid": lineage.as_mermaid}
     click.echo(told[form](edges) if form in told else json.dumps([asdict(edge) for edge in edges]))
 
@@ -172,14 +173,6 @@ def _clock(as_of: str | None) -> "Clock | None":
     from pitlake.clock import instant, micros
 
     return Simulated(f"at-{micros(instant(as_of))}", as_of) if as_of else None
-
-
-def _clock_of(decision: str) -> "Clock | None":
-    """Of the memory a decision was made on. Raises BadInput."""
-    from forge.clock import LIVE, Simulated
-
-    begun = _desk().tape.begun(decision)
-    return None if begun["clock"] == LIVE else Simulated(begun["clock"].partition(":")[2], begun["as_of"])
 
 
 def _desk() -> "Desk":

@@ -1,11 +1,13 @@
-"""`pitlake forge backtest`: a period decided again, day by day, and its page."""
+"""`pitlake forge backtest` and `fork`: a period decided again, day by day, and one decision with one input changed."""
 
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    from forge.fork import Change
     from forge.walk.run import Ground
 
 DAY = click.DateTime(["%Y-%m-%d"])
@@ -54,6 +56,47 @@ def backtest(
     place = ground.folder / f"{whole.name}.html"
     place.write_text(page(walks, ground), encoding="utf-8")
     click.echo(f"page: {place}")
+
+
+@click.command()
+@click.argument("decision")
+@click.option("--step", type=click.IntRange(1), default=1, show_default=True, help="Where the input is another one.")
+@click.option("--set", "change", required=True, help="answer=TEXT, answer=@FILE, model=NAME, or skills=FOLDER.")
+@click.option("--lake", metavar="PLACE", help="The market's lake.")
+def fork(decision: str, step: int, change: str, lake: str | None) -> None:
+    """Make a decision again with one input changed, the rest from its tape; what differs, step by step."""
+    import asyncio
+
+    from forge.desk import desk
+    from forge.fork import fork as forked
+
+    own = desk()
+    memory = own.memory(own.clock_of(decision))
+    found = asyncio.run(forked(own.agent(memory, lake), decision, _change(step, change)))
+    for one in found.differences:
+        click.echo(f"step {one.step} of {one.lane} ({one.kind}): {one.change}")
+    click.echo(f"{found.same} steps are as they were, {len(found.differences)} differ")
+    if found.answer is None:
+        raise SystemExit(1)
+    click.echo(found.answer)
+
+
+def _change(step: int, text: str) -> "Change":
+    from forge.fork import Change
+    from forge.model.routing import MODELS, Routing
+    from pitlake.errors import BadInput
+
+    name, _, value = text.partition("=")
+    if name == "answer":
+        return Change(step=step, answer=Path(value[1:]).read_text(encoding="utf-8") if value[:1] == "@" else value)
+    if name == "skills" and Path(value).is_dir():
+        return Change(skills=Path(value))
+    routing = Routing({"agent": value})
+    if name == "model" and value and routing.named("agent") == MODELS.get(value, value):
+        return Change(step=step, models=routing.model)
+    raise BadInput(
+        "set", f"{text[:60]!r} changes nothing", "give answer=…, model=… (unset FORGE_MODEL_AGENT), skills=FOLDER"
+    )
 
 
 def told(line: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forge.agent import Agent
-from forge.clock import Clock
+from forge.clock import LIVE, Clock, Simulated
 from forge.config import Config, load
 from forge.embedder import KeptVectors, Meaning
 from forge.fs import ForgeFS
@@ -55,6 +55,11 @@ class Desk:
     def memory(self, clock: Clock | None = None) -> Memory:
         """Memory of a clock (default: the live one). The caller closes it."""
         return Memory(self.lake, clock=clock)
+
+    def clock_of(self, decision: str) -> Clock | None:
+        """Of the memory a decision was made on; None for the live one. Raises BadInput."""
+        begun = self.tape.begun(decision)
+        return None if begun["clock"] == LIVE else Simulated(begun["clock"].partition(":")[2], begun["as_of"])
 
     def files(self, memory: Memory, known: Remembered, actor: str = "agent") -> ForgeFS:
         """What is remembered, as files."""

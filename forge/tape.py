@@ -22,6 +22,8 @@ Mode = Literal["record", "strict", "live-tools"]
 Kind = Literal["model", "tool", "order"]
 """order: what depends on when things ended."""
 SHOWN = 120
+MAIN = "agent"
+"""The lane of the agent itself."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS decisions (decision TEXT PRIMARY KEY, asked TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS receipts (decision TEXT PRIMARY KEY, receipt TEXT NOT NULL) STRICT;
@@ -139,7 +141,7 @@ class Tape:
             found = connection.execute("SELECT receipt FROM receipts WHERE decision = ?", (decision,)).fetchone()
         return found[0] if found else None
 
-    def lane(self, decision: str, name: str = "agent", mode: Mode = "record") -> "Lane":
+    def lane(self, decision: str, name: str = MAIN, mode: Mode = "record") -> "Lane":
         """One asker's part of a decision's tape."""
         return Lane(self, decision, name, mode)
 

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 
@@ -136,6 +136,17 @@ class Journal:
             connection.execute(sa.insert(META).values(one=1, journal=name, clock=self.clock.name))
             connection.execute(sa.insert(JOURNAL), [{**asdict(row), "number": _number(row.path)} for row in rows])
         self.name, self.start = name, chain.start(name, self.clock.name)
+
+    def copy(self, place: Path, until: datetime) -> None:
+        """Make a journal of the same name in a new SQLite file that ends at an instant."""
+        made = engine(f"sqlite:///{place}")
+        chosen = sa.select(JOURNAL).where(JOURNAL.c.written_at <= micros(until)).order_by(JOURNAL.c.seq)
+        with made.begin() as to, self._reading() as this:
+            TABLES.create_all(to)
+            for table, rows in ((META, this.execute(sa.select(META))), (JOURNAL, this.execute(chosen))):
+                if told := [dict(row) for row in rows.mappings()]:
+                    to.execute(sa.insert(table), told)
+        made.dispose()
 
     def close(self) -> None:
         """Let its connections go."""

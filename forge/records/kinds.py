@@ -177,7 +177,11 @@ class Counterfactual(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal(Record):
-    """A change of a skill, with the lessons it rests on in `links`. Written by code, decided by the PM."""
+    """A change of a skill, with the lessons it rests on in `links`. Written by code, decided by the PM.
+
+    base, sha256: of the skill's folder before and after; tested: what the test came to, or why there was none; its
+    body is the file's new text.
+    """
 
     skill: str
     file: str
@@ -186,6 +190,8 @@ class Proposal(Record):
     sha256: str = ""
     updated: datetime | None = None
     links: tuple[str, ...] = ()
+    base: str = ""
+    tested: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

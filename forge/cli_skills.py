@@ -1,0 +1,97 @@
+"""`pitlake forge skills propose | proposals | test | approve | rollback`: how skills change, by the PM's word alone."""
+
+import difflib
+import getpass
+from pathlib import Path
+
+import click
+
+
+@click.group()
+def skills() -> None:
+    """What lessons would change in skills, and your word on it."""
+
+
+@skills.command()
+def propose() -> None:
+    """Propose what lessons that agree would change: at least five, from three weeks, without one against."""
+    from forge.desk import desk
+    from forge.evolution.propose import propose as proposed
+
+    own = desk()
+    memory = own.memory()
+    made = proposed(memory, own.skills, own.config.evolution)
+    memory.flush()
+    for one in made:
+        click.echo(f"{one.id} {one.skill}: {', '.join(one.links)}; {one.tested}")
+    if not made:
+        click.echo("nothing new is proposed")
+
+
+@skills.command()
+def proposals() -> None:
+    """What waits for your word: the patch, its lessons, its test and its hash."""
+    from forge.desk import desk
+    from forge.evolution.propose import pending
+    from forge.skill_loader import SkillLoader
+
+    own = desk()
+    waiting = pending(own.memory())
+    for one in waiting:
+        before = (SkillLoader(own.skills).meta(one.skill).path / one.file).read_text(encoding="utf-8")
+        names = (f"{one.skill}/{one.file}",) * 2
+        patch = difflib.unified_diff(before.splitlines(), one.body.splitlines(), *names, lineterm="")
+        click.echo(
+            "\n".join([*patch, f"{one.id}: {', '.join(one.links)}", f"test: {one.tested}", f"hash: {one.sha256}"])
+        )
+    if not waiting:
+        click.echo("nothing waits for you")
+
+
+@skills.command()
+@click.argument("name", metavar="ID")
+@click.option("--lake", metavar="PLACE", help="The market's lake.")
+def test(name: str, lake: str | None) -> None:
+    """Make decisions after its lessons again with the change, and keep how they came out beside those without."""
+    import asyncio
+
+    from forge.desk import desk
+    from forge.evolution.again import tried
+    from forge.evolution.propose import judged, pending
+    from pitlake.errors import BadInput
+
+    own = desk()
+    memory = own.memory()
+    found = next((one for one in pending(memory) if one.id == name), None)
+    if found is None:
+        raise BadInput("id", f"no proposal {name[:40]!r} waits", "see pitlake forge skills proposals")
+    own.routing.model("agent")
+    done = judged(memory, found, str(asyncio.run(tried(own.agent(memory, lake), found))))
+    memory.flush()
+    click.echo(f"{done.id} {done.tested}")
+
+
+@skills.command()
+@click.argument("name", metavar="ID")
+@click.option("--hash", "sha256", required=True, help="Of exactly what you saw.")
+@click.option("--untested", default="", metavar="REASON", help="Why to apply one that no test passed.")
+def approve(name: str, sha256: str, untested: str) -> None:
+    """Apply a proposal to your own folder of skills, as a revision that `rollback` undoes."""
+    from forge.desk import desk
+    from forge.evolution.approve import approve as approved
+
+    own = desk()
+    done = approved(own.memory(), name, sha256, getpass.getuser(), own.skills or Path(f"{own.beside}-skills"), untested)
+    click.echo(f"{done.id} is applied: {done.skill} is {done.sha256}")
+
+
+@skills.command()
+@click.argument("skill")
+def rollback(skill: str) -> None:
+    """Undo the last change of a skill."""
+    from forge.desk import desk
+    from forge.evolution.revisions import back
+
+    own = desk()
+    found = back(own.skills or Path(f"{own.beside}-skills"), skill)
+    click.echo(f"{skill} is {found if found != 'none' else 'the one that comes along'}")

@@ -1,0 +1,55 @@
+"""The PM's door to a skill: one patch, by its exact hash, tested; or untested with a reason that is kept."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from forge.approvals import SESSION
+from forge.evolution.propose import FOLDER
+from forge.evolution.revisions import apply, folder_hash
+from forge.memory import Call, Memory, Writing
+from forge.memory.effects import PM
+from forge.records import KINDS, Approval, Proposal, render
+from forge.skill_loader import SkillLoader
+from forge.tracking.settlement import hydrated
+from pitlake.clock import micros
+from pitlake.errors import BadInput
+
+PASSED = "passed"
+
+
+def approve(memory: Memory, name: str, sha256: str, by: str, own: Path, untested: str = "") -> Proposal:
+    """Apply a proposal. sha256: of the skill's folder as it will be; own: the PM's folder of skills; untested: why one
+    that no test passed is applied all the same.
+
+    Raises BadInput saying what is missing; nothing was changed then.
+    """
+    known = hydrated(memory, memory.journal.clock.now())
+    row = known.newest(f"{FOLDER}{name}.md")
+    if row is None:
+        raise BadInput("id", f"there is no proposal {name[:40]!r}", "see pitlake forge skills proposals")
+    proposal = cast("Proposal", known.record(row))
+    place = SkillLoader(own).meta(proposal.skill).path
+    if proposal.status != "pending":
+        raise BadInput("id", f"{name} is {proposal.status} and waits for nothing", "see pitlake forge skills proposals")
+    if sha256 != proposal.sha256:
+        raise BadInput("hash", f"{name} has another hash", "look at it again: pitlake forge skills proposals")
+    if folder_hash(place) != proposal.base:
+        raise BadInput("id", f"{proposal.skill} has changed since {name} was proposed", "propose it again")
+    if not proposal.tested.startswith(PASSED) and not untested.strip():
+        raise BadInput("id", f"{name} is {proposal.tested}", "give --untested with the reason to apply it all the same")
+    reason = " ".join(f"{proposal.tested}. {untested}".split()) if untested.strip() else proposal.tested
+    approval = Approval(id="new", subject=row.path, sha256=sha256, decision="approved", decided_by=by, reason=reason)
+    applied = replace(proposal, status="applied", updated=known.as_of)
+
+    def work(writing: Writing) -> None:
+        writing.put(row.path, render(applied), based_on=row.seq)
+        made = replace(approval, id=writing.next_id("approvals"), updated=known.as_of)
+        writing.put(KINDS["approvals"].path(made.id), render(made))
+        apply(place, own, proposal.file, f"{proposal.body}\n", sha256)
+
+    call = Call(actor=PM, session=SESSION, call_id=f"skill:{os.urandom(10).hex()}", after=micros(known.as_of))
+    memory.journal.write(call, work)
+    memory.flush()
+    return applied

@@ -1,0 +1,185 @@
+"""How skills change: lessons that agree, a test that harm does not pass, the PM's word, one step back. Ids: M1."""
+
+import random
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from click.testing import CliRunner
+
+from forge import cli
+from forge.clock import Clock, Simulated
+from forge.evolution.approve import approve
+from forge.evolution.paired import Pair, trial
+from forge.evolution.propose import claims, judged, pending, propose
+from forge.evolution.revisions import apply, back, folder_hash, patched
+from forge.memory import Memory
+from forge.records import ProcessKnowledge
+from forge.skill_loader import OURS, SkillLoader
+from forge.tracking.settlement import hydrated
+from pitlake.clock import NEW_YORK
+from pitlake.errors import BadInput
+from tests.forge.world import turn, wrote
+
+START = datetime(2024, 1, 2, 9, tzinfo=NEW_YORK)
+CLAIM = "Ask for the revision before the level."
+LESSON = ProcessKnowledge(id="new", skill=("view_validation",), category="macro_regime", weight=0.5, claim=CLAIM)
+DAYS = (0, 1, 7, 8, 14)
+
+
+@pytest.fixture
+def memory(tmp_path):
+    made = Memory(tmp_path / "forge", clock=Simulated("lessons", START))
+    yield made
+    made.close()
+
+
+def learnt(memory, days=DAYS, **changed):
+    for number, day in enumerate(days):
+        memory.journal.clock.move(max(memory.journal.clock.now(), START + timedelta(days=day)))
+        fs = turn(memory, "s", memory.standing(memory.journal.clock.now()))
+        lesson = replace(LESSON, **changed)
+        wrote(fs, "/memory/pk/new.md", lesson, f"pk{memory.journal.head()[0]}{number}")
+
+
+def found(memory):
+    return [(one.skill, one.lessons) for one in claims(hydrated(memory, memory.journal.clock.now()))]
+
+
+def test_m1_five_lessons_of_three_weeks_that_agree_make_one_proposal(memory, tmp_path):
+    learnt(memory, DAYS[:4])
+    assert found(memory) == []
+    learnt(memory, DAYS[4:], claim=CLAIM.upper())
+    assert found(memory) == [("view-validation", ("PK-001", "PK-002", "PK-003", "PK-004", "PK-005"))]
+    (made,) = propose(memory, tmp_path / "none")
+    assert made.body.endswith(f"## Lessons\n\n- {CLAIM} (PK-001, PK-002, PK-003, PK-004, PK-005)")
+    assert (made.id, made.status, made.tested) == ("SEP-001", "pending", "not tested: no model is configured")
+    assert propose(memory, tmp_path / "none") == []
+
+
+@pytest.mark.parametrize(
+    "changed", [{"stance": "opposes"}, {"stance": "opposes", "weight": 0.1}], ids=["one against", "a weak one against"]
+)
+def test_m1_a_lesson_against_stops_it(memory, changed):
+    learnt(memory)
+    learnt(memory, (15,), **changed)
+    assert found(memory) == []
+
+
+@pytest.mark.parametrize(
+    ("days", "changed"),
+    [((0, 1, 2, 7, 8), {}), (DAYS, {"weight": 0.3}), (DAYS, {"status": "retired"}), (DAYS, {"claim": ""})],
+    ids=["two weeks", "weak", "retired", "no claim"],
+)
+def test_m1_lessons_that_do_not_count_propose_nothing(memory, days, changed):
+    learnt(memory, days, **changed)
+    assert found(memory) == []
+
+
+def test_m1_only_the_exact_hash_and_a_passed_test_or_a_reason_apply_it(memory, tmp_path):
+    learnt(memory)
+    own = tmp_path / "skills"
+    (made,) = propose(memory, own)
+    for sha256, reason, problem in (
+        (made.sha256[:-1] + "x", "because", "another hash"),
+        (made.sha256, "", "not tested: no model is configured; give --untested"),
+        (made.sha256, " ", "not tested: no model is configured; give --untested"),
+    ):
+        with pytest.raises(BadInput, match=problem):
+            approve(memory, made.id, sha256, "pm", own, reason)
+    assert not own.exists()
+    failed = judged(memory, made, str(trial([Pair("thematic", True, False)])))
+    with pytest.raises(BadInput, match="SEP-001 is failed: 1 pairs, 0 better, 1 worse"):
+        approve(memory, failed.id, made.sha256, "pm", own)
+    judged(memory, made, str(trial([Pair("thematic", False, True)] * 9)))
+    assert approve(memory, made.id, made.sha256, "pm", own).status == "applied"
+    assert folder_hash(own / "view-validation") == made.sha256
+    assert CLAIM in SkillLoader(own).load("view-validation").prompt
+    assert pending(memory) == []
+    with pytest.raises(BadInput, match="is applied and waits for nothing"):
+        approve(memory, made.id, made.sha256, "pm", own)
+
+
+def test_m1_a_skill_that_changed_since_is_proposed_again(memory, tmp_path):
+    learnt(memory)
+    own, place = tmp_path / "skills", SkillLoader().meta("view-validation").path
+    (made,) = propose(memory, own)
+    other = (place / "SKILL.md").read_text() + "\nOther.\n"
+    apply(place, own, "SKILL.md", other, patched(place, "SKILL.md", other))
+    with pytest.raises(BadInput, match="has changed since SEP-001 was proposed"):
+        approve(memory, made.id, made.sha256, "pm", own, "because")
+
+
+def test_m1_each_change_is_a_revision_and_one_step_is_undone(tmp_path):
+    own, place = tmp_path / "skills", OURS / "rv-analysis"
+    hashes = []
+    for number in range(2):
+        at = SkillLoader(own).meta("rv-analysis").path
+        text = (at / "SKILL.md").read_text() + f"\nChange {number}.\n"
+        hashes.append(patched(at, "SKILL.md", text))
+        apply(at, own, "SKILL.md", text, hashes[-1])
+    assert folder_hash(own / "rv-analysis") == hashes[1]
+    assert back(own, "rv-analysis") == hashes[0]
+    assert back(own, "rv-analysis") == "none"
+    assert SkillLoader(own).meta("rv-analysis").path == place
+    with pytest.raises(BadInput, match="has no earlier revision"):
+        back(own, "rv-analysis")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "problem"),
+    [
+        ("../x.md", "x", "lies outside"),
+        ("SKILL.md", "---\nname: Wrong Name\ndescription: x\n---\n", "would not be valid"),
+    ],
+)
+def test_m1_a_patch_that_breaks_the_rules_changes_nothing(tmp_path, file, text, problem):
+    with pytest.raises(BadInput, match=problem):
+        apply(OURS / "rv-analysis", tmp_path / "skills", file, text, "")
+    assert not (tmp_path / "skills").exists()
+
+
+def promoted(rng, without, changed):
+    """Whether a change is promoted that makes this share of 40 to 200 decisions right instead of that."""
+    kinds = ("macro_regime", "thematic", "event_driven")
+    count = rng.randint(40, 200)
+    return trial(Pair(rng.choice(kinds), rng.random() < without, rng.random() < changed) for _ in range(count)).passed
+
+
+def test_m1_a_harmful_or_idle_change_is_promoted_in_at_most_one_of_a_hundred_and_a_good_one_often():
+    rng = random.Random("nulls")
+    idle = sum(promoted(rng, 0.6, 0.6) for _ in range(1000))
+    harmful = sum(promoted(rng, 0.6, 0.5) for _ in range(1000))
+    assert max(idle, harmful) <= 10
+    assert sum(promoted(rng, 0.5, 0.85) for _ in range(200)) > 150
+
+
+def test_m1_the_trial_is_mcnemar_s_and_tells_where_it_got_worse():
+    told = trial([Pair("a", False, True)] * 9 + [Pair("b", True, False)] + [Pair("a", True, True)] * 5)
+    assert (told.pairs, told.better, told.worse, told.worse_in) == (15, 9, 1, ("b",))
+    assert told.p == pytest.approx(11 / 1024)
+    assert str(told) == "failed: 15 pairs, 9 better, 1 worse, p = 0.0107, worse in b"
+    assert trial([]).p == 1.0
+
+
+def test_m1_the_commands_show_the_patch_apply_it_and_take_it_back(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    clock = [START]
+    with closing(Memory(tmp_path / "forge", clock=Clock("live", lambda: clock[0]))) as memory:
+        for number, day in enumerate(DAYS):
+            clock[0] = START + timedelta(days=day)
+            wrote(turn(memory, "s"), "/memory/pk/new.md", LESSON, f"pk{number}")
+
+    def typed(*words):
+        return CliRunner().invoke(cli.command, ["skills", *words])
+
+    assert typed("propose").stdout.startswith("SEP-001 view-validation: PK-001")
+    shown = typed("proposals").stdout
+    assert f"+- {CLAIM} (PK-001" in shown
+    sha256 = shown.split("hash: ")[1].strip()
+    assert "give --untested" in str(typed("approve", "SEP-001", "--hash", sha256).exception)
+    assert typed("approve", "SEP-001", "--hash", sha256, "--untested", "it is plain").stdout.startswith(
+        "SEP-001 is applied"
+    )
+    assert typed("rollback", "view-validation").stdout == "view-validation is the one that comes along\n"

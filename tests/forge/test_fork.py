@@ -1,0 +1,156 @@
+"""Forks: one input of a decision is another, the rest from its tape, and each step that differs is named. Ids: A1."""
+
+import asyncio
+import shutil
+from dataclasses import replace
+from datetime import date
+
+import pytest
+from click.testing import CliRunner
+
+from forge import cli
+from forge.agent import Agent
+from forge.clock import Simulated
+from forge.evolution.again import tried
+from forge.evolution.revisions import patched
+from forge.fork import Change, fork
+from forge.memory import Memory
+from forge.model import Answer, Call, NoModel
+from forge.model.scripted import Scripted
+from forge.providers.base import At
+from forge.records import ProcessKnowledge, Proposal, Settles, render
+from forge.skill_loader import OURS
+from forge.tape import Tape
+from forge.tracking.settlement import settle
+from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
+from tests.derived.conftest import put_rows
+from tests.forge.test_providers import gdp
+from tests.forge.world import NEW_VIEW, turn, wrote
+
+T = "2014-05-29T12:29:59Z"
+JUDGED = Settles(query="macro_series", params={"series": "GDP", "limit": 1}, rule="value > 99999", by=date(2014, 5, 31))
+
+
+def brain(request):
+    """Fetch, write what the figure implies, say it."""
+    results = [one for one in request.messages if not isinstance(one, str | Answer)]
+    if not results:
+        return Answer(
+            "", (Call("fetch", {"source": "economic", "params": {"op": "series", "series": "GDP"}}, "a"),), "tools"
+        )
+    low = "value=1.0" in results[0].returned[0].text
+    if len(results) == 1:
+        doubted = low or "Doubt growth." in request.system
+        view = replace(NEW_VIEW, confidence=0.1 if doubted else 0.9, settles=JUDGED)
+        return Answer("", (Call("write", {"path": "/memory/views/new.md", "content": render(view)}, "b"),), "tools")
+    return Answer("It falls." if low else "It grows.")
+
+
+def nobody(role):
+    raise NoModel("model", f"none is configured for the role {role}", "set one")
+
+
+@pytest.fixture
+def agent(tmp_path):
+    put_rows(Lake(tmp_path / "lake"), "macro_observations", gdp("2014-04-30", 17149.6))
+    memory = Memory(tmp_path / "forge", clock=Simulated("fork", "2014-05-28T12:00:00Z"))
+    lesson = ProcessKnowledge(id="new", skill=("view-validation",), category="thematic", weight=0.5, claim="Doubt.")
+    wrote(turn(memory), "/memory/pk/new.md", lesson, "early")
+    memory.journal.clock.move(T)
+    made = Agent(memory, Tape(tmp_path / "forge-tape.sqlite"), lambda role: Scripted(brain), tmp_path / "lake")
+    asyncio.run(made.ask("What of growth?", T, decision="d"))
+    yield made
+    memory.close()
+
+
+def forked(agent, **change):
+    before = agent.memory.journal.head(), agent.tape.steps("d")
+    found = asyncio.run(fork(agent, "d", Change(**change)))
+    assert (agent.memory.journal.head(), agent.tape.steps("d")) == before
+    return found
+
+
+def named(found):
+    return [(one.step, one.kind, one.change.partition(":")[0]) for one in found.differences]
+
+
+def test_a1_what_is_told_again_changes_nothing_and_asks_no_model(agent):
+    told = agent.tape.steps("d")[1].answer
+    found = forked(replace(agent, models=nobody), step=2, answer=told)
+    assert (found.answer, found.differences, found.same) == ("It grows.", (), 5)
+
+
+def test_a1_another_fact_leads_to_another_decision_and_each_step_is_named(agent):
+    found = forked(agent, step=2, answer="economic series: 1 row\nvalue=1.0")
+    assert found.answer == "It falls."
+    assert named(found) == [
+        (2, "tool", "answers"), (3, "model", "asked"), (4, "tool", "asked"), (5, "model", "asked")
+    ]  # fmt: skip
+    assert "0.9" in found.differences[2].change
+    assert found.same == 1
+
+
+def test_a1_another_model_answers_from_its_step_on(agent):
+    other = Scripted(lambda request: Answer("No view."), "other")
+    found = forked(agent, step=3, models=lambda role: other)
+    assert (found.answer, len(other.asked)) == ("No view.", 1)
+    assert named(found) == [(3, "model", "answers")]
+
+
+def test_a1_another_skill_is_in_the_prompt_from_the_first_step_on(agent, tmp_path):
+    own = shutil.copytree(OURS / "rv-analysis", tmp_path / "own" / "rv-analysis").parent
+    place = own / "rv-analysis" / "SKILL.md"
+    place.write_text(place.read_text().replace("description: ", "description: Other words. ", 1))
+    found = forked(agent, skills=own)
+    assert (found.answer, named(found)[0]) == ("It grows.", (1, "model", "asked"))
+    assert "Other words" in found.differences[0].change
+
+
+def test_a1_without_a_model_a_fork_ends_where_one_would_have_to_be_asked(agent):
+    found = forked(replace(agent, models=nobody), step=2, answer="value=1.0")
+    assert found.answer is None
+    assert found.differences[-1].change.startswith("has to be asked, and model: none is configured")
+
+
+@pytest.mark.parametrize("change", [{}, {"answer": "x", "skills": OURS}])
+def test_a1_a_fork_changes_exactly_one_input(change):
+    with pytest.raises(BadInput, match="is not one change"):
+        Change(**change)
+
+
+def trial_of(agent, *lessons):
+    """The test of a change that makes the agent doubt."""
+    place = OURS / "view-validation"
+    text = (place / "SKILL.md").read_text().replace("description: ", "description: Doubt growth. ", 1)
+    sha256 = patched(place, "SKILL.md", text)
+    made = Proposal(id="SEP-001", skill=place.name, file="SKILL.md", sha256=sha256, body=text.strip(), links=lessons)
+    return asyncio.run(tried(agent, made))
+
+
+def test_m1_a_change_is_tested_on_decisions_after_its_lessons_made_again(agent):
+    agent.memory.journal.clock.move("2014-06-02T12:00:00Z")
+    at = At(as_of=agent.memory.journal.clock.now(), lake=agent.lake, isolation="in_process")
+    assert [one.status for one in settle(agent.memory, at, lambda decision: [])] == ["failed"]
+    assert str(trial_of(agent, "PK-001")) == "failed: 1 pairs, 1 better, 0 worse, p = 0.5000"
+    files = turn(agent.memory, "s", agent.memory.standing(at.as_of))
+    wrote(files, "/memory/pk/new.md", ProcessKnowledge(id="new", skill=("x",), category="thematic", weight=0.5), "late")
+    assert str(trial_of(agent, "PK-001", "PK-002")) == "failed: 0 pairs, 0 better, 0 worse, p = 1.0000"
+    with pytest.raises(NoModel, match="none is configured for the role agent"):
+        trial_of(replace(agent, models=nobody), "PK-001")
+
+
+def test_a1_a_step_that_is_not_there_is_refused(agent):
+    with pytest.raises(BadInput, match="d has steps 1 to 5"):
+        forked(agent, step=9, answer="x")
+
+
+def test_a1_the_command_tells_the_steps_that_differ(agent, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    monkeypatch.setattr("forge.model.routing.Routing.model", lambda routing, role: Scripted(brain))
+    command = ["fork", "d", "--step", "2", "--set", "answer=value=1.0", "--lake", str(tmp_path / "lake")]
+    told = CliRunner().invoke(cli.command, command)
+    assert told.stdout.startswith("step 2 of agent (tool): answers: it was ")
+    assert told.stdout.endswith("1 steps are as they were, 4 differ\nIt falls.\n")
+    refused = CliRunner().invoke(cli.command, ["fork", "d", "--set", "weather=rain"]).exception
+    assert "set: 'weather=rain' changes nothing" in str(refused)
