@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run web axe pictures report expectations bench soak faults truth late splits attack mutants agents claude inspector hook forge asofbench check docs lock build up
+.PHONY: help demo test ui serve run web axe pictures report expectations bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -100,6 +100,9 @@ inspector: $(SET_UP) ## Read the MCP server's tools, resources and prompts with 
 
 hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks.
 	@$(BIN)/python -m tests.agents.mutate --n $(N)
+
+canaries: $(SET_UP) ## Walk a scripted agent forward over 1,000 decisions through a lake of canaries.
+	@$(BIN)/python -m tests.forge.walks
 
 forge: $(SET_UP) ## Kill, race, fuzz and cut Forge's memory, and run random tasks, as often as its acceptance says.
 	@$(BIN)/python -m tests.forge.campaign all

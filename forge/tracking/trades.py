@@ -64,7 +64,7 @@ def exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
     known = hydrated(memory, now.as_of)
     files, made, gaps = ForgeFS(memory, known, actor=CODE), list[Outcome](), list[str]()
     for path, expression in expressions(known):
-        since = _held_since(known, path)
+        since = held_since(known, path)
         if expression.status not in HELD or since is None:
             continue
         try:
@@ -98,7 +98,7 @@ def _closed(expression: Expression, told: Told, now: At) -> Expression | str | N
     )
 
 
-def _held_since(known: Remembered, path: str) -> datetime | None:
+def held_since(known: Remembered, path: str) -> datetime | None:
     """When an Expression became active first."""
     rows = (row for row in known.all(path) if cast("Expression", known.record(row)).status == "active")
     row = next(rows, None)
