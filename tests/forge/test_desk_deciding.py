@@ -1,5 +1,6 @@
 """What the PM decides on the pages: exactly what was shown, by POST with the token; and hostile text in every field."""
 
+import asyncio
 import json
 import re
 import shutil
@@ -18,7 +19,10 @@ from pitlake import clock
 from pitlake.clock import from_micros, instant, iso
 from tests.doors.conftest import build, small
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, now, reviewed, turn, wrote
+from tests.web import chromium
 from tests.web.browsing import BASE, TOKEN, browsing
+from tests.web.chromium import MISSING, served
+from tests.web.showing import RECEIPT
 
 OWN = {"origin": BASE}
 UNLOCKED = OWN | {"cookie": f"pitlake_token={TOKEN}"}
@@ -172,19 +176,30 @@ def test_a_run_under_way_shows_its_steps_until_it_ends(desk):
     assert 'href="/desk/d/D-live"' in client.get("/desk").text
     assert "0 steps, asked for again" in client.get("/desk/d/D-live").text
     lane = tape.lane("D-live")
-    call = lane.once("tool", ["read", {"path": HOSTILE}], lambda: answered(HOSTILE))
-    with pytest.raises(StopIteration):
-        call.send(None)
+    asyncio.run(lane.once("tool", ["read", {"path": HOSTILE}], lambda: answered(HOSTILE)))
     page = client.get("/desk/d/D-live").text
     assert 'id="run" aria-labelledby="h-s" data-live>' in page
     assert re.search(r"<b>agent 1</b><span>read</span><span>path: &lt;script", page)
-    tape.keep_receipt("D-live", json.dumps({"exposure": "clean", "market": 1, "memory": 1, "models": {}, "prompt": "",
-        "skills": "", "journal": [0, ""], "answer": "", "end": "stop"}))  # fmt: skip
+    tape.keep_receipt("D-live", json.dumps(RECEIPT))
     assert "data-live" not in client.get("/desk/d/D-live").text
 
 
 async def answered(text):
     return text
+
+
+@pytest.mark.skipif(bool(MISSING), reason=f"not on this machine: {', '.join(MISSING)}")
+def test_a_browser_that_stays_sees_the_steps_come_and_the_run_end(desk):
+    _, memory = desk
+    tape = Tape(f"{memory.lake.root}-tape.sqlite")
+    with served(memory.lake.root.parent / "lake", (room,)) as base, chromium.browsing() as browser:
+        browser.go(f"{base}/desk/d/D-live")
+        assert browser.run("return document.querySelectorAll('#run li').length") == 0
+        asyncio.run(tape.lane("D-live").once("tool", ["read", {"path": HOSTILE}], lambda: answered("41 lines")))
+        assert "41 lines" in browser.until("return document.querySelector('#run li')?.innerText")
+        tape.keep_receipt("D-live", json.dumps(RECEIPT))
+        browser.until("return document.querySelector('#run') && !document.querySelector('[data-live]')")
+        assert browser.console() == []
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/desk/d/D-live"])

@@ -68,7 +68,8 @@ async function follow() {
   const live = document.querySelector("[data-live]");
   if (!live) return;
   await new Promise((resolve) => setTimeout(resolve, 2000));
-  const answer = await fetch(location.href, {headers: {accept: "text/html"}});
+  const answer = await fetch(location.href, {headers: {accept: "text/html"}}).catch(() => null);
+  if (!answer) return follow();
   const next = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(live.id);
   if (!next || next.dataset.live === undefined) return location.reload();
   live.replaceWith(next);
