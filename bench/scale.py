@@ -121,6 +121,7 @@ def _days(counts: tuple[int, ...]) -> Iterator[Figure]:
         yield figure(f"a day a run, last {few} of {many} runs", statistics.mean(taken[-few:]), "ms of CPU a day")
         newest = _cost(lambda: Lake(folder).snapshot().files("news"), 20)
         yield figure(f"read the newest of {many} versions", newest, "ms of CPU")
+        yield figure(f"vacuum {many} versions, dry run", _cost(Lake(folder).vacuum, 1), "ms of CPU")
         lake.compact("news")
         taken = [_publish(lake, [day]) for day in range(many, many + few)]
         yield figure(f"a day a run, {few} runs after compaction", statistics.mean(taken), "ms of CPU a day")
