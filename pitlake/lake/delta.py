@@ -4,6 +4,7 @@ A Delta version becomes visible only when the lake log pins it; pins are given t
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from typing import Any, TypeVar
@@ -65,6 +66,43 @@ class DeltaTables:
         """The newest Delta version of a table, pinned or not; None when there is no such table."""
         opened = self._open(table)
         return None if opened is None else opened.version()
+
+    def spans(self, table: str) -> tuple[int, dict[str, list[range]]]:
+        """The newest Delta version; and every file the table ever had, by its key, with the versions that show it.
+
+        Told by the commits, each read once, so it costs what changed and not what each version shows; and proven
+        against what Delta says of the newest. Raises LakeFault for a commit that is gone or says something else.
+        """
+        latest = self.latest(table)
+        if latest is None:
+            raise self._fault(table, 0)
+        since: dict[str, int] = {}
+        spans: dict[str, list[range]] = defaultdict(list)
+        for version in range(latest + 1):
+            added, removed = self._changes(table, version)
+            for name in removed & since.keys():
+                spans[name].append(range(since.pop(name), version))
+            since |= dict.fromkeys(added - since.keys(), version)
+        if since.keys() != self._by_name(table, latest).keys():
+            raise LakeFault("damaged", self._store.table_uri(f"{table_key(table)}/_delta_log"))
+        for name, version in since.items():
+            spans[name].append(range(version, latest + 1))
+        return latest, {f"{table_key(table)}/{name}": shown for name, shown in spans.items()}
+
+    def _changes(self, table: str, version: int) -> tuple[set[str], set[str]]:
+        """The files a commit adds, and those it removes."""
+        key = f"{table_key(table)}/_delta_log/{version:020d}.json"
+        found: dict[str, set[str]] = {"add": set(), "remove": set()}
+        try:
+            for line in self._store.read(key).splitlines():
+                for kind, action in json.loads(line).items():
+                    if kind in found:
+                        found[kind].add(action["path"])
+        except FileNotFoundError:
+            raise LakeFault("missing", self._store.table_uri(key)) from None
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise LakeFault("damaged", self._store.table_uri(key)) from None
+        return found["add"], found["remove"]
 
     def holds(self, table: str, files: Sequence[NewFile]) -> bool:
         """Whether the newest Delta version of a table holds any of these files."""

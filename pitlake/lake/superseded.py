@@ -25,15 +25,17 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
     """
     names, key = columns(facts_of_revision(dataset)), columns(dataset.key)
     order = ", ".join(f"{quoted(name)} DESC NULLS LAST" for name in newest_first(dataset))
+    of_keys = f"SEMI JOIN published ON {_same_key(dataset)}" if complete else ""
     known = (
-        f"SELECT {names}, hash({key}) AS hashed FROM {reading(state.files)}" if state.files else "FROM fresh LIMIT 0"
+        f"SELECT {names}, hash({key}) AS hashed FROM {reading(state.files)} AS stored {of_keys}"
+        if state.files
+        else "FROM fresh LIMIT 0"
     )
-    touched = "WHERE hashed IN (SELECT hashed FROM fresh)" if complete and state.files else ""
     kept = "MATERIALIZED" if complete else "NOT MATERIALIZED"  # few rows, or all of them
     every = "true" if not complete else "is_new OR superseded_by_new"
     query = f"""
         WITH fresh AS MATERIALIZED (SELECT {names}, hash({key}) AS hashed FROM published),
-        known AS {kept} (FROM ({known}) {touched}),
+        known AS {kept} ({known}),
         -- A key that is there once, and most are, needs no window.
         several AS MATERIALIZED (
             SELECT hashed FROM (SELECT hashed FROM fresh UNION ALL SELECT hashed FROM known)
@@ -54,6 +56,16 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
         ORDER BY ALL"""
     with calculator(published=published) as sql:
         return sql.sql(query).to_arrow_table().cast(SUPERSEDED_SCHEMA)
+
+
+def _same_key(dataset: Dataset) -> str:
+    """That a stored row has the key of a published one. Compared column by column, so that the files' own statistics
+    and a filter made of the few published keys spare most of the reading; a hash of the key would be of every row.
+    """
+    return " AND ".join(
+        f"stored.{name} {'IS NOT DISTINCT FROM' if nullable else '='} published.{name}"
+        for name, nullable in ((quoted(n), dataset.arrow_schema.field(n).nullable) for n in dataset.key)
+    )
 
 
 def _first_newer(dataset: Dataset) -> str:

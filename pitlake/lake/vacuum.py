@@ -5,11 +5,12 @@ Kept are the newest version, every version that was the newest at some instant o
 longer than any run takes to publish. A dry run, the default, only reports.
 """
 
-import sys
-from collections.abc import Collection
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from pitlake.lake.delta import DeltaTables
 from pitlake.lake.fairness import TURNS
@@ -20,6 +21,8 @@ from pitlake.lake.store import SCRATCH, Store, StoredFile
 DEFAULT_KEEP = timedelta(days=30)
 GRACE = timedelta(days=1)
 DATA_FOLDERS = ("tables", "gaps", "superseded")
+Spans = Mapping[str, list[range]]
+"""Of each file, by its key, the Delta versions of its table that show it."""
 
 
 @dataclass(frozen=True)
@@ -47,25 +50,29 @@ def vacuum(
     grace: timedelta,
     dry_run: bool,
 ) -> Vacuumed:
-    """Remove what nothing needs. Raises LakeNotFound when a version to be kept never was, ClockWentBack."""
+    """Remove what nothing needs. Raises LakeNotFound when a version to be kept never was, LakeFault
+    for a Delta log that is not whole, ClockWentBack."""
     now = log.now()
     entries = list(log.entries())
     kept = _kept(entries, now - keep) | {log.entry(version).version for version in keep_versions}
-    needs = {pin: _keys(store, tables, *pin) for pin in {pin for entry in entries for pin in entry.tables.items()}}
-    shown = frozenset[str]().union(*needs.values())
-    wanted = _newest_delta(store, tables, entries[0]).union(
-        *(needs[pin] for entry in entries if entry.version in kept for pin in entry.tables.items())
-    )
+    pins = _pins(entries)
+    found = {table: tables.spans(table) for table in pins}
+    spans = {table: shown_by for table, (_, shown_by) in found.items()}
+    newest = {table: [found[table][0]] for table in entries[0].tables}
+    shown = _shown(spans, pins)
+    # Other engines read the newest Delta versions, pinned or not, and they must not break.
+    wanted = _shown(spans, _pins(entry for entry in entries if entry.version in kept)) | _shown(spans, newest)
     deadline = now.timestamp() - grace.total_seconds()
     unwanted = [
         file for folder in DATA_FOLDERS for file in store.walk(folder) if _is_data(file) and file.key not in wanted
     ]
     expired = {file.key: file.size for file in unwanted if file.key in shown}
     leftovers = {file.key: file.size for file in unwanted if file.key not in shown and file.modified < deadline}
+    losing = {table: _losing(shown_by, expired, latest) for table, (latest, shown_by) in found.items()}
     lost = [
         entry.version
         for entry in reversed(entries)
-        if entry.version not in kept and any(needs[pin] & expired.keys() for pin in entry.tables.items())
+        if entry.version not in kept and any(losing[table][version] for table, version in entry.tables.items())
     ]
     if not dry_run:
         for version in lost:
@@ -87,15 +94,32 @@ def _kept(entries: list[Entry], cut: datetime) -> set[int]:
     return kept
 
 
-def _keys(store: Store, tables: DeltaTables, table: str, version: int) -> frozenset[str]:
-    return frozenset(sys.intern(store.key(file.path)) for file in tables.state(table, version).files)
+def _pins(entries: Iterable[Entry]) -> dict[str, list[int]]:
+    """The Delta versions that entries pin, of each table in rising order."""
+    pins: dict[str, set[int]] = defaultdict(set)
+    for entry in entries:
+        for table, version in entry.tables.items():
+            pins[table].add(version)
+    return {table: sorted(versions) for table, versions in pins.items()}
 
 
-def _newest_delta(store: Store, tables: DeltaTables, head: Entry) -> frozenset[str]:
-    """Files of the newest Delta versions: other engines read those, pinned or not, and they must not break."""
-    latest = {table: tables.latest(table) for table in head.tables}
-    pins = [(table, version) for table, version in latest.items() if version is not None]
-    return frozenset[str]().union(*(_keys(store, tables, *pin) for pin in pins))
+def _shown(spans: Mapping[str, Spans], pins: Mapping[str, list[int]]) -> frozenset[str]:
+    """The keys of the files that any of these Delta versions shows."""
+    return frozenset(
+        key
+        for table, versions in pins.items()
+        for key, shown in spans[table].items()
+        if any(bisect_left(versions, span.start) < bisect_left(versions, span.stop) for span in shown)
+    )
+
+
+def _losing(spans: Spans, expired: Container[str], latest: int) -> list[int]:
+    """How many files each Delta version up to `latest` loses."""
+    change = [0] * (latest + 2)
+    for span in (span for key, shown in spans.items() if key in expired for span in shown):
+        change[span.start] += 1
+        change[span.stop] -= 1
+    return list(accumulate(change))
 
 
 def _is_data(file: StoredFile) -> bool:

@@ -67,6 +67,22 @@ def test_what_no_tombstone_up_to_an_instant_names_is_the_newest_then(tmp_path_fa
             assert {row for row in rows if row[1] <= day and hashes[row] not in named} == newest(rows, day, by_text)
 
 
+def test_a_key_with_an_empty_column_is_superseded_as_any_other(tmp_path):
+    loose = replace(TOY, columns=tuple(replace(column, required=False) for column in TOY.columns))
+    old, new = (
+        pa.Table.from_pylist(
+            [{"available_at": START + timedelta(days=day), "evidence": "x", "content_hash": b"%d" % day}],
+            table([], loose).schema,
+        )
+        for day in range(2)
+    )
+    path = tmp_path / "stored.parquet"
+    write_parquet(old, path)
+    state = TableState((DataFile(str(path), 1, path.stat().st_size, START, START),))
+    brought = new_tombstones(loose, new, state, complete=True)
+    assert brought["dead_hash"].to_pylist() == [b"0"]
+
+
 def test_the_first_rows_begin_the_table_of_tombstones(lake):
     publish(lake, [Toy("a", "x", NOON)], NOON)
     assert superseded_table_name("toys") in lake.snapshot().tables

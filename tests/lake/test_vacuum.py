@@ -6,9 +6,11 @@ from datetime import timedelta
 
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 from pitlake import clock
-from pitlake.errors import LakeNotFound, VersionVacuumed
+from pitlake.errors import LakeFault, LakeNotFound, VersionVacuumed
+from pitlake.lake import Lake
 from pitlake.lake.delta import DeltaTables
 from pitlake.lake.files import write_file
 from pitlake.lake.store import Store
@@ -81,6 +83,57 @@ def test_a_version_a_receipt_names_stays(compacted):
     assert (report.versions, len(report.files)) == ((3,), 1)
     assert rows(compacted, 2) == expected
     assert rows(compacted, 1) == expected[:1]
+
+
+def test_what_goes_is_what_no_kept_version_shows_whichever_is_kept(compacted):
+    at = NOON + timedelta(days=40)
+    publish(compacted, [Toy("4a", "x", at)], at)
+    compacted.compact(TOY, before="2024-06")
+    shows = {
+        version: {file.path for state in compacted.snapshot(version).tables.values() for file in state.files}
+        for version in range(compacted.entry().version + 1)
+    }
+    newest = shows[max(shows)]
+    for kept, shown in shows.items():
+        gone = set().union(*shows.values()) - newest - shown
+        report = compacted.vacuum(NONE, keep_versions=[kept])
+        assert {str(compacted.root / key) for key in report.files} == gone
+        assert report.versions == tuple(version for version in shows if shows[version] & gone)
+
+
+def test_a_vacuum_reads_the_files_of_no_version_but_each_table_s_newest(compacted, monkeypatch):
+    loaded, load = [], DeltaTables._load
+    monkeypatch.setattr(DeltaTables, "_load", lambda *of: loaded.append(of[1:]) or load(*of))
+    Lake(compacted.root).vacuum(NONE)
+    assert sorted(table for table, _ in loaded) == sorted(compacted.entry().tables)
+
+
+def test_a_vacuum_of_a_table_that_lacks_a_commit_removes_nothing(compacted):
+    commit = compacted.root / "tables" / "toys" / "_delta_log" / f"{1:020d}.json"
+    DeltaTable(commit.parents[1]).create_checkpoint()  # of which Delta reads on, but it tells nothing of version 1
+    commit.unlink()
+    before = data_files(compacted)
+    with pytest.raises(LakeFault, match=commit.name):
+        Lake(compacted.root).vacuum(NONE, dry_run=False)
+    assert data_files(compacted) == before
+
+
+def test_a_vacuum_of_a_lake_that_lacks_a_table_removes_nothing(compacted):
+    log = compacted.root / "superseded" / "toys" / "_delta_log"
+    log.rename(log.with_name("elsewhere"))
+    before = data_files(compacted)
+    with pytest.raises(LakeFault, match="_delta_log"):
+        Lake(compacted.root).vacuum(NONE, dry_run=False)
+    assert data_files(compacted) == before
+
+
+def test_a_vacuum_of_a_table_whose_commit_tells_something_else_removes_nothing(compacted):
+    commit = compacted.root / "tables" / "toys" / "_delta_log" / f"{4:020d}.json"
+    commit.write_text("\n".join(line for line in commit.read_text().splitlines() if '"add"' not in line))
+    before = data_files(compacted)
+    with pytest.raises(LakeFault, match="_delta_log"):
+        compacted.vacuum(NONE, dry_run=False)
+    assert data_files(compacted) == before
 
 
 def test_keeping_a_version_there_never_was_is_an_error(compacted):
