@@ -124,8 +124,8 @@ class Metered:
 
 def of_all(tape: Tape, config: Config) -> Spent:
     """Of everything that is on a tape."""
-    meter = Meter(tape, "", from_micros(0), config)
-    return meter.priced(tape.spent(from_micros(0), instant("9999-12-30T00:00:00Z")))
+    told, _ = tape.spent(from_micros(0), instant("9999-12-30T00:00:00Z"))
+    return Meter(tape, "", from_micros(0), config).priced(told)
 
 
 def day_of(at: datetime, zone: str) -> tuple[datetime, datetime]:

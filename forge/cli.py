@@ -138,8 +138,7 @@ def demo(into: Path | None, lake: str | None) -> None:
 def mcp(as_of: str | None) -> None:
     """Serve other agents over stdio what `[mcp]` in the settings shares of memory and decisions, else nothing."""
     from forge.shared import server
-    from pitlake.cli.options import past
-    from pitlake.clock import now
+    from pitlake.clock import now, past
 
     own = _desk()
     server(own, own.memory(), past(as_of, "--as-of") if as_of else now()).run("stdio")

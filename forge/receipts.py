@@ -7,7 +7,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from forge.model.known import trained_to
+from forge.known_models import trained_to
 from forge.providers.base import At, ask
 from forge.tape import Tape
 from pitlake import catalogue
@@ -58,7 +58,7 @@ def exposure(cut_offs: Iterable[str | None], as_of: datetime, judged: date | Non
 
 
 def cut_off(model: str, lake: str | Path | None, now: datetime) -> str | None:
-    """The last day a model was trained on, by the registry's newest word, else by `forge.model.known`; None where that
+    """The last day a model was trained on, by the registry's newest word, else by `forge.known_models`; None where that
     is unknown.
     """
     name = model.rpartition(":")[2]

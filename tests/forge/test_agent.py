@@ -10,9 +10,9 @@ import pytest
 from forge.agent import Agent
 from forge.clock import Simulated
 from forge.conversation import COMPACTED
+from forge.known_models import DEFAULTS, KNOWN
 from forge.memory import Memory
 from forge.model import Answer, Call, ModelFailed, NoModel
-from forge.model.known import DEFAULTS, KNOWN
 from forge.model.prices import price
 from forge.model.scripted import Scripted
 from forge.receipts import cut_off, exposure
