@@ -16,8 +16,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import BaseRoute, Route
 
-from forge.agent import Agent
-from forge.model.routing import Routing
 from forge.skill_loader import OURS, SkillLoader
 from forge.web.pictures import courses, curve, marks
 from forge.web.remembered import Day
@@ -146,7 +144,7 @@ class DeskPages:
         """The same page, the decision made again from its tape."""
         with self.day(request) as day:
             begun = day.decision(request.path_params["name"]).begun
-            agent = Agent(day.memory_of(begun), day.tape, Routing().model)
+            agent = day.desk.agent(day.memory_of(begun), day.lake.root)
             try:
                 asyncio.run(agent.replay(begun.name))
             except PitlakeError as differs:
