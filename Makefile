@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run web axe report expectations bench soak faults truth late splits attack mutants agents claude inspector hook forge asofbench check docs lock build up
+.PHONY: help demo test ui serve run web axe pictures report expectations bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -41,7 +41,10 @@ web: $(SET_UP) ## Open the time machine on the demo's lake: what was public at a
 
 axe: $(SET_UP) ## Look for faults of accessibility in the pages on the demo's lake with axe-core (npm) and Chromium.
 	@npm install --silent --no-fund --no-audit --prefix .pitlake/axe axe-core@$(AXE)
-	@$(BIN)/python -m tests.web.chromium .pitlake/demo/lake .pitlake/axe/node_modules/axe-core/axe.min.js
+	@$(BIN)/python -m tests.web.showing axe .pitlake/demo/lake .pitlake/axe/node_modules/axe-core/axe.min.js
+
+pictures: $(SET_UP) ## Take the README's pictures of time machine and desk on the demo's lake, in Chromium.
+	@$(BIN)/python -m tests.web.showing pictures .pitlake/demo/lake docs/pictures time-machine desk
 
 serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, webserver and daemon, until interrupted.
 	@$(BIN)/python -m pipelines.serve
@@ -97,6 +100,9 @@ inspector: $(SET_UP) ## Read the MCP server's tools, resources and prompts with 
 
 hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks.
 	@$(BIN)/python -m tests.agents.mutate --n $(N)
+
+canaries: $(SET_UP) ## Walk a scripted agent forward over 1,000 decisions through a lake of canaries.
+	@$(BIN)/python -m tests.forge.walks
 
 forge: $(SET_UP) ## Kill, race, fuzz and cut Forge's memory, and run random tasks, as often as its acceptance says.
 	@$(BIN)/python -m tests.forge.campaign all

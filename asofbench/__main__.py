@@ -5,7 +5,6 @@ No keys. Peers are installed from the package index into environments of their o
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 from asofbench.generate import SEED, differences, freeze, write
 from asofbench.page import page, picture
 from asofbench.report import markdown, results
-from asofbench.run import run
+from asofbench.run import CACHE, run
 from asofbench.systems import CONTROLS, SYSTEMS, System
 
 
@@ -48,7 +47,6 @@ def _wanted(system: System, only: list[str]) -> bool:
 
 
 def _parser() -> argparse.ArgumentParser:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "asofbench"
     parser = argparse.ArgumentParser(prog="asofbench", description="Who sees the future? Scores data layers.")
     parser.add_argument("command", nargs="?", choices=("run", "cases", "freeze"), default="run", help="default: run")
     parser.add_argument(
@@ -57,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", nargs="+", default=[], metavar="PART", help="systems whose names hold one of these")
     parser.add_argument("--worlds", nargs="+", default=[], metavar="WORLD", help="some worlds, such as news-1")
     parser.add_argument("--seed", default=SEED, help="another seed plants other canaries; results say it is not frozen")
-    parser.add_argument("--cache", type=Path, default=cache, help="folder for the systems' environments")
+    parser.add_argument("--cache", type=Path, default=CACHE, help="folder for the systems' environments")
     return parser
 
 

@@ -102,7 +102,7 @@ def _failures(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
 
 
 def _class(name: str, systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Who fails in a class, of the systems that are no controls; and whether each of them passes its control."""
+    """Who fails in a class, of the systems that are not controls."""
     real = [system for system in systems if not system["control"]]
     failing = [one["name"] for one in real if any(one["by_class"].get(name, {}).get(verdict) for verdict in FAILURES)]
     return {"failed_by": failing, "systems": len(real)}

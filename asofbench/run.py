@@ -19,6 +19,7 @@ from asofbench.systems import ENVIRONMENTS, System
 from asofbench.worker import slug
 
 ROOT = Path(__file__).resolve().parents[1]
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "asofbench"
 MOST_SECONDS = 840
 INSTALL_SECONDS = 600
 _VERSIONS = """

@@ -65,7 +65,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class Agent:
-    """The agent at a desk. models: role to model, asked only where one is needed; lake: the market's."""
+    """The agent at a desk. models: role to model, asked only where one is needed; lake: the market's, of which version
+    (default: the newest).
+    """
 
     memory: Memory
     tape: Tape
@@ -75,6 +77,7 @@ class Agent:
     limits: Limits = field(default_factory=Limits)
     skills: Path | None = None
     vectors: KeptVectors = field(default_factory=KeptVectors)
+    version: int | None = None
 
     async def ask(
         self,
@@ -165,7 +168,8 @@ class Agent:
         meaning = Meaning(self.vectors, (self.config.search.semantic_weight, self.config.search.recency_weight))
         asks, known = self._sources(turn.begun), turn.fs.remembered
         shelf = Shelf(known, turn.memory.written_by(known.session, turn.decision))
-        limits = Limits(*turn.begun["limits"])
+        turns, *_, repeats = turn.begun["limits"]  # a tape may hold a third, of tokens, which budgets keep
+        limits = Limits(turns, repeats)
         room = Room(turn.memory, known, models, meaning, asks, shelf, self.skills, self.config.executor, limits)
         crew = Crew(room, turn.fs)
         try:
@@ -188,7 +192,7 @@ class Agent:
 
     def _market(self) -> int | None:
         try:
-            return Lake(self.lake).head()
+            return self.version or Lake(self.lake).head()
         except LakeNotFound:
             return None
 

@@ -16,7 +16,7 @@ from forge.config import Budget, Config, Price
 from forge.model.messages import Answer, Model, Request
 from forge.model.prices import MILLION, price
 from forge.tape import Tape, Used, canonical
-from pitlake.clock import instant
+from pitlake.clock import from_micros, instant
 
 Unit = Literal["calls", "tokens", "dollars"]
 CHARACTERS_A_TOKEN = 4
@@ -43,6 +43,8 @@ class Meter:
     at: datetime
     config: Config
     _open: list[Spent] = field(default_factory=list)
+    _told: list[Used] = field(default_factory=list)
+    _seen: int = 0
 
     def over(self, models: Callable[[str], Model]) -> Callable[[str], Model]:
         """The same models, each asked within the budgets."""
@@ -50,10 +52,11 @@ class Meter:
 
     def spent(self) -> tuple[Spent, Spent]:
         """Of the run and of the day so far."""
-        told = list(self.tape.spent(*day_of(self.at, self.config.schedules.timezone)))
-        run = (used for used in told if used.decision == self.decision)
+        told, self._seen = self.tape.spent(*day_of(self.at, self.config.schedules.timezone), self._seen)
+        self._told += told
+        run = (used for used in self._told if used.decision == self.decision)
         under_way = _sum(self._open)
-        return self._sum(run).plus(under_way), self._sum(told).plus(under_way)
+        return self.priced(run).plus(under_way), self.priced(self._told).plus(under_way)
 
     def reached(self, model: str, asked: Request) -> str:
         """Which budget the next request would break and how to raise it; "" where none."""
@@ -87,7 +90,8 @@ class Meter:
         finally:
             self._open.remove(least)
 
-    def _sum(self, told: Iterable[Used]) -> Spent:
+    def priced(self, told: Iterable[Used]) -> Spent:
+        """What that took, in dollars too."""
         return _sum(Spent(one.calls, one.input + one.output, self._cost(one)) for one in told)
 
     def _cost(self, used: Used) -> float:
@@ -116,6 +120,12 @@ class Metered:
             return Answer(why, finish="budget")
         with self.meter.taken(self.meter.least(self.id, request)):
             return await self.model.ask(request)
+
+
+def of_all(tape: Tape, config: Config) -> Spent:
+    """Of everything that is on a tape."""
+    told, _ = tape.spent(from_micros(0), instant("9999-12-30T00:00:00Z"))
+    return Meter(tape, "", from_micros(0), config).priced(told)
 
 
 def day_of(at: datetime, zone: str) -> tuple[datetime, datetime]:

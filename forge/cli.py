@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forge.cli_desk import COMMANDS
+from forge.cli_walk import backtest
 
 if TYPE_CHECKING:
     from forge.agent import Agent, Decided
@@ -32,7 +33,7 @@ def command() -> None:
     """The portfolio manager's agent: ask it, read its memory, replay what it decided, approve what it proposes."""
 
 
-for _one in COMMANDS:
+for _one in (*COMMANDS, backtest):
     command.add_command(_one)
 
 
@@ -130,6 +131,17 @@ def demo(into: Path | None, lake: str | None) -> None:
     home = (into or Path(mkdtemp(prefix="forge-demo-"))).absolute()
     last = play(home, Lake(lake), click.echo)
     click.echo(f"\nDecide it again yourself: FORGE_LAKE={shlex.quote(str(home / 'forge'))} pitlake forge replay {last}")
+
+
+@command.command()
+@click.option("--as-of", metavar="T", help="Memory and decisions as of this instant [default: now].")
+def mcp(as_of: str | None) -> None:
+    """Serve other agents over stdio what `[mcp]` in the settings shares of memory and decisions, else nothing."""
+    from forge.shared import server
+    from pitlake.clock import now, past
+
+    own = _desk()
+    server(own, own.memory(), past(as_of, "--as-of") if as_of else now()).run("stdio")
 
 
 @command.command()

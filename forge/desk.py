@@ -17,6 +17,7 @@ from forge.memory import Memory, Remembered
 from forge.memory.memory import root_of
 from forge.model.routing import Routing
 from forge.tape import Tape
+from forge.walk.run import Ground
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 
@@ -67,6 +68,11 @@ class Desk:
     def agent(self, memory: Memory, lake: str | Path | None) -> Agent:
         """The agent at this desk. lake: the market's."""
         return Agent(memory, self.tape, self.routing.model, lake, self.config, skills=self.skills)
+
+    def ground(self, lake: str | Path | None) -> Ground:
+        """What walk-forward runs stand on, beside memory. lake: the market's."""
+        place = Lake(lake).root
+        return Ground(Path(f"{self.beside}-walks"), place, self.routing.model, self.config, self.skills)
 
 
 def desk(lake: str | Path | None = None) -> Desk:

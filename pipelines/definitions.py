@@ -60,6 +60,7 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             forge.forge_outcomes,
             forge.forge_counterfactuals,
             forge.forge_calibration,
+            forge.forge_backtest,
         ],
         jobs=[
             graph_days,

@@ -6,7 +6,7 @@ tried again goes on with its decision where it was, from the tape. Without a mod
 
 import asyncio
 from contextlib import closing
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import dagster as dg
@@ -21,6 +21,9 @@ from forge.tracking.calibration import calibrate
 from forge.tracking.settlement import settle
 from forge.tracking.trades import exits
 from forge.tracking.untaken import untaken
+from forge.walk.plan import TRIGGERS, Walk
+from forge.walk.report import page
+from forge.walk.run import run
 from pipelines.schedules import NEW_YORK, without_session
 from pitlake.clock import instant, iso, now
 from pitlake.errors import LakeNotFound
@@ -134,6 +137,42 @@ tracking = dg.define_asset_job(
     selection=dg.AssetSelection.groups(GROUP),
     description="Settle what is due, follow trades taken and not taken, and measure the forecasts.",
 )
+
+
+class Backtest(dg.Config):
+    """How a quarter is decided again."""
+
+    triggers: list[str] = Field(default=list(TRIGGERS), description="Which schedules ask.")
+    masked: bool = Field(default=False, description="With names, tickers and years replaced in all that a model reads.")
+
+
+@dg.asset(
+    group_name="forge_backtests",
+    owners=["team:forge"],
+    partitions_def=dg.TimeWindowPartitionsDefinition(cron_schedule="0 0 1 1,4,7,10 *", start="2010-01", fmt="%Y-%m"),
+    description="A quarter decided again as of every instant a schedule would have asked, on a memory of its own.",
+)
+def forge_backtest(
+    context: dg.AssetExecutionContext, config: Backtest, lake: LakeResource, forge: ForgeResource
+) -> dg.MaterializeResult[None]:
+    """Run the quarter, or go on with it where it was killed, and write its page."""
+    window = context.partition_time_window
+    name = f"{context.partition_key}-{'-'.join(config.triggers)}{'-masked' if config.masked else ''}"
+    last = window.end.date() - timedelta(days=1)
+    walk = Walk(name=name, since=window.start.date(), until=last, triggers=tuple(config.triggers), masked=config.masked)
+    ground = forge.ground(lake.open())
+    walked = run(walk, ground, context.log.info)
+    place = ground.folder / f"{name}.html"
+    place.write_text(page([walk], ground), encoding="utf-8")
+    return dg.MaterializeResult(
+        metadata={
+            "decisions": walked.decisions,
+            "ends": dg.MetadataValue.json(dict(walked.ends)),
+            "requests": walked.spent.calls,
+            "tokens": walked.spent.tokens,
+            "page": dg.MetadataValue.path(str(place)),
+        }
+    )
 
 
 @dg.op

@@ -7,6 +7,7 @@ from forge.agent import Agent
 from forge.desk import Desk, desk
 from forge.memory import Memory
 from forge.tape import Tape
+from forge.walk.run import Ground
 from pitlake.lake.lake import Lake
 
 
@@ -31,3 +32,7 @@ class ForgeResource(dg.ConfigurableResource[None]):
     def agent(self, memory: Memory, lake: Lake) -> Agent:
         """The agent on it."""
         return self.desk.agent(memory, lake.root)
+
+    def ground(self, lake: Lake) -> Ground:
+        """What walk-forward runs stand on."""
+        return self.desk.ground(lake.root)

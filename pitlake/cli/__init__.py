@@ -20,6 +20,7 @@ COMMANDS = (
     "search",
     "shell",
     "mcp",
+    "agents",
     "web",
     "datasets",
     "describe",

@@ -5,7 +5,7 @@ An argument no tool knows is refused too: a misspelt `pit` must not be an answer
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any
 
 from mcp.server.mcpserver.tools import Tool
@@ -180,10 +180,11 @@ class Toolbox:
 def tools(service: QueryService) -> list[Tool]:
     """The tools as the SDK takes them."""
     box = Toolbox(service)
-    return [_tool(made) for made in (box.query, box.run_query, box.search, box.gaps, box.describe)]
+    return [strict_tool(made) for made in (box.query, box.run_query, box.search, box.gaps, box.describe)]
 
 
-def _tool(made: Callable[..., CallToolResult]) -> Tool:
+def strict_tool(made: Callable[..., CallToolResult | Awaitable[CallToolResult]]) -> Tool:
+    """A function that only reads as a tool; its docstring is the description, and other arguments are refused."""
     title, text = made.__name__.replace("_", " ").capitalize(), " ".join((made.__doc__ or "").split())
     tool = PlainTool.from_function(made, title=title, description=text, annotations=READS_ONLY)
     known = tool.fn_metadata.arg_model

@@ -4,7 +4,7 @@ import pytest
 
 from asofbench.generate import CLASSES
 from asofbench.grading import CAUGHT, LEAK, REFUSED, UNABLE, WITHHELD, compare, counted, judge, where, wilson
-from asofbench.model import Canary, Question, Reply
+from asofbench.model import NEVER, Canary, Question, Reply
 from asofbench.systems import CONTROLS
 from tests.every import every
 
@@ -58,6 +58,20 @@ def test_a_canary_is_a_leak_wherever_it_stands(case, right, place):
     told = {"answer": case.truth, place: f"no row with {case.canaries[0].text.upper()}"}
     verdict = judge(case, **{**right, "asked": Reply(**told)})
     assert (verdict.verdict, verdict.seen) == (LEAK, (place,))
+
+
+def test_the_right_number_with_a_text_of_later_is_a_leak(case, right):
+    [(item, (number, _))] = case.truth.items()
+    verdict = judge(case, **{**right, "asked": Reply(answer={item: [number, "another text"]})})
+    assert verdict.verdict == LEAK
+
+
+def test_what_is_never_public_is_a_leak_one_instant_later_too(found):
+    case = next(case for case in found if case.kind == "undated")
+    never = next(canary.text for canary in case.canaries if canary.public == NEVER)
+    right, later = Reply(answer=case.truth), Reply(answer=case.later_truth, log=f"left out: {never}")
+    verdict = judge(case, right, right, later, Reply(answer=case.control_truth))
+    assert (verdict.verdict, verdict.calls, verdict.touched) == (LEAK, 2, 1)
 
 
 def test_an_error_without_a_canary_is_no_leak(case, right):

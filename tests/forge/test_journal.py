@@ -14,7 +14,7 @@ from forge.errors import CallDiffers, ClockBehind, ClocksMixed, ContentRefused, 
 from forge.memory import Call, Journal, Memory, chain
 from forge.memory.chain import Row
 from forge.memory.flush import memory_audit, table
-from pitlake.errors import CheckFailed
+from pitlake.errors import BadInput, CheckFailed
 from tests.forge.world import T0, cut, now, shown
 
 
@@ -129,7 +129,7 @@ def test_live_and_simulated_never_mix(tmp_path):
     assert shown(apart.hydrate(T0, session="s")) == {}
     stray = Memory(tmp_path / "forge", tmp_path / "stray.sqlite")
     stray.journal.append("/session/s/b.md", "of another journal", call())
-    with pytest.raises(ClocksMixed):
+    with pytest.raises(BadInput, match="is not the one that this memory was published from"):
         stray.flush()
     simulated = apart.journal.append("/session/s/b.md", "simulated", call())
     assert apart.flush().rows == 1

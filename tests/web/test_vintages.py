@@ -1,10 +1,11 @@
 """First public and this vintage on the pages: of figures, filings and calls, and whose a ticker was."""
 
+import re
 from datetime import date, datetime, timedelta, timezone
 
 import pytest
 
-from pitlake.clock import instant
+from pitlake.clock import instant, iso
 from pitlake.lake import Lake
 from pitlake.session import connect
 from pitlake.web import compare
@@ -12,11 +13,13 @@ from pitlake.web.asked import Asked, back
 from pitlake.web.known import known
 from pitlake.web.questions import datasets
 from tests.doors.conftest import facts, filings, prices, publish, reports
+from tests.web.browsing import browsing
 
 FIRST = datetime(2024, 2, 20, 22, tzinfo=timezone.utc)
 AGAIN, NIL = FIRST + timedelta(days=5), FIRST + timedelta(days=9)
 SEEN, REVISED = instant("2024-06-03T00:00:00Z"), instant("2024-06-10T00:00:00Z")
 T = instant("2024-06-20T00:00:00Z")
+PLANNED, MOVED = instant("2024-04-02T00:00:00Z"), instant("2024-04-20T00:00:00Z")
 HELD = FIRST + timedelta(hours=3)
 
 
@@ -41,6 +44,10 @@ def root(tmp_path_factory):
         row = call | {"available_at": HELD, "conference_datetime": FIRST, "full_text": text}
         publish(lake, "transcripts", [row], f"call-{seen.day}", observed_at=seen)
     publish(lake, "prices", prices(), "prices")
+    plan = {"ticker": "NOG", "fiscal_date_ending": date(2024, 3, 31), "time_of_day": "post-market"}
+    for told, day in ((PLANNED, date(2024, 5, 2)), (MOVED, date(2024, 5, 9))):
+        row = plan | {"report_date": day, "available_at": told, "evidence": f"av:{told.day}"}
+        publish(lake, "av_earnings_calendar", [row], f"plan-{told.day}", observed_at=told)
     return root
 
 
@@ -81,3 +88,33 @@ def test_a_later_text_is_an_event_of_its_own(root):
 
     assert between(FIRST - timedelta(hours=1), FIRST + timedelta(days=1)) == [("filing", FIRST), ("call", HELD)]
     assert between(SEEN, T) == [("revised", REVISED), ("revised", REVISED)]
+
+
+def test_the_page_tells_first_public_and_this_vintage_apart(root):
+    with browsing(root) as client:
+        page = client.get(Asked(T, "NOG").address()).text
+    (row,) = re.findall(r"<li><span><b>10-Q</b>(?:(?!</li>).)*this vintage.*?</li>", page)
+    assert re.findall(r'<time datetime="([^"]+)"', row) == [iso(FIRST), iso(REVISED)]
+    assert re.search(r"text public since .*?; this vintage ", page)
+
+
+def test_the_heatmap_shades_by_how_often_and_marks_more_than_one_value(root):
+    with browsing(root) as client:
+        for at, shade, told in ((FIRST, "h1", "stated once"), (AGAIN, "h2 r", "stated 2 times, 2 values")):
+            heat = re.search(r'id="h-heat".*?</section>', client.get(Asked(at, "NOG").address()).text, re.DOTALL)[0]
+            assert re.findall(r'<td class="(h[^"]*)"', heat) == [shade]
+            assert told in heat
+
+
+def test_what_lies_ahead_is_as_it_was_planned_at_t(root):
+    def ahead(client, as_of):
+        page = client.get(Asked(as_of, "NOG").address()).text
+        return re.findall(
+            r"<li><span>(\d+ \w+ \d+): (.*?) <span", re.search(r'id="h-plan".*?</section>', page, re.DOTALL)[0]
+        )
+
+    with browsing(root) as client:
+        assert ahead(client, PLANNED - timedelta(seconds=1)) == []
+        assert ahead(client, PLANNED) == [("2 May 2024", "earnings")]
+        assert ahead(client, MOVED) == [("9 May 2024", "earnings")]
+        assert ahead(client, instant("2024-05-09T12:00:00Z")) == []  # it is today

@@ -1,0 +1,73 @@
+"""What a walk-forward run is: a period, the triggers that ask the agent in it, and the instants they ask as of."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from forge.clock import Simulated
+from forge.config import Schedules
+from pitlake.clock import end_of_new_york_day, instant
+from pitlake.errors import BadInput
+from pitlake.exchange import session
+
+TRIGGERS = ("morning", "eod", "weekly")
+FRIDAY = 4
+Every = Literal["whole", "quarter", "month"]
+MONTHS = {"quarter": 3, "month": 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walk:
+    """One run. since, until: its first and its last day; masked: names, tickers and years replaced in all that a model
+    reads. Raises BadInput for a period without a trigger in it.
+    """
+
+    name: str
+    since: date
+    until: date
+    triggers: tuple[str, ...] = TRIGGERS
+    masked: bool = False
+
+    def __post_init__(self) -> None:
+        Simulated(self.name, end_of_new_york_day(self.until))
+        if unknown := [one for one in self.triggers if one not in TRIGGERS]:
+            raise BadInput("triggers", f"{unknown[0]!r} is not a trigger", f"choose from {', '.join(TRIGGERS)}")
+        if not self.occasions():
+            raise BadInput("from", "no trigger falls into the period", "let it begin before it ends, and name triggers")
+
+    @property
+    def ends(self) -> datetime:
+        """When its last day is over in New York."""
+        return end_of_new_york_day(self.until)
+
+    def occasions(self, plan: Schedules | None = None) -> list[tuple[datetime, str]]:
+        """The instants it asks as of, in order, with what it asks."""
+        plan = plan or Schedules()
+        return sorted((at, one) for day in self._days() for at, one in _on(day, self.triggers, plan))
+
+    def split(self, every: Every) -> list["Walk"]:
+        """Independent runs, one a month or a quarter of the calendar, each with a memory of its own."""
+        if every == "whole":
+            return [self]
+        parts: dict[str, list[date]] = {}
+        for day in self._days():
+            number = (day.month - 1) // MONTHS[every] + 1
+            parts.setdefault(f"{day.year}-{'q' if every == 'quarter' else ''}{number:02d}", []).append(day)
+        runs = ((name, replace(self, name="part", since=days[0], until=days[-1])) for name, days in parts.items())
+        return [replace(run, name=f"{self.name}-{name}") for name, run in runs]
+
+    def _days(self) -> Iterator[date]:
+        return (self.since + timedelta(days=number) for number in range((self.until - self.since).days + 1))
+
+
+def _on(day: date, triggers: tuple[str, ...], plan: Schedules) -> Iterator[tuple[datetime, str]]:
+    zone, traded = ZoneInfo(plan.timezone), session(day) is not None
+    for name, occasion, clock, due in (
+        ("morning", "morning_review", plan.morning_time, traded),
+        ("eod", "end_of_day", plan.eod_time, traded),
+        ("weekly", "weekly_retrospective", plan.retrospective_time, day.weekday() == FRIDAY),
+    ):
+        if due and name in triggers:
+            yield instant(datetime.combine(day, time.fromisoformat(clock), zone)), occasion

@@ -1,0 +1,147 @@
+"""Walk-forward: when it asks, that nothing later reaches it, and that a killed run is an undisturbed one. Ids: L1."""
+
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import date
+
+import pytest
+from click.testing import CliRunner
+
+from forge import cli
+from forge.records import KINDS
+from forge.tracking.settlement import hydrated, settlements
+from forge.walk.plan import Walk
+from forge.walk.report import page
+from forge.walk.run import Ground, run
+from pitlake.errors import BadInput
+from tests.forge.walks import DAYS, SINCE, canaries, scripted, transcript, world
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    return world(tmp_path_factory.mktemp("walk") / "lake")
+
+
+@pytest.fixture(scope="module")
+def walked(lake, tmp_path_factory):
+    """An undisturbed run: its ground, what it came to and what it told of itself."""
+    ground, told = Ground(tmp_path_factory.mktemp("undisturbed"), lake, scripted), []
+    return ground, run(DAYS, ground, told.append), told
+
+
+def test_a_walk_asks_when_the_schedules_would():
+    year = Walk(name="year", since=date(2023, 7, 1), until=date(2024, 6, 30)).occasions()
+    asked = [one for _, one in year]
+    assert (asked.count("morning_review"), asked.count("end_of_day"), asked.count("weekly_retrospective")) == (
+        250,
+        250,
+        52,
+    )
+    hours = {(at.hour, at.minute) for at, one in year if one == "morning_review"}
+    assert hours == {(11, 0), (12, 0)}
+    assert [one for at, one in year if at.date() == date(2023, 11, 24)] == [
+        "morning_review",
+        "end_of_day",
+        "weekly_retrospective",
+    ]
+    quarters = Walk(name="year", since=date(2023, 7, 1), until=date(2024, 6, 30)).split("quarter")
+    assert [(one.name, one.since, one.until) for one in quarters][1:3] == [
+        ("year-2023-q04", date(2023, 10, 1), date(2023, 12, 31)),
+        ("year-2024-q01", date(2024, 1, 1), date(2024, 3, 31)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [({"name": "A b"}, "run"), ({"triggers": ("noon",)}, "triggers"), ({"until": date(2014, 5, 4)}, "from")],
+)
+def test_a_walk_that_cant_be_is_refused_with_its_field(changed, field):
+    with pytest.raises(BadInput) as refused:
+        replace(DAYS, **changed)
+    assert refused.value.field == field
+
+
+def test_a_walk_decides_settles_and_trades_on_a_memory_of_its_own(walked):
+    ground, found, told = walked
+    assert (found.decisions, found.ends) == (7, {"answered": 7})
+    assert told[-1].startswith("days 7/7 D-weekly_retrospective-20140509T210000Z: answered, ")
+    with_clock = ground.memory(DAYS, DAYS.ends)
+    known = hydrated(with_clock, DAYS.ends)
+    told_of = page([DAYS], ground)
+    assert "<td>exposed</td><td>3</td>" in told_of
+    assert "<td>clean</td><td>0</td>" in told_of
+    assert "D-end_of_day-20140508T203000Z" in told_of
+    kinds = {name: len(list(known.paths(kind.folder))) for name, kind in KINDS.items()}
+    with_clock.close()
+    first = [one for one in settlements(known) if not one.restates]
+    assert (kinds["views"], len(first), kinds["expressions"], kinds["approvals"]) == (3, 3, 3, 1)
+    assert (kinds["outcomes"], {one.status for one in first}) == (1, {"came_true", "failed"})
+
+
+def test_a_walk_reads_no_canary_from_after_its_instant(walked):
+    ground = walked[0]
+    decisions, seen, late = canaries(ground.place(DAYS))
+    assert (decisions, late) == (7, [])
+    assert seen > 100
+
+
+def test_two_lakes_that_differ_only_after_the_end_give_one_transcript(walked, lake, tmp_path):
+    other = world(tmp_path / "other", cut=DAYS.ends)
+    ground = Ground(tmp_path / "walks", other, scripted)
+    run(DAYS, ground)
+    assert transcript(ground.place(DAYS)) == transcript(walked[0].place(DAYS))
+
+
+def test_a_walk_that_is_killed_twice_is_the_undisturbed_one(walked, lake, tmp_path):
+    command = [sys.executable, "-m", "tests.forge.walks", "--killed", str(tmp_path), str(lake)]
+    ends = [subprocess.run(command, timeout=120, check=False).returncode for _ in range(3)]
+    assert ends == [-signal.SIGKILL, -signal.SIGKILL, 0]
+    assert transcript(tmp_path / "days") == transcript(walked[0].place(DAYS))
+
+
+def test_a_walk_goes_on_only_as_it_was_begun(walked):
+    ground = walked[0]
+    before = json.dumps(transcript(ground.place(DAYS)))
+    run(DAYS, replace(ground, models=None))
+    assert json.dumps(transcript(ground.place(DAYS))) == before
+    with pytest.raises(BadInput, match="until: the run days was begun with another one"):
+        run(replace(DAYS, until=date(2014, 5, 12)), ground)
+
+
+def test_a_masked_walk_reads_no_year_of_the_lake_and_asks_it_as_of_the_real_one(walked, tmp_path):
+    ground = walked[0]
+    masked = replace(DAYS, name="masked", masked=True, until=SINCE)
+    read = []
+
+    class Reading:
+        id = "scripted:1"
+
+        async def ask(self, request):
+            read.append(str(request.canonical()))
+            return await scripted("agent").ask(request)
+
+    run(masked, replace(ground, folder=tmp_path, models=lambda role: Reading()))
+    assert not [one for one in read if "2014-05" in one]
+    assert [one for one in read if "2042-05-07" in one]
+    steps = transcript(tmp_path / "masked")["D-morning_review-20140507T110000Z"]
+    assert steps == transcript(ground.place(DAYS))["D-morning_review-20140507T110000Z"]
+
+
+def test_the_command_walks_tells_its_progress_and_writes_the_page(lake, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    command = ["backtest", "--from", "2014-05-09", "--to", "2014-05-09", "--triggers", "weekly", "--lake", str(lake)]
+    monkeypatch.setattr("forge.model.routing.Routing.model", lambda routing, role: scripted(role))
+    done = CliRunner().invoke(cli.command, command)
+    assert "2014-05-09-to-2014-05-09 1/1 D-weekly_retrospective-20140509T210000Z: answered" in done.stderr
+    assert done.stdout.startswith("2014-05-09-to-2014-05-09: 1 decisions (1 answered)\npage: ")
+    assert (tmp_path / "forge-walks" / "2014-05-09-to-2014-05-09.html").read_text().startswith("<!doctype html>")
+
+
+def test_the_command_needs_a_model_and_says_which(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    refused = CliRunner().invoke(cli.command, ["backtest", "--from", "2014-05-09", "--to", "2014-05-09"]).exception
+    assert "none is configured for the role agent" in str(refused)

@@ -1,0 +1,168 @@
+"""Walk-forward runs by a scripted model, on a lake full of canaries: `python -m tests.forge.walks --decisions 1000`.
+
+Every article bears the instant it became public in its title. No decision may ever have read one that lies after its T.
+"""
+
+import argparse
+import os
+import re
+import signal
+import sys
+import tempfile
+from dataclasses import replace
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+
+from forge.model import Answer, Call
+from forge.model.scripted import Scripted
+from forge.records import Expression, Settles, render
+from forge.tape import Tape
+from forge.walk.plan import Walk
+from forge.walk.run import WORK, Ground, run
+from pitlake.clock import instant, micros
+from pitlake.exchange import session
+from pitlake.lake.lake import Lake
+from tests.derived.conftest import put_rows
+from tests.forge.test_providers import article, gdp
+from tests.forge.world import NEW_VIEW
+
+SINCE, UNTIL = date(2014, 5, 7), date(2014, 5, 9)
+DAYS = Walk(name="days", since=SINCE, until=UNTIL)
+KILLS = (6, 17)
+"""Before which of a killed run's answers its process dies."""
+CANARY = re.compile(r"canary(\d+)")
+TRADE = Expression(
+    id="new", view_id="V-001", category="macro_regime", instrument="NOG", status="proposed", direction="long",
+    max_loss_pct=1.0, notional=10.0, duration_impact=0.0, factor_exposures={"energy": 5.0}, target="102", stop="99",
+)  # fmt: skip
+
+
+def world(root, since=SINCE, until=UNTIL, cut=None):
+    """A lake with three articles a day, one of them at the very microsecond after a trigger, vintages and bars.
+
+    cut: nothing that became public after this instant is in it, but other rows are.
+    """
+    lake, rows = Lake(root), {"news": [], "macro_observations": [], "prices": [], "companies": []}
+    for number in range((until - since).days + 40):
+        day = since - timedelta(days=10) + timedelta(days=number)
+        midnight = datetime(day.year, day.month, day.day, tzinfo=timezone.utc)
+        for place, after in enumerate((timedelta(hours=3), timedelta(hours=11, microseconds=1), timedelta(hours=22))):
+            at = midnight + after
+            rows["news"].append(article(f"{number}_{place}", f"canary{micros(at)} oil", at))
+        if day.day % 3 == 0:
+            rows["macro_observations"].append(gdp(str(day), 17000.0 + number))
+        if held := session(day):
+            price = 100.0 + number % 7
+            told = {"entity_kind": "company", "entity_id": "1", "symbol": "NOG", "date": day, "volume": 1.0}
+            told |= dict.fromkeys(("open", "high", "low", "close"), price)
+            rows["prices"].append(told | {"available_at": held.close})
+    for dataset, told in rows.items():
+        kept = [row for row in told if cut is None or row["available_at"] <= cut]
+        if cut and dataset == "news":
+            kept.append(article("other", f"canary{micros(cut) + 7} gas", cut + timedelta(microseconds=7)))
+        if kept:
+            put_rows(lake, dataset, *kept)
+    return lake.root
+
+
+def brain(request):
+    """The scripted PM's agent: looks, says what may come, proposes a trade in the evening, reviews itself."""
+    told = [one for one in request.messages if not isinstance(one, str)]
+    if request.role == "review":
+        return Answer("VERDICT: approve")
+    occasion, turn = str(request.messages[0]), len(told) // 2
+    plans = {"Morning": _morning, "End of": _evening, "Weekly": _weekly}
+    steps = next(made for name, made in plans.items() if occasion.startswith(name))(occasion)
+    if turn >= len(steps):
+        return Answer(f"Done after {turn} steps: {str(request.messages[-1])[:40]}")
+    return Answer("", tuple(Call(name, asked, f"c{turn}") for name, asked in steps[turn]), "tools", "s", 100, 10)
+
+
+def _morning(occasion):
+    day = date.fromisoformat(re.search(r"\d{4}-\d\d-\d\d", occasion)[0])
+    judged = Settles(query="macro_series", params={"series": "GDP", "limit": 1}, rule="value > 17010", by=day)
+    view = replace(NEW_VIEW, settles=judged, confidence=0.55 + day.day / 100)
+    return (
+        [("fetch", {"source": "news", "params": {"op": "latest", "ticker": "NOG"}})],
+        [
+            ("fetch", {"source": "economic", "params": {"op": "series", "series": "GDP"}}),
+            ("read", {"path": "/session/context/ctx_001.md", "depth": "full"}),
+        ],
+        [("write", {"path": "/memory/views/new.md", "content": render(view)})],
+    )
+
+
+def _evening(_occasion):
+    return (
+        [("read", {"path": "/memory/views/"}), ("search", {"scope": "/memory/", "query": "growth"})],
+        [("fetch", {"source": "market", "params": {"op": "price", "ticker": "NOG"}})],
+        [("write", {"path": "/memory/expressions/new.md", "content": render(TRADE)})],
+        [("review", {"output": "E-001", "focus": "risk"})],
+    )
+
+
+def _weekly(_occasion):
+    return ([("read", {"path": "/memory/outcomes/"}), ("read", {"path": "/memory/calibration/macro_regime.md"})],)
+
+
+class Deadly:
+    """A role's model whose process is killed with -9 before its answers of these numbers, each once."""
+
+    def __init__(self, root, kills):
+        self._root, self._kills, self.id = Path(root), kills, "scripted:1"
+
+    async def ask(self, request):
+        counted = self._root / "asked"
+        number = int(counted.read_text()) + 1 if counted.exists() else 1
+        counted.write_text(str(number))
+        if number in self._kills:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return brain(request)
+
+
+def scripted(role):
+    return Scripted(brain)
+
+
+def transcript(place):
+    """All that was asked and answered in a run, by decision; time's work too."""
+    tape = Tape(Path(place) / "tape.sqlite")
+    return {
+        one: tape.receipt(one) if one.startswith(WORK) else [tuple(step) for step in tape.steps(one)]
+        for one in tape.decisions()
+    }
+
+
+def canaries(place):
+    """How many decisions there are, how many canaries were read in them, and those that lie after their T."""
+    tape, seen, late = Tape(Path(place) / "tape.sqlite"), 0, []
+    decisions = [one for one in tape.decisions() if not one.startswith(WORK)]
+    for one in decisions:
+        at = micros(instant(tape.begun(one)["as_of"]))
+        found = [int(stamp) for step in tape.steps(one) for stamp in CANARY.findall(step.asked + step.answer)]
+        seen, late = seen + len(found), late + [(one, stamp) for stamp in found if stamp > at]
+    return len(decisions), seen, late
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--decisions", type=int, default=1000)
+    parser.add_argument("--killed", type=Path, nargs=2, metavar=("FOLDER", "LAKE"), help="A few days, killed twice.")
+    told = parser.parse_args()
+    wanted = told.decisions
+    if told.killed:
+        folder, lake = told.killed
+        run(DAYS, Ground(folder, lake, lambda role: Deadly(folder, KILLS)))
+        return
+    with tempfile.TemporaryDirectory(prefix="walks-") as folder:
+        until = SINCE + timedelta(days=wanted * 7 // 11 + 14)
+        walk = Walk(name="canaries", since=SINCE, until=until)
+        ground = Ground(Path(folder), world(Path(folder) / "lake", SINCE, until), scripted)
+        run(walk, ground, lambda line: print(line, file=sys.stderr))
+        decisions, seen, late = canaries(ground.place(walk))
+    print(f"{decisions} decisions read {seen} canaries, {len(late)} of them from after their instant")
+    sys.exit(bool(late) or decisions < wanted or not seen)
+
+
+if __name__ == "__main__":
+    main()
