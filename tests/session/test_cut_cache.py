@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
@@ -227,7 +228,7 @@ print(sum(cache._sweep_is_due(4000) for _ in range(int(sys.argv[2]))))
 """
 
 
-def test_the_directory_is_looked_through_by_what_all_processes_write_and_not_by_each(home):
+def test_the_directory_is_looked_through_by_what_all_processes_write_and_not_by_each(home, monkeypatch):
     home.mkdir(mode=0o700, parents=True)
 
     def looks(files):
@@ -235,6 +236,9 @@ def test_the_directory_is_looked_through_by_what_all_processes_write_and_not_by_
         return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
     assert [looks(files) for files in (1, 50, 40, 50)] == [1, 0, 0, 1]
+    monkeypatch.setattr(time, "time", lambda: 7200.0)
+    here = CutCache(home, most=64 * 4096 * 100)
+    assert sum(here._sweep_is_due(4000) for _ in range(150)) == 1
 
 
 def test_what_a_killed_process_left_is_removed(lake, ask, home):

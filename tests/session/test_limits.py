@@ -100,6 +100,12 @@ def test_no_rows_may_be_asked_for(ask):
     assert (none.rows(), none.columns, none.truncated) == ([], ["range"], True)
 
 
+def test_an_answer_of_many_small_buffers_comes_whole(ask):
+    columns = [f"i + {number} AS c{number}" for number in range(100)]  # 16 KB each, and no frame holds them all
+    answer = ask().sql(f"SELECT {', '.join(columns)} FROM range(2000) t(i) ORDER BY i")
+    assert (len(answer), answer.rows()[-1]) == (2000, tuple(1999 + number for number in range(100)))
+
+
 def test_truncating_ends_a_query_early(ask):
     session = ask(limits=Limits(seconds=10))
     assert len(session.sql("SELECT i FROM range(100000000000) t(i)", max_rows=5)) == 5
@@ -189,6 +195,10 @@ def test_hostile_texts_end_in_an_error(ask, query):
 def test_limits_are_positive_numbers(changes):
     with pytest.raises(BadInput, match=r"^limits\."):
         Limits(**changes)
+
+
+def test_a_query_may_be_given_a_year():
+    assert Limits(seconds=366 * 86_400.0).seconds == 366 * 86_400
 
 
 def test_memory_never_means_more_than_the_machine_has():
