@@ -52,6 +52,7 @@ SELECT accession AS accession_no, CASE WHEN $month > 9 THEN '10-K' ELSE '10-Q' E
     '-3' AS decimals, 'iso4217:USD' AS unit, CASE concept % 3 WHEN 0 THEN 'credit' WHEN 1 THEN 'debit' END AS balance,
     'duration' AS period_type, (first_day - to_months(2))::DATE AS period_start, last_day(first_day) AS period_end,
     true AS is_numeric, false AS is_nil, '' AS dimensions, '' AS members, 0 AS member_count, 'f-' || k AS fact_id,
+    'acceptance' AS release_rule, filed AS accepted_at,
     filed AS available_at, 'edgar_accepted' AS available_at_source,
     {_TAIL.format(evidence="'Fact:' || accession || '-' || k", row="accession || k")}
 FROM fact

@@ -50,8 +50,10 @@ def vacuum(
     grace: timedelta,
     dry_run: bool,
 ) -> Vacuumed:
-    """Remove what nothing needs. Raises LakeNotFound when a version to be kept never was, LakeFault
-    for a Delta log that is not whole, ClockWentBack."""
+    """Remove what nothing needs.
+
+    Raises LakeNotFound when a version to be kept never was, LakeFault for a Delta log that is not whole, ClockWentBack.
+    """
     now = log.now()
     entries = list(log.entries())
     kept = _kept(entries, now - keep) | {log.entry(version).version for version in keep_versions}
