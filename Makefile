@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run web axe report expectations bench soak faults truth late splits attack mutants agents claude hook forge canaries check docs lock build up
+.PHONY: help demo test ui serve run web axe pictures report expectations bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -12,6 +12,7 @@ WORKERS ?= 2
 N ?= 10000
 CLAUDE ?= 2.1.197
 AXE ?= 4.14.1
+INSPECTOR ?= 2.12.0
 SEED ?= 0
 ASSETS ?= group:graph and not key:companies
 
@@ -40,7 +41,10 @@ web: $(SET_UP) ## Open the time machine on the demo's lake: what was public at a
 
 axe: $(SET_UP) ## Look for faults of accessibility in the pages on the demo's lake with axe-core (npm) and Chromium.
 	@npm install --silent --no-fund --no-audit --prefix .pitlake/axe axe-core@$(AXE)
-	@$(BIN)/python -m tests.web.chromium .pitlake/demo/lake .pitlake/axe/node_modules/axe-core/axe.min.js
+	@$(BIN)/python -m tests.web.showing axe .pitlake/demo/lake .pitlake/axe/node_modules/axe-core/axe.min.js
+
+pictures: $(SET_UP) ## Take the README's pictures of time machine and desk on the demo's lake, in Chromium.
+	@$(BIN)/python -m tests.web.showing pictures .pitlake/demo/lake docs/pictures time-machine desk
 
 serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, webserver and daemon, until interrupted.
 	@$(BIN)/python -m pipelines.serve
@@ -90,6 +94,10 @@ claude: $(SET_UP) ## Try every tool of the real Claude Code (npm) in a bound ses
 	@npm install --silent --no-fund --no-audit --prefix .pitlake/claude-code @anthropic-ai/claude-code@$(CLAUDE)
 	@$(BIN)/python -m tests.agents.claude_code.campaign
 
+inspector: $(SET_UP) ## Read the MCP server's tools, resources and prompts with the protocol's own Inspector (npm).
+	@npm install --silent --no-fund --no-audit --prefix .pitlake/inspector @modelcontextprotocol/inspector@$(INSPECTOR)
+	@$(BIN)/python -m pytest -q -n 0 tests/doors/test_mcp_reading.py -k inspector
+
 hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks.
 	@$(BIN)/python -m tests.agents.mutate --n $(N)
 
@@ -99,6 +107,9 @@ canaries: $(SET_UP) ## Walk a scripted agent forward over 1,000 decisions throug
 forge: $(SET_UP) ## Kill, race, fuzz and cut Forge's memory, and run random tasks, as often as its acceptance says.
 	@$(BIN)/python -m tests.forge.campaign all
 	@$(BIN)/python -m tests.forge.graphs
+
+asofbench: $(SET_UP) ## Score who sees the future: this lake and its peers from the package index, into .pitlake/asofbench.
+	@$(BIN)/python -m asofbench --out .pitlake/asofbench --cache .pitlake/asofbench/peers
 
 check: $(SET_UP) ## Lint, format, types, import direction, dead code, declared imports, and generated pages.
 	@$(BIN)/ruff check .

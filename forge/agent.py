@@ -38,6 +38,8 @@ from pitlake.clock import instant, iso, now
 from pitlake.errors import BadInput, LakeNotFound
 from pitlake.lake.lake import Lake
 
+NO_MARKET = "there is no market lake: fetch finds nothing; name one with --lake or PITLAKE_LAKE, or fill one"
+
 
 @dataclass(frozen=True)
 class Decided:
@@ -100,6 +102,8 @@ class Agent:
         name = decision or f"D-{begun['session'].removeprefix('sess_')}-{begun['turn']}"
         begun = self.tape.begin(name, begun)
         said(f"decision {name}")
+        if begun["market"] is None:
+            said(NO_MARKET)
         turn = self._turn(self.memory, name, begun, "record")
         answer, end = await self._run(turn, said)
         context = SessionContext(begun["session"], begun["turn"])
@@ -164,7 +168,8 @@ class Agent:
         meaning = Meaning(self.vectors, (self.config.search.semantic_weight, self.config.search.recency_weight))
         asks, known = self._sources(turn.begun), turn.fs.remembered
         shelf = Shelf(known, turn.memory.written_by(known.session, turn.decision))
-        limits = Limits(*turn.begun["limits"])
+        turns, *_, repeats = turn.begun["limits"]  # a tape may hold a third, of tokens, which budgets keep
+        limits = Limits(turns, repeats)
         room = Room(turn.memory, known, models, meaning, asks, shelf, self.skills, self.config.executor, limits)
         crew = Crew(room, turn.fs)
         try:

@@ -7,6 +7,7 @@ that, all looked at in the one transaction that makes it active.
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import cast
 
 from forge.guardrails import Guardrails, Violation
@@ -47,9 +48,9 @@ class Pending:
     problems: tuple[str, ...]
 
 
-def pending(memory: Memory, guardrails: Guardrails) -> list[Pending]:
-    """What waits for the PM, as of now."""
-    known = memory.hydrate(memory.standing(memory.journal.clock.now()), session=SESSION)
+def pending(memory: Memory, guardrails: Guardrails, at: datetime | None = None) -> list[Pending]:
+    """What waits for the PM, as of an instant (default: now)."""
+    known = memory.hydrate(at or memory.standing(memory.journal.clock.now()), session=SESSION)
 
     def newest(path: str) -> Row | None:
         return known.newest(path)

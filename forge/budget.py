@@ -43,6 +43,8 @@ class Meter:
     at: datetime
     config: Config
     _open: list[Spent] = field(default_factory=list)
+    _told: list[Used] = field(default_factory=list)
+    _seen: int = 0
 
     def over(self, models: Callable[[str], Model]) -> Callable[[str], Model]:
         """The same models, each asked within the budgets."""
@@ -50,10 +52,11 @@ class Meter:
 
     def spent(self) -> tuple[Spent, Spent]:
         """Of the run and of the day so far."""
-        told = list(self.tape.spent(*day_of(self.at, self.config.schedules.timezone)))
-        run = (used for used in told if used.decision == self.decision)
+        told, self._seen = self.tape.spent(*day_of(self.at, self.config.schedules.timezone), self._seen)
+        self._told += told
+        run = (used for used in self._told if used.decision == self.decision)
         under_way = _sum(self._open)
-        return self.priced(run).plus(under_way), self.priced(told).plus(under_way)
+        return self.priced(run).plus(under_way), self.priced(self._told).plus(under_way)
 
     def reached(self, model: str, asked: Request) -> str:
         """Which budget the next request would break and how to raise it; "" where none."""
@@ -121,8 +124,8 @@ class Metered:
 
 def of_all(tape: Tape, config: Config) -> Spent:
     """Of everything that is on a tape."""
-    meter = Meter(tape, "", from_micros(0), config)
-    return meter.priced(tape.spent(from_micros(0), instant("9999-12-30T00:00:00Z")))
+    told, _ = tape.spent(from_micros(0), instant("9999-12-30T00:00:00Z"))
+    return Meter(tape, "", from_micros(0), config).priced(told)
 
 
 def day_of(at: datetime, zone: str) -> tuple[datetime, datetime]:

@@ -135,6 +135,17 @@ def demo(into: Path | None, lake: str | None) -> None:
 
 
 @command.command()
+@click.option("--as-of", metavar="T", help="Memory and decisions as of this instant [default: now].")
+def mcp(as_of: str | None) -> None:
+    """Serve other agents over stdio what `[mcp]` in the settings shares of memory and decisions, else nothing."""
+    from forge.shared import server
+    from pitlake.clock import now, past
+
+    own = _desk()
+    server(own, own.memory(), past(as_of, "--as-of") if as_of else now()).run("stdio")
+
+
+@command.command()
 @form_option
 def doctor(form: str) -> None:
     """What is there: settings, skills, a model for each role, the embedder, the lakes."""

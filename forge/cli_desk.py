@@ -1,4 +1,4 @@
-"""`pitlake forge approvals | approve | reject | views | expressions | portfolio import`: the PM's own doors."""
+"""The PM's own doors: `pitlake forge approvals | approve | reject | views | expressions | portfolio | rebuild`."""
 
 import csv
 import getpass
@@ -118,6 +118,15 @@ def import_(positions: Path) -> None:
     click.echo(f"{len(book.positions)} positions, gross {book.gross:g} %, net {book.net:g} %")
 
 
+@click.command()
+def rebuild() -> None:
+    """Make a journal that was lost again, from the memory lake. What was never published is gone."""
+    memory = _desk().memory()
+    rows = memory.rebuild()
+    faults = memory.audit()
+    click.echo(f"{rows} rows, {len(faults)} of them missing or wrong")
+
+
 def _book(file: Path) -> "Portfolio":
     from forge.records import Portfolio, Position
     from pitlake.errors import BadInput
@@ -175,4 +184,4 @@ def _known(memory: "Memory") -> Any:
     return memory.hydrate(memory.standing(now), session="pm")
 
 
-COMMANDS = (approvals, approve, reject, views, expressions, portfolio)
+COMMANDS = (approvals, approve, reject, views, expressions, portfolio, rebuild)

@@ -83,7 +83,8 @@ def fork(decision: str, step: int, change: str, lake: str | None) -> None:
 
 def _change(step: int, text: str) -> "Change":
     from forge.fork import Change
-    from forge.model.routing import MODELS, Routing
+    from forge.model.known import DEFAULTS
+    from forge.model.routing import Routing
     from pitlake.errors import BadInput
 
     name, _, value = text.partition("=")
@@ -92,7 +93,7 @@ def _change(step: int, text: str) -> "Change":
     if name == "skills" and Path(value).is_dir():
         return Change(skills=Path(value))
     routing = Routing({"agent": value})
-    if name == "model" and value and routing.named("agent") == MODELS.get(value, value):
+    if name == "model" and value and routing.named("agent") == DEFAULTS.get(value, value):
         return Change(step=step, models=routing.model)
     raise BadInput(
         "set", f"{text[:60]!r} changes nothing", "give answer=…, model=… (unset FORGE_MODEL_AGENT), skills=FOLDER"

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from pitlake.errors import BadInput
 
 ROLES = ("agent", "subagent", "validation", "contrastive_validation", "review", "synthesis", "compact")
+SHARED = ("read", "search", "decisions")
 ROUTING = dict(zip(ROLES, ("opus", "sonnet", "sonnet", "opus", "opus", "opus", "haiku"), strict=True))
 
 
@@ -123,6 +124,17 @@ class Search:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mcp:
+    """Which tools other agents are given over MCP: none, unless they are named."""
+
+    tools: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if unknown := sorted(set(self.tools) - set(SHARED)):
+            raise ValueError(f"there is no tool {unknown[0]!r} to share; choose from {', '.join(SHARED)}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Config:
     """All of it. models: role to model; prices: of models, as `provider:id`, where the list has none or another."""
 
@@ -136,6 +148,7 @@ class Config:
     search: Search = field(default_factory=Search)
     budgets: Budgets = field(default_factory=Budgets)
     prices: dict[str, Price] = field(default_factory=dict)
+    mcp: Mcp = field(default_factory=Mcp)
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.models) - set(ROLES)):
@@ -184,6 +197,10 @@ def _value(hint: Any, value: Any, at: str) -> Any:
         if not isinstance(value, Mapping) or not {type(one) for one in value.values()} <= {due}:
             raise BadInput(at, "is not a table of texts", 'write role = "model"')
         return dict(value)
+    if get_origin(hint) is tuple:
+        if not isinstance(value, list) or not {type(one) for one in value} <= {get_args(hint)[0]}:
+            raise BadInput(at, "is not a list of texts", 'write ["…", "…"]')
+        return tuple(dict.fromkeys(value))
     hint = next((one for one in get_args(hint) if one is not NoneType), hint)
     due = (int, float) if hint is float else (hint,)
     if isinstance(value, bool) != (hint is bool) or not isinstance(value, due):

@@ -8,7 +8,6 @@ from forge.fs import ForgeFS
 from forge.records import Calibration, ProcessKnowledge, Record, View
 
 TOP_LESSONS = 3
-LEAST_WEIGHT = 0.4
 FIXED = """\
 You are Forge, an analytical system supporting a discretionary
 macro portfolio manager.
@@ -88,8 +87,9 @@ Record untaken decisions as counterfactuals.
 def prompt(fs: ForgeFS, turn: int, prior: str | None) -> str:
     """The system prompt of a turn. prior: the end of the session's history, None in its first turn."""
     views = [one for one in _records(fs, "views") if isinstance(one, View) and one.status == "active"]
-    lessons = [one for one in _records(fs, "pk") if isinstance(one, ProcessKnowledge) and one.weight >= LEAST_WEIGHT]
-    best = sorted(lessons, key=lambda one: (-one.weight, one.id))[:TOP_LESSONS]
+    lessons = [one for one in _records(fs, "pk") if isinstance(one, ProcessKnowledge)]
+    heavy = [one for one in lessons if one.weight >= ProcessKnowledge.LEAST_WEIGHT]
+    best = sorted(heavy, key=lambda one: (-one.weight, one.id))[:TOP_LESSONS]
     told = [
         FIXED,
         "SKILLS:\n"

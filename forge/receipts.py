@@ -7,6 +7,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from forge.model.known import trained_to
 from forge.providers.base import At, ask
 from forge.tape import Tape
 from pitlake import catalogue
@@ -57,13 +58,16 @@ def exposure(cut_offs: Iterable[str | None], as_of: datetime, judged: date | Non
 
 
 def cut_off(model: str, lake: str | Path | None, now: datetime) -> str | None:
-    """The last day a model was trained on, by the registry's newest word; None where that is unknown."""
+    """The last day a model was trained on, by the registry's newest word, else by `forge.model.known`; None where that
+    is unknown.
+    """
+    name = model.rpartition(":")[2]
     try:
-        rows = ask(catalogue.get("model_known"), {"model": model.rpartition(":")[2]}, At(as_of=now, lake=lake))["rows"]
+        rows = ask(catalogue.get("model_known"), {"model": name}, At(as_of=now, lake=lake))["rows"]
     except PitlakeError:
-        return None
-    found = [one["knowledge_cutoff"] for one in rows if one.get("knowledge_cutoff")]
-    return str(found[0])[:10] if found else None
+        rows = []
+    found = [one["knowledge_cutoff"] for one in rows if one.get("knowledge_cutoff")] or [trained_to(name)]
+    return str(found[0])[:10] if found[0] else None
 
 
 def recorded_cut_offs(tape: Tape) -> Callable[[str], list[str | None]]:

@@ -40,7 +40,8 @@ _SPENT = """
 SELECT decision, json_extract(steps.asked, '$.model'), count(*),
   sum(json_extract(answer, '$.input_tokens')), sum(json_extract(answer, '$.output_tokens'))
 FROM decisions JOIN steps USING (decision)
-WHERE CAST(strftime('%s', json_extract(decisions.asked, '$.as_of')) AS INTEGER) >= ?
+WHERE steps.rowid > ? AND steps.rowid <= ?
+  AND CAST(strftime('%s', json_extract(decisions.asked, '$.as_of')) AS INTEGER) >= ?
   AND CAST(strftime('%s', json_extract(decisions.asked, '$.as_of')) AS INTEGER) < ?
   AND kind = 'model' AND json_extract(answer, '$.finish') != 'budget'
 GROUP BY 1, 2
@@ -114,11 +115,14 @@ class Tape:
         with self._open() as connection:
             return [Step(*one) for one in connection.execute(chosen, (decision,))]
 
-    def spent(self, since: datetime, until: datetime) -> list[Used]:
-        """What models were asked by decisions as of instants from `since` on and before `until`."""
+    def spent(self, since: datetime, until: datetime, after: int = 0) -> tuple[list[Used], int]:
+        """What models were asked by decisions as of instants from `since` on and before `until`; and how far it looked,
+        which as `after` leaves out what was told before.
+        """
         with self._open() as connection:
-            found = connection.execute(_SPENT, (since.timestamp(), until.timestamp()))
-            return [Used(*one) for one in found]
+            last: int = connection.execute("SELECT coalesce(max(rowid), 0) FROM steps").fetchone()[0]
+            found = connection.execute(_SPENT, (after, last, since.timestamp(), until.timestamp()))
+            return [Used(*one) for one in found], last
 
     def calls(self, decision: str, tool: str) -> list[str]:
         """The ids of a decision's calls of a tool, by lane, in their order."""

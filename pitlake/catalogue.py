@@ -15,6 +15,7 @@ from typing import Any
 
 from pitlake.errors import BadInput
 from pitlake.parameters import TYPES, spell
+from pitlake.spoken import meant
 from pitlake.sql_files import sql_files
 
 SYSTEM_COLUMNS = ("available_at", "available_at_source")
@@ -112,11 +113,14 @@ def all_queries() -> dict[str, Query]:
 
 
 def get(name: str) -> Query:
-    """One query. Raises BadInput naming the queries there are."""
+    """One query. Raises BadInput naming the queries there are, of a dataset only those that read it."""
     try:
         return _all_queries()[name]
     except KeyError:
-        raise BadInput("query", f"there is no query {name!r}", f"choose one of {', '.join(_all_queries())}") from None
+        over = [query.name for query in _all_queries().values() if meant(name) in query.reads]
+        raise BadInput(
+            "query", f"there is no query {name!r}", f"choose one of {', '.join(over or _all_queries())}"
+        ) from None
 
 
 def by_text(sql: str) -> Query | None:

@@ -1,12 +1,13 @@
-"""What a checkout adds to the kernel: commands and rooms of web pages, named in its pyproject.toml.
+"""What is added to the kernel: commands and rooms of web pages, named in pyproject.toml.
 
-`tool.pitlake.commands` and `tool.pitlake.rooms` give a name each, and where it is ("module:object"), in a module that
-is quick to import. An installed wheel has no checkout around it and adds none.
+The entry points `pitlake.commands` and `pitlake.rooms` give a name each, and where it is ("module:object"), in a module
+that is quick to import; a wheel holds them too. `tool.pitlake.commands` names those of the platform, which only a
+checkout has.
 """
 
 import tomllib
 from functools import cache
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,13 +19,34 @@ _PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 @cache
 def entries(kind: Kind) -> dict[str, str]:
     """Each added thing of a kind and where it is, in alphabetical order."""
-    if not _PROJECT.is_file():
-        return {}
-    found: dict[str, str] = tomllib.loads(_PROJECT.read_text()).get("tool", {}).get("pitlake", {}).get(kind, {})
-    return dict(sorted(found.items()))
+    return dict(sorted((_told(kind) if _PROJECT.is_file() else _installed(kind)).items()))
 
 
 def load(kind: Kind, name: str) -> Any:
     """An added thing: a click command, or a pitlake.web.app.Room."""
     module, _, attribute = entries(kind)[name].partition(":")
     return getattr(import_module(module), attribute)
+
+
+def rooms() -> list[Any]:
+    """Every added room; of a wheel's, those whose extra is installed."""
+    found = []
+    for name in entries("rooms"):
+        try:
+            found.append(load("rooms", name))
+        except ModuleNotFoundError:
+            if _PROJECT.is_file():
+                raise
+    return found
+
+
+def _told(kind: Kind) -> dict[str, str]:
+    project = tomllib.loads(_PROJECT.read_text())
+    shared: dict[str, str] = project["project"].get("entry-points", {}).get(f"pitlake.{kind}", {})
+    own: dict[str, str] = project.get("tool", {}).get("pitlake", {}).get(kind, {})
+    return shared | own
+
+
+def _installed(kind: Kind) -> dict[str, str]:
+    points = metadata.distribution("pitlake").entry_points.select(group=f"pitlake.{kind}")
+    return {point.name: point.value for point in points}

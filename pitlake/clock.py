@@ -7,7 +7,7 @@ aware UTC datetimes in microseconds. Business dates are other columns. Nothing h
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
-from pitlake.errors import BadInstant
+from pitlake.errors import BadInput, BadInstant
 from pitlake.gate.rules import InstantFault
 from pitlake.gate.rules import parse_instant as parse_strict
 
@@ -30,6 +30,14 @@ def instant(text: str | datetime, field: str = "as_of") -> datetime:
         raise BadInstant(field, fault.fault, fault.detail) from None
     if moment < _FIRST:
         raise BadInstant(field, "out_of_range", "before the year 1 in New York")
+    return moment
+
+
+def past(text: str | datetime, field: str = "as_of") -> datetime:
+    """`instant`, and BadInput for one in the future: what will be public by then nobody knows."""
+    moment = instant(text, field)
+    if moment > now():
+        raise BadInput(field, "lies in the future", "name an instant up to now: what will be public then nobody knows")
     return moment
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pitlake import catalogue
 from pitlake.embedding import MODEL, configured, embed
 from pitlake.errors import BadInput
+from pitlake.spoken import meant
 
 Within = Literal["news", "calls", "sections", "exhibits", "concepts", "everything"]
 By = Literal["words", "meaning"]
@@ -20,6 +21,14 @@ BY_WORDS = {
     "exhibits": "report_search_exhibits",
     "concepts": "xbrl_concept_search",
 }
+TEXTS_OF = {
+    "transcripts": "calls",
+    "qa_exchanges": "calls",
+    "reports": "sections",
+    "report_sections": "sections",
+    "xbrl_facts": "concepts",
+}
+"""Which texts are searched for a dataset that is named in their place."""
 BY_MEANING = {"news": "vector_news", "calls": "vector_qa", "everything": "vector_combined"}
 
 
@@ -27,6 +36,7 @@ def find(
     text: str, *, within: str = "news", ticker: str | None = None, by: str = "words", limit: int | None = None
 ) -> tuple[catalogue.Query, dict[str, Any]]:
     """The query and its values. Raises BadInput for texts not to be searched that way, or no model."""
+    within = texts(within)
     known = {"words": BY_WORDS, "meaning": BY_MEANING}
     if by not in known:
         raise BadInput("by", f"{by!r} is not a way to search", f"choose from {', '.join(known)}")
@@ -35,6 +45,11 @@ def find(
     query = catalogue.get(known[by][within])
     asked = {"query": text, "limit": limit} if by == "words" else {"k": limit, **_meant(text)}
     return query, {name: value for name, value in (asked | {"ticker": ticker}).items() if value is not None}
+
+
+def texts(within: str) -> str:
+    """The texts to search, where they are called as their dataset or as people call that; any other word as it is."""
+    return within if within in (*BY_WORDS, *BY_MEANING) else TEXTS_OF.get(meant(within), meant(within))
 
 
 def _meant(text: str) -> dict[str, Any]:

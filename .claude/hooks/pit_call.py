@@ -1,7 +1,8 @@
 """What both hooks share: the rules they judge by, the cut-off in force for a call, and the audit log.
 
-The rules are the kernel's own file, loaded by its path, so that no copy can drift. Standard library only, Python 3.9
-or newer. `pit_gate` (after a tool) and `pit_guard` (before a tool) call it; nothing here decides anything.
+The rules are the kernel's own file, loaded by its path, so that no copy can drift; in a project that the kit was put
+into, the copy beside this file, which `pitlake agents check` compares. Standard library only, Python 3.9 or newer.
+`pit_gate` (after a tool) and `pit_guard` (before a tool) call it; nothing here decides anything.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from types import ModuleType
 from typing import Any, Iterator, Mapping, NamedTuple
 
 PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-RULES = os.path.join(PROJECT, "pitlake", "gate", "rules.py")
+_COPY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pit_rules.py")
+RULES = _COPY if os.path.exists(_COPY) else os.path.join(PROJECT, "pitlake", "gate", "rules.py")
 BOUND = "PITLAKE_AS_OF"
 LOG = "PITLAKE_HOOK_LOG"
 LOG_BYTES = 1 << 20

@@ -2,7 +2,7 @@
 
 A name that depended on a record's neighbours, or on what may be corrected, would make an old record a new one when the
 answer changes, and show it twice in the past. So a record is matched with what the lake was told before, and only one
-that is like nothing there gets a name of its own. Pure; called by `assets.external.runs`.
+that is like nothing there gets a name of its own. Pure.
 """
 
 import math

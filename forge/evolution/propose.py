@@ -12,7 +12,6 @@ from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.effects import CODE
 from forge.memory.remembered import Remembered
-from forge.prompt import LEAST_WEIGHT
 from forge.records import ProcessKnowledge, Proposal, render
 from forge.skill_loader import SkillLoader
 from forge.tracking.settlement import hydrated
@@ -44,7 +43,7 @@ def claims(known: Remembered, settings: Evolution | None = None) -> Iterator[Cla
             for skill in lesson.skill:
                 told[skill.replace("_", "-"), " ".join(lesson.claim.casefold().split())].append((lesson, (year, week)))
     for (skill, _), found in sorted(told.items(), key=lambda one: one[0]):
-        for_it = [(one, week) for one, week in found if one.stance == "supports" and one.weight >= LEAST_WEIGHT]
+        for_it = [(one, week) for one, week in found if one.stance == "supports" and one.weight >= one.LEAST_WEIGHT]
         opposed = settings.require_no_contradictions and any(one.stance == "opposes" for one, _ in found)
         if len(for_it) >= settings.min_corroborations and len({week for _, week in for_it}) >= WEEKS and not opposed:
             yield Claim(skill, " ".join(for_it[0][0].claim.split()), tuple(sorted(one.id for one, _ in for_it)))

@@ -17,7 +17,7 @@ from forge.memory.admission import SOURCE
 from forge.memory.chain import Fault, Row
 from forge.memory.journal import Journal
 from pitlake.clock import from_micros, micros
-from pitlake.errors import LakeNotFound
+from pitlake.errors import BadInput, LakeNotFound
 from pitlake.lake.audit import CheckResult
 from pitlake.lake.lake import Lake
 from pitlake.lake.stage import Staged, StagedGap, staged_schema
@@ -36,7 +36,7 @@ class Flushed:
 
 
 def flush(journal: Journal, lake: Lake) -> Flushed:
-    """Publish what is new. Raises ClocksMixed where the lake is another journal's, and what a publish raises."""
+    """Publish what is new. Raises ClocksMixed, BadInput where the lake is another journal's, what a publish raises."""
     newest = newest_in(lake, journal)
     rows = journal.rows(newest.seq if newest else 0)
     if not rows:
@@ -71,17 +71,25 @@ def stored(session: Session, where: str = "true", values: dict[str, object] | No
 
 
 def newest_in(lake: Lake, journal: Journal) -> Row | None:
-    """The newest row the lake has; None in an empty lake. Raises ClocksMixed."""
+    """The newest row the lake has; None in an empty lake. Raises ClocksMixed, BadInput for another journal's."""
     try:
         session = opened(lake, None)
     except LakeNotFound:
         return None
     with session:
-        owners = session.sql(f"SELECT DISTINCT journal, clock FROM {MEMORY}_revisions").rows()
-        for name, clock in owners:
-            if (name, clock) != (journal.name, journal.clock.name):
-                raise ClocksMixed("this lake", f"{clock} of {name[:8]}", f"{journal.clock.name} of {journal.name[:8]}")
+        for name, clock in owners(session):
+            if clock != journal.clock.name:
+                raise ClocksMixed("this lake", clock, journal.clock.name)
+            if name != journal.name:
+                step = "name that one in FORGE_JOURNAL; where it is lost, `pitlake forge rebuild` makes it again"
+                raise BadInput("journal", "is not the one that this memory was published from", step)
         return next(iter(stored(session, f"seq = (SELECT max(seq) FROM {MEMORY}_revisions)")), None)
+
+
+def owners(session: Session) -> list[tuple[str, str]]:
+    """The journals whose rows a session on memory shows, by name and clock."""
+    found = session.sql(f"SELECT DISTINCT journal, clock FROM {MEMORY}_revisions").rows()
+    return [(str(name), str(clock)) for name, clock in found]
 
 
 def table(rows: Sequence[Row], journal: Journal) -> pa.Table:

@@ -5,9 +5,9 @@ A call writes all of its rows or none, once: asked again, it gets the rows it wr
 
 import hashlib
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -22,12 +22,19 @@ from forge.memory.chain import Row
 from forge.memory.tables import JOURNAL, META, TABLES, engine
 from forge.records import KINDS, kind_of_path
 from pitlake.clock import from_micros, iso, micros
+from pitlake.errors import BadInput
 
 FILES = "files"
 OWN_IDS = 10**8
 """From here on ids are of those who decide an event."""
 JITTER = timedelta(seconds=1)
 _COLUMNS = [JOURNAL.c[name] for name in Row.__dataclass_fields__]
+_OF_CALL = (
+    sa.select(*_COLUMNS)
+    .where(JOURNAL.c.session == sa.bindparam("session"), JOURNAL.c.call_id == sa.bindparam("call_id"))
+    .order_by(JOURNAL.c.seq)
+)
+_HEAD = sa.select(JOURNAL.c.seq, JOURNAL.c.written_at, JOURNAL.c.chain).order_by(JOURNAL.c.seq.desc()).limit(1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +55,8 @@ class Call:
 class Journal:
     """One journal. Opening makes it where there is none.
 
-    place: a file, or an SQLAlchemy URL of SQLite or Postgres. Raises ClocksMixed where it is of another clock.
+    place: a file, or an SQLAlchemy URL of SQLite or Postgres. Raises ClocksMixed where it is of another clock, BadInput
+    for a place that can't be opened.
     """
 
     def __init__(self, place: str | Path, clock: Clock | None = None) -> None:
@@ -56,8 +64,14 @@ class Journal:
         url = str(place) if "://" in str(place) else f"sqlite:///{Path(place).absolute()}"
         if "://" not in str(place):
             Path(place).absolute().parent.mkdir(parents=True, exist_ok=True)
-        self._engine = engine(url)
-        self.name, found = self._named()
+        try:
+            self._engine = engine(url)
+            self.name, found = self._named()
+        except (sa.exc.ArgumentError, sa.exc.OperationalError, ModuleNotFoundError) as problem:
+            told = " ".join(str(getattr(problem, "orig", problem)).split())[:200]
+            raise BadInput(
+                "journal", f"can't be opened: {told}", "see FORGE_JOURNAL in the page on deployment"
+            ) from None
         if found != self.clock.name:
             raise ClocksMixed("this journal", found, self.clock.name)
         self.start = chain.start(self.name, self.clock.name)
@@ -69,11 +83,7 @@ class Journal:
         ClockBehind.
         """
         with self._engine.begin() as connection:
-            before = connection.execute(
-                sa.select(*_COLUMNS)
-                .where(JOURNAL.c.session == call.session, JOURNAL.c.call_id == call.call_id)
-                .order_by(JOURNAL.c.seq)
-            ).all()
+            before = connection.execute(_OF_CALL, {"session": call.session, "call_id": call.call_id}).all()
             if before:
                 rows = tuple(Row(*one) for one in before)
                 if {row.asked for row in rows} != {call.asked}:
@@ -88,15 +98,13 @@ class Journal:
 
         Raises Stale, ContentRefused and what `write` raises.
         """
-        asked = Call(**{**asdict(call), "asked": call.asked or digest(path, content)})
+        asked = replace(call, asked=call.asked or digest(path, content))
         return self.write(asked, lambda writing: writing.put(path, content, based_on=based_on))[0]
 
     def head(self) -> tuple[int, str]:
         """The newest row's seq and hash; 0 and the start of an empty journal."""
         with self._reading() as connection:
-            found = connection.execute(
-                sa.select(JOURNAL.c.seq, JOURNAL.c.chain).order_by(JOURNAL.c.seq.desc()).limit(1)
-            ).first()
+            found = connection.execute(_HEAD).first()
         return (found.seq, found.chain) if found else (0, self.start)
 
     def rows(self, after: int = 0, until: int | None = None) -> list[Row]:
@@ -129,6 +137,17 @@ class Journal:
                     to.execute(sa.insert(table), told)
         made.dispose()
 
+    def refill(self, name: str, rows: Iterable[Row]) -> None:
+        """Become the journal of that name, with its rows as they were. Raises BadInput where there are rows already."""
+        with self._engine.begin() as connection:
+            if connection.execute(_HEAD).first():
+                raise BadInput("journal", "holds rows", "only one that was lost is rebuilt; name an empty place")
+            TABLES.drop_all(connection)
+            TABLES.create_all(connection)
+            connection.execute(sa.insert(META).values(one=1, journal=name, clock=self.clock.name))
+            connection.execute(sa.insert(JOURNAL), [{**asdict(row), "number": _number(row.path)} for row in rows])
+        self.name, self.start = name, chain.start(name, self.clock.name)
+
     def close(self) -> None:
         """Let its connections go."""
         self._engine.dispose()
@@ -157,9 +176,7 @@ class Writing:
     def __init__(self, journal: Journal, connection: sa.Connection, call: Call) -> None:
         self.rows: list[Row] = []
         self._connection, self._call, self._clock = connection, call, journal.clock
-        last = connection.execute(
-            sa.select(JOURNAL.c.seq, JOURNAL.c.written_at, JOURNAL.c.chain).order_by(JOURNAL.c.seq.desc()).limit(1)
-        ).first()
+        last = connection.execute(_HEAD).first()
         self._seq: int = last.seq if last else 0
         self._at: int = last.written_at if last else 0
         self._chain: str = last.chain if last else journal.start
@@ -172,9 +189,10 @@ class Writing:
         if cause and self._has(JOURNAL.c.cause == cause):
             return
         admit(content)
-        newest = self.newest(path)
-        if based_on is not None and based_on != (newest.seq if newest else 0):
-            raise Stale(path)
+        if based_on is not None:
+            newest = self.newest(path)
+            if based_on != (newest.seq if newest else 0):
+                raise Stale(path)
         kind = kind_of_path(path)
         row = chain.linked(
             Row(
@@ -215,15 +233,15 @@ class Writing:
 
     def newest(self, path: str) -> Row | None:
         """The newest write at a path; what other tries at the call's event wrote is not there."""
-        return next(iter(self._newest(JOURNAL.c.path == path)), None)
+        return next(iter(self._newest(JOURNAL.c.path == path, 1)), None)
 
     def all_of(self, kind: str) -> list[Row]:
         """The newest write of every record of a kind."""
         ranked = self._newest(JOURNAL.c.kind == kind)
         return list({row.path: row for row in reversed(ranked)}.values())
 
-    def _newest(self, where: sa.ColumnElement[bool]) -> list[Row]:
-        chosen = sa.select(*_COLUMNS).where(where).order_by(JOURNAL.c.seq.desc())
+    def _newest(self, where: sa.ColumnElement[bool], most: int | None = None) -> list[Row]:
+        chosen = sa.select(*_COLUMNS).where(where).order_by(JOURNAL.c.seq.desc()).limit(most)
         if self._call.event:
             chosen = chosen.where(sa.or_(JOURNAL.c.event != self._call.event, JOURNAL.c.session == self._call.session))
         return [Row(*one) for one in self._connection.execute(chosen)]

@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 from forge.clock import LIVE, Clock, live
+from forge.errors import ClocksMixed
 from forge.memory import chain
 from forge.memory import flush as flushing
 from forge.memory.chain import Fault, Row
@@ -12,7 +13,7 @@ from forge.memory.flush import Flushed
 from forge.memory.journal import Journal
 from forge.memory.remembered import Head, Remembered
 from pitlake import clock as lake_clock
-from pitlake.errors import LakeNotFound
+from pitlake.errors import BadInput, LakeNotFound
 from pitlake.lake.lake import Lake
 
 LAKE_VARIABLE = "FORGE_LAKE"
@@ -93,6 +94,27 @@ class Memory:
         published, _ = self._published(None, None)
         faults += [Fault(row.seq, "forged", row.path) for row in published if written.get(row.seq) != row]
         return sorted(set(faults))
+
+    def rebuild(self) -> int:
+        """Make a journal that was lost again from the lake; how many rows it has. What was never flushed is gone.
+
+        Raises BadInput where the journal holds rows, the lake none, or rows that were altered; ClocksMixed.
+        """
+        try:
+            with flushing.opened(self.lake, None) as session:
+                found, rows = flushing.owners(session), flushing.stored(session)
+        except LakeNotFound:
+            found, rows = [], []
+        if len(found) != 1:
+            raise BadInput("lake", f"holds memory of {len(found)} journals", "name the root of the one that was lost")
+        ((name, clock),) = found
+        if clock != self.journal.clock.name:
+            raise ClocksMixed("this lake", clock, self.journal.clock.name)
+        _, faults = chain.judge(rows, None, chain.start(name, clock))
+        if altered := [fault.seq for fault in faults if fault.wrong != "lost"]:
+            raise BadInput("lake", f"was altered: rows {altered[:5]} are not as they were written", "restore the lake")
+        self.journal.refill(name, rows)
+        return len(rows)
 
     def close(self) -> None:
         """Let the journal's connections go."""

@@ -51,7 +51,7 @@ for _table in (META, JOURNAL):
         _table,
         "after_create",
         sa.DDL(  # type: ignore[no-untyped-call]
-            f"CREATE FUNCTION {_table.name}_kept() RETURNS trigger LANGUAGE plpgsql AS "
+            f"CREATE OR REPLACE FUNCTION {_table.name}_kept() RETURNS trigger LANGUAGE plpgsql AS "
             f"$$ BEGIN RAISE EXCEPTION 'memory is only added to'; END $$; "
             f"CREATE TRIGGER {_table.name}_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON {_table.name} "
             f"FOR EACH STATEMENT EXECUTE FUNCTION {_table.name}_kept()"
@@ -64,6 +64,8 @@ def engine(url: str) -> sa.Engine:
     made = sa.create_engine(url, **({"connect_args": {"timeout": _BUSY_SECONDS}} if "sqlite" in url else {}))
     if made.dialect.name == "sqlite":
         sa.event.listen(made, "connect", _safe_sqlite)
+    else:
+        sa.event.listen(made, "connect", _safe_postgres)
     sa.event.listen(made, "begin", _alone)
     return made
 
@@ -79,6 +81,13 @@ def _safe_sqlite(connection: Any, _: object) -> None:
                 raise
             time.sleep(0.01)
     connection.execute("PRAGMA synchronous=FULL")
+
+
+def _safe_postgres(connection: Any, _: object) -> None:
+    """Wait for the disk, whatever the server does by default: the one of `make serve` does not."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit TO on")
+    connection.commit()
 
 
 def _alone(connection: sa.Connection) -> None:

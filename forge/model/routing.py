@@ -10,17 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forge.config import ROLES, ROUTING
+from forge.model.known import DEFAULTS
 from forge.model.messages import Model, NoModel
 from pitlake.errors import BadInput
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model as Library
 
-MODELS = {
-    "opus": "anthropic:claude-opus-4-5",
-    "sonnet": "anthropic:claude-sonnet-4-5",
-    "haiku": "anthropic:claude-haiku-4-5",
-}
 VARIABLE = "FORGE_MODEL_{}"
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 
@@ -44,7 +40,7 @@ class Routing:
     def named(self, role: str) -> str:
         """The model's name for a role: `provider:id`, with `@url` where its server is another one."""
         name = os.environ.get(VARIABLE.format(role.upper())) or self.chosen.get(role) or ROUTING[role]
-        return MODELS.get(name, name)
+        return DEFAULTS.get(name, name)
 
     def missing(self, role: str) -> str:
         """Why the role's model can't be asked; "" where it can."""

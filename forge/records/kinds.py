@@ -7,7 +7,7 @@ that breaks a rule of its kind can't be made. Numbers that a guardrail needs may
 import re
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from forge.records.base import Category, Count, Exposures, Positive, Record, Share
 from forge.records.judged import Calibration, Mark, Settlement, Settles
@@ -121,6 +121,9 @@ class Linkage(Record):
 @dataclass(frozen=True, kw_only=True)
 class ProcessKnowledge(Record):
     """A lesson about the process. skill: the skills it concerns; stance: for or against its claim."""
+
+    LEAST_WEIGHT: ClassVar[float] = 0.4
+    """Under it a lesson is kept and told to nobody."""
 
     skill: tuple[str, ...]
     category: str

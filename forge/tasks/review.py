@@ -24,7 +24,6 @@ from pitlake.errors import PitlakeError
 
 MOST_TURNS = 12
 MOST_LESSONS = 5
-LEAST_WEIGHT = 0.4
 SHORTEST_WORD = 4
 Verdict = Literal["approve", "approve_with_notes", "revise", "escalate"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -103,7 +102,7 @@ class ReviewTool:
         for path in known.paths(KINDS["pk"].folder):
             row = known.newest(path)
             record = known.record(row) if row else None
-            if row and isinstance(record, ProcessKnowledge) and record.weight >= LEAST_WEIGHT:
+            if row and isinstance(record, ProcessKnowledge) and record.weight >= record.LEAST_WEIGHT:
                 header = "\n".join(row.content.split("\n")[:6])
                 if any(word in header.lower() for word in words):
                     found.append(header)

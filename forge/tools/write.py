@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from forge.errors import GuardrailsBroken
 from forge.fs import ForgeFS
-from pitlake.errors import BadInput, PitlakeError
+from pitlake.errors import BadInput, PitlakeError, for_agents
 
 
 class WriteTool:
@@ -43,4 +43,4 @@ class WriteTool:
         except GuardrailsBroken as broken:
             return "\n".join(["GUARDRAIL VIOLATIONS:", *(f"  {one}" for one in broken.violations)])
         except PitlakeError as refused:
-            return f"Not written. {refused}"
+            return f"Not written. {for_agents(refused)}"

@@ -111,6 +111,23 @@ def _bands(places: npt.NDArray[np.int64], count: Floats, said: Floats, happened:
     )
 
 
+def seen(least: float, most: float, count: int) -> float:
+    """The share whose `wilson` this is, to the digits that it has."""
+    spread = Z95**2 / count
+    return min(1.0, max(0.0, (least + most) / 2 * (1 + spread) - spread / 2))
+
+
+def by_chance(probability: float, count: int) -> tuple[float, float]:
+    """Between which the share of what came true lies at 95 %, where this is the probability of each: exact."""
+    sure = min(max(probability, SURE), 1 - SURE)
+    log = np.log(np.arange(1, count + 1)).cumsum()
+    ways = np.concatenate(([0.0], log))
+    came = np.arange(count + 1)
+    weight = ways[-1] - ways - ways[::-1] + came * np.log(sure) + (count - came) * np.log1p(-sure)
+    whole = np.exp(weight).cumsum()
+    return float(np.searchsorted(whole, LEVEL / 2)) / count, float(np.searchsorted(whole, 1 - LEVEL / 2)) / count
+
+
 def wilson(share: float, count: int) -> tuple[float, float]:
     """The 95 % interval of a share that was seen in so many."""
     centre, wide = share + Z95**2 / (2 * count), Z95 * sqrt(share * (1 - share) / count + (Z95 / (2 * count)) ** 2)

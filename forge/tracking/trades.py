@@ -53,7 +53,7 @@ def told_by_bars(expression: Expression, since: datetime, until: date, at: At) -
         raise Untold(f"bars of one security can't follow a trade that is {expression.direction}")
     while session(until) is None and until > new_york_day(since):
         until -= timedelta(days=1)
-    trade = Trade(side, _level(expression.target, "target"), _level(expression.stop, "stop"), until)
+    trade = Trade(side, level(expression.target, "target"), level(expression.stop, "stop"), until)
     first = new_york_day(since)
     found = traded(expression.instrument, first, at)
     return Told(followed(trade, found.bars, sessions(since, until, at.as_of)), found.answer, found.version)
@@ -105,7 +105,8 @@ def held_since(known: Remembered, path: str) -> datetime | None:
     return known.written_at(row) if row else None
 
 
-def _level(text: str, name: str) -> float | None:
+def level(text: str, name: str) -> float | None:
+    """A price in USD; None where none is said. Raises Untold for another text."""
     found = _PRICE.fullmatch(text)
     if text and not found:
         raise Untold(f"{name} {text[:40]!r} is not a price in USD")

@@ -1,5 +1,19 @@
 """The desk's pages, beside the time machine's: what the portfolio manager's memory held at an instant, to look at."""
 
-from forge.web.desk import room
+import jinja2
+from starlette.routing import BaseRoute
+
+from forge.web.deciding import Deciding
+from forge.web.desk import LINKS, TEMPLATES, DeskPages
+from pitlake.lake.lake import Lake
+from pitlake.web.app import Room
 
 __all__ = ["room"]
+
+
+def _routes(templates: jinja2.Environment, lake: Lake) -> list[BaseRoute]:
+    pages = DeskPages(templates, lake)
+    return [*pages.routes(), *Deciding(pages).routes()]
+
+
+room = Room("Desk", LINKS, TEMPLATES, _routes)

@@ -1,12 +1,13 @@
-"""The desk's pages: Views, Expressions, decisions with what they rest on, calibration where any was measured.
+"""The desk's pages: today, what waits for the PM, Views, Expressions, decisions, and how all of it came out.
 
 Every page takes `?as_of=` and shows the desk of that instant; without it, of now. Reading changes nothing; a replay is
-a POST, and writes nothing either.
+a POST, and writes nothing either. What the PM decides is in `deciding`.
 """
 
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +18,40 @@ from starlette.routing import BaseRoute, Route
 
 from forge.agent import Agent
 from forge.model.routing import Routing
+from forge.skill_loader import OURS, SkillLoader
+from forge.web.pictures import courses, curve, marks
 from forge.web.remembered import Day
 from pitlake import clock
 from pitlake.clock import instant, iso
-from pitlake.errors import BadInput, PitlakeError
-from pitlake.web.app import Room
+from pitlake.errors import BadInput, PitlakeError, for_agents
+from pitlake.lake.lake import Lake
 from pitlake.web.plots import HALF, NARROW, spark, steps
 
+LINKS = (
+    ("/desk", "Today"),
+    ("/desk/approvals", "Approvals"),
+    ("/desk/calibration", "Calibration"),
+    ("/desk/ledger", "Ledger"),
+    ("/desk/skills", "Skills"),
+)
+DAY = timedelta(days=1)
+TEMPLATES = Path(__file__).with_name("templates")
 
-class Desk:
-    """Its pages."""
 
-    def __init__(self, templates: jinja2.Environment) -> None:
-        self._templates = templates
+class DeskPages:
+    """Its pages. lake: the market's."""
+
+    def __init__(self, templates: jinja2.Environment, lake: Lake) -> None:
+        self._templates, self._lake = templates, lake
 
     def routes(self) -> list[BaseRoute]:
-        """Its addresses."""
+        """Their addresses."""
         return [
             Route("/desk", self.today),
+            Route("/desk/approvals", self.approvals),
+            Route("/desk/calibration", self.calibration),
+            Route("/desk/ledger", self.ledger),
+            Route("/desk/skills", self.skills),
             Route("/desk/v/{name}", self.view),
             Route("/desk/e/{name}", self.expression),
             Route("/desk/d/{name}", self.decision),
@@ -42,10 +59,10 @@ class Desk:
         ]
 
     def today(self, request: Request) -> HTMLResponse:
-        """What the desk holds: Views with their confidence over time, Expressions, decisions."""
-        with _day(request) as day:
+        """What needs the PM, the newest brief, what was written since the day before, and all that is remembered."""
+        with self.day(request) as day:
             views = day.all("views")
-            return self._page(
+            return self.page(
                 request,
                 "desk.html",
                 day,
@@ -53,76 +70,114 @@ class Desk:
                 sparks={texts[-1].record.id: _spark(texts) for texts in views},
                 expressions=day.all("expressions"),
                 decisions=day.decisions(),
-                calibrations=day.calibrations(),
+                waiting=day.waiting(),
+                brief=day.brief(),
+                lately=day.written(DAY),
             )
+
+    def approvals(self, request: Request) -> HTMLResponse:
+        """What waits for the PM: the draft, its review, the guardrails and the hash of exactly that."""
+        with self.day(request) as day:
+            return self.waiting(request, day)
+
+    def waiting(self, request: Request, day: Day, problem: str = "", status: int = 200) -> HTMLResponse:
+        """The same page, with what came in a decision's way."""
+        found = day.waiting()
+        measures = {one.expression.id: day.measures(one.expression) for one in found}
+        told = {"waiting": found, "measures": measures, "problem": problem}
+        return self.page(request, "approvals.html", day, status, **told)
+
+    def calibration(self, request: Request) -> HTMLResponse:
+        """How forecasts came out: each category's curve, with the ground where right forecasts fall by chance."""
+        with self.day(request) as day:
+            measured = [(one, *curve(one)) for one in day.calibrations()]
+            return self.page(request, "calibration.html", day, measured=measured)
+
+    def ledger(self, request: Request) -> HTMLResponse:
+        """What was not done and what would have become of it, beside what was done."""
+        with self.day(request) as day:
+            found = day.counterfactuals()
+            sparks = {one.id: marks(one) for one in found}
+            return self.page(request, "ledger.html", day, ledger=found, sparks=sparks, outcomes=day.outcomes())
+
+    def skills(self, request: Request) -> HTMLResponse:
+        """The skills in force, and the changes of them that were proposed by the day."""
+        with self.day(request) as day:
+            loader = SkillLoader(day.desk.skills)
+            listed = [(one, one.path.is_relative_to(OURS)) for one in loader.index.values()]
+            found = [texts[-1] for texts in day.all("proposals")]
+            return self.page(request, "skills.html", day, skills=listed, sha256=loader.sha256(), proposals=found)
 
     def view(self, request: Request) -> HTMLResponse:
         """A View: confidence over time, scenarios, what would kill it, its Expressions."""
-        with _day(request) as day:
+        with self.day(request) as day:
             texts = day.texts("views", request.path_params["name"])
             values = [(text.at, text.record.confidence) for text in texts]
             drawn = [steps(values, day.at, frame, kind) for frame, kind in ((HALF, "wide"), (NARROW, "narrow"))]
             told = texts[-1].record
-            return self._page(
+            return self.page(
                 request, "view.html", day, texts=texts, view=told, drawn=drawn, expressions=day.expressions_of(told)
             )
 
     def expression(self, request: Request) -> HTMLResponse:
-        """An Expression: its terms, and its risk against each limit."""
-        with _day(request) as day:
+        """An Expression: its terms, its risk against each limit, and what became of it beside its stop and target."""
+        with self.day(request) as day:
             texts = day.texts("expressions", request.path_params["name"])
-            told = texts[-1].record
-            return self._page(
-                request, "expression.html", day, texts=texts, expression=told, measures=day.measures(told)
+            told, course = texts[-1].record, day.course(texts)
+            waits = any(one.expression.id == told.id for one in day.waiting())
+            return self.page(
+                request,
+                "expression.html",
+                day,
+                texts=texts,
+                expression=told,
+                measures=day.measures(told),
+                waits=waits,
+                course=course,
+                drawn=[] if isinstance(course, str) else courses(told, course, day.at),
             )
 
     def decision(self, request: Request) -> HTMLResponse:
         """A decision: what it rests on and what became of it, its receipt and its tape."""
-        with _day(request) as day:
+        with self.day(request) as day:
             return self._decision(request, day, "")
 
     def replay(self, request: Request) -> HTMLResponse:
         """The same page, the decision made again from its tape."""
-        with _day(request) as day:
+        with self.day(request) as day:
             begun = day.decision(request.path_params["name"]).begun
             agent = Agent(day.memory_of(begun), day.tape, Routing().model)
             try:
                 asyncio.run(agent.replay(begun.name))
             except PitlakeError as differs:
-                return self._decision(request, day, str(differs))
+                return self._decision(request, day, for_agents(differs))
             return self._decision(request, day, "0 differences")
+
+    @contextmanager
+    def day(self, request: Request) -> Iterator[Day]:
+        """The desk of the instant that an address names. Raises BadInput for one in the future."""
+        now = clock.now()
+        at = instant(request.query_params["as_of"]) if "as_of" in request.query_params else now
+        if at > now:
+            raise BadInput("as_of", "lies in the future", "nothing of it is remembered: ask as of one that has been")
+        day = Day.of(at, self._lake)
+        try:
+            yield day
+        finally:
+            day.close()
+
+    def page(self, request: Request, template: str, day: Day, status: int = 200, **more: Any) -> HTMLResponse:
+        """A page of a day."""
+        pinned = "as_of" in request.query_params
+        own = request.url.path if request.url.path in dict(LINKS) else "/desk"
+        told = {"page": own, "day": day, "pinned": pinned, "at": f"?as_of={iso(day.at)}" if pinned else ""}
+        text = self._templates.get_template(template).render(told | {"path": request.url.path} | more)
+        return HTMLResponse(text, status)
 
     def _decision(self, request: Request, day: Day, replayed: str) -> HTMLResponse:
         told = day.decision(request.path_params["name"])
-        return self._page(request, "decision.html", day, told=told, replayed=replayed)
-
-    def _page(self, request: Request, template: str, day: Day, **more: Any) -> HTMLResponse:
-        pinned = "as_of" in request.query_params
-        address = f"?as_of={iso(day.at)}" if pinned else ""
-        told = {"page": "/desk", "day": day, "pinned": pinned, "at": address, "path": request.url.path, **more}
-        return HTMLResponse(self._templates.get_template(template).render(told))
-
-
-@contextmanager
-def _day(request: Request) -> Iterator[Day]:
-    """The desk of the instant that an address names. Raises BadInput for one in the future."""
-    now = clock.now()
-    at = instant(request.query_params["as_of"]) if "as_of" in request.query_params else now
-    if at > now:
-        raise BadInput("as_of", "lies in the future", "nothing of it is remembered: ask as of an instant that has been")
-    day = Day.of(at)
-    try:
-        yield day
-    finally:
-        day.close()
+        return self.page(request, "decision.html", day, told=told, replayed=replayed)
 
 
 def _spark(texts: Sequence[Any]) -> Any:
     return spark([text.record.confidence for text in texts], "confidence over time")
-
-
-def _routes(templates: jinja2.Environment) -> list[BaseRoute]:
-    return Desk(templates).routes()
-
-
-room = Room("Desk", (("/desk", "Views and Expressions"),), Path(__file__).with_name("templates"), _routes)

@@ -1,22 +1,41 @@
 """What the desk's pages show: the PM's live memory as of an instant, and the decisions on the tape by then."""
 
-import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from forge.clock import LIVE, Simulated
-from forge.guardrails import Guardrails, Measure
-from forge.lineage import Edge, lineage
+from forge.approvals import Pending, pending
+from forge.clock import Simulated
+from forge.desk import Desk, desk
+from forge.guardrails import Measure
+from forge.lineage import lineage
 from forge.memory import Memory, Remembered
-from forge.records import KINDS, Calibration, Constraints, Expression, Portfolio, Record, View
-from forge.tape import Step, Tape
-from pitlake.clock import instant, iso
-from pitlake.errors import BadInput
+from forge.providers.base import At
+from forge.records import (
+    KINDS,
+    Calibration,
+    Constraints,
+    Counterfactual,
+    Expression,
+    Outcome,
+    Portfolio,
+    Proposal,
+    Record,
+    View,
+    kind_of_path,
+)
+from forge.tape import Tape
+from forge.tracking.bars import Untold
+from forge.tracking.trades import LAST_DAY, Told, told_by_bars
+from forge.web.decided import Begun, Decision, begun, decision
+from pitlake.clock import iso
+from pitlake.errors import BadInput, LakeNotFound
+from pitlake.lake.lake import Lake
 
 _Kind = TypeVar("_Kind", bound=Record)
+STANDING = ("draft", "active")
 
 
 class Text(NamedTuple):
@@ -26,34 +45,29 @@ class Text(NamedTuple):
     record: Any
 
 
-class Begun(NamedTuple):
-    """A decision on the tape. asked: its question; as_of: the instant it was decided as of; clock: of its memory."""
+class Room(NamedTuple):
+    """What the book comes to beside a limit; None where the book does not say."""
 
-    name: str
-    asked: str
-    as_of: datetime
-    clock: str
-    ended: bool
-
-    @property
-    def live(self) -> bool:
-        """Whether it was made on live memory."""
-        return self.clock == LIVE
+    rule: str
+    actual: float | None
+    limit: float
 
 
 @dataclass(frozen=True)
 class Day:
-    """The desk as of an instant. memory: the live one."""
+    """The desk as of an instant. memory: the live one; lake: the market's."""
 
     at: datetime
+    desk: Desk
     memory: Memory
     tape: Tape
+    lake: Lake
 
     @classmethod
-    def of(cls, at: datetime) -> "Day":
-        """With the memory and the tape that this machine's settings name."""
-        memory = Memory()
-        return cls(at, memory, Tape(Path(f"{memory.lake.root}-tape.sqlite")))
+    def of(cls, at: datetime, lake: Lake) -> "Day":
+        """With the memory, tape and settings that this machine's variables name."""
+        own = desk()
+        return cls(at, own, own.memory(), own.tape, lake)
 
     @cached_property
     def known(self) -> Remembered:
@@ -75,65 +89,115 @@ class Day:
         found = [self.texts(kind, name) for name in names if KINDS[kind].names(name)]
         return sorted(found, key=lambda texts: texts[-1].at, reverse=True)
 
+    def newest(self, kind: str, cls: type[_Kind]) -> list[_Kind]:
+        """The records of a kind as they stand, those that were written last first."""
+        found = [texts[-1].record for texts in self.all(kind)]
+        return [one for one in found if isinstance(one, cls)]
+
+    def written(self, since: timedelta) -> list[Text]:
+        """What was written of records in the time before the day, newest first."""
+        rows = (row for path in self.known.paths() for row in self.known.all(path) if kind_of_path(path))
+        found = [Text(self.known.written_at(row), self.known.record(row)) for row in rows]
+        return sorted((one for one in found if one.at > self.at - since), key=lambda one: one.at, reverse=True)
+
+    def waiting(self) -> list[Pending]:
+        """The Expressions that wait for the PM."""
+        return pending(self.memory, self.desk.guardrails, self.at)
+
+    def proposed(self) -> list[Proposal]:
+        """The changes of skills that wait for the PM."""
+        return [one for one in self.newest("proposals", Proposal) if one.status == "pending"]
+
+    def stale(self) -> list[Text]:
+        """Views that stand and were not written for longer than the settings allow, the oldest first."""
+        bound = self.at - timedelta(days=self.desk.config.schedules.staleness_days)
+        found = [texts[-1] for texts in self.all("views") if texts[-1].at < bound]
+        return [one for one in reversed(found) if one.record.status in STANDING]
+
+    def due(self) -> list[View]:
+        """Views that stand though the day they settle by is over."""
+        views = (one for one in self.newest("views", View) if one.status == "active")
+        return [one for one in views if one.settles and one.settles.by < self.at.date()]
+
     def measures(self, expression: Expression) -> tuple[Measure, ...]:
         """An Expression beside each limit, in the book of the day."""
-        book, limits = self._one("portfolio", Portfolio, "state"), self._one("constraints", Constraints, "constraints")
-        return Guardrails().measure(expression, book, limits)
+        return self.desk.guardrails.measure(expression, self._portfolio, self._constraints)
+
+    def room(self) -> list[Room]:
+        """The book beside each limit that it alone can come to."""
+        book = self._portfolio
+        shares = book.factor_exposures if book else None
+        told = {
+            "max_gross": book.gross if book else None,
+            "max_duration": abs(book.duration) if book and book.duration is not None else None,
+            "max_factor_conc": None if shares is None else max((abs(one) for one in shares.values()), default=0.0),
+        }
+        return [Room(name, value, self.desk.guardrails.limit(name, self._constraints)) for name, value in told.items()]
 
     def expressions_of(self, view: View) -> list[list[Text]]:
         """The Expressions of a View."""
         return [texts for texts in self.all("expressions") if texts[-1].record.view_id == view.id]
 
+    def course(self, texts: Sequence[Text]) -> Told | str:
+        """What became of an Expression by the day since it was active first; else the reason why that can't be told."""
+        told: Expression = texts[-1].record
+        since = next((text.at for text in texts if text.record.status == "active"), None)
+        if since is None:
+            return "It was never active, so there is nothing to follow."
+        try:
+            return told_by_bars(told, since, told.expires or LAST_DAY, At(as_of=self.at, lake=self.lake.root))
+        except (Untold, BadInput, LakeNotFound) as problem:
+            return f"It can't be followed: {problem if not isinstance(problem, LakeNotFound) else 'there is no lake'}."
+
     def calibrations(self) -> list[Calibration]:
         """How forecasts came out, by category, where that was measured."""
-        found = [texts[-1].record for texts in self.all("calibration")]
-        return [one for one in found if isinstance(one, Calibration)]
+        return self.newest("calibration", Calibration)
+
+    def counterfactuals(self) -> list[Counterfactual]:
+        """What was not done."""
+        return self.newest("counterfactuals", Counterfactual)
+
+    def outcomes(self) -> list[Outcome]:
+        """What became of what was done."""
+        return self.newest("outcomes", Outcome)
 
     def decisions(self) -> list[Begun]:
         """The decisions by the day, the newest first: live ones as of when they were made."""
-        found = [self._begun(name) for name in self.tape.decisions()]
+        found = [begun(self.tape, name) for name in self.tape.decisions()]
         return [one for one in reversed(found) if one.as_of <= self.at]
 
-    def decision(self, name: str) -> "Decision":
+    def decision(self, name: str) -> Decision:
         """One of them. Raises BadInput where there was none."""
-        begun = next((one for one in self.decisions() if one.name == name), None)
-        if begun is None:
+        found = next((one for one in self.decisions() if one.name == name), None)
+        if found is None:
             raise BadInput("decision", f"there was none of that name as of {iso(self.at)}", "the desk lists them")
-        kept = self.tape.receipt(name)
-        edges = lineage(self.memory_of(begun), self.tape, name, self.at)
-        return Decision(begun, json.loads(kept) if kept else None, self.tape.steps(name), edges)
+        edges = lineage(self.memory_of(found), self.tape, name, self.at)
+        return decision(self.tape, found, edges)
+
+    def brief(self) -> Decision | None:
+        """The newest decision that has ended."""
+        ended = next((one for one in self.decisions() if one.ended), None)
+        return decision(self.tape, ended, []) if ended else None
 
     def memory_of(self, begun: Begun) -> Memory:
         """The memory a decision was made on: the live one, or a simulated one of its own."""
         if begun.live:
             return self.memory
-        return Memory(clock=Simulated(begun.clock.partition(":")[2], begun.as_of))
+        return self.desk.memory(Simulated(begun.clock.partition(":")[2], begun.as_of))
 
     def close(self) -> None:
         """Let its connections go."""
         self.memory.close()
 
-    def _begun(self, name: str) -> Begun:
-        told = self.tape.begun(name)
-        ended = self.tape.receipt(name) is not None
-        return Begun(name, told["text"], instant(told["as_of"]), told["clock"], ended)
+    @cached_property
+    def _portfolio(self) -> Portfolio | None:
+        return self._one("portfolio", Portfolio, "state")
+
+    @cached_property
+    def _constraints(self) -> Constraints | None:
+        return self._one("constraints", Constraints, "constraints")
 
     def _one(self, kind: str, cls: type[_Kind], name: str) -> _Kind | None:
         row = self.known.newest(KINDS[kind].path(name))
         record = self.known.record(row) if row else None
         return record if isinstance(record, cls) else None
-
-
-class Decision(NamedTuple):
-    """A decision in full. receipt: as kept, None where it has not ended; steps: the tape's; edges: its lineage."""
-
-    begun: Begun
-    receipt: dict[str, Any] | None
-    steps: list[Step]
-    edges: list[Edge]
-
-    @property
-    def answer(self) -> str:
-        """What it was answered with: the agent's last words on the tape."""
-        said = [step.answer for step in self.steps if (step.lane, step.kind) == ("agent", "model")]
-        return str(json.loads(said[-1])["text"]) if said else ""

@@ -20,6 +20,7 @@ COMMANDS = (
     "search",
     "shell",
     "mcp",
+    "agents",
     "web",
     "datasets",
     "describe",
@@ -34,7 +35,8 @@ COMMANDS = (
     "doctor",
 )
 EXTRAS = {
-    "mcp": ("mcp", "mcp_types", "pydantic", "uvicorn"),
+    "forge": ("anthropic", "genai_prices", "openai", "pydantic", "pydantic_ai", "sqlalchemy", "yaml"),
+    "mcp": ("mcp", "mcp_types", "pydantic", "starlette", "uvicorn"),
     "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
     "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),
 }

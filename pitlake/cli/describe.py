@@ -26,7 +26,7 @@ def command(dataset: str, form: str, **asked: Any) -> None:
     if asked["as_of"] is not None or asked["open_mode"]:
         from pitlake.contents import holdings
 
-        with opened(**asked, datasets=[dataset]) as session:
+        with opened(**asked, datasets=[contract.name]) as session:
             (held,) = holdings(session)
         told["holds"] = held.plain()
         span = f", public from {iso(held.first)} to {iso(held.newest)}" if held.first and held.newest else ""

@@ -6,8 +6,9 @@ from typing import Any
 import click
 
 from pitlake.cli import render
-from pitlake.cli.options import format_option, instant_option, isolation_option, lake_option, output_option, past
+from pitlake.cli.options import format_option, instant_option, isolation_option, lake_option, output_option
 from pitlake.cli.sessions import opened
+from pitlake.clock import past
 from pitlake.errors import BadInput
 
 

@@ -29,7 +29,7 @@ ORDER BY ALL
 def command(dataset: str | None, each: bool, form: str, output: Path | None, **asked: Any) -> None:
     """Count what could not become a row, and why."""
     if dataset is not None:
-        get(dataset)
+        dataset = get(dataset).name
     render.check_target(form, output)
     with opened(**asked) as session:
         render.write(session.sql(LISTED if each else COUNTED, {"dataset": dataset}).arrow(), form, output)

@@ -33,7 +33,7 @@ from pitlake.cli.options import (
     "allowed_hosts",
     multiple=True,
     metavar="NAME",
-    help="A name clients may call this server by; needed when other machines can reach it. There is no login here.",
+    help="A name clients may call this server by; needed when other machines can reach it.",
 )
 @click.option("--receipts", is_flag=True, help="Keep the receipt of every answer in the lake.")
 def command(
@@ -48,6 +48,8 @@ def command(
     **asked: Any,
 ) -> None:
     """Serve agents over the Model Context Protocol, as of an instant no call can go beyond. Nor beyond --known-by.
+
+    Over HTTP the server asks for the bearer token in $PITLAKE_MCP_TOKEN, where that is set.
 
     \b
     pitlake mcp --as-of 2024-02-15T16:00:00-05:00

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pitlake.clock import instant, now
+from pitlake.clock import instant, past
 from pitlake.errors import BadInput
 
 Decorated = Callable[..., Any]
@@ -69,14 +69,6 @@ def door(as_of: str | None, open_mode: bool) -> datetime | None:
             "--as-of", "missing", "name an instant (2024-02-15T16:00:00-05:00), or pass --open to ask without one"
         )
     return None
-
-
-def past(text: str, field: str) -> datetime:
-    """The instant of an option. Raises BadInput for one in the future: what will be public by then nobody knows."""
-    moment = instant(text, field)
-    if moment > now():
-        raise BadInput(field, "lies in the future", "name an instant up to now: what will be public then nobody knows")
-    return moment
 
 
 def known(known_by: str | None, version: int | None) -> datetime | None:

@@ -17,10 +17,10 @@ from pitlake.cli.sessions import opened, session_options
 @click.option(
     "--in",
     "within",
-    type=click.Choice(get_args(searches.Within)),
+    metavar=f"[{'|'.join(get_args(searches.Within))}]",
     default="news",
     show_default=True,
-    help="Which texts.",
+    help="Which texts, also by the name of their dataset.",
 )
 @click.option("--ticker", metavar="TICKER", help="Of one company [default: all].")
 @click.option(

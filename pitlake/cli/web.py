@@ -46,7 +46,7 @@ def command(
 
     begin = as_of or clock.iso((clock.now() - timedelta(hours=1)).replace(microsecond=0))
     home = asked({"as_of": begin, "ticker": ticker})
-    rooms = [checkout.load("rooms", name) for name in checkout.entries("rooms")]
+    rooms = checkout.rooms()
     pool = Pool(lake, isolation)
     doors = Doors(pool, home, serve.token(), allowed_hosts, rooms)
 

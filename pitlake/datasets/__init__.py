@@ -9,6 +9,7 @@ from pkgutil import iter_modules
 
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput
+from pitlake.spoken import meant
 
 
 @cache
@@ -19,9 +20,9 @@ def all_datasets() -> dict[str, Dataset]:
 
 
 def get(name: str) -> Dataset:
-    """The contract of one dataset. Raises BadInput naming the datasets there are."""
+    """The contract of one dataset, also by a name of pitlake.spoken. Raises BadInput naming the datasets there are."""
     try:
-        return all_datasets()[name]
+        return all_datasets()[meant(name)]
     except KeyError:
         raise BadInput(
             "dataset", f"there is no dataset {name!r}", f"choose one of {', '.join(all_datasets())}"

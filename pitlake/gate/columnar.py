@@ -117,7 +117,7 @@ def _first_faults(batch: pa.RecordBatch, limit: _Cutoff, json_columns: Collectio
 def _clock_faults(batch: pa.RecordBatch, limit: _Cutoff) -> Codes:
     """The first failing rule of each row about its clock and source tag, 0 for none. The rule written last counts."""
     array = batch.column("available_at")
-    values = np.frombuffer(array.buffers()[1] or b"", np.int64)[array.offset : array.offset + len(array)]
+    values = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array)]
     tagged = pc.is_in(batch.column("available_at_source"), value_set=pa.array(SOURCES))
     codes = np.zeros(batch.num_rows, np.uint8)
     if limit.micros is not None:

@@ -8,7 +8,7 @@ stale for what happened after its end.
 from datetime import datetime
 
 from pitlake import clock
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, BadInstant, LakeFault
 from pitlake.lake.store import Store
 
 KEY = "_lake/filings_count_from"
@@ -17,8 +17,13 @@ RELEASE, ACCEPTANCE = "release", "acceptance"
 
 
 def ends_at(store: Store) -> datetime | None:
-    """When the lake's world ends; None for a lake of the world."""
-    return clock.instant(store.read(ENDS_KEY).decode(), "ends_at") if store.exists(ENDS_KEY) else None
+    """When the lake's world ends; None for a lake of the world. Raises LakeFault."""
+    if not store.exists(ENDS_KEY):
+        return None
+    try:
+        return clock.instant(store.read(ENDS_KEY).decode(), "ends_at")
+    except (UnicodeDecodeError, BadInstant) as error:
+        raise LakeFault("damaged", store.path(ENDS_KEY)) from error
 
 
 def end_at(store: Store, moment: datetime) -> None:
@@ -32,8 +37,11 @@ def end_at(store: Store, moment: datetime) -> None:
 
 
 def filings_count_from(store: Store) -> str:
-    """RELEASE, the default, or ACCEPTANCE."""
-    return store.read(KEY).decode() if store.exists(KEY) else RELEASE
+    """RELEASE, the default, or ACCEPTANCE. Raises LakeFault."""
+    rule = store.read(KEY).decode(errors="replace") if store.exists(KEY) else RELEASE
+    if rule not in (RELEASE, ACCEPTANCE):
+        raise LakeFault("damaged", store.path(KEY))
+    return rule
 
 
 def count_filings_from(store: Store, rule: str, *, has_filings: bool) -> None:

@@ -1,6 +1,6 @@
 """What of a stage is new: each staged row and gap against all that one lake version holds of the same record.
 
-This is the one place that decides when a content became available. Nothing is written here; called by publish.
+This is the one place that decides when a content became available. Nothing is written here.
 
 A row whose identity the lake had not seen as of the observation keeps its staged available_at. A row seen before is
 compared with the newest revision as of the observation: the same content is unchanged, other content is a new revision,

@@ -1,7 +1,7 @@
 """content_hash: 16 bytes of SHA-256 over one unambiguous encoding of a row's business columns, a column at a time.
 
 The encoding is ours alone, so no library's way of printing a value can change a hash. Tests pin it with golden values
-and a slow plain-Python twin. Which columns are hashed is the contract's business; called by publish and audit.
+and a slow plain-Python twin. Which columns are hashed is the contract's business.
 
 Encoding of a row, columns in contract order: first a head of fixed width, then the texts one after another.
 In the head a text or list has 4 bytes (length in bytes, -1 when null), any other value 9 (1 and 8 bytes of value, or

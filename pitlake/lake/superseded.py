@@ -1,6 +1,6 @@
 """The tombstones a publish brings: for each row that has a newer one of its key, what supersedes it, and when.
 
-What a tombstone is, is said in pitlake/tombstones.py. Nothing is written here; called by publish.
+What a tombstone is, is said in pitlake/tombstones.py. Nothing is written here.
 """
 
 import pyarrow as pa

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from pitlake.answers import Page, gaps_page, page
 from pitlake.catalogue import Query
-from pitlake.clock import instant, iso
+from pitlake.clock import instant, iso, past
 from pitlake.contents import holdings
 from pitlake.datasets import get
 from pitlake.errors import BadInput
@@ -253,8 +253,10 @@ def _earlier(field: str, given: str | None, name: str, bound: datetime | None) -
     """The instant a call names, where it names one, and the server's own otherwise."""
     if given is None:
         return bound
+    if bound is None:
+        return past(given, field)
     asked = instant(given, field)
-    if bound is not None and asked > bound:
+    if asked > bound:
         raise BadInput(field, f"later than the {name} this server was started with", f"give {iso(bound)} or less")
     return asked
 

@@ -5,18 +5,18 @@ An argument no tool knows is refused too: a misspelt `pit` must not be an answer
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any
 
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from pitlake import catalogue, datasets, searches
-from pitlake.clock import iso
-from pitlake.dictionary import facts, shown
-from pitlake.errors import BadInput, PitlakeError, for_agents
+from pitlake.errors import PitlakeError, for_agents
+from pitlake.mcp.faults import PlainTool
 from pitlake.mcp.query_service import GAPS, MOST_ROWS, ROWS, AnswerPage, QueryService, ServiceQuestion
+from pitlake.mcp.reading import description
 
 Sql = Annotated[
     str, Field(description="One DuckDB SELECT. End it with ORDER BY over a key, so that pages fit together.")
@@ -38,6 +38,10 @@ KnownBy = Annotated[
 MaxRows = Annotated[int | None, Field(description=f"Rows of this page, {ROWS} by default, {MOST_ROWS} at most.")]
 CursorText = Annotated[str | None, Field(description="`next_cursor` of the last page; repeat the other arguments.")]
 Params = Annotated[dict[str, Any] | None, Field(description="Values by name; `describe` tells what a query takes.")]
+
+
+def _texts(within: Any) -> Any:
+    return searches.texts(within) if isinstance(within, str) else within
 
 
 class ReceiptModel(BaseModel):
@@ -124,7 +128,9 @@ class Toolbox:
     def search(
         self,
         query: Annotated[str, Field(description='Words (any may match), "quoted phrases", AND to require both sides.')],
-        within: Annotated[searches.Within, Field(description="Which texts to search.")] = "news",
+        within: Annotated[
+            searches.Within, BeforeValidator(_texts), Field(description="Which texts to search.")
+        ] = "news",
         ticker: Annotated[str | None, Field(description="One company; left out: all. concepts need it.")] = None,
         by: Annotated[searches.By, Field(description="words, or meaning: the like in other words.")] = "words",
         limit: Annotated[int | None, Field(description="How many of the best.")] = None,
@@ -154,8 +160,9 @@ class Toolbox:
         """List source records that could not become rows, and why, as far as that was public at the instant."""
 
         def ask() -> AnswerPage:
-            names = None if dataset is None else [datasets.get(dataset).name]
-            question = ServiceQuestion(sql=GAPS, params={"dataset": dataset}, datasets=names, about_gaps=True)
+            name = None if dataset is None else datasets.get(dataset).name
+            names = None if name is None else [name]
+            question = ServiceQuestion(sql=GAPS, params={"dataset": name}, datasets=names, about_gaps=True)
             return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
 
         return _answered(ask)
@@ -167,18 +174,19 @@ class Toolbox:
 
         Without a name: each in a line. With one: columns, clock, key, parameters.
         """
-        return _guarded(lambda: _description(self._desk, name))
+        return _guarded(lambda: description(self._desk, name))
 
 
 def tools(service: QueryService) -> list[Tool]:
     """The tools as the SDK takes them."""
     box = Toolbox(service)
-    return [_tool(made) for made in (box.query, box.run_query, box.search, box.gaps, box.describe)]
+    return [strict_tool(made) for made in (box.query, box.run_query, box.search, box.gaps, box.describe)]
 
 
-def _tool(made: Callable[..., CallToolResult]) -> Tool:
+def strict_tool(made: Callable[..., CallToolResult | Awaitable[CallToolResult]]) -> Tool:
+    """A function that only reads as a tool; its docstring is the description, and other arguments are refused."""
     title, text = made.__name__.replace("_", " ").capitalize(), " ".join((made.__doc__ or "").split())
-    tool = Tool.from_function(made, title=title, description=text, annotations=READS_ONLY)
+    tool = PlainTool.from_function(made, title=title, description=text, annotations=READS_ONLY)
     known = tool.fn_metadata.arg_model
     strict = create_model(known.__name__, __base__=known, __module__=__name__)
     strict.model_config = ConfigDict(**known.model_config, extra="forbid")
@@ -190,33 +198,6 @@ def _tool(made: Callable[..., CallToolResult]) -> Tool:
 
 def _named(query: catalogue.Query, values: dict[str, Any]) -> ServiceQuestion:
     return ServiceQuestion(sql=query.sql, params=query.bind(values), query=query, datasets=query.reads)
-
-
-def _description(service: QueryService, name: str | None) -> dict[str, Any]:
-    found, queries = datasets.all_datasets(), catalogue.all_queries()
-    told: dict[str, Any] = {"as_of": iso(service.as_of) if service.as_of else None, "datasets": [], "queries": []}
-    if name is None:
-        held = service.holdings()
-        told["datasets"] = [
-            {"name": one.name, "summary": one.summary, "key": list(one.key), "shown": shown(one)}
-            | {"holds": held.get(one.name)}
-            for one in sorted(found.values(), key=lambda one: _empty(held.get(one.name)))
-        ]
-        told["queries"] = [{"name": one.name, "summary": one.summary} for one in queries.values()]
-    elif name in found:
-        reasons, held = [rule.reason for rule in found[name].gap_rules], service.holdings(name)
-        told["datasets"] = [facts(found[name]) | {"gaps": reasons, "holds": held.get(name)}]
-    elif name in queries:
-        told["queries"] = [catalogue.facts(queries[name])]
-    else:
-        raise BadInput(
-            "name", f"{name!r} is neither a dataset nor a query", "call describe without a name to see what there is"
-        )
-    return told
-
-
-def _empty(held: Mapping[str, Any] | None) -> bool:
-    return not (held and held["rows"])
 
 
 def _answered(ask: Callable[[], AnswerPage]) -> CallToolResult:

@@ -1,7 +1,6 @@
 """What the quality report says of one dataset in one lake version: numbers that SQL over the version's files gives.
 
-Every number here can be had by a query over the same version, and a test does that. Nothing is drawn here; called by
-`pitlake.report.site`.
+Every number here can be had by a query over the same version, and a test does that. Nothing is drawn here.
 """
 
 from collections import Counter, defaultdict

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from pitlake.session.api import Catalogue, Session, connect, open_session
     from pitlake.session.limits import Limits
     from pitlake.session.result import Receipt, Result
+    from pitlake.session.sealed.launcher import warm
 
-__all__ = ["Catalogue", "Limits", "Receipt", "Result", "Session", "connect", "open_session"]
+__all__ = ["Catalogue", "Limits", "Receipt", "Result", "Session", "connect", "open_session", "warm"]
 
 _HOMES = {
     "Catalogue": "api",
@@ -22,6 +23,7 @@ _HOMES = {
     "Session": "api",
     "connect": "api",
     "open_session": "api",
+    "warm": "sealed.launcher",
 }
 
 

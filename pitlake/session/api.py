@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 import pyarrow as pa
 
 from pitlake import catalogue as queries
-from pitlake import machine
+from pitlake import clock, machine
 from pitlake.clock import iso
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
@@ -30,6 +30,7 @@ from pitlake.session.sealed.process import Failed, Reply, SealedProcess
 from pitlake.session.sql import statements
 from pitlake.session.visible.binding import Binding
 from pitlake.session.visible.cut_cache import CutCache
+from pitlake.spoken import meant
 from pitlake.tickers import Tickers
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Catalogue:
 
     def choose(self, names: Collection[str] | None, *, open_mode: bool) -> list[Dataset]:
         """The datasets to bind, in alphabetical order. Raises BadInput for a name that can't be bound."""
+        names = None if names is None else [name if name in self.contracts else meant(name) for name in names]
         for name in names or ():
             if name not in self.contracts:
                 known = ", ".join(sorted(self.contracts))
@@ -343,13 +345,18 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     datasets: which to bind (default: all). open_mode: ask without an instant, outcomes included. hindsight: "omit"
     leaves out the columns that nobody could know at available_at, such as today's tickers.
     catalogue: contracts and views of a lake that holds others than this installation's.
-    Raises BadInput, BadInstant, LakeNotFound, MachineExhausted, SessionRefused, IsolationUnavailable.
+    Raises BadInput (also for an instant in the future), BadInstant, LakeNotFound, MachineExhausted, SessionRefused,
+    IsolationUnavailable.
     """
     asked = arguments.moment(as_of, open_mode=open_mode)
     known = arguments.known_by(known_by, version)
     from pitlake.lake.lake import Lake
 
     opened = lake if isinstance(lake, Lake) else Lake(lake)
+    if asked is not None and asked > clock.now() and asked > opened.now():  # the lake's own clock may be seconds ahead
+        raise BadInput(
+            "as_of", "lies in the future", "name an instant up to now: what will be public then nobody knows"
+        )
     session = open_session(
         opened.snapshot(opened.version_at(known) if known else arguments.version(version)),
         asked,

@@ -17,6 +17,7 @@ from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Caps, Failure, Limits
 from pitlake.session.result import OMIT, SHOW
 from pitlake.session.sealed.protocol import pack_parameters
+from pitlake.spoken import meant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,6 +171,8 @@ def hint(
         return f"{name} tells outcomes; it is shown in open mode only (open_mode=True, --open)"
     if name in known and name not in bound:
         return f"this session was opened without {name}; open one with it in datasets"
+    if meant(name) in bound:
+        return f"what is called {name} is {meant(name)} here: SELECT * FROM {meant(name)}"
     return ""
 
 

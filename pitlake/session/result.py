@@ -60,7 +60,7 @@ class Question:
     max_bytes: int | None = None
     prelude: tuple[Step, ...] = ()
     engine: str
-    threads: int = 1
+    threads: int
     most_rows: int = _LIMITS.rows
     most_bytes: int = _LIMITS.bytes
     seconds: float = _LIMITS.seconds

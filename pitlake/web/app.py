@@ -1,4 +1,4 @@
-"""The pages as one application: routes, errors as one sentence, rooms that a checkout adds, and the guard around it."""
+"""The pages as one application: routes, errors as one sentence, rooms that are added, and the guard around it."""
 
 import traceback
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
@@ -19,7 +19,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from pitlake.errors import BadInput, LakeNotFound, PitlakeError
+from pitlake.errors import BadInput, LakeNotFound, PitlakeError, for_agents
+from pitlake.lake.lake import Lake
 from pitlake.web.asked import Asked
 from pitlake.web.guard import COOKIE, UNLOCK, Guard
 from pitlake.web.pages import TimeMachine, environment
@@ -32,13 +33,13 @@ MOST_BODY = 64 << 10
 @dataclass(frozen=True)
 class Room:
     """Pages beside the time machine. links: (address, title) of the bar; templates: a folder of its own; routes: given
-    what renders a template.
+    what renders a template, and the lake.
     """
 
     title: str
     links: Sequence[tuple[str, str]]
     templates: Path
-    routes: Callable[[jinja2.Environment], Sequence[BaseRoute]]
+    routes: Callable[[jinja2.Environment, Lake], Sequence[BaseRoute]]
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def application(doors: Doors) -> ASGIApp:
     routes: list[BaseRoute] = [
         *machine.routes(),
         *_changes(machine, templates, doors.token),
-        *(route for room in doors.rooms for route in room.routes(templates)),
+        *(route for room in doors.rooms for route in room.routes(templates, doors.pool.lake)),
         Mount("/static", StaticFiles(directory=here / "static")),
     ]
 
@@ -95,7 +96,7 @@ def _changes(machine: TimeMachine, templates: jinja2.Environment, token: str) ->
         if request.method != "POST":
             page = templates.get_template("unlock.html").render(page="unlock", let_in=guard.knows(_cookies(request)))
             return HTMLResponse(page)
-        given = (await _form(request)).get("token", "").strip()
+        given = (await form(request)).get("token", "").strip()
         if not guard.is_token(given):
             raise BadInput("token", "is another server's, or mistyped", "take the one that `pitlake web` printed")
         answer = RedirectResponse(UNLOCK, 303)
@@ -103,13 +104,14 @@ def _changes(machine: TimeMachine, templates: jinja2.Environment, token: str) ->
         return answer
 
     async def keep(request: Request) -> Response:
-        told = await _form(request)
+        told = await form(request)
         return RedirectResponse(f"/r/{await to_thread.run_sync(machine.keep, told)}", 303)
 
     return [Route(UNLOCK, unlock, methods=["GET", "POST"]), Route("/receipts", keep, methods=["POST"])]
 
 
-async def _form(request: Request) -> dict[str, str]:
+async def form(request: Request) -> dict[str, str]:
+    """What a form sent. Raises BadInput for one that is too large."""
     body = b""
     async for part in request.stream():
         body += part
@@ -138,7 +140,10 @@ def _status(error: Exception) -> int:
 
 def _told(error: Exception) -> dict[str, str]:
     if isinstance(error, PitlakeError):
-        return {"title": "This can't be shown", "sentence": str(error)}
+        sentence = for_agents(error)
+        if sentence != str(error):
+            traceback.print_exception(error)
+        return {"title": "This can't be shown", "sentence": sentence}
     if isinstance(error, HTTPException):
         return {"title": "There is no such page", "sentence": str(error.detail)}
     traceback.print_exception(error)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from functools import cached_property
 from itertools import islice
 from urllib.parse import urlencode
 
@@ -32,7 +33,11 @@ class Asked:
 
     def address(self, page: str = "/at", **more: str) -> str:
         """A page's address for it."""
-        return f"{page}?{urlencode({'as_of': iso(self.as_of), 'ticker': self.ticker, **more})}"
+        return f"{page}?{self._state}{f'&{urlencode(more)}' if more else ''}"
+
+    @cached_property
+    def _state(self) -> str:
+        return urlencode({"as_of": iso(self.as_of), "ticker": self.ticker})
 
     def at(self, as_of: datetime) -> "Asked":
         """The same company at another instant."""

@@ -57,8 +57,8 @@ def revised(before: Known, after: Known) -> list[Pair]:
 
 def events(before: Known, after: Known) -> list[Event]:
     """Everything that became public in (A, B], in the order it did."""
-    found = [*_made(after.filings, "filing", _filing), *_made(after.news, "news", lambda one: one.title or one.id)]
-    found += _made(after.calls, "call", _call)
+    found = [Event(one.available_at, "news", one.title or one.id, one) for one in after.news]
+    found += [*_made(after.filings, "filing", _filing), *_made(after.calls, "call", _call)]
     found += [
         Event(pair.after.available_at, "revised", pair.name, pair.after)
         for pair in revised(before, after)
@@ -68,7 +68,11 @@ def events(before: Known, after: Known) -> list[Event]:
 
 
 def _made(rows: list[Any], what: str, title: Callable[[Any], str]) -> Iterator[Event]:
-    return (Event(one.available_at, what, title(one), one) for one in rows)
+    """Each when it was first public, and its text of now where that is a later one."""
+    for one in rows:
+        yield Event(one.first_public, what, title(one), one)
+        if one.available_at != one.first_public:
+            yield Event(one.available_at, "revised", title(one), one)
 
 
 def _filing(row: Any) -> str:

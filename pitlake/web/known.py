@@ -67,9 +67,9 @@ class Known:
 
     @property
     def releases(self) -> list[Move]:
-        """Filings and calls that were public, newest first, as steps to the instants at which they became so."""
-        found = [Move(one.form_type or "filing", one.available_at) for one in self.filings]
-        found += [Move("call", one.available_at) for one in self.calls]
+        """Filings and calls that were public, newest first, as steps to the instants at which they first were."""
+        found = [Move(one.form_type or "filing", one.first_public) for one in self.filings]
+        found += [Move("call", one.first_public) for one in self.calls]
         return sorted(found, key=lambda one: (one.to, one.label), reverse=True)
 
     @property

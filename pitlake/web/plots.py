@@ -63,7 +63,7 @@ def prices(
     values = [value for _, value in points]
     steps = ticks(min(values), max(values))
     low, high = min(steps[0], *values), max(steps[-1], *values)
-    drawn = [_ground(frame), *_across(frame, steps, low, high), *_months(frame, first, last)]
+    drawn = [ground(frame), *across(frame, steps, low, high), *months(frame, first, last)]
     line = " ".join(
         f"{frame.x((day - first).days / days)},{frame.y((value - low) / (high - low))}" for day, value in points
     )
@@ -79,12 +79,12 @@ def prices(
         drawn.append(f'<line class="k-t" x1="{x}" x2="{x}" y1="{frame.y(1)}" y2="{bottom}"/>')
     day, value = points[-1]
     x, y = frame.x((day - first).days / days), frame.y((value - low) / (high - low))
-    drawn.append(f'<circle class="k-dot t" cx="{x}" cy="{y}" r="3.5"/>{_edge(frame)}')
+    drawn.append(f'<circle class="k-dot t" cx="{x}" cy="{y}" r="3.5"/>{edge(frame)}')
     title = (
         f"Daily closes from {day_text(first)} to {day_text(day)}: first {written(values[0])}, lowest "
         f"{written(min(values))}, highest {written(max(values))}, last {written(value)}. The picture ends at T."
     )
-    return _svg(frame, kind, title, drawn)
+    return svg(frame, kind, title, drawn)
 
 
 def vintages(
@@ -94,7 +94,7 @@ def vintages(
     days = sorted({day for day, _, _ in rows})
     first = min(at for _, at, _ in rows)
     seconds = max((as_of - first).total_seconds(), 1.0)
-    drawn = [_ground(frame), *_known_from(frame, first, as_of)]
+    drawn = [ground(frame), *_known_from(frame, first, as_of)]
     step = max(1, len(days) // MOST_LABELS)
     for place, day in enumerate(days):
         y = frame.y(_share(place, len(days)))
@@ -108,9 +108,9 @@ def vintages(
         before[day] = value
         kinds = "k-dot" if new else "k-dot hollow"
         drawn.append(f'<circle class="{kinds}{" t" if day == about and new else ""}" cx="{x}" cy="{y}" r="3.5"/>')
-    drawn.append(_edge(frame))
+    drawn.append(edge(frame))
     title = f"{len(rows)} statements about {len(days)} periods, each at when it was known and what it is about."
-    return _svg(frame, kind, title, drawn)
+    return svg(frame, kind, title, drawn)
 
 
 def steps(rows: Sequence[tuple[datetime, float]], as_of: datetime, frame: Frame, kind: str) -> Markup:
@@ -122,7 +122,7 @@ def steps(rows: Sequence[tuple[datetime, float]], as_of: datetime, frame: Frame,
     values = [value for _, value in rows]
     marks = ticks(min(values), max(values))
     low, high = min(marks[0], *values), max(marks[-1], *values)
-    drawn = [_ground(frame), *_across(frame, marks, low, high), *_known_from(frame, first, as_of)]
+    drawn = [ground(frame), *across(frame, marks, low, high), *_known_from(frame, first, as_of)]
     path: list[str] = []
     last = 0.0
     for at, value in rows:
@@ -132,7 +132,7 @@ def steps(rows: Sequence[tuple[datetime, float]], as_of: datetime, frame: Frame,
         last = y
     path.append(f"{frame.x(1)},{last}")
     drawn.insert(-len(rows), f'<polyline class="k-line" points="{" ".join(path)}"/>')
-    return _svg(frame, kind, "The value as it was known, from its first statement to T.", [*drawn, _edge(frame)])
+    return svg(frame, kind, "The value as it was known, from its first statement to T.", [*drawn, edge(frame)])
 
 
 def slider(first: date, last: date, as_of: datetime, marks: Sequence[datetime]) -> Markup:
@@ -184,16 +184,19 @@ def _share(place: int, count: int) -> float:
     return (place + 0.5) / count
 
 
-def _ground(frame: Frame) -> str:
+def ground(frame: Frame) -> str:
+    """The known part."""
     width, height = frame.x(1) - frame.x(0), frame.y(0) - frame.y(1)
     return f'<rect class="k-known" x="{frame.left}" y="{frame.top}" width="{width:.1f}" height="{height:.1f}"/>'
 
 
-def _edge(frame: Frame) -> str:
+def edge(frame: Frame) -> str:
+    """Where it ends, at T."""
     return f'<line class="k-t" x1="{frame.x(1)}" x2="{frame.x(1)}" y1="{frame.y(1)}" y2="{frame.y(0)}"/>'
 
 
-def _across(frame: Frame, values: Sequence[float], low: float, high: float) -> list[str]:
+def across(frame: Frame, values: Sequence[float], low: float, high: float) -> list[str]:
+    """Lines across the plot at these values, which stand beside them."""
     drawn = []
     for value in values:
         y = frame.y((value - low) / (high - low))
@@ -202,10 +205,11 @@ def _across(frame: Frame, values: Sequence[float], low: float, high: float) -> l
     return drawn
 
 
-def _months(frame: Frame, first: date, last: date) -> list[str]:
+def months(frame: Frame, first: date, last: date) -> list[str]:
+    """The axis of days."""
     days = max((last - first).days, 1)
-    months = [(year, month) for year in range(first.year, last.year + 1) for month in range(1, 13)]
-    starts = [day for day in (date(year, month, 1) for year, month in months) if first <= day <= last]
+    every = [(year, month) for year in range(first.year, last.year + 1) for month in range(1, 13)]
+    starts = [day for day in (date(year, month, 1) for year, month in every) if first <= day <= last]
     step = max(1, -(-len(starts) // (TICKS if frame is NARROW else MOST_LABELS)))
     drawn = []
     for place, day in enumerate(starts):
@@ -233,7 +237,8 @@ def _known_from(frame: Frame, first: datetime, as_of: datetime) -> list[str]:
     return drawn
 
 
-def _svg(frame: Frame, kind: str, title: str, drawn: Sequence[str]) -> Markup:
+def svg(frame: Frame, kind: str, title: str, drawn: Sequence[str]) -> Markup:
+    """The picture. kind: wide or narrow; title: what it says, for who can't see it."""
     return Markup('<svg class="plot {}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
         kind,
         frame.width,

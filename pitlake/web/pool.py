@@ -21,15 +21,18 @@ LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=20.0, memory=4 << 30)
 
 @dataclass
 class _Kept:
-    session: Session
-    used_at: float
+    """A session, None while none is open, and how many have it or wait for it."""
+
+    session: Session | None = None
+    users: int = 0
+    used_at: float = 0.0
     lock: Lock = field(default_factory=Lock)
 
 
 class Pool:
     """Sessions by instant and lake version. most: how many stay open; idle: seconds after which one is closed.
 
-    A session answers one request at a time; a request that finds it busy waits.
+    A session answers one request at a time; a request that finds it busy, or being opened, waits.
     """
 
     def __init__(self, lake: str | Path | None, isolation: Any, most: int = MOST, idle: float = IDLE_SECONDS) -> None:
@@ -42,54 +45,52 @@ class Pool:
     def session(self, as_of: datetime) -> Iterator[Session]:
         """A session of the newest version as of an instant, for this request alone. Raises what `connect` raises."""
         key = (as_of, self.lake.head())
-        kept = self._one(key)
+        with self._lock:
+            kept = self._kept.setdefault(key, _Kept())
+            kept.users += 1
+            self._kept.move_to_end(key)
         try:
             with kept.lock:
-                yield kept.session
-        except SessionLost:
-            self._drop(key, kept)
-            raise
+                yield from self._lent(kept, *key)
         finally:
-            kept.used_at = time.monotonic()
+            with self._lock:
+                kept.users, kept.used_at = kept.users - 1, time.monotonic()
             self.sweep()
 
     def sweep(self) -> None:
-        """Close what has been idle too long, and the least recently used beyond the bound."""
+        """Close what nobody uses and has been idle too long, or is the least recently used beyond the bound."""
         with self._lock:
-            idle = [key for key, kept in self._kept.items() if time.monotonic() - kept.used_at > self._idle]
-            beyond = list(self._kept)[: max(0, len(self._kept) - self._most)]
-            found = [
-                (key, self._kept[key]) for key in dict.fromkeys([*idle, *beyond]) if not self._kept[key].lock.locked()
-            ]
-            for key, _ in found:
-                del self._kept[key]
-        for _, kept in found:
-            kept.session.close()
+            free = {key: kept for key, kept in self._kept.items() if not kept.users}
+            long_ago = time.monotonic() - self._idle
+            idle = [key for key, kept in free.items() if kept.session is None or kept.used_at < long_ago]
+            beyond = list(free)[: max(0, len(self._kept) - self._most)]
+            ended = [self._kept.pop(key) for key in dict.fromkeys([*idle, *beyond])]
+        _end(ended)
 
     def close(self) -> None:
-        """End every session."""
-        with self._lock:
-            ended, self._kept = list(self._kept.values()), OrderedDict()
-        for kept in ended:
-            kept.session.close()
+        """End every session, also those in use, and keep none any more."""
+        self._most = 0
+        self.sweep()
+        _end(list(self._kept.values()))
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def _one(self, key: tuple[datetime, int]) -> _Kept:
-        with self._lock:
-            kept = self._kept.get(key)
-            if kept is None:
-                as_of, version = key
-                opened = connect(
-                    as_of, version=version, lake=self.lake, isolation=self.isolation, datasets=datasets(), limits=LIMITS
-                )
-                kept = self._kept[key] = _Kept(opened, time.monotonic())
-            self._kept.move_to_end(key)
-            return kept
+    def _lent(self, kept: _Kept, as_of: datetime, version: int) -> Iterator[Session]:
+        """The session, opened where none is; gone where it was lost, so that the next one to have it opens another."""
+        lent = kept.session or connect(
+            as_of, version=version, lake=self.lake, isolation=self.isolation, datasets=datasets(), limits=LIMITS
+        )
+        kept.session = lent
+        try:
+            yield lent
+        except SessionLost:
+            kept.session = None
+            lent.close()
+            raise
 
-    def _drop(self, key: tuple[datetime, int], kept: _Kept) -> None:
-        with self._lock:
-            if self._kept.get(key) is kept:
-                del self._kept[key]
-        kept.session.close()
+
+def _end(kept: list[_Kept]) -> None:
+    for one in kept:
+        if one.session is not None:
+            one.session.close()

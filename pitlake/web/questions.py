@@ -75,7 +75,8 @@ def datasets() -> tuple[str, ...]:
 
 def rows(result: "Result") -> list[Any]:
     """An answer's rows, a column an attribute."""
-    return [SimpleNamespace(**dict(zip(result.columns, row, strict=True))) for row in result.rows()]
+    columns = result.columns
+    return [SimpleNamespace(**dict(zip(columns, row, strict=True))) for row in result.rows()]
 
 
 def quoted(text: str) -> str:

@@ -8,10 +8,12 @@ from contextlib import closing
 import uvicorn
 
 from pitlake.errors import BadInput
+from pitlake.session import warm
 from pitlake.web.app import Doors, application
 from pitlake.web.asked import forward
 from pitlake.web.guard import OWN_HOSTS
 from pitlake.web.known import known
+from pitlake.web.questions import datasets
 
 
 def token() -> str:
@@ -28,14 +30,16 @@ def serve(doors: Doors, host: str, port: int, said: Callable[[str], None]) -> No
     if host not in OWN_HOSTS and not doors.hosts:
         raise BadInput("--host", "reachable from other machines", "name how browsers call it with --allow-host NAME")
     with closing(doors.pool), _listening(host, port) as listener:
-        _begin(doors)
+        begin(doors)
         said(f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}")
         config = uvicorn.Config(application(doors), log_level="warning", server_header=False, lifespan="on")
         uvicorn.Server(config).run([listener])
 
 
-def _begin(doors: Doors) -> None:
+def begin(doors: Doors) -> None:
     """Open what the first page takes: what can't be opened is refused now, and the first reader need not wait."""
+    if doors.pool.isolation == "process":
+        warm(datasets())
     doors.pool.lake.entry(None)
     forward(doors.home.as_of)
     with doors.pool.session(doors.home.as_of) as session:

@@ -218,7 +218,7 @@ class HttpClient:
             json=request.json,
             headers=headers,
             timeout=self.provider.timeout,
-            allow_redirects=self.provider.follow,
+            allow_redirects=False,
         )
 
     def _left(self) -> float:

@@ -80,10 +80,10 @@ class Provider:
     variables that hold the User-Agent with a contact address, for providers that demand one. timeout: seconds to
     connect and to read. longest: seconds an answer may take to its last byte. most_bytes: of an answer, once decoded.
     attempts: how often a request is made at most; after as many in a row without any answer the provider is left alone
-    for a while. follow: whether redirects are followed; never together with secrets. handshake: fetches what the first
-    question needs, cookies into the session and secrets as its result. keep: response headers worth keeping. names:
-    parameters that name what is asked about; the others are of one question alone, such as its window or page.
-    $PITLAKE_<NAME>_URL moves base URL and hosts, which is how a loopback server plays the provider.
+    for a while. handshake: fetches what the first question needs, cookies into the session and secrets as its result.
+    keep: response headers worth keeping. names: parameters that name what is asked about; the others are of one
+    question alone, such as its window or page. $PITLAKE_<NAME>_URL moves base URL and hosts, which is how a loopback
+    server plays the provider. Redirects are not followed: they would carry secrets elsewhere.
     """
 
     name: str
@@ -100,14 +100,9 @@ class Provider:
     longest: float = 300.0
     most_bytes: int = 64 << 20
     attempts: int = 4
-    follow: bool = False
     handshake: "Handshake | None" = None
     keep: tuple[str, ...] = ("content-type", "date", "last-modified", "retry-after", "etag")
     names: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.follow and self.secrets:
-            raise ValueError(f"provider {self.name}: a redirect would carry its secrets elsewhere")
 
     def location(self, capture: Capture) -> str:
         """Where what an answer is about is asked for, whatever else its question held."""

@@ -1,7 +1,8 @@
 -- title: Earnings calls
 -- reads: transcripts
 SELECT
-    transcript_id, fiscal_year, fiscal_quarter, conference_datetime, available_at, available_at_source, evidence
+    transcript_id, fiscal_year, fiscal_quarter, conference_datetime, available_at, available_at_source, evidence,
+    min(available_at) OVER (PARTITION BY transcript_id) AS first_public
 FROM lake.transcripts
 WHERE ticker = $ticker
 QUALIFY row_number() OVER (

@@ -14,9 +14,9 @@ WITH
         FROM lake.sec_filings
         WHERE cik = $cik
     )
-SELECT * EXCLUDE (content_hash)
+SELECT * EXCLUDE (content_hash), min(available_at) OVER (PARTITION BY dataset, accession_no) AS first_public
 FROM told
 QUALIFY row_number() OVER (
     PARTITION BY accession_no ORDER BY dataset, available_at DESC, evidence DESC, content_hash DESC
 ) = 1
-ORDER BY available_at DESC, accession_no DESC
+ORDER BY first_public DESC, accession_no DESC

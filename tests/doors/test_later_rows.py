@@ -1,17 +1,20 @@
 """What became public after T has no part in what is told as of T: two lakes that differ only later, at every door."""
 
+from pathlib import Path
+
 import pytest
 
 from pitlake import catalogue
 from pitlake.cli import invoke
 from pitlake.clock import instant
+from pitlake.lake import Lake
 from pitlake.mcp.server import server
 from pitlake.session import connect
 from pitlake.web.questions import all_questions
 from tests.doors.conftest import AS_OF, build_twins
 from tests.doors.test_commands import options
 from tests.doors.test_mcp import EVERY_TOOL, service, talk
-from tests.web.browsing import browsing
+from tests.web.browsing import BASE, TOKEN, browsing
 
 T = instant(AS_OF)
 FAILING = (
@@ -154,3 +157,55 @@ def test_a_page_is_the_same_to_the_byte(twins, page):
     assert told[0].status_code == 200
     assert told[0].content == told[1].content
     assert told[0].headers == told[1].headers
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory):
+    """Twins, of which the one that goes on has a damaged file of after T; then both with one of before T."""
+    ends, goes_on = build_twins(tmp_path_factory.mktemp("damaged"))
+    damage(goes_on, "prices", after=True)
+    return ends, goes_on
+
+
+def damage(root, table, *, after):
+    """Overwrite the start of one file of a table, whose rows are all after T or all by it."""
+    files = Lake(root).snapshot().files(table)
+    file = next(file for file in files if (file.lo > T if after else file.hi <= T))
+    with Path(file.path).open("r+b") as opened:
+        opened.write(bytes(64))
+
+
+def test_a_damaged_file_of_after_t_changes_no_page(damaged):
+    for page in (f"/at?as_of={AS_OF}&ticker=NOG", f"/ask?as_of={AS_OF}&ticker=NOG&question=bars"):
+        told = []
+        for root in damaged:
+            with browsing(root) as client:
+                told.append(client.get(page))
+        assert told[0].status_code == 200
+        assert told[0].content == told[1].content
+
+
+def test_an_error_s_page_tells_nothing_of_files_and_versions(tmp_path, capsys):
+    told = []
+    for root in build_twins(tmp_path):
+        damage(root, "prices", after=False)
+        with browsing(root) as client:
+            told.append(client.get(f"/at?as_of={AS_OF}&ticker=NOG"))
+        said = capsys.readouterr().err
+        assert "damaged" in said, "the operator is told"
+        assert str(root) in said
+    assert told[0].status_code == 500
+    assert told[0].content == told[1].content
+    assert "can&#39;t be read" in told[0].text
+    assert "parquet" not in told[0].text
+
+
+def test_a_receipt_s_page_counts_nothing_of_after_t(twins):
+    told = []
+    for root in twins:
+        with browsing(root) as client:
+            form = {"as_of": AS_OF, "ticker": "NOG", "question": "bars"}
+            headers = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
+            kept = client.post("/receipts", data=form, headers=headers).headers["location"]
+            told.append(client.get(kept).text.replace(kept.removeprefix("/r/"), "ID"))
+    assert told[0] == told[1]

@@ -77,10 +77,10 @@ def brain(request: Request) -> Answer:
     return Answer("", (Call("write", {"path": "/memory/observations/new.md", "content": text}, f"c{turn}"),), "tools")
 
 
-def decide(root: str, seed: int, chance: float) -> None:
+def decide(root: str, seed: int, chance: float, journal: str | None = None) -> None:
     """The decision, from its beginning or from where its tape ends."""
     dice = Dice(seed, chance)
-    memory, tape = Memory(Path(root) / "forge"), Mortal(Path(root) / "tape.sqlite", dice)
+    memory, tape = Memory(Path(root) / "forge", journal), Mortal(Path(root) / "tape.sqlite", dice)
     known = memory.hydrate(T, session="s")
     known.take(memory.written_by("s", "d"))
     fs, lane = ForgeFS(memory, known), tape.lane("d")
@@ -95,9 +95,9 @@ def decide(root: str, seed: int, chance: float) -> None:
     memory.close()
 
 
-def outcome(root: Path) -> dict[str, Any]:
+def outcome(root: Path, journal: str | None = None) -> dict[str, Any]:
     """What a decision left: its tape, what it wrote, and what is wrong with its journal."""
-    memory = Memory(root / "forge")
+    memory = Memory(root / "forge", journal)
     rows = memory.journal.rows()
     left = {
         "steps": [(step.step, step.kind, _undated(step.asked)) for step in Tape(root / "tape.sqlite").steps("d")],
@@ -113,11 +113,11 @@ def _undated(text: str) -> str:
     return re.sub(r"updated: [-0-9T:.Z+]+", "updated:", text)
 
 
-def killed(root: Path, seed: int, chance: float) -> int:
+def killed(root: Path, seed: int, chance: float, journal: str | None = None) -> int:
     """Go on with a decision until it ends; how often it was killed."""
     root.mkdir(parents=True, exist_ok=True)
     for times in range(1000):
-        process = _context.Process(target=decide, args=(str(root), seed * 1000 + times, chance))
+        process = _context.Process(target=decide, args=(str(root), seed * 1000 + times, chance, journal))
         process.start()
         process.join()
         if process.exitcode == 0:

@@ -12,8 +12,10 @@ from forge.clock import Simulated
 from forge.conversation import COMPACTED
 from forge.memory import Memory
 from forge.model import Answer, Call, ModelFailed, NoModel
+from forge.model.known import DEFAULTS, KNOWN
+from forge.model.prices import price
 from forge.model.scripted import Scripted
-from forge.receipts import exposure
+from forge.receipts import cut_off, exposure
 from forge.records import render
 from forge.tape import Diverged, Tape
 from pitlake.clock import instant
@@ -122,6 +124,32 @@ def test_the_receipt_names_what_the_decision_stood_on(desk):
         64,
         64,
     )
+
+
+def test_a_tape_that_holds_a_limit_of_tokens_replays(desk):
+    agent = desk([say("fine")])
+    begin = agent._begin
+    object.__setattr__(agent, "_begin", lambda *given: begin(*given) | {"limits": [40, 1_000_000, 3]})
+    decided = ask(agent)
+    assert replay(desk([]), decided.decision) == decided
+
+
+def test_without_a_market_lake_it_is_said_in_one_sentence(desk):
+    told = []
+    assert ask(desk([say("fine")]), said=told.append).receipt.market is None
+    assert told[1] == "there is no market lake: fetch finds nothing; name one with --lake or PITLAKE_LAKE, or fill one"
+
+
+def test_a_cut_off_is_the_registrys_or_the_tables_and_unknown_where_neither_says(tmp_path, monkeypatch):
+    def told(model):
+        return cut_off(model, tmp_path / "none", instant(T))
+
+    models = ("claude-opus-5", "claude-sonnet-5-20260630", "claude-opus-4-8", "claude-of-others")
+    assert [told(model) for model in models] == ["2026-05-31", "2026-01-31", None, None]
+    monkeypatch.setattr("forge.receipts.ask", lambda *_: {"rows": [{"knowledge_cutoff": "2026-04-30"}]})
+    assert told("claude-opus-5") == "2026-04-30"
+    assert {one.removeprefix("anthropic:") for one in DEFAULTS.values()} <= {one.model for one in KNOWN}
+    assert None not in [price(one, {}) for one in DEFAULTS.values()]
 
 
 def test_an_unknown_cut_off_counts_as_exposed():

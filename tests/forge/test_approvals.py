@@ -150,13 +150,20 @@ def test_r1_no_path_makes_an_expression_active_without_all_three():
     explored(40, 20)
 
 
-@pytest.mark.parametrize(
-    ("name", "open_door"), [("_check", lambda found, sha256: None), ("APPROVING", frozenset(VERDICTS))]
-)
-def test_r1_the_machine_finds_a_door_left_open(monkeypatch, name, open_door):
-    monkeypatch.setattr(forge.approvals, name, open_door)
+def test_r1_the_machine_finds_a_door_left_open(monkeypatch):
+    monkeypatch.setattr(forge.approvals, "_check", lambda found, sha256: None)
     with pytest.raises(AssertionError):
         explored(500, 15, (Phase.generate,))
+
+
+def test_r1_the_machine_notices_a_verdict_that_should_not_count(monkeypatch):
+    monkeypatch.setattr(forge.approvals, "APPROVING", frozenset(VERDICTS))
+    door = Door()
+    door.begin()
+    door.review(CONTENTS[0], "revise")
+    with pytest.raises(AssertionError, match="without all three"):
+        door.approve(CONTENTS[0])
+    door.teardown()
 
 
 def test_rejecting_makes_a_counterfactual_and_what_waits_is_told(tmp_path):

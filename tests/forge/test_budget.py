@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from forge.agent import Agent
-from forge.budget import Spent, day_of
+from forge.budget import Meter, Spent, day_of
 from forge.clock import Simulated
 from forge.config import of
 from forge.memory import Memory
@@ -99,6 +99,17 @@ def test_a_days_budget_counts_all_its_runs_by_the_triggers_clock(desk):
     assert "the day's budget of 3 calls is reached: 3 are spent" in late.answer
     assert desk.ask(settings, NEXT_DAY, agent=two).end == "answered"
     assert day_of(instant(T), "America/New_York") == (instant("2014-05-29T04:00:00Z"), instant(NEXT_DAY))
+
+
+def test_what_another_run_spends_meanwhile_counts_with_the_day(desk):
+    done = [Answer("done", (), "stop", "s", 10, 10)]
+    meter = Meter(Tape(desk.root / "tape.sqlite"), "D-1", instant(T), of({}))
+    counted = []
+    for _ in range(3):
+        desk.ask({}, agent=done)
+        counted.append((meter.spent()[1].calls, meter.spent()[1].tokens))
+    assert counted == [(1, 20), (2, 40), (3, 60)]
+    assert meter.spent()[0] == Spent()
 
 
 def test_a_resumed_run_counts_what_is_on_its_tape(desk):

@@ -10,8 +10,9 @@ from forge.agent import Agent
 from forge.memory import Memory
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
-from forge.records import Calibration, Scenario, render
+from forge.records import Band, Calibration, Scenario, render
 from forge.tape import Tape
+from forge.tracking.scores import wilson
 from forge.web import room
 from pitlake.clock import from_micros, iso
 from tests.doors.conftest import small
@@ -120,9 +121,19 @@ def test_what_was_not_there_is_one_sentence(desk, path):
 
 def test_calibration_is_shown_where_any_was_measured(desk):
     client, _, _ = desk
-    assert "Calibration" not in client.get("/desk").text
+    assert "No category was measured" in client.get("/desk/calibration").text
     memory = Memory()
-    measured = Calibration(id="macro_regime", forecasts=12, brier=0.21, ece=0.04, status="measured")
+    least, most = wilson(0.9, 40)
+    band = Band(low=0.5, high=0.6, forecasts=40, bias=-0.35, least=least, most=most)
+    measured = Calibration(
+        id="macro_regime", forecasts=40, brier=0.21, ece=0.35, null_ece=0.14, status="measured", bands=(band,)
+    )
     wrote(turn(memory, "code", actor="code"), "/memory/calibration/macro_regime.md", measured, "measured")
     memory.close()
-    assert '<td class="num" data-l="Brier">0.21</td>' in client.get("/desk").text
+    page = client.get("/desk/calibration").text
+    assert '<td class="num" data-l="Brier">0.210</td>' in page
+    assert "worse than chance allows" in page
+    assert '<td class="num" data-l="Came true">0.90</td><td class="num" data-l="By chance">0.40 to 0.70</td>' in page
+    assert "above what chance shows" in page
+    assert page.count('class="k-band"') == 2  # for a wide and for a narrow window
+    assert "1 of them outside of what chance alone would show" in page

@@ -12,8 +12,9 @@ from forge.clock import Simulated
 from forge.datasets import MEMORY, contracts
 from forge.errors import CallDiffers, ClockBehind, ClocksMixed, ContentRefused, Stale
 from forge.memory import Call, Journal, Memory, chain
+from forge.memory.chain import Row
 from forge.memory.flush import memory_audit, table
-from pitlake.errors import CheckFailed
+from pitlake.errors import BadInput, CheckFailed
 from tests.forge.world import T0, cut, now, shown
 
 
@@ -83,6 +84,20 @@ def test_a_call_that_fails_writes_nothing(memory):
     assert memory.journal.rows() == []
 
 
+@pytest.mark.parametrize("based", [False, True])
+def test_an_append_reads_no_more_of_a_path_that_was_written_often(memory, monkeypatch, based):
+    def append(number):
+        return memory.journal.append("/session/s/a.md", "text", call(str(number)), last.seq if based and last else None)
+
+    last = None
+    for number in range(20):
+        last = append(number)
+    made = []
+    monkeypatch.setattr("forge.memory.journal.Row", lambda *given, **told: made.append(1) or Row(*given, **told))
+    append(20)
+    assert len(made) <= 2
+
+
 def test_a_path_that_changed_since_it_was_read_is_refused(memory):
     seen = memory.journal.append("/session/s/a.md", "one", call(1), based_on=0).seq
     memory.journal.append("/session/s/a.md", "two", call(2), based_on=seen)
@@ -114,7 +129,7 @@ def test_live_and_simulated_never_mix(tmp_path):
     assert shown(apart.hydrate(T0, session="s")) == {}
     stray = Memory(tmp_path / "forge", tmp_path / "stray.sqlite")
     stray.journal.append("/session/s/b.md", "of another journal", call())
-    with pytest.raises(ClocksMixed):
+    with pytest.raises(BadInput, match="is not the one that this memory was published from"):
         stray.flush()
     simulated = apart.journal.append("/session/s/b.md", "simulated", call())
     assert apart.flush().rows == 1

@@ -12,7 +12,11 @@ from forge.memory import Memory
 from forge.model.scripted import Scripted
 from forge.records import render
 from forge.tape import Tape
+from forge.tasks.executor import Executor
+from forge.tasks.spec import Task, TaskResult
+from forge.tools.write import WriteTool
 from pitlake.clock import instant
+from pitlake.errors import GONE, LakeFault
 from pitlake.lake import Lake
 from tests.doors.conftest import AS_OF, build_twins
 from tests.forge.test_agent import say
@@ -54,6 +58,76 @@ def test_a_turn_is_told_nothing_of_later_rows(twins, tmp_path):
     assert len(json.loads(full[full.index("{") :])["data"]) == 10
 
 
+CREW = {
+    "agent": [
+        say("", ("dispatch", {"id": "one", "skill": "event-analysis", "objective": "NOG"})),
+        say("", ("collect", {"target": "all"})),
+        say("", ("review", {"output": "NOG rises", "focus": "news"})),
+        say("Nothing new."),
+    ],
+    "subagent": [say("", NEWS), say("### SUMMARY\nNothing new.")],
+    "review": [say("", NEWS), say("VERDICT: approve")],
+}
+
+
+def crew_told(root, folder):
+    """All that agent, analyst and reviewer were told in a turn on this lake."""
+    memory, tape = Memory(folder, clock=Simulated("test", AS_OF)), Tape(folder / "tape")
+    try:
+        models = {role: Scripted(script, role) for role, script in CREW.items()}
+        asyncio.run(Agent(memory, tape, models.__getitem__, root).ask("What of NOG?", AS_OF, decision="d"))
+        return tape.steps("d")
+    finally:
+        memory.close()
+
+
+def broken(root, place, when):
+    """A copy of a lake without those of its files of news."""
+    copy = shutil.copytree(root, place)
+    files = [one for one in Lake(copy).snapshot().tables["news"].files if when(one)]
+    for file in files:
+        (copy / file.path).unlink()
+    return copy, files
+
+
+def test_a_crew_is_told_nothing_of_later_rows_nor_of_faults_in_their_files(twins, tmp_path):
+    ends, goes_on = twins
+    hurt, files = broken(goes_on, tmp_path / "hurt", lambda file: file.lo > instant(AS_OF))
+    assert files
+    whole, later, damaged = (crew_told(root, tmp_path / f"of {root.name}") for root in (ends, goes_on, hurt))
+    assert whole == later == damaged
+    assert sum("[ctx_001 | news" in step.answer or "[ctx_002 | news" in step.answer for step in whole) >= 2
+
+
+def test_a_crew_is_told_of_a_fault_in_the_same_words_on_both_lakes(twins, tmp_path):
+    copies = (broken(root, tmp_path / f"{root.name} hurt", lambda one: one.lo <= instant(AS_OF))[0] for root in twins)
+    ends, goes_on = (crew_told(root, tmp_path / f"of {root.name}") for root in copies)
+    assert ends == goes_on
+    assert not any(part in step.answer for step in ends for part in (str(tmp_path), "parquet", "LakeFault"))
+
+
+@pytest.mark.parametrize("place", ["work", "ended"])
+def test_a_task_that_dies_of_the_lake_says_what_a_bound_reader_may_learn(place):
+    async def dies(task, used):
+        if place == "work":
+            raise LakeFault("damaged", "tables/news/later.parquet")
+        return TaskResult(id=task.id, status="ok", summary="fine")
+
+    def ended(task, result):
+        if place == "ended":
+            raise LakeFault("damaged", "tables/news/later.parquet")
+        return result
+
+    async def run():
+        executor = Executor(dies, ended)
+        executor.dispatch(Task(id="one", skill="s", objective="o"))
+        await executor.wait(["one"])
+        return executor.results["one"]
+
+    result = asyncio.run(run())
+    assert (result.status, result.error) == ("failed", GONE)
+
+
 def test_a_fault_of_the_lake_is_told_in_the_same_words_whatever_it_is(twins, tmp_path):
     texts = set()
     for root in twins:
@@ -66,3 +140,11 @@ def test_a_fault_of_the_lake_is_told_in_the_same_words_whatever_it_is(twins, tmp
     (text,) = texts
     assert text.startswith("[FETCH FAILED | news] ")
     assert not any(part in text for part in (str(tmp_path), "parquet", "version", "LakeFault"))
+
+
+def test_a_write_that_meets_a_fault_says_what_a_bound_reader_may_learn():
+    class Faulty:
+        def write_file(self, path, content, *, call_id):
+            raise LakeFault("damaged", "tables/forge_memory/later.parquet")
+
+    assert WriteTool(Faulty()).execute("/memory/views/new.md", "", call_id="1") == f"Not written. {GONE}"

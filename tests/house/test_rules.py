@@ -19,6 +19,7 @@ PACKAGES = (
     "pipelines",
     "sample",
     "bench",
+    "asofbench",
     "scripts",
 )
 FILE_LINES = 450

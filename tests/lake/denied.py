@@ -21,25 +21,28 @@ from tests.session.toylake import view_of
 
 LATER = utc("2024-06-05T12:00:00-04:00")
 READING, WRITING = 0o000, 0o500
-READERS = ("versions", "snapshot", "session", "doctor", "judgements", "incidents", "vacuum, dry")
+READERS = ("versions", "conventions", "snapshot", "session", "doctor", "judgements", "incidents", "vacuum, dry")
 WRITERS = ("publish", "compact", "vacuum", "receipt")
 
 
 def places(root: Path) -> dict[str, Path]:
-    """One path of every kind there is in a lake: folders, and of files the newest of each folder and ending."""
+    """One path of every kind there is in a lake: folders, files that have their own name, and of others the newest of
+    each folder and ending."""
     found = {".": root}
     for path in sorted(root.rglob("*"), key=lambda path: path.stat().st_mtime_ns, reverse=True):
         kind = path.relative_to(root).as_posix()
         if path.is_dir():
             found[kind] = path
-        elif (key := f"{path.parent.relative_to(root).as_posix()}/*{path.suffix}") not in found:
-            found[key] = path
+        else:
+            folder = path.parent.relative_to(root).as_posix()
+            found.setdefault(f"{folder}/*{path.suffix}" if path.suffix else kind, path)
     return found
 
 
 def doors(root: Path):
     """What one can do with a lake. Each opens it anew, as a process of its own would."""
     yield "versions", lambda: list(Lake(root).versions())
+    yield "conventions", lambda: str((Lake(root).filings_count_from, Lake(root).judged_at(LATER)))
     yield "snapshot", lambda: [state.files for state in Lake(root).snapshot().tables.values()]
     yield "session", lambda: asked(root)
     yield "doctor", lambda: lake_there(str(root))
@@ -75,7 +78,7 @@ def main() -> int:
     found: dict[str, dict[str, list | None]] = {}
     for mode in (READING, WRITING):
         for place in places(lake):
-            if mode == WRITING and "*" in place:
+            if mode == WRITING and not places(lake)[place].is_dir():
                 continue
             told = found[f"{mode:o} {place}"] = {}
             for names in (READERS, *((name,) for name in WRITERS)):

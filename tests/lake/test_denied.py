@@ -18,12 +18,13 @@ from tests.lake.world import TOY, Toy, publish, utc
 
 pytestmark = pytest.mark.xdist_group("denied")  # what is found is found once
 NOON = utc("2024-03-05T12:00:00-05:00")
+CONVENTIONS = ["_lake/filings_count_from", "_lake/ends_at"]
 # As root: without the rights that let it pass by every permission.
 ORDINARY = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"] if os.geteuid() == 0 else []
 PLACES = [
     ".", "_lake", "_lake/log", "_lake/log/*.json", "_lake/looks", "_lake/looks/toys", "_lake/looks/toys/*.json",
     "_lake/receipts", "_lake/receipts/*.json", "_lake/vacuumed", "_lake/vacuumed/*.json", "_lake/judgements",
-    "_lake/judgements/toys", "_lake/judgements/toys/*.json", "_lake/incidents", "_lake/incidents/*.json",
+    *CONVENTIONS, "_lake/judgements/toys", "_lake/judgements/toys/*.json", "_lake/incidents", "_lake/incidents/*.json",
     *(f"{table}{below}" for table in ("tables/toys", "gaps/toys", "superseded/toys")
       for below in ("", "/_delta_log", "/_delta_log/*.json")),
     "tables", "gaps", "superseded", "tables/toys/available_month=2024-03",
@@ -33,6 +34,8 @@ PLACES = [
 
 def build(root):
     lake = Lake(root)
+    lake.count_filings_from("acceptance")
+    lake.end_at(denied.LATER)
     gap = {None: [StagedGap("unverifiable", "no date", "Toy:lost", NOON)]}
     publish(lake, [Toy("0a", "x", NOON), Toy("1a", "x", NOON)], NOON, gap)
     publish(lake, [Toy("2a", "x", NOON), Toy("3a", "x", NOON)], NOON + denied.timedelta(days=1))
@@ -77,7 +80,7 @@ def test_a_closed_path_is_named_at_every_door_that_needs_it(found, place):
         assert told["command"][3] == 2
 
 
-@pytest.mark.parametrize("place", [place for place in PLACES if "*" not in place])
+@pytest.mark.parametrize("place", [place for place in PLACES if "*" not in place and place not in CONVENTIONS])
 def test_a_folder_that_may_not_be_written_to_is_named_by_whoever_writes(found, place):
     told = {door: seen for door, seen in found[f"500 {place}"].items() if seen is not None}
     wrong = {door: seen for door, seen in told.items() if seen[:4] != ["LakeFault", "permission", "PLACE", 2]}
@@ -109,6 +112,15 @@ def test_what_is_missing_or_damaged_is_told_as_that_by_its_path(tmp_path, key, h
     told = [told for door in ("versions", "snapshot", "session") if (told := denied.tried(doors[door]))]
     assert {one[:2] + one[3:4] for one in map(tuple, told)} == {("LakeFault", how, 2)}
     assert every(folder in one[4] and "restore" in one[4] for one in told)
+
+
+@pytest.mark.parametrize("key", CONVENTIONS)
+@pytest.mark.parametrize("content", [b"", b"\xff", b"soon\n"])
+def test_a_damaged_convention_is_told_as_that(tmp_path, key, content):
+    lake = build(tmp_path / "lake")
+    (lake.root / key).write_bytes(content)
+    told = denied.tried(dict(denied.doors(lake.root))["conventions"])
+    assert told[:4] == ["LakeFault", "damaged", str(lake.root / key), 2]
 
 
 def test_too_many_open_files_are_told_as_that(tmp_path):

@@ -67,6 +67,11 @@ def test_what_no_tombstone_up_to_an_instant_names_is_the_newest_then(tmp_path_fa
             assert {row for row in rows if row[1] <= day and hashes[row] not in named} == newest(rows, day, by_text)
 
 
+def test_the_first_rows_begin_the_table_of_tombstones(lake):
+    publish(lake, [Toy("a", "x", NOON)], NOON)
+    assert superseded_table_name("toys") in lake.snapshot().tables
+
+
 def test_a_lake_without_tombstones_gets_all_of_them_with_its_next_rows(lake, monkeypatch):
     from pitlake.lake import publish as publishing
 

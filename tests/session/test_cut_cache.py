@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -16,7 +17,8 @@ import pytest
 from pitlake.lake import copies
 from pitlake.session.visible import footer
 from pitlake.session.visible.cut_cache import CutCache
-from tests.session.toylake import T, row
+from pitlake.session.visible.cuts import Cut, Sources
+from tests.session.toylake import CHARTS, T, row
 
 HOUR = timedelta(hours=1)
 
@@ -46,6 +48,29 @@ def test_a_cut_is_a_function_of_the_rows_it_keeps(lake, ask_of, tmp_path):
         ask_of(each, cut_cache=CutCache(home), datasets=["charts"]).close()
         cuts.append(sorted(kept(home).values()))
     assert cuts[0] == cuts[1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"table": "sales"},
+        {"schema": CHARTS.arrow_schema.remove(0)},
+        {"order": ("position",)},
+        {"since": 1},
+        {"until": 2},
+        {"by_month": True},
+        {"periods": ()},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_cuts_that_would_hold_something_else_have_other_names(lake, change):
+    file, stored = lake.add("charts", [row("a", T)]), CHARTS.arrow_schema
+    cut = Cut(table="charts", periods=(((file,),),), stored=stored, schema=stored, order=("track",), until=1, bound=1)
+    names = set()
+    for each in (cut, replace(cut), replace(cut, **change)):
+        with Sources(each) as sources:
+            names.add(sources.identity())
+    assert len(names) == 2
 
 
 def test_a_cut_is_made_once_for_the_same_question(lake, ask, home):

@@ -75,7 +75,8 @@ def test_outcomes_are_shown_in_open_mode_alone(lake, ask):
     lake.add("awards", [row("a", T)])
     with pytest.raises(QueryFailed, match="open mode only"):
         ask().sql("FROM awards")
-    assert ask(None, open_mode=True).sql("SELECT track FROM awards").rows() == [("a",)]
+    for named in (None, ["awards"]):
+        assert ask(None, open_mode=True, datasets=named).sql("SELECT track FROM awards").rows() == [("a",)]
 
 
 @pytest.mark.parametrize("isolation", ["process", "in_process"])

@@ -5,7 +5,8 @@ from hashlib import sha256
 
 import pytest
 
-from pitlake.errors import QueryFailed
+from pitlake.errors import LimitExceeded, QueryFailed
+from pitlake.session import in_process
 from tests.session.toylake import T, gap, row
 
 DAY = timedelta(days=1)
@@ -77,4 +78,18 @@ def test_nothing_of_the_outside_can_be_read_or_written(filled, ask, isolation, a
     with pytest.raises(QueryFailed):
         session.sql(attempt.format(file=file, root=filled.root))
     assert digests(filled) == before
+    assert session.sql("SELECT count(*) FROM charts").rows() == [(20,)]
+
+
+@pytest.mark.parametrize("what", ["RunningQuery", "load"])
+def test_a_machine_without_memory_ends_the_query_and_not_the_session(filled, ask, monkeypatch, what):
+    def without_memory(*_):
+        raise MemoryError
+
+    session = ask(isolation="in_process")
+    monkeypatch.setattr(in_process.engine, what, without_memory)
+    with pytest.raises(LimitExceeded) as failed:
+        session.load("mine", [{"track": "a"}]) if what == "load" else session.sql("SELECT 1")
+    assert failed.value.limit == "memory"
+    monkeypatch.undo()
     assert session.sql("SELECT count(*) FROM charts").rows() == [(20,)]

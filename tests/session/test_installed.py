@@ -5,9 +5,9 @@ import pytest
 from pitlake.datasets import all_datasets
 from pitlake.errors import IsolationUnavailable, QueryFailed
 from pitlake.lake.manifest import Snapshot
-from pitlake.session import open_session
+from pitlake.session import open_session, warm
 from pitlake.session.api import Catalogue
-from pitlake.session.sealed import launcher
+from pitlake.session.sealed import launcher, process
 from pitlake.session.sql import statements
 from tests.session.toylake import T
 
@@ -46,6 +46,23 @@ def test_a_session_holds_what_was_chosen_however_it_was_prepared(bound, datasets
     ready, alone = (bound(datasets=datasets, isolation=each) for each in ("process", "in_process"))
     for contents in CONTENTS:
         assert ready.sql(contents).rows() == alone.sql(contents).rows()
+
+
+def test_sessions_of_datasets_that_are_often_asked_for_are_prepared(bound, monkeypatch):
+    often, before = ["news", "prices"], []
+    monkeypatch.setattr(launcher, "_zygote", None)
+    monkeypatch.setattr(launcher, "_often", frozenset())
+    monkeypatch.setattr(process, "ready", lambda names: before.append(set(names)) or statements.ready(names))
+    try:
+        warm(often)
+        ready, alone = (bound(datasets=often, isolation=each) for each in ("process", "in_process"))
+        for contents in CONTENTS:
+            assert ready.sql(contents).rows() == alone.sql(contents).rows()
+        for datasets in (None, ["xbrl_facts"]):
+            bound(datasets=datasets)
+    finally:
+        launcher._drop()
+    assert before == [set(often), set(all_datasets()), set()]
 
 
 def test_open_mode_holds_the_outcomes_too(bound):

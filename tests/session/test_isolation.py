@@ -109,6 +109,14 @@ def test_a_dead_zygote_loses_its_sessions_and_is_replaced(lake, ask):
     assert ask().sql("SELECT track FROM charts").rows() == [("a",)]
 
 
+def test_a_zygote_that_does_not_end_is_killed(monkeypatch):
+    monkeypatch.setattr(launcher, "END_SECONDS", 0.2)
+    zygote = launcher.Zygote((frozenset(),))
+    os.kill(zygote.process.pid, signal.SIGSTOP)
+    zygote.close()
+    assert zygote.process.returncode == -signal.SIGKILL
+
+
 def test_sessions_die_with_the_process_that_opened_them(lake, tmp_path):
     program = """
 import os, sys, time

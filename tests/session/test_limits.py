@@ -95,6 +95,11 @@ def test_truncation_happens_when_asked_for_and_says_so(ask, isolation):
     assert cut.arrow().nbytes <= 10_000
 
 
+def test_no_rows_may_be_asked_for(ask):
+    none = ask().sql("FROM range(10)", max_rows=0)
+    assert (none.rows(), none.columns, none.truncated) == ([], ["range"], True)
+
+
 def test_truncating_ends_a_query_early(ask):
     session = ask(limits=Limits(seconds=10))
     assert len(session.sql("SELECT i FROM range(100000000000) t(i)", max_rows=5)) == 5

@@ -153,6 +153,16 @@ def test_a_file_that_is_no_parquet_proves_nothing(lake, ask):
         ask()
 
 
+def test_damage_between_whole_footers_is_told_as_that(lake, ask):
+    file = Path(lake.add_table("charts", table([*BEFORE, row("z" * 9000, T - 2 * MONTH)]), use_dictionary=False).path)
+    content = bytearray(file.read_bytes())
+    content[4:200] = bytes(196)
+    file.write_bytes(content)
+    with pytest.raises(LakeFault, match="damaged") as caught:
+        ask()
+    assert caught.value.path == str(file)
+
+
 @pytest.mark.parametrize("fault", ["rows", "statistics"])
 def test_files_astride_t_are_proven_too(lake, ask, fault):
     file = lake.add("charts", [row("a", T), row("b", T + DAY)], write_statistics=fault != "statistics")

@@ -140,6 +140,33 @@ def test_a_zygote_that_cannot_start_says_why(monkeypatch, ask):
         ask()
 
 
+def test_a_system_that_lets_too_few_files_be_open_is_no_place_for_a_session(tmp_path):
+    program = f"""
+import resource, sys
+sys.path.insert(0, {str(ROOT)!r})
+from tests.session.toylake import CATALOGUE, T, ToyLake, row
+from pitlake.errors import IsolationUnavailable
+from pitlake.session.api import open_session
+from pitlake.session.visible.cut_cache import CutCache
+from pathlib import Path
+resource.setrlimit(resource.RLIMIT_NOFILE, (310, 310))
+lake = ToyLake(Path({str(tmp_path / "lake")!r}))
+lake.add("charts", [row("a", T)])
+try:
+    open_session(lake.snapshot, T, catalogue=CATALOGUE, cut_cache=CutCache(Path({str(tmp_path / "cuts")!r})))
+except IsolationUnavailable as problem:
+    print(problem)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "need more open files than the 310 this system allows; compact the lake" in done.stdout
+
+
+def test_powers_that_cannot_be_given_up_are_an_error(monkeypatch):
+    monkeypatch.setattr(sandbox, "_LINUX_CAPABILITY_VERSION_3", 0)  # a header no kernel knows
+    with pytest.raises(OSError, match=os.strerror(errno.EINVAL)):
+        sandbox.drop_capabilities()
+
+
 @pytest.mark.parametrize(
     ("missing", "told"),
     [

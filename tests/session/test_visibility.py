@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from pitlake.session.api import Catalogue
 from pitlake.tombstones import SUPERSEDED_SCHEMA
 from tests.session.toylake import CHARTS, MS, US, T, ToyLake, gap, row
 
@@ -187,6 +188,17 @@ def test_a_dataset_without_rows_looks_alike_whatever_comes_later(ask_of, tmp_pat
     )
     told = [[ask_of(lake).sql(query).rows() for query in queries] for lake in (nothing, later)]
     assert told[0] == told[1]
+
+
+def test_a_tombstone_counts_from_when_its_row_was_superseded(lake, ask, isolation):
+    old, new = row("a", T - DAY, 1), row("a", T, 2)
+    lake.add("charts", [old, new, row("b", T - DAY, 3)])
+    dead = {"available_at": T, "dead_at": T - DAY, "dead_hash": old["content_hash"]}
+    lake.add_file("superseded/charts", pa.Table.from_pylist([dead], schema=SUPERSEDED_SCHEMA))
+    charts = Catalogue({"charts": CHARTS})
+    asked = "SELECT track, position FROM charts ORDER BY track"
+    found = [ask(at, isolation=isolation, catalogue=charts).sql(asked).rows() for at in (T - US, T)]
+    assert found == [[("a", 1), ("b", 3)], [("a", 2), ("b", 3)]]
 
 
 def test_loaded_rows_can_be_joined_with(lake, ask, isolation):

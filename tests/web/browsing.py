@@ -1,15 +1,13 @@
 """The pages as a browser has them, and every number on them held against SQL.
 
-`python -m tests.web.browsing LAKE` does the latter on 50 random pages of a lake, and times them.
+`python -m tests.web.browsing LAKE` does the latter on 50 random pages of a lake.
 """
 
 import random
 import sys
-import time
 from contextlib import contextmanager
 from datetime import timedelta
 from html.parser import HTMLParser
-from statistics import median
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.testclient import TestClient
@@ -111,19 +109,15 @@ def wrong_numbers(client, root, asked, isolation="in_process"):
 
 
 def main(root, isolation="process", pages=50, seed=0):
-    """Judge and time random pages; the exit code."""
-    chance, checked, walls, wrong = random.Random(seed), 0, [], []
+    """Judge random pages; the exit code."""
+    chance, checked, wrong = random.Random(seed), 0, []
     with browsing(root, isolation=isolation) as client:
         for _ in range(pages):
             at = instant("2023-06-01T20:00:00Z") + timedelta(minutes=chance.randrange(60 * 24 * 700))
             asked = Asked(at, chance.choice(("NVDA", "AAPL", "M", "NOG", "JPM", "XOM")))
-            began = time.perf_counter()
-            client.get(asked.address())
-            walls.append(time.perf_counter() - began)
             count, bad = wrong_numbers(client, root, asked, isolation)
             checked, wrong = checked + count, wrong + bad
     print(f"{pages} pages, {checked} numbers, {len(wrong)} of them not what SQL tells as of the same instant")
-    print(f"a page of another instant: p50 {1000 * median(walls):.0f} ms, of {pages} never asked for before")
     for one in wrong[:10]:
         print(" ", iso(one[0].as_of), *one[1:])
     return 1 if wrong else 0

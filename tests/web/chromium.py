@@ -1,18 +1,14 @@
-"""Debian's Chromium, driven over WebDriver: what a page logs, asks for and shows.
-
-`python -m tests.web.chromium LAKE AXE` looks for faults of accessibility with axe-core, whose script is AXE.
-"""
+"""Debian's Chromium, driven over WebDriver: what a page logs, asks for and shows."""
 
 import json
 import os
 import shutil
 import subprocess
-import sys
 import threading
 import time
+from base64 import b64decode
 from contextlib import contextmanager
 from http.client import HTTPConnection
-from pathlib import Path
 
 import uvicorn
 
@@ -24,10 +20,6 @@ from tests.web.browsing import TOKEN
 
 MISSING = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
 PHONE, DESKTOP = (390, 844), (1360, 900)
-RUN_AXE = """
-const done = arguments[0];
-axe.run(document).then(told => done(told.violations.map(one => [one.impact, one.id, one.nodes[0].html])));
-"""
 
 
 class Browser:
@@ -66,6 +58,13 @@ class Browser:
                 return told
             time.sleep(0.05)
         raise AssertionError(f"never: {script}")
+
+    def picture(self, path, tallest):
+        """The page as a PNG file, from its top and so high at most."""
+        wide, high = self.run("return [innerWidth, document.documentElement.scrollHeight]")
+        clip = {"x": 0, "y": 0, "width": wide, "height": min(high, tallest), "scale": 1}
+        asked = {"cmd": "Page.captureScreenshot", "params": {"clip": clip, "captureBeyondViewport": True}}
+        path.write_bytes(b64decode(self._ask("POST", "/goog/cdp/execute", asked)["data"]))
 
     def console(self):
         return [one["message"] for one in self._ask("POST", "/se/log", {"type": "browser"}) if one["level"] != "INFO"]
@@ -117,36 +116,3 @@ def browsing(size=DESKTOP, *, dark=False):
         driver.terminate()
         driver.wait()
         driver.stdout.close()
-
-
-def main(root, axe):
-    """Print what axe-core finds on each page in both shapes and colours; the exit code says whether any of it is
-    serious.
-    """
-    serious = 0
-    at = Asked(instant("2024-05-29T21:00:00Z"), "NVDA")
-    history = "of=xbrl_facts.value_number&k_cik=0001045810&k_concept=us-gaap:Revenues&k_unit=iso4217:USD"
-    history += "&k_period_type=duration&k_period_start=2024-01-29&k_period_end=2024-04-28&k_dimensions=&k_members="
-    pages = [
-        at.address(),
-        at.address("/compare", **{"with": "2024-05-22T20:00:00Z"}),
-        f"{at.address('/history')}&{history}",
-    ]
-    pages += [at.address("/ask", question="filings"), "/unlock", "/desk", "/nowhere"]
-    from forge.web import room
-
-    with served(root, (room,)) as base:
-        for size, dark in ((DESKTOP, False), (DESKTOP, True), (PHONE, False), (PHONE, True)):
-            with browsing(size, dark=dark) as browser:
-                for page in pages:
-                    browser.go(base + page)
-                    browser.run(Path(axe).read_text() + "; return 1")
-                    for impact, name, place in browser.run(RUN_AXE, waits=True):
-                        print(f"{size[0]} {'dark' if dark else 'light'} {page[:30]}: {impact} {name}: {place}")
-                        serious += impact in ("serious", "critical")
-    print(f"{len(pages)} pages, each light and dark, on a desktop and on a phone: {serious} serious faults")
-    return 1 if serious else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:3]))

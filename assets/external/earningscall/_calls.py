@@ -1,7 +1,7 @@
 """What the datasets of earningscall.biz share: who is asked about, a call's identity, and when its text was public.
 
 A call's start is never the availability of its text: that is the latest of the starts it states and a lag, or later
-where the provider says that it published or wrote the text later. Pure; called by the modules of this folder.
+where the provider says that it published or wrote the text later. Pure.
 """
 
 from collections.abc import Iterator, Sequence

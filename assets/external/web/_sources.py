@@ -1,7 +1,7 @@
 """The allow-list of lane 3: which hosts may date their own pages, and the clock they mean when they name none.
 
 A host that is not listed here is never asked and never dated. Add one by a line here and its name in the provider
-(resources/http/providers/web.py). Pure; called by web_pages.
+(resources/http/providers/web.py). Pure.
 """
 
 from dataclasses import dataclass

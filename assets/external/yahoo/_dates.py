@@ -1,4 +1,4 @@
-"""When Yahoo's dated items became public. Pure; called by the modules of this folder.
+"""When Yahoo's dated items became public. Pure.
 
 Yahoo's days have been UTC midnights, which fall on the evening before in New York, and New York clock times called UTC.
 So no time of day is believed: only which day it is at the latest.

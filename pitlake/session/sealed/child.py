@@ -8,6 +8,7 @@ started after the seal, runs the queries, so that a query can be interrupted.
 import json
 import os
 import threading
+from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import Any
 
@@ -37,8 +38,8 @@ _CHUNK = 1 << 18
 _READABLE_WITHOUT_OWN_ROOT = ("/proc/self/cgroup", "/sys/fs/cgroup")
 
 
-Blank = tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyConnection]
-"""The zygote's blank DuckDBs: one that knows every installed dataset, one that knows none."""
+Blank = Sequence[duckdb.DuckDBPyConnection]
+"""The zygote's blank DuckDBs, each of which knows other datasets."""
 
 
 def serve(descriptor: int, blank: Blank, separated: bool) -> None:
@@ -64,7 +65,7 @@ def _open(end: ChildEnd, blank: Blank, separated: bool) -> duckdb.DuckDBPyConnec
         files += _take_files(end, json.loads(payload))
     order = json.loads(payload)
     own_root = _seal(order["memory"], files, separated)
-    connection = blank[0] if order["prepared"] else blank[1]
+    connection = blank[int(order["prepared"])]
     engine.allot(connection, threads=order["threads"], memory=order["memory"] // 2)
     engine.execute(connection, *order["statements"])
     names = [protocol.file_name(index) for index in range(files)]

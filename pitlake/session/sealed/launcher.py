@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Collection, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +18,9 @@ from pathlib import Path
 from pitlake.errors import IsolationUnavailable, SessionLost
 from pitlake.session.sealed import sandbox
 from pitlake.session.sealed.zygote import ANSWER, SEPARATED
-from pitlake.session.sql.statements import fingerprint
+from pitlake.session.sql.statements import fingerprint, installed
 
-START_SECONDS = 30.0
+START_SECONDS, END_SECONDS = 30.0, 5.0
 _GREETING = 1 + 32
 _ROOT = str(Path(__file__).resolve().parents[3])
 _ENVIRONMENT = {
@@ -33,22 +34,26 @@ _ENVIRONMENT = {
 
 @dataclass
 class Forked:
-    """A new session's process: the socket to it, its pid, and a pidfd that can't be mistaken for another process."""
+    """A new session's process: the socket to it, its pid, and a pidfd that can't be mistaken for another process.
+
+    chosen: the datasets that each of its blank DuckDBs knows.
+    """
 
     channel: socket.socket
     pid: int
     pidfd: int
+    chosen: tuple[frozenset[str], ...]
 
 
 class Zygote:
-    """The running zygote and the socket to it."""
+    """The running zygote and the socket to it. chosen: the datasets that each of its blank DuckDBs knows."""
 
-    def __init__(self) -> None:
-        self.owner = os.getpid()
+    def __init__(self, chosen: tuple[frozenset[str], ...]) -> None:
+        self.owner, self._chosen = os.getpid(), chosen
         ours, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-W", "ignore", "-c", _program(theirs.fileno())],
+                [sys.executable, "-I", "-S", "-W", "ignore", "-c", _program(theirs.fileno(), chosen)],
                 env=_ENVIRONMENT,
                 cwd="/",
                 stdin=subprocess.DEVNULL,
@@ -82,14 +87,14 @@ class Zygote:
         if len(answer) != ANSWER.size or not descriptors:
             ours.close()
             raise SessionLost("the process sessions are forked from is gone; try again")
-        return Forked(ours, ANSWER.unpack(answer)[0], descriptors[0])
+        return Forked(ours, ANSWER.unpack(answer)[0], descriptors[0], self._chosen)
 
     def close(self) -> None:
         """End it, and every session with it."""
         self._control.close()
         if self.owner == os.getpid():
             try:
-                self.process.wait(5)
+                self.process.wait(END_SECONDS)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
@@ -110,11 +115,17 @@ class Zygote:
 
 _lock = threading.Lock()
 _zygote: Zygote | None = None
+_often: frozenset[str] = frozenset()
 
 
-def warm() -> None:
-    """Start the zygote, so that the first session need not wait for it. Raises IsolationUnavailable."""
+def warm(datasets: Collection[str] = ()) -> None:
+    """Start the zygote, so that the first session need not wait for it. Raises IsolationUnavailable.
+
+    datasets: those that sessions will often be of, which open sooner then; known to a zygote that starts after this.
+    """
+    global _often  # noqa: PLW0603
     with _lock:
+        _often = frozenset(datasets) or _often
         _running()
 
 
@@ -140,7 +151,8 @@ def _running() -> Zygote:
         _drop()
         if problem := sandbox.lacking():
             raise IsolationUnavailable(problem)
-        _zygote = Zygote()
+        # Of every dataset, and of none: a session of few is sooner made from nothing.
+        _zygote = Zygote((frozenset(installed()), frozenset(), *([_often] if _often else [])))
     return _zygote
 
 
@@ -151,12 +163,14 @@ def _drop() -> None:
         _zygote = None
 
 
-def _program(descriptor: int) -> str:
+def _program(descriptor: int, chosen: Iterable[frozenset[str]]) -> str:
     # No site, no environment, no current directory: only where this process itself finds its libraries.
     path = [entry for entry in sys.path if os.path.isabs(entry)]  # noqa: PTH117
     if _ROOT not in path:
         path.append(_ROOT)
-    return f"import sys; sys.path[:] = {path!r}; from pitlake.session.sealed.zygote import main; main({descriptor})"
+    names = [sorted(each) for each in chosen]
+    run = f"from pitlake.session.sealed.zygote import main; main({descriptor}, {names!r})"
+    return f"import sys; sys.path[:] = {path!r}; {run}"
 
 
 atexit.register(_drop)

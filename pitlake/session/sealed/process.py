@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 import weakref
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -37,7 +38,7 @@ from pitlake.session.sealed.protocol import (
     file_name,
     tell,
 )
-from pitlake.session.sql.statements import Statements, installed, parquet
+from pitlake.session.sql.statements import Statements, parquet, ready
 from pitlake.session.visible.binding import Binding, Relation
 from pitlake.session.visible.cut_cache import CutCache
 
@@ -78,7 +79,7 @@ class SealedProcess:
         self._end = weakref.finalize(self, _end, self._channel, self._pidfd, os.getpid())
         self._sending, self._order, self._running = threading.Lock(), 0, False
         try:
-            self.own_root = self._open(binding, cut_cache, statements)
+            self.own_root = self._open(binding, cut_cache, statements, forked.chosen)
         except ProtocolError as problem:
             self.close()
             raise SessionLost(f"the session did not open: {problem}") from None
@@ -112,14 +113,16 @@ class SealedProcess:
         """Kill the process and see it gone."""
         self._end()
 
-    def _open(self, binding: Binding, cut_cache: CutCache, statements: Statements) -> bool:
+    def _open(
+        self, binding: Binding, cut_cache: CutCache, statements: Statements, chosen: Sequence[frozenset[str]]
+    ) -> bool:
         with _Parcel(self._channel) as parcel:
             binding.deliver(cut_cache, parcel.add)
-        ready = installed()
-        prepared = 2 * len(binding.datasets) > len(ready)  # else less is to be made than to be dropped
+        names = {dataset.name for dataset in binding.datasets}
+        nearest = min(chosen, key=lambda there: len(there ^ names))  # what has least to be made and to be dropped
         order = {
-            "prepared": prepared,
-            "statements": statements(_files, ready if prepared else {}),
+            "prepared": chosen.index(nearest),
+            "statements": statements(_files, ready(nearest)),
             "memory": self._limits.address_space,
             "threads": int(self._limits.threads),
             "seconds": self._limits.seconds,

@@ -18,16 +18,15 @@ ANSWER = struct.Struct(">q")
 SEPARATED, NOT_SEPARATED = b"\x01", b"\x02"
 
 
-def main(descriptor: int) -> None:
-    """Serve forks on this socket until the other side closes it."""
+def main(descriptor: int, chosen: list[list[str]]) -> None:
+    """Serve forks on this socket until the other side closes it. chosen: datasets, one DuckDB for each choice."""
     # DuckDB and Arrow use these to hand data to Python, which never happens here; without them the start is shorter.
     sys.modules["numpy"] = sys.modules["pandas"] = None  # type: ignore[assignment]
     from pitlake.session.sealed import child, sandbox
     from pitlake.session.sql import engine, statements
 
     sandbox.load_libraries()
-    # Prepared with every dataset, and with none: a session of few datasets is sooner made from nothing.
-    connections = engine.connect(statements.installed()), engine.connect({})
+    connections = [engine.connect(statements.ready(names)) for names in chosen]
     if len(os.listdir("/proc/self/task")) != 1:  # noqa: PTH208  nothing else of pathlib is loaded here
         sys.exit("a second thread: forks would not be copies")
     os.environ.clear()

@@ -241,6 +241,11 @@ def installed() -> dict[str, Ready]:
     return {name: Ready(dataset, agent_view(dataset)) for name, dataset in all_datasets().items()}
 
 
+def ready(names: Collection[str]) -> dict[str, Ready]:
+    """Those of this installation's datasets."""
+    return {name: each for name, each in installed().items() if name in names}
+
+
 def fingerprint() -> bytes:
     """Of everything the zygote prepares: two processes that agree on it can rely on each other's."""
     return sha256("\0".join(prepared(installed())).encode()).digest()

@@ -1,5 +1,5 @@
 /* What a page does beside its links and forms, which work without this: the slider tells its instant while it moves and
-   asks when it is let go, the page changes in place, texts can be copied. */
+   asks when it is let go, the page changes in place, texts can be copied, a run shows its steps as they come. */
 "use strict";
 
 function day(number) {
@@ -63,5 +63,18 @@ function dress() {
   }
 }
 
+/* A run under way is asked for again, until it ends. */
+async function follow() {
+  const live = document.querySelector("[data-live]");
+  if (!live) return;
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const answer = await fetch(location.href, {headers: {accept: "text/html"}});
+  const next = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(live.id);
+  if (!next || next.dataset.live === undefined) return location.reload();
+  live.replaceWith(next);
+  follow();
+}
+
 window.addEventListener("popstate", () => show(location.href, false));
 dress();
+follow();

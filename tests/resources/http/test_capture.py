@@ -12,9 +12,10 @@ from urllib.parse import quote
 
 import pytest
 
-from pitlake.errors import CaptureDamaged, Unparsable
+from pitlake.errors import BadInput, CaptureDamaged, Unparsable
 from resources.http.capture import Request
 from resources.http.client import captured
+from resources.http.csv_lines import cells
 from resources.http.secrets import redact, spelled
 from tests.resources.http.conftest import TOY
 
@@ -81,6 +82,22 @@ def test_all_that_was_written_is_forced_to_the_disk_with_its_folders(store, monk
     assert forced == set()
 
 
+def test_a_folder_that_another_run_made_meanwhile_is_as_good(store, monkeypatch):
+    opened, seen = os.open, []
+
+    def overtaken(path, *more, **given):
+        if not seen:
+            seen.append(path)
+            Path(path).parent.mkdir(parents=True)
+            raise FileNotFoundError(path)
+        return opened(path, *more, **given)
+
+    monkeypatch.setattr(os, "open", overtaken)
+    kept = store.put(capture())
+    assert [*store.every()] == [kept]
+    assert seen
+
+
 def test_a_half_written_file_is_not_there_for_readers(store):
     kept = store.put(capture())
     folder = next((store.root / "answers").rglob("*.json")).parent
@@ -136,6 +153,31 @@ def test_of_secrets_within_each_other_the_longest_goes_first_whatever_their_orde
         b"<[redacted the whole]> <[redacted public part]>",
         2,
     )
+
+
+def test_secrets_of_an_answer_are_counted_wherever_they_stand():
+    spellings = {b"s3cret": "TOY_API_KEY"}
+    headers = {"content-type": "text/s3cret"}
+    kept = captured(TOY, ASK, b"s3cret and s3cret", headers=headers, spellings=spellings)
+    assert kept.redacted == 3
+    assert "s3cret" not in str(kept)
+
+
+@pytest.mark.parametrize("harm", [lambda path: path.write_text("{"), lambda path: path.unlink()])
+def test_a_run_that_cannot_be_read_is_not_known_here(store, harm):
+    store.keep_run("r1", "notes", {"days": ["2024-03-05"]})
+    assert store.run("r1", "notes") == {"days": ["2024-03-05"]}
+    harm(store.root / "runs/r1/notes.json")
+    with pytest.raises(BadInput, match="no captures of run 'r1' of notes"):
+        store.run("r1", "notes")
+
+
+@pytest.mark.parametrize("content", [b'a,b\n1,"2\n3,4\n', b'a,b\n1,"2\r"\n', b'a,b\n"1"x"2,3\n' + b"x" * 140_000])
+def test_lines_that_are_none_are_refused_and_those_before_are_handed_out(content):
+    found = cells(capture(content))
+    assert next(found) == ["a", "b"]
+    with pytest.raises(Unparsable):
+        list(found)
 
 
 def test_half_a_surrogate_pair_in_an_answer_is_replaced():

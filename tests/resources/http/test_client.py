@@ -3,18 +3,22 @@
 import contextlib
 import gzip
 import sqlite3
+import threading
 import time
 import tracemalloc
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
+from urllib.parse import parse_qs, urlsplit
 
 import psutil
 import pytest
 
 from pitlake import clock
 from pitlake.errors import AnswerRefused, BadInput, NotCaptured
+from resources.http.bounds import Bounded
 from resources.http.capture import Request
+from resources.http.limits import RateLimit
 from tests.loopback import Answer
 from tests.resources.http.conftest import KEY, TOY
 
@@ -103,6 +107,15 @@ def test_a_captured_refusal_is_refused_again_and_never_data(loopback, client):
         client("replay").fetch(ASK)
 
 
+def test_of_refusals_alone_the_newest_is_told(loopback, client):
+    loopback.plays("/notes", Answer(b"no", 403), Answer(b"no", 404))
+    for _ in range(2):
+        with pytest.raises(AnswerRefused):
+            client("refresh").fetch(ASK)
+    with pytest.raises(AnswerRefused, match="HTTP 404"):
+        client("replay").fetch(ASK)
+
+
 def test_replay_until_an_instant_does_not_see_what_came_later(loopback, client):
     loopback.plays("/notes", Answer({"notes": [1]}), Answer({"notes": [2]}))
     first = client("refresh").fetch(ASK)
@@ -116,6 +129,14 @@ def test_a_missing_key_is_said_before_anything_is_asked(loopback, client, monkey
     with pytest.raises(BadInput, match="TOY_API_KEY"):
         client().fetch(ASK)
     assert loopback.asked == []
+
+
+def test_a_key_is_read_from_the_working_directory_too(loopback, client, monkeypatch, tmp_path):
+    monkeypatch.delenv("TOY_API_KEY")
+    (tmp_path / ".env").write_text("TOY_API_KEY='of ${HOME} alone'\n")
+    loopback.plays("/notes", GOOD)
+    client().fetch(ASK)
+    assert parse_qs(urlsplit(loopback.asked[0][1]).query)["apikey"] == ["of ${HOME} alone"]
 
 
 def test_a_contact_is_demanded_and_sent(loopback, client, monkeypatch):
@@ -204,6 +225,43 @@ def test_all_questions_together_take_no_longer_than_they_may(loopback, client, f
     assert time.monotonic() - began < 3.0
 
 
+def test_no_answer_is_told_with_the_address_that_was_asked(loopback, client):
+    loopback.plays("/notes", Answer(fault="drop"))
+    with pytest.raises(AnswerRefused) as refused:
+        client().fetch(ASK)
+    assert refused.value.evidence == f"{loopback.url}/notes?q=x"
+
+
+def test_a_closed_client_leaves_no_connection(loopback, client):
+    loopback.plays("/notes", GOOD)
+    asking, port = client(), int(loopback.url.rpartition(":")[2])
+
+    def connected():
+        found = psutil.Process().net_connections("tcp")
+        return [one for one in found if one.raddr and one.raddr.port == port and one.status != "TIME_WAIT"]
+
+    others = len(connected())
+    asking.fetch(ASK)
+    assert len(connected()) == others + 1
+    asking.close()
+    assert len([one for one in connected() if one.fd != -1]) == others
+
+
+def test_a_rate_has_no_thread_of_its_own(tmp_path):
+    threads = set(threading.enumerate())
+    with RateLimit(TOY, tmp_path) as limit:
+        assert limit.wait(1.0)
+        assert set(threading.enumerate()) == threads
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_answers_are_bounded_whatever_the_scheme(loopback, client, scheme):
+    loopback.plays("/notes", GOOD)
+    asking = client()
+    asking.fetch(ASK)
+    assert isinstance(asking._line.session.get_adapter(f"{scheme}://toy.example/"), Bounded)
+
+
 def test_one_answer_takes_no_longer_than_it_may_whatever_the_sockets_say(loopback, client):
     loopback.plays("/notes", Answer(fault="drip"))
     began = time.monotonic()
@@ -232,10 +290,22 @@ def test_a_provider_that_answers_nothing_is_not_asked_for_each_day(loopback, cli
     with pytest.raises(AnswerRefused, match="no answer"):
         asking.fetch(Request("/4"))
     assert len(loopback.asked) == 4
+    asking._asks_again = time.monotonic() + 60
+    with pytest.raises(AnswerRefused, match="not asked: 4 times"):
+        asking.fetch(Request("/4"))
+    asking._asks_again = 0.0
     loopback.plays("/notes", GOOD)
     assert asking.fetch(ASK).json() == {"notes": [1]}
     loopback.plays("/4", Answer(fault="drop"), GOOD)
     assert asking.fetch(Request("/4")).json() == {"notes": [1]}
+
+
+def test_one_silence_is_no_reason_not_to_ask(loopback, client):
+    loopback.plays("/notes", Answer(fault="drop"))
+    loopback.plays("/others", GOOD)
+    asking = client(provider=replace(TOY, attempts=2), seconds=3.0, pause=time.sleep)
+    asking._silent, asking._asks_again = 1, time.monotonic() + 60
+    assert asking.fetch(Request("/others")).json() == {"notes": [1]}
 
 
 def test_answers_of_any_kind_are_no_silence(loopback, client):

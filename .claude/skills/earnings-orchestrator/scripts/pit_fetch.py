@@ -28,9 +28,11 @@ from pit_call import BOUND, cut_off, rules  # noqa: E402
 
 
 def interpreter() -> str:
-    """The project's own Python where it was set up, else the one that runs this."""
-    own = ROOT / ".venv" / "bin" / "python"
-    return str(own) if own.exists() else sys.executable
+    """The project's own Python where it was set up, else the one the kit was installed by, else the one that runs."""
+    installer = ROOT / ".claude" / "pitlake-python"
+    told = [ROOT / ".venv" / "bin" / "python"]
+    told += [Path(installer.read_text().strip())] if installer.exists() else []
+    return next((str(one) for one in told if one.exists()), sys.executable)
 
 
 def main() -> int:

@@ -1,0 +1,87 @@
+"""ArcticDB: a symbol an entity, read as of an instant, as of a snapshot, or as it is now."""
+
+from datetime import datetime, timezone
+from typing import Any
+
+import pandas as pd
+from arcticdb import Arctic as Store
+from arcticdb import ReadRequest, WritePayload
+
+from asofbench.adapters.base import Rows, Unable, Visible, batches, naive
+from asofbench.model import Question, read
+
+
+class Arctic(Visible):
+    """options: live (each batch is written and snapshotted as it came), newest (rows up to T by their event's time)."""
+
+    def load(self, rows: Rows) -> None:
+        """A version of an entity's symbol and a snapshot a batch where it is live, else one of everything."""
+        self.library = Store("mem://").create_library("facts")
+        self.snapshots: list[tuple[datetime, str]] = []
+        parts = batches(rows) if self.options.get("live") else [(datetime.now(timezone.utc), rows)]
+        so_far: dict[str, Rows] = {}
+        for number, (came, part) in enumerate(parts):
+            for row in part:
+                so_far.setdefault(row["entity"], []).append(row)
+            changed = sorted({row["entity"] for row in part})
+            self.library.write_batch([WritePayload(entity, self._frame(so_far[entity])) for entity in changed])
+            if self.options.get("live"):
+                self.library.snapshot(f"delivery {number}")
+                self.snapshots.append((came, f"delivery {number}"))
+
+    def _frame(self, rows: Rows) -> pd.DataFrame:
+        frame = pd.DataFrame([{name: naive(value) for name, value in self.typed(row).items()} for row in rows])
+        frame["available_at"] = pd.to_datetime(frame["available_at"])
+        if "extra" in frame:
+            frame["extra"] = frame["extra"].fillna("")
+        return frame.set_index("event").sort_index(kind="stable")
+
+    def ask(self, question: Question) -> Any:
+        """Symbols and their descriptions, beside questions about data."""
+        if question.kind in ("clock", "error", "escape"):
+            raise Unable(question.kind)
+        at = read(question.as_of)
+        if question.kind == "listing":
+            return self._symbols(at)
+        if question.kind in ("statistics", "counts"):
+            told = self.library.get_description(question.entity, as_of=self._as_of(at))
+            return told.row_count if question.kind == "counts" else str(told)
+        self.asked = [question.entity] if question.entity else [entity for entity, _, _ in question.spine]
+        if question.kind == "frequency":
+            self.asked = self._written_by(at)
+        return super().ask(question)
+
+    def visible(self, at: datetime) -> Rows:
+        """The newest per item of the symbols that are asked about."""
+        as_of = self._as_of(at)
+        if as_of == "":
+            return []
+        until = {"date_range": (None, pd.Timestamp(naive(at)))} if self.options.get("newest") else {}
+        requests = [ReadRequest(entity, as_of=as_of, **until) for entity in self.asked]
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for entity, got in zip(self.asked, self.library.read_batch(requests), strict=True):
+            rows = got.data.sort_values("loaded_at", kind="stable").to_dict("records") if hasattr(got, "data") else []
+            for row in rows:
+                found[entity, row["item"]] = {**row, "entity": entity}
+        return list(found.values())
+
+    def _symbols(self, at: datetime) -> list[str]:
+        as_of = self._as_of(at)
+        if as_of == "":
+            return []
+        return sorted(self.library.list_symbols(snapshot_name=as_of if isinstance(as_of, str) else None))
+
+    def _written_by(self, at: datetime) -> list[str]:
+        """The symbols that an instant's reader can read."""
+        if self.options.get("live") or self.options.get("newest"):
+            return self._symbols(at)
+        written = [name for name, told in self.library.list_versions().items() if told.date <= at]
+        return sorted({name.symbol for name in written})
+
+    def _as_of(self, at: datetime) -> datetime | str | None:
+        """What is read: a snapshot's name ("" where none was made yet), an instant, or None for the newest."""
+        if self.options.get("newest"):
+            return None
+        if not self.options.get("live"):
+            return at
+        return max(((came, name) for came, name in self.snapshots if came <= at), default=(at, ""))[1]

@@ -1,0 +1,56 @@
+"""Controls: systems whose score is known beforehand. They prove that the graders can pass, and that they can fail."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from asofbench.adapters.base import Rows, Unable, Visible
+from asofbench.model import DATA, DOORS, Question, read, written
+from asofbench.reading import careful
+
+
+class Oracle(Visible):
+    """Knows when each row became public, rewrites and slipped-in figures included. options: off, a deviation.
+
+    off: none, silent (answers nothing), failing (refuses everything), everything (no instant at all), early (an
+    instant too early: what becomes public at T+1 µs is there), late (what is public at the very instant is not there).
+    """
+
+    def load(self, rows: Rows) -> None:
+        """Rows with the instant from which each is public."""
+        known: set[tuple[str, str]] = set()
+        self.rows: list[tuple[datetime, Any]] = []
+        for row in sorted(rows, key=lambda row: row["loaded_at"]):
+            told, loaded, name = careful(row), read(row["loaded_at"]), (row["entity"], row["item"])
+            if told is not None and "extra" not in row:
+                self.rows.append((max(told, loaded) if name in known else told, row))
+            known.add(name)
+
+    def visible(self, at: datetime) -> Rows:
+        """The newest per entity and item."""
+        found = {}
+        for public, row in sorted(self.rows, key=lambda pair: pair[0]):
+            if self._shows(public, at):
+                found[row["entity"], row["item"]] = row
+        return list(found.values())
+
+    def _shows(self, public: datetime, at: datetime) -> bool:
+        off = self.options.get("off")
+        if off == "late":
+            return public < at
+        return off == "everything" or public <= at + timedelta(days=2 if off == "early" else 0)
+
+    def ask(self, question: Question) -> Any:
+        """As the deviation has it."""
+        off = self.options.get("off")
+        if off == "failing":
+            raise RuntimeError("this control refuses everything")
+        if off == "silent":
+            return None
+        if question.kind in DATA:
+            return super().ask(question)
+        if question.kind not in DOORS:
+            raise Unable(question.kind)
+        seen = self.visible(read(question.as_of))
+        if question.kind == "clock":
+            return written(read(question.as_of) + timedelta(days=off in ("early", "everything")))
+        return len(seen) if question.kind == "counts" else [row["text"] + str(row["value"]) for row in seen]

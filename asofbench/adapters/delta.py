@@ -1,0 +1,64 @@
+"""Delta Lake by deltalake: time travel by the time of commits."""
+
+import time
+from datetime import datetime, timezone
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
+
+from asofbench.adapters.base import Rows, Unable, Visible, batches, newest
+from asofbench.model import Question, read
+
+_INSTANT = pa.timestamp("us", "UTC")
+_TYPES = {"event": _INSTANT, "loaded_at": _INSTANT, "available_at": _INSTANT, "value": pa.float64()}
+_NAMES = ("entity", "item", *_TYPES, "text", "extra")
+SCHEMA = pa.schema([(name, _TYPES.get(name, pa.string())) for name in _NAMES])
+
+
+class Delta(Visible):
+    """options: live (each batch is committed when it came, and T is the machine's instant then), else all at once."""
+
+    def load(self, rows: Rows) -> None:
+        """One table, partitioned by entity; a commit a batch where it is live."""
+        self.commits: list[tuple[datetime, datetime]] = []
+        parts = batches(rows) if self.options.get("live") else [(datetime.now(timezone.utc), rows)]
+        for came, part in parts:
+            table = pa.Table.from_pylist([self.typed(row) for row in part], SCHEMA)
+            write_deltalake(str(self.folder / "facts"), table, mode="append", partition_by=["entity"])
+            self.commits.append((came, datetime.now(timezone.utc)))
+            time.sleep(0.002)  # commits are dated by the millisecond
+        self.cached: tuple[datetime, Rows] | None = None
+
+    def ask(self, question: Question) -> Any:
+        """Partitions and counts of the version, beside questions about data."""
+        if question.kind in ("listing", "statistics", "counts"):
+            table = self._table(read(question.as_of))
+            if table is None:
+                return []
+            if question.kind == "listing":
+                return [str(part) for part in table.partitions()]
+            actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+            kept = ("num_records",) if question.kind == "counts" else ("min.value", "max.value", "min.text", "max.text")
+            return [[action.get(name) for name in kept] for action in actions]
+        if question.kind in ("clock", "error", "escape"):
+            raise Unable(question.kind)
+        return super().ask(question)
+
+    def visible(self, at: datetime) -> Rows:
+        """The newest per entity and item of the version at T."""
+        if self.cached is None or self.cached[0] != at:
+            table = self._table(at)
+            self.cached = at, [] if table is None else newest(table.to_pyarrow_table().to_pylist())
+        return self.cached[1]
+
+    def _table(self, at: datetime) -> DeltaTable | None:
+        """The table as of T; None where it did not exist yet."""
+        moment: datetime | None = at
+        if self.options.get("live"):
+            moment = max((done for came, done in self.commits if came <= at), default=None)
+        if moment is None:
+            return None
+        table = DeltaTable(str(self.folder / "facts"))
+        table.load_as_version(moment)
+        return table

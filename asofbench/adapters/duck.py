@@ -1,0 +1,141 @@
+"""DuckDB: a view with a WHERE, in the ways it is written; and a copy that ends at T, in a locked connection."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+import duckdb
+
+from asofbench.adapters.base import Adapter, Rows, naive
+from asofbench.model import Question, read
+
+# By what a row is dated, and how an instant compares with it.
+STAMPS = {
+    "event": ("event", "{at}"),
+    "where": ("available_at", "{at}"),
+    "null": ("coalesce(available_at, TIMESTAMP '1900-01-01')", "{at}"),
+    "day": ("CAST(available_at AS DATE)", "CAST({at} AS DATE)"),
+    "both": ("CASE WHEN available_at IS NOT NULL THEN greatest(available_at, loaded_at) END", "{at}"),
+}
+COLUMNS = {
+    "entity": "VARCHAR",
+    "item": "VARCHAR",
+    "event": "TIMESTAMP",
+    "available_at": "TIMESTAMP",
+    "loaded_at": "TIMESTAMP",
+    "value": "DOUBLE",
+    "text": "VARCHAR",
+}
+
+
+NEWEST = """
+SELECT * EXCLUDE stamp FROM history
+QUALIFY row_number() OVER (PARTITION BY entity, item ORDER BY stamp DESC, loaded_at DESC) = 1"""
+
+
+class Duck(Adapter):
+    """options: stamp (of STAMPS), cut (copy what is visible instead of a view), locked (as DuckDB's page says)."""
+
+    connection: duckdb.DuckDBPyConnection | None = None
+
+    def load(self, rows: Rows) -> None:
+        """One Parquet file, from which every connection gets its table."""
+        self.file = self.folder / "facts.parquet"
+        columns = COLUMNS if self.careful else {**COLUMNS, "extra": "VARCHAR"}
+        typed = [{name: naive(value) for name, value in self.typed(row).items()} for row in rows]
+        lines = self.folder / "rows.json"
+        lines.write_text("".join(json.dumps(row, default=str) + "\n" for row in typed))
+        with duckdb.connect(config={"threads": 1}) as making:
+            read = f"read_json('{lines}', columns = {columns}, format = 'newline_delimited')"
+            making.execute(f"COPY (FROM {read}) TO '{self.file}' (FORMAT parquet)")
+        lines.unlink()
+        self.at = ""
+
+    def ask(self, question: Question) -> Any:
+        """Through a connection that was given the view `known`, and `history` with all revisions."""
+        if question.as_of != self.at:
+            self.close()
+            self.connection, self.at = self.opened(read(question.as_of)), question.as_of
+        return asked(self.sql, question, self.names())
+
+    def sql(self, text: str) -> list[tuple[Any, ...]]:
+        """Rows of the last statement, as JSON can hold them."""
+        found = self.connection.execute(text).fetchall() if self.connection else []
+        return [tuple(shown(cell) for cell in row) for row in found]
+
+    def names(self) -> dict[str, str]:
+        """What statements may name."""
+        base = "known" if self.options.get("cut") else "facts"
+        return {"view": "known", "base": base, "file": str(self.file), "folder": str(self.folder)}
+
+    def bound(self, at: datetime) -> tuple[str, str]:
+        """What dates a row, and what it must not be later than, in SQL."""
+        stamp, compared = STAMPS[self.options["stamp"]]
+        return stamp, compared.format(at=f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}'")
+
+    def opened(self, at: datetime) -> duckdb.DuckDBPyConnection:
+        """A connection as it is handed to the asker."""
+        connection = duckdb.connect(config={"threads": 1})
+        stamp, instant = self.bound(at)
+        kind, source = "VIEW", "facts"
+        if self.options.get("cut"):
+            kind, source = "TABLE", f"read_parquet('{self.file}')"
+        else:
+            connection.execute(f"CREATE TABLE facts AS FROM read_parquet('{self.file}')")
+        visible = f"SELECT *, {stamp} AS stamp FROM {source} WHERE {stamp} <= {instant}"
+        connection.execute(f"CREATE {kind} history AS {visible}")
+        connection.execute(f"CREATE {kind} known AS {NEWEST}")
+        if self.options.get("locked"):
+            connection.execute("SET enable_external_access = false; SET lock_configuration = true")
+        return connection
+
+    def close(self) -> None:
+        """The connection."""
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+def asked(sql: Any, question: Question, names: dict[str, str]) -> Any:
+    """A question as SQL on `known` and `history`, through whatever runs it."""
+    where = f"WHERE entity = '{question.entity}'"
+    if question.kind == "rows":
+        rows = sql(f"SELECT * FROM {names['view']} {where}")
+        return by_item(rows, sql(f"SELECT column_name FROM (DESCRIBE {names['view']})"))
+    if question.kind == "members":
+        return sorted(row[0] for row in sql(f"SELECT item FROM {names['view']} {where} AND value = 1"))
+    if question.kind == "aggregate":
+        return sql(f"SELECT {question.fn}(value) FROM {names['view']} {where}")[0][0]
+    if question.kind == "frequency":
+        return sql(f"SELECT count(*) FROM {names['view']} WHERE contains(text, '{question.term}')")[0][0]
+    if question.kind == "join":
+        return [_joined(sql, names, entity, item, read(at)) for entity, item, at in question.spine]
+    statement = question.statement.format(**names, entity=question.entity)
+    return [list(row) for row in sql(statement)]
+
+
+def _joined(sql: Any, names: dict[str, str], entity: str, item: str, at: datetime) -> Any:
+    """names may tell what the revisions, their stamp and its type are called."""
+    instant = f"{names.get('type', 'TIMESTAMP')} '{at:%Y-%m-%d %H:%M:%S.%f}'"
+    history, stamp = names.get("history", "history"), names.get("stamp", "stamp")
+    rows = sql(
+        f"SELECT h.value FROM (SELECT '{entity}' AS entity, '{item}' AS item, {instant} AS at) s"
+        f" ASOF LEFT JOIN {history} h ON s.entity = h.entity AND s.item = h.item AND s.at >= h.{stamp}"
+    )
+    return rows[0][0]
+
+
+def by_item(rows: list[tuple[Any, ...]], columns: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    """Rows as `rows` wants them: per item its value, its text and whatever else came."""
+    names = [column[0] for column in columns]
+    found = {}
+    for row in rows:
+        told = dict(zip(names, row, strict=True))
+        first = [told.pop(name) for name in ("entity", "item", "value", "text")]
+        found[first[1]] = [*first[2:], *(value for value in told.values() if value is not None)]
+    return found
+
+
+def shown(cell: Any) -> Any:
+    """A cell as JSON can hold it."""
+    return cell if isinstance(cell, int | float | str | bool | None) else str(cell)

@@ -1,0 +1,51 @@
+"""Data frames: pandas' merge_asof and polars' join_asof, on the event's time or on the instant of publication."""
+
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from asofbench.adapters.base import Rows, Visible, naive
+
+KEYS = ["entity", "item"]
+
+
+class Frame(Visible):
+    """options: on (event or available_at), library (pandas or polars)."""
+
+    def load(self, rows: Rows) -> None:
+        """One frame, sorted by what is joined on; records without it can't be joined and are left out."""
+        on = self.options["on"]
+        typed = [{name: naive(value) for name, value in self.typed(row).items()} for row in rows]
+        self.rows = sorted((row for row in typed if row[on] is not None), key=lambda row: (row[on], row["loaded_at"]))
+        self.keys = sorted({(row["entity"], row["item"]) for row in self.rows})
+        self.visible = lru_cache(maxsize=8)(self._visible)  # type: ignore[method-assign]
+
+    def visible(self, at: datetime) -> Rows:
+        """The join of every key at T."""
+        return self._visible(at)
+
+    def _visible(self, at: datetime) -> Rows:
+        left = [{"entity": entity, "item": item, "at": naive(at)} for entity, item in self.keys]
+        joined = (self._pandas if self.options["library"] == "pandas" else self._polars)(left)
+        names = ("entity", "item", "value", "text", "extra")
+        return [
+            {name: row[name] for name in names if isinstance(row.get(name), str | float)}
+            for row in joined
+            if row["text"] == row["text"] and row["text"] is not None
+        ]
+
+    def _pandas(self, left: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        import pandas as pd
+
+        right = pd.DataFrame(self.rows).astype({self.options["on"]: "datetime64[us]"})
+        asked = pd.DataFrame(left).astype({"at": "datetime64[us]"})
+        found = pd.merge_asof(asked, right, left_on="at", right_on=self.options["on"], by=KEYS)
+        return [dict(row) for row in found.to_dict("records")]
+
+    def _polars(self, left: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        import polars as pl
+
+        right = pl.DataFrame(self.rows, infer_schema_length=None).with_columns(pl.col(self.options["on"]).set_sorted())
+        asked = pl.DataFrame(left).with_columns(pl.col("at").set_sorted())
+        found = asked.join_asof(right, left_on="at", right_on=self.options["on"], by=KEYS, check_sortedness=False)
+        return found.to_dicts()

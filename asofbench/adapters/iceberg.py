@@ -1,0 +1,59 @@
+"""Apache Iceberg by pyiceberg: snapshots, read as of the time they were made."""
+
+import time
+from datetime import datetime, timezone
+from typing import Any
+
+import pyarrow as pa
+from pyiceberg.catalog.sql import SqlCatalog
+
+from asofbench.adapters.base import Rows, Unable, Visible, batches, newest
+from asofbench.model import Question, read
+
+_INSTANT = pa.timestamp("us", "UTC")
+_TYPES = {"event": _INSTANT, "loaded_at": _INSTANT, "available_at": _INSTANT, "value": pa.float64()}
+SCHEMA = pa.schema([(name, _TYPES.get(name, pa.string())) for name in ("entity", "item", *_TYPES, "text", "extra")])
+
+
+class Iceberg(Visible):
+    """options: live (a snapshot a batch as it came, and T is the machine's instant then), else all at once."""
+
+    def load(self, rows: Rows) -> None:
+        """One table in a catalog of its own; a snapshot a batch where it is live."""
+        catalog = SqlCatalog("own", uri=f"sqlite:///{self.folder}/catalog.db", warehouse=f"file://{self.folder}")
+        catalog.create_namespace("asof")
+        self.table = catalog.create_table("asof.facts", SCHEMA)
+        self.made: list[tuple[datetime, datetime]] = []
+        parts = batches(rows) if self.options.get("live") else [(datetime.now(timezone.utc), rows)]
+        for came, part in parts:
+            self.table.append(pa.Table.from_pylist([self.typed(row) for row in part], SCHEMA))
+            time.sleep(0.002)  # snapshots are dated by the millisecond
+            self.made.append((came, datetime.now(timezone.utc)))
+        self.cached: tuple[datetime, Rows] | None = None
+
+    def ask(self, question: Question) -> Any:
+        """Files and their metrics as of T, beside questions about data."""
+        if question.kind in ("clock", "error", "escape"):
+            raise Unable(question.kind)
+        if question.kind not in ("listing", "statistics", "counts"):
+            return super().ask(question)
+        snapshot = self._snapshot(read(question.as_of))
+        files = [] if snapshot is None else self.table.inspect.files(snapshot_id=snapshot).to_pylist()
+        kept = {"listing": "file_path", "statistics": "readable_metrics", "counts": "record_count"}[question.kind]
+        return [file[kept] if question.kind == "counts" else str(file[kept]) for file in files]
+
+    def visible(self, at: datetime) -> Rows:
+        """The newest per entity and item of the snapshot at T."""
+        if self.cached is None or self.cached[0] != at:
+            snapshot = self._snapshot(at)
+            rows = [] if snapshot is None else self.table.scan(snapshot_id=snapshot).to_arrow().to_pylist()
+            self.cached = at, newest(rows)
+        return self.cached[1]
+
+    def _snapshot(self, at: datetime) -> int | None:
+        """The snapshot at T, or None where there was none yet."""
+        moment: datetime | None = at
+        if self.options.get("live"):
+            moment = max((done for came, done in self.made if came <= at), default=None)
+        found = None if moment is None else self.table.snapshot_as_of_timestamp(int(moment.timestamp() * 1000))
+        return None if found is None else int(found.snapshot_id)

@@ -1,0 +1,76 @@
+"""mcp-server-motherduck over stdio: an agent's SQL on a DuckDB file that the server opens read-only."""
+
+import asyncio
+import json
+import sys
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+
+from asofbench.adapters.base import Rows
+from asofbench.adapters.duck import NEWEST, Duck, asked
+from asofbench.model import Question, read
+
+
+class Server:
+    """One running server and its file; it opens the file for every call, so the file may be written between calls."""
+
+    def __init__(self, init: str) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="asofbench-mcp-")
+        self.file = Path(self._folder.name) / "facts.duckdb"
+        duckdb.connect(str(self.file)).close()
+        command = str(Path(sys.executable).with_name("mcp-server-motherduck"))
+        given = ["--db-path", str(self.file), *(["--init-sql", init] if init else [])]
+        self._loop = asyncio.new_event_loop()
+        self._client = Client(StdioTransport(command=command, args=given, env={"HOME": self._folder.name}))
+        self._loop.run_until_complete(self._client.__aenter__())
+
+    def sql(self, text: str) -> list[tuple[Any, ...]]:
+        """Rows of a query by the tool `execute_query`. Raises RuntimeError with what the server says."""
+        called = self._client.call_tool("execute_query", {"sql": text}, raise_on_error=False)
+        found = self._loop.run_until_complete(called)
+        said = "".join(getattr(part, "text", "") for part in found.content)
+        told = json.loads(said) if said.startswith("{") else {}
+        if found.is_error or not told.get("success", False):
+            raise RuntimeError(said)
+        return [tuple(row) for row in told["rows"]]
+
+
+SERVERS: dict[str, Server] = {}
+
+
+class MotherDuck(Duck):
+    """options: init (SQL the server runs on every connection), stamp and careful as DuckDB's."""
+
+    def load(self, rows: Rows) -> None:
+        """The rows as a table of the server's file."""
+        super().load(rows)
+        init = self.options.get("init", "")
+        if init not in SERVERS:
+            SERVERS[init] = Server(init)
+        self.server = SERVERS[init]
+        self._write(f"CREATE OR REPLACE TABLE facts AS FROM read_parquet('{self.file}')")
+
+    def ask(self, question: Question) -> Any:
+        """The asker is told to ask the view `known`, which ends at T."""
+        if question.as_of != self.at:
+            self._bind(read(question.as_of))
+            self.at = question.as_of
+        return asked(self.server.sql, question, self.names())
+
+    def _bind(self, at: datetime) -> None:
+        stamp, instant = self.bound(at)
+        self._write(
+            f"CREATE OR REPLACE VIEW history AS SELECT *, {stamp} AS stamp FROM facts WHERE {stamp} <= {instant}",
+            f"CREATE OR REPLACE VIEW known AS {NEWEST}",
+        )
+
+    def _write(self, *statements: str) -> None:
+        with duckdb.connect(str(self.server.file)) as writing:
+            for statement in statements:
+                writing.execute(statement)

@@ -1,0 +1,94 @@
+"""pitlake: rows through its gate, publishes and sealed sessions, by its ordinary Python door."""
+
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+
+from asofbench.adapters.base import Adapter, Rows, batches
+from asofbench.adapters.duck import asked, shown
+from asofbench.model import Question
+from pitlake.contract import Column, Dataset, GapRule
+from pitlake.lake.lake import Lake
+from pitlake.lake.stage import StagedGap, staged_schema
+from pitlake.session.api import Catalogue, Session, connect
+
+UNDATED = GapRule(type="unverifiable", reason="undated", when="the source states no instant")
+FACTS = Dataset(
+    name="facts",
+    title="Records of a source",
+    summary="Every record with the instant its source states.",
+    availability="The stated instant, read as late as the source's documentation allows.",
+    columns=(
+        Column(name="entity", type="string", required=True, meaning="Company, series or desk."),
+        Column(name="item", type="string", required=True, meaning="What of it."),
+        Column(name="event", type="instant", meaning="What it is about."),
+        Column(name="value", type="float", meaning="Number."),
+        Column(name="text", type="string", meaning="Text."),
+    ),
+    key=("entity", "item"),
+    entity="entity",
+    source_tag="provider_metadata",
+    revised_at="available_at",
+    partitioned=False,
+    gap_rules=(UNDATED,),
+)
+
+
+class Pitlake(Adapter):
+    """options: isolation of the sessions."""
+
+    session: Session | None = None
+
+    def load(self, rows: Rows) -> None:
+        """A run a batch, observed when it was loaded."""
+        self.lake = Lake(self.folder / "lake")
+        self.catalogue = Catalogue({FACTS.name: FACTS})
+        for number, (came, part) in enumerate(batches(rows)):
+            self._publish(f"run{number}", came, part)
+        self.at = ""
+
+    def _publish(self, run: str, came: datetime, part: Rows) -> None:
+        kept, gaps = {}, []
+        for place, row in enumerate(part):
+            typed = self.typed(row)
+            evidence = f"asofbench:{typed['entity']}:{typed['item']}"
+            if typed["available_at"] is None:
+                gaps.append(StagedGap("unverifiable", UNDATED.reason, f"{evidence}:{place}"))
+                continue
+            stamps = {"available_at_source": "provider_metadata", "evidence": evidence}
+            del typed["loaded_at"]
+            kept[typed["entity"], typed["item"], typed["available_at"]] = {**typed, **stamps}
+        table = pa.Table.from_pylist(list(kept.values()), staged_schema(FACTS))
+        with self.lake.stage(FACTS, run) as stage:
+            stage.look(entities=sorted({row["entity"] for row in part}))
+            stage.add(None, table, gaps, extracted=len(kept) + len(gaps))
+            self.lake.publish(stage, observed_at=came)
+
+    def ask(self, question: Question) -> Any:
+        """SQL in a session as of the question's instant."""
+        if question.as_of != self.at:
+            self.close()
+            self.session = connect(
+                question.as_of, lake=self.lake, catalogue=self.catalogue, isolation=self.options["isolation"]
+            )
+            self.at = question.as_of
+        return asked(self._sql, question, self._names())
+
+    def _sql(self, text: str) -> list[tuple[Any, ...]]:
+        found = self.session.sql(text).rows() if self.session else []
+        return [tuple(shown(cell) for cell in row) for row in found]
+
+    def _names(self) -> dict[str, str]:
+        """Its revisions are what lies under the view; its files are the lake's."""
+        files = sorted(self.lake.root.rglob("*.parquet"))
+        return {
+            "view": "facts", "base": "facts_revisions", "history": "facts_revisions", "stamp": "available_at",
+            "type": "TIMESTAMPTZ", "file": str(files[0]), "folder": str(self.lake.root),
+        }  # fmt: skip
+
+    def close(self) -> None:
+        """The session."""
+        if self.session is not None:
+            self.session.close()
+            self.session = None

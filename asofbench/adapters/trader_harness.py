@@ -1,0 +1,47 @@
+"""TraderHarness: its agents' tool get_fundamentals, called as its engine calls it."""
+
+import asyncio
+from datetime import datetime
+from decimal import Decimal
+
+import pandas as pd
+from traderharness.core.portfolio import Portfolio
+from traderharness.tools.fundamentals import handle_get_fundamentals
+from traderharness.tools.registry import ToolContext
+
+from asofbench.adapters.base import Rows, Visible
+from asofbench.reading import NEW_YORK
+
+
+class TraderHarness(Visible):
+    """A key (entity and item) is a stock; its number and its text are two of the figures the tool hands on."""
+
+    def load(self, rows: Rows) -> None:
+        """Fundamentals with the date they were published on, as the tool's data has them."""
+        typed = [self.typed(row) for row in rows]
+        dated = [row for row in typed if row["available_at"] is not None]
+        frame = pd.DataFrame(sorted(dated, key=lambda row: (row["available_at"], row["loaded_at"])))
+        frame["stock_code"] = frame["entity"] + "|" + frame["item"]
+        frame["pub_date"] = [str(at.astimezone(NEW_YORK).date()) for at in frame["available_at"]]
+        self.data = frame.rename(columns={"value": "revenue", "text": "roe"})
+        self.codes = sorted(set(frame["stock_code"]))
+        self.traded = {code: frame[frame["stock_code"] == code] for code in self.codes}
+        self.cached: tuple[datetime, Rows] | None = None
+
+    def visible(self, at: datetime) -> Rows:
+        """What the tool tells of every key on T's day in New York, its phase before the market opens."""
+        if self.cached is None or self.cached[0] != at:
+            cash = Decimal(1)
+            context = ToolContext(at.astimezone(NEW_YORK).date(), "pre_market", Portfolio(cash), cash, self.traded)
+            context.tool_call_cache["_fundamentals_data"] = self.data
+            self.cached = at, asyncio.run(self._told(context))
+        return self.cached[1]
+
+    async def _told(self, context: ToolContext) -> Rows:
+        found = []
+        for code in self.codes:
+            told = await handle_get_fundamentals({"stock_code": code}, context)
+            if "error" not in told:
+                entity, _, item = code.partition("|")
+                found.append({"entity": entity, "item": item, "value": told["revenue"], "text": told["roe"]})
+        return found

@@ -1,0 +1,68 @@
+"""A second way to run it: the same cases and verdicts as a task of Inspect, which keeps and shows their log.
+
+    PYTHONPATH=. inspect eval asofbench/inspect_task.py --model mockllm/model -T system=feast-filtered
+
+No model is asked: what answers is a data layer. Needs inspect-ai beside what the system needs.
+"""
+
+import tempfile
+from pathlib import Path
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ModelOutput
+from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, grouped, scorer, stderr
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from asofbench.generate import SEED, cases
+from asofbench.grading import CAUGHT, UNABLE, Verdict
+from asofbench.model import Case
+from asofbench.run import CACHE, run
+from asofbench.systems import BY_NAME
+from asofbench.worker import slug
+
+
+@task
+def asofbench(system: str = "pitlake", seed: str = SEED, worlds: str = "") -> Task:
+    """Every case that can be put to a system, named in small letters and dashes. worlds: some of them, by spaces.
+
+    Raises ValueError for a name that is nobody's and for a system that does not run.
+    """
+    named = {slug(name): one for name, one in BY_NAME.items()}
+    if system not in named:
+        raise ValueError(f"system must be one of {', '.join(named)}, not {system!r}")
+    with tempfile.TemporaryDirectory(prefix="asofbench-run-") as scratch:
+        [outcome] = run([named[system]], seed, CACHE, Path(scratch), worlds.split())
+    if outcome.problem:
+        raise ValueError(f"{system} did not run: {outcome.problem}")
+    known = {case.id: case for case in cases(seed)}
+    samples = [_sample(known[one.case], one) for one in outcome.verdicts if one.verdict != UNABLE]
+    return Task(dataset=samples, solver=answered(), scorer=verdict())
+
+
+def _sample(case: Case, found: Verdict) -> Sample:
+    told = {"class": case.kind, "source": case.source, "verdict": found.verdict, "why": found.why}
+    return Sample(input=str(case.ask.as_json()), target=CAUGHT, id=case.id, metadata=told)
+
+
+@solver
+def answered() -> Solver:
+    """Puts what became of the case where a model's answer would stand."""
+
+    async def solve(state: TaskState, _generate: Generate) -> TaskState:
+        state.output = ModelOutput.from_content("none", state.metadata["verdict"])
+        return state
+
+    return solve
+
+
+@scorer(metrics=[accuracy(), stderr(), grouped(accuracy(), "class")])
+def verdict() -> Scorer:
+    """Right where the case was caught."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        found = state.output.completion
+        right = CORRECT if found == target.text else INCORRECT
+        return Score(value=right, answer=found, explanation=state.metadata["why"])
+
+    return score

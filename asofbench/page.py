@@ -1,0 +1,87 @@
+"""The results as one HTML page that opens offline, with a picture: classes by systems, drawn as SVG."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from asofbench.grading import CAUGHT, LEAK, REFUSED, UNABLE, WITHHELD
+from asofbench.report import WORDS
+
+CELL, LEFT, TOP = 26, 190, 210
+COLOURS = {LEAK: "#c0392b", WITHHELD: "#d99a1c", REFUSED: "#8a8f98", CAUGHT: "#2f855a", UNABLE: "#e8eaed"}
+VERBS = {LEAK: "leaks", WITHHELD: "withholds", REFUSED: "refuses", CAUGHT: "right", UNABLE: "no such door"}
+COLUMNS = ("system", "configuration", "cases", "leak", "withheld", "refused", "controls")
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1c2126; }
+table { border-collapse: collapse; margin: 1rem 0; }
+th, td { padding: .25rem .6rem; text-align: left; border-bottom: 1px solid #d7dbe0; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+svg { color: inherit; } .wide { overflow-x: auto; }
+@media (prefers-color-scheme: dark) {
+  body { background: #14171a; color: #e3e6e8; } th, td { border-color: #3a4046; }
+}
+"""
+
+
+def page(told: Mapping[str, Any]) -> str:
+    """The whole page."""
+    systems = [system for system in told["systems"] if not system["control"]]
+    frozen = "cases and graders as frozen" if told["frozen"] else "not as frozen"
+    summary = f"{len(told['classes'])} classes of leaks, {len(systems)} systems"
+    rows = "".join(_row(system) for system in told["systems"])
+    head = "".join(f"<th scope='col'>{name}</th>" for name in COLUMNS)
+    return f"""<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>AsOfBench: who sees the future?</title><style>{STYLE}</style>
+<h1>AsOfBench: who sees the future?</h1>
+<p>{summary}, {told["date"][:10]}, seed {escape(told["seed"])}, {frozen}.</p>
+<div class="wide">{picture(systems, list(told["classes"]))}</div>
+<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>
+<p>{escape(WORDS)} Controls are systems whose score is known beforehand.</p>
+</html>
+"""
+
+
+def picture(systems: Sequence[Mapping[str, Any]], classes: Sequence[str]) -> str:
+    """A square a class and system, split by what became of its cases."""
+    width, height = max(LEFT + CELL * len(systems) + 130, LEFT + 560), TOP + CELL * len(classes) + 40
+    title = f"Who sees the future: {len(classes)} classes of leaks by {len(systems)} systems"
+    parts = [
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' height='{height}'",
+        f" role='img' font-family='system-ui, sans-serif' font-size='12' fill='currentColor'><title>{title}</title>",
+    ]
+    for place, system in enumerate(systems):
+        turned = f"translate({LEFT + CELL * place + CELL / 2 + 4} {TOP - 8}) rotate(-55)"
+        parts.append(f"<text transform='{turned}'>{escape(system['name'])}</text>")
+    for line, name in enumerate(classes):
+        y = TOP + CELL * line
+        parts.append(f"<text x='{LEFT - 8}' y='{y + 17}' text-anchor='end'>{escape(name.replace('_', ' '))}</text>")
+        parts += [_square(LEFT + CELL * place, y, system, name) for place, system in enumerate(systems)]
+    for place, (verdict, colour) in enumerate(COLOURS.items()):
+        x, y = LEFT + 110 * place, height - 24
+        parts.append(f"<rect x='{x}' y='{y}' width='14' height='14' fill='{colour}'/>")
+        parts.append(f"<text x='{x + 20}' y='{y + 12}'>{VERBS[verdict]}</text>")
+    return "".join(parts) + "</svg>"
+
+
+def _square(x: int, y: int, system: Mapping[str, Any], name: str) -> str:
+    counts = system["by_class"].get(name, {})
+    total, at, side = sum(counts.values()) or 1, float(y + 1), CELL - 2
+    title = ", ".join(f"{VERBS[verdict]} {counts[verdict]}" for verdict in COLOURS if counts.get(verdict))
+    parts = [f"<g><title>{escape(system['name'])}, {escape(name)}: {title}</title>"]
+    for verdict, colour in COLOURS.items():
+        if counts.get(verdict):
+            high = side * counts[verdict] / total
+            parts.append(f"<rect x='{x + 1}' y='{at:.1f}' width='{side}' height='{high:.1f}' fill='{colour}'/>")
+            at += high
+    return "".join(parts) + "</g>"
+
+
+def _row(system: Mapping[str, Any]) -> str:
+    shares = "".join(
+        f"<td class='n'>{one['share']:.1%} ({one['low']:.1%}–{one['high']:.1%})</td>"
+        for one in (system[name] for name in (LEAK, WITHHELD, REFUSED))
+    )
+    controls = f"{system['controls']['passed']}/{system['controls']['of']}"
+    named = f"<th scope='row'>{escape(system['name'])}</th><td>{escape(system['configuration'])}</td>"
+    return f"<tr>{named}<td class='n'>{system['asked']}</td>{shares}<td class='n'>{controls}</td></tr>"

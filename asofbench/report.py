@@ -1,0 +1,192 @@
+"""Results as JSON and as Markdown. The page with the picture is made in page.py from the same."""
+
+import hashlib
+import os
+import platform
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from asofbench.generate import CLASSES, FROZEN
+from asofbench.grading import CAUGHT, LEAK, PLACES, REFUSED, UNABLE, WITHHELD, Verdict, wilson
+from asofbench.run import Outcome
+
+FAILURES = (LEAK, WITHHELD, REFUSED)
+CANARIES = "canaries in answers, errors, logs"
+COLUMNS = ("system", "configuration", "cases", *FAILURES, "calls touching the future", CANARIES, "controls")
+WORDS = (
+    "Leak: something shown that nobody could know as of the instant. Withheld: something not shown that was public. "
+    "Refused: an ordinary question answered by an error. Shares of the cases that could be put to the system, with "
+    "Wilson's 95 % interval."
+)
+
+
+def results(outcomes: Sequence[Outcome], seed: str, differences: Sequence[str]) -> dict[str, Any]:
+    """All there is to say of a run, as JSON holds it."""
+    systems = [_system(outcome) for outcome in outcomes if outcome.verdicts]
+    return {
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "seed": seed,
+        "frozen": not differences,
+        "graded_by": hashlib.sha256(FROZEN.read_bytes()).hexdigest(),
+        "differences": list(differences),
+        "machine": _machine(),
+        "systems": systems,
+        "not_run": [{"name": one.system.name, "why": one.problem} for one in outcomes if not one.verdicts],
+        "classes": {name: _class(name, systems) for name in CLASSES},
+    }
+
+
+def _machine() -> dict[str, Any]:
+    python, processors = platform.python_version(), os.cpu_count()
+    return {"system": platform.system(), "machine": platform.machine(), "processors": processors, "python": python}
+
+
+def _system(outcome: Outcome) -> dict[str, Any]:
+    verdicts, system = outcome.verdicts, outcome.system
+    seen = Counter(place for verdict in verdicts for place in verdict.seen)
+    able = [verdict for verdict in verdicts if verdict.verdict != UNABLE]
+    return {
+        "name": system.name,
+        "family": system.family,
+        "configuration": system.configuration,
+        "how": system.how,
+        "docs": system.docs,
+        "control": system.control,
+        "versions": dict(outcome.versions),
+        "seconds": outcome.seconds,
+        "cases": len(verdicts),
+        "asked": len(able),
+        **{name: _share(able, name) for name in (CAUGHT, *FAILURES)},
+        "calls": _touching(verdicts),
+        "canaries": {place: seen[place] for place in PLACES},
+        "controls": {"passed": sum(verdict.control for verdict in verdicts), "of": len(verdicts)},
+        "by_class": _counts(verdicts, "kind"),
+        "by_source": _counts(verdicts, "source"),
+        "failures": _failures(verdicts),
+    }
+
+
+def _share(able: Sequence[Verdict], name: str) -> dict[str, Any]:
+    hits = sum(verdict.verdict == name for verdict in able)
+    low, high = wilson(hits, len(able))
+    return {"cases": hits, "share": hits / len(able) if able else 0.0, "low": low, "high": high}
+
+
+def _touching(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """How many calls brought up something from after their instant: what agents' calls are scored by."""
+    calls, touched = sum(one.calls for one in verdicts), sum(one.touched for one in verdicts)
+    low, high = wilson(touched, calls)
+    return {"of": calls, "touched": touched, "share": touched / calls if calls else 0.0, "low": low, "high": high}
+
+
+def _counts(verdicts: Iterable[Verdict], what: str) -> dict[str, dict[str, int]]:
+    found: dict[str, Counter[str]] = {}
+    for verdict in verdicts:
+        found.setdefault(getattr(verdict, what), Counter())[verdict.verdict] += 1
+    return {name: dict(counts) for name, counts in found.items()}
+
+
+def _failures(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
+    """Every failure, told once for the cases of a class that failed alike; `first` is one of them."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for one in verdicts:
+        if one.verdict in FAILURES:
+            alike.setdefault((one.kind, one.verdict, _kind(one.why)), []).append(one.case)
+    return [
+        {"class": name, "verdict": verdict, "why": why, "cases": len(found), "first": found[0]}
+        for (name, verdict, why), found in alike.items()
+    ]
+
+
+def _class(name: str, systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Who fails in a class, of the systems that are not controls."""
+    real = [system for system in systems if not system["control"]]
+    failing = [one["name"] for one in real if any(one["by_class"].get(name, {}).get(verdict) for verdict in FAILURES)]
+    return {"failed_by": failing, "systems": len(real)}
+
+
+def markdown(told: Mapping[str, Any]) -> str:
+    """The results as a page of Markdown."""
+    real = _real(told)
+    lines = [
+        "# AsOfBench: results",
+        "",
+        _run_on(told),
+        "",
+        WORDS,
+        "",
+        "| " + " | ".join(COLUMNS) + " |",
+        "| --- | --- | ---: | --- | --- | --- | --- | --- | ---: |",
+        *(_line(system) for system in told["systems"]),
+        "",
+        "Which classes each system fails in, and in how many cases:",
+        "",
+        "| class | " + " | ".join(str(place) for place, _ in real) + " |",
+        "| --- |" + " ---: |" * len(real),
+        *(_row(name, [system for _, system in real]) for name in told["classes"]),
+        "",
+        "L leaks, W withholds, R refuses; a dot: right; a dash: the system has no such door.",
+        "",
+        *(f"{place}. {_configured(system)}" for place, system in real),
+        "",
+    ]
+    if told["not_run"]:
+        lines += [
+            "Not run:",
+            "",
+            *(f"- {one['name']}: {' '.join(one['why'].split())[:200]}" for one in told["not_run"]),
+        ]
+        lines.append("")
+    return "\n".join([*lines, *_failed(told)])
+
+
+def _run_on(told: Mapping[str, Any]) -> str:
+    frozen = "cases and graders as frozen" if told["frozen"] else f"NOT AS FROZEN: {'; '.join(told['differences'])}"
+    where = "{system} on {machine}, {processors} processors, Python {python}".format(**told["machine"])
+    return f"Run on {told['date'][:10]}, seed {told['seed']}, {frozen}. {where}."
+
+
+def _configured(system: Mapping[str, Any]) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in system["versions"].items()) or "of this checkout"
+    return f"{system['name']} ({versions}): {system['how']}. Configured as in {system['docs']}."
+
+
+def _failed(told: Mapping[str, Any]) -> list[str]:
+    lines = ["## Failures", ""]
+    for _, system in _real(told):
+        kinds = [f"- {one['class']}: {one['verdict']}, {one['why']} ({one['cases']})" for one in system["failures"]]
+        lines += [f"**{system['name']}**", "", *(kinds or ["- none"]), ""]
+    return lines
+
+
+def _kind(why: str) -> str:
+    """A reason without the numbers that differ from case to case."""
+    return re.sub(r"\d[\d.:\-+, \]]*", "… ", " ".join(why.split()))[:90].strip()
+
+
+def _real(told: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
+    return list(enumerate((system for system in told["systems"] if not system["control"]), 1))
+
+
+def _line(system: Mapping[str, Any]) -> str:
+    canaries = ", ".join(str(count) for count in system["canaries"].values())
+    controls = f"{system['controls']['passed']}/{system['controls']['of']}"
+    touched = f"{system['calls']['touched']} of {system['calls']['of']}"
+    cells = [system["name"], system["configuration"], system["asked"], *(_told(system[name]) for name in FAILURES)]
+    return "| " + " | ".join(map(str, (*cells, touched, canaries, controls))) + " |"
+
+
+def _told(share: Mapping[str, Any]) -> str:
+    return f"{share['cases']} ({share['share']:.1%}; {share['low']:.1%}–{share['high']:.1%})"
+
+
+def _row(name: str, systems: Sequence[Mapping[str, Any]]) -> str:
+    return f"| {name} | " + " | ".join(_cell(system["by_class"].get(name, {})) for system in systems) + " |"
+
+
+def _cell(counts: Mapping[str, int]) -> str:
+    told = [f"{verdict[0].upper()}{counts[verdict]}" for verdict in FAILURES if counts.get(verdict)]
+    return " ".join(told) or ("–" if counts.get(UNABLE) else "·")

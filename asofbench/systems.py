@@ -1,0 +1,155 @@
+"""The systems: what is installed for each, how it is configured, and where its documentation says so."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """One system in one configuration. adapter: module and class. packages: pinned; of one environment.
+
+    configuration: default (what its first page shows), best (what its documentation has for this) or pattern (how the
+    same thing is often written). docs: the page the configuration is from. here: runs in this interpreter.
+    """
+
+    name: str
+    family: str
+    configuration: str
+    how: str
+    adapter: str
+    docs: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    here: bool = False
+    control: bool = False
+
+    def adapter_class(self) -> Any:
+        """The adapter's class; raises ImportError where the system is not installed."""
+        module, name = self.adapter.split(":")
+        return getattr(importlib.import_module(f"asofbench.adapters.{module}"), name)
+
+
+ENVIRONMENTS: dict[str, tuple[str, ...]] = {
+    "duckdb": ("duckdb==2.0.0", "pytz==2026.5"),
+    "pandas": ("pandas==3.1.1",),
+    "polars": ("polars==2.1.0",),
+    "deltalake": ("deltalake==1.6.6", "pyarrow==26.0.0"),
+    "pyiceberg": ("pyiceberg[sql-sqlite,pyarrow]==0.12.0", "pyarrow==26.0.0"),
+    "arcticdb": ("arcticdb==6.28.2", "pandas==2.3.3"),
+    "feast": ("feast[duckdb]==0.67.0", "pandas==2.3.3"),
+    "traderharness": ("traderharness==1.1.0", "pandas==3.1.1"),
+    "mcp-server-motherduck": ("mcp-server-motherduck==1.1.0", "fastmcp==4.1.2", "duckdb==1.5.6"),
+}
+"""Per family what its environment holds; the versions that were current when the cases were frozen."""
+
+_VIEWS = "https://duckdb.org/docs/stable/sql/statements/create_view"
+_SECURING = "https://duckdb.org/docs/2.0/operations_manual/securing_duckdb/overview.html"
+_MERGE_ASOF = "https://pandas.pydata.org/docs/reference/api/pandas.merge_asof.html"
+_JOIN_ASOF = "https://docs.pola.rs/api/python/stable/reference/dataframe/api/polars.DataFrame.join_asof.html"
+_DELTA = "https://delta-io.github.io/delta-rs/usage/loading-table/"
+_ICEBERG = "https://py.iceberg.apache.org/reference/pyiceberg/table/"
+_TRADER = "https://pypi.org/project/traderharness/1.1.0/"
+_FEAST = "https://docs.feast.dev/v0.67-branch/getting-started/concepts/point-in-time-joins"
+_ARCTIC = "https://docs.arcticdb.io/latest/api/library/#arcticdb.version_store.library.Library.read"
+_MOTHERDUCK = "https://pypi.org/project/mcp-server-motherduck/1.1.0/"
+_LOCKS = "SET enable_external_access = false; SET lock_configuration = true"
+_EVENT, _BEST = {"on": "event"}, {"careful": True}
+_CREATED = {"created": "available_at", "filtered": True, "store": "duckdb", **_EVENT, **_BEST}
+_PUBLISHED = {"on": "available_at", **_BEST}
+
+
+@dataclass(frozen=True)
+class _Family:
+    """What a family's systems share; called with what is one configuration's own."""
+
+    name: str
+    adapter: str
+    docs: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, name: str, configuration: str, how: str, **options: Any) -> System:
+        return System(
+            name=name,
+            family=self.name,
+            configuration=configuration,
+            how=how,
+            adapter=self.adapter,
+            docs=self.docs,
+            options={**self.options, **options},
+        )
+
+
+_view = _Family("duckdb", "duck:Duck", _VIEWS)
+_locked = _Family("duckdb", "duck:Duck", _SECURING, {"locked": True, **_BEST})
+_pandas = _Family("pandas", "frames:Frame", _MERGE_ASOF, {"library": "pandas"})
+_polars = _Family("polars", "frames:Frame", _JOIN_ASOF, {"library": "polars"})
+_delta = _Family("deltalake", "delta:Delta", _DELTA)
+_iceberg = _Family("pyiceberg", "iceberg:Iceberg", _ICEBERG)
+_arctic = _Family("arcticdb", "arctic:Arctic", _ARCTIC)
+_motherduck = _Family("mcp-server-motherduck", "motherduck:MotherDuck", _MOTHERDUCK, {"stamp": "where", **_BEST})
+_trader = _Family("traderharness", "trader_harness:TraderHarness", _TRADER)
+_feast = _Family("feast", "feature_store:Feast", _FEAST)
+
+SYSTEMS = (
+    _view("DuckDB, event <= T", "pattern", "a view that compares the event's time", stamp="event"),
+    _view("DuckDB, available_at <= T", "default", "a view with a WHERE, stamps as a parser reads them", stamp="where"),
+    _locked("DuckDB, WHERE, careful", "best", "the same, stamps by the sources' documentation, locked", stamp="where"),
+    _view("DuckDB, NULL passes", "pattern", "OR available_at IS NULL", stamp="null", **_BEST),
+    _view("DuckDB, dates compared", "pattern", "available_at::DATE <= T::DATE", stamp="day", **_BEST),
+    _locked("DuckDB, both stamps", "best", "public and loaded by T, locked", stamp="both"),
+    _locked("DuckDB, copy that ends at T", "best", "a table made with the WHERE, locked", stamp="where", cut=True),
+    _pandas("pandas merge_asof, event", "default", "merge_asof on the event's time", **_EVENT),
+    _pandas("pandas merge_asof, published", "best", "merge_asof on the instant of publication", **_PUBLISHED),
+    _polars("polars join_asof, event", "default", "join_asof on the event's time", **_EVENT),
+    _polars("polars join_asof, published", "best", "join_asof on the instant of publication", **_PUBLISHED),
+    _delta("Delta Lake, T as it is", "default", "one load, load_as_version(T)"),
+    _delta("Delta Lake, live", "best", "a commit a delivery, as though it had run all along", live=True, **_BEST),
+    _iceberg("Iceberg, T as it is", "default", "one load, snapshot_as_of_timestamp(T)"),
+    _iceberg("Iceberg, live", "best", "a snapshot a delivery, as though it had run all along", live=True, **_BEST),
+    _arctic("ArcticDB, newest up to T", "default", "newest version, date_range up to T", newest=True),
+    _arctic("ArcticDB, as_of T", "default", "one load, as_of=T"),
+    _arctic("ArcticDB, live", "best", "a snapshot a delivery, as though it had run all along", live=True, **_BEST),
+    _feast("Feast, event", "default", "timestamp_field is the event's time", store="dask", **_EVENT),
+    _feast("Feast, filtered", "best", "filter_by_created_timestamp", store="duckdb", filtered=True, **_EVENT, **_BEST),
+    _feast("Feast, published is created", "best", "filtered by the instant of publication", **_CREATED),
+    _feast("Feast, published", "best", "timestamp_field is the instant of publication", store="duckdb", **_PUBLISHED),
+    _motherduck("motherduck MCP, read-only", "default", "an agent's SQL on a file opened read-only, told of a view"),
+    _motherduck("motherduck MCP, secured", "best", "the same, with DuckDB's settings as --init-sql", init=_LOCKS),
+    _trader("TraderHarness, get_fundamentals", "best", "the tool its agents call, by the date of publication", **_BEST),
+    System(
+        name="pitlake",
+        family="pitlake",
+        configuration="best",
+        how="gate, publishes, sealed sessions",
+        adapter="ours:Pitlake",
+        docs="docs/asking.md",
+        options={"isolation": "process", **_BEST},
+        here=True,
+    ),
+)
+
+
+def _control(name: str, how: str, **options: Any) -> System:
+    return System(
+        name=f"control: {name}",
+        family="control",
+        configuration="control",
+        how=how,
+        adapter="controls:Oracle",
+        options=options,
+        here=True,
+        control=True,
+    )
+
+
+CONTROLS = (
+    _control("knows all", "must be right in every case"),
+    _control("shows everything", "must leak in every case", off="everything"),
+    _control("two days early", "must leak", off="early"),
+    _control("an instant late", "must withhold in every case", off="late"),
+    _control("answers nothing", "must withhold in every case", off="silent"),
+    _control("refuses everything", "must be refused in every case", off="failing"),
+)
+
+BY_NAME = {system.name: system for system in (*SYSTEMS, *CONTROLS)}

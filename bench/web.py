@@ -1,0 +1,54 @@
+"""The time machine on the demo's lake: its first page once it listens, a move of T to an instant never asked for, and
+the same page again.
+"""
+
+import random
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+from statistics import median
+
+from starlette.testclient import TestClient
+
+from bench.figures import Figure, figure
+from pitlake.clock import instant
+from pitlake.errors import LakeNotFound
+from pitlake.web.app import Doors, application
+from pitlake.web.asked import Asked
+from pitlake.web.pool import Pool
+from pitlake.web.serve import begin
+
+DEMO = Path(".pitlake/demo/lake")
+HOME = Asked(instant("2024-05-29T21:00:00Z"), "NVDA")
+FIRST, MINUTES = instant("2023-06-01T20:00:00Z"), 60 * 24 * 700
+TICKERS = ("NVDA", "AAPL", "M", "NOG", "JPM", "XOM")
+
+
+def run(root: Path = DEMO, moves: int = 50) -> list[Figure]:
+    """Every figure; none where there is no such lake."""
+    chance = random.Random(0)
+    doors = Doors(Pool(root, "process"), HOME, "")
+    try:
+        begin(doors)
+    except LakeNotFound:
+        print(f"web: there is no lake at {root}; `make demo` builds it", file=sys.stderr)
+        return []
+    with TestClient(application(doors), base_url="http://127.0.0.1:8765") as client:
+        first = _milliseconds(client, HOME)
+        asked = [
+            Asked(FIRST + timedelta(minutes=chance.randrange(MINUTES)), chance.choice(TICKERS)) for _ in range(moves)
+        ]
+        moved = [_milliseconds(client, one) for one in asked]
+        again = [_milliseconds(client, asked[-1]) for _ in range(10)]
+    return [
+        figure("first page", first, "ms", aim="≤ 300"),
+        figure(f"move of T, p50 of {moves} instants never asked for", median(moved), "ms", aim="≤ 150"),
+        figure("the same page again, p50", median(again), "ms"),
+    ]
+
+
+def _milliseconds(client: TestClient, asked: Asked) -> float:
+    began = time.perf_counter()
+    client.get(asked.address()).raise_for_status()
+    return 1000 * (time.perf_counter() - began)

@@ -1,0 +1,41 @@
+"""The models that Forge asks unless told otherwise, and up to when the makers say that models were trained.
+
+The default of each size is the newest that answers without thinking first: the answers of validators and of compaction
+are so short that thinking would use them up. Looked up on 2026-11-23; the dataset `model_registry` overrides it.
+"""
+
+import re
+from datetime import date
+from typing import NamedTuple
+
+DOCS = "https://platform.claude.com/docs/en/models/{}/overview"
+
+
+class Known(NamedTuple):
+    """A model. trained_to: the last day it was trained on, None where no page that was found says; source: the page."""
+
+    model: str
+    released: date
+    trained_to: date | None
+    source: str
+
+
+KNOWN = (
+    Known("claude-opus-5", date(2026, 7, 24), date(2026, 5, 31), DOCS.format("opus-5")),
+    Known("claude-sonnet-5", date(2026, 6, 30), date(2026, 1, 31), DOCS.format("sonnet-5")),
+    Known("claude-opus-4-8", date(2026, 5, 28), None, DOCS.format("opus-4-8")),
+    Known("claude-sonnet-4-6", date(2026, 2, 17), None, DOCS.format("sonnet-4-6")),
+    Known("claude-haiku-4-5", date(2025, 10, 15), None, DOCS.format("haiku-4-5")),
+)
+DEFAULTS = {
+    "opus": "anthropic:claude-opus-4-8",
+    "sonnet": "anthropic:claude-sonnet-4-6",
+    "haiku": "anthropic:claude-haiku-4-5",
+}
+_DATED = re.compile(r"-[0-9]{8}\Z")
+
+
+def trained_to(model: str) -> date | None:
+    """The last day a model was trained on; None where that is not known. model: its id, with or without its date."""
+    named = _DATED.sub("", model)
+    return next((one.trained_to for one in KNOWN if one.model == named), None)

@@ -1,0 +1,59 @@
+"""Approving and rejecting from the page: the PM's own doors, by POST with the token, for exactly what was shown."""
+
+import getpass
+from functools import partial
+
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from forge import approvals
+from forge.web.desk import DeskPages
+from pitlake.errors import BadInput
+from pitlake.web.app import form
+
+CHANGED = "what it says, its review or the book changed since this page was read; here is how it stands now"
+
+
+class Deciding:
+    """What changes an Expression that waits."""
+
+    def __init__(self, pages: DeskPages) -> None:
+        self._pages = pages
+
+    def routes(self) -> list[BaseRoute]:
+        """Its addresses."""
+        return [
+            Route("/desk/e/{name}/approve", self.approve, methods=["POST"]),
+            Route("/desk/e/{name}/reject", self.reject, methods=["POST"]),
+        ]
+
+    async def approve(self, request: Request) -> Response:
+        """Make it active, if it still says what was shown."""
+        told = await form(request)
+        return await to_thread.run_sync(partial(self._decide, request, told.get("sha256", ""), None))
+
+    async def reject(self, request: Request) -> Response:
+        """Reject it with a reason, if it still says what was shown."""
+        told = await form(request)
+        return await to_thread.run_sync(partial(self._decide, request, told.get("sha256", ""), told.get("reason", "")))
+
+    def _decide(self, request: Request, sha256: str, reason: str | None) -> Response:
+        name = request.path_params["name"]
+        if "as_of" in request.query_params:
+            raise BadInput("as_of", "is of another day", "decide on the desk of now")
+        with self._pages.day(request) as day:
+            shown = next((one.sha256 for one in day.waiting() if one.expression.id == name), "")
+            if not shown or shown != sha256:
+                return self._pages.waiting(request, day, f"{name}: {CHANGED}.", 409)
+            by = getpass.getuser()
+            try:
+                if reason is None:
+                    approvals.approve(day.memory, name, sha256, by, day.desk.guardrails)
+                else:
+                    approvals.reject(day.memory, name, reason, by, day.desk.guardrails)
+            except BadInput as refused:
+                return self._pages.waiting(request, day, str(refused), 409)
+            day.memory.flush()
+        return RedirectResponse(f"/desk/e/{name}", 303)

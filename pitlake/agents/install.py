@@ -1,0 +1,211 @@
+"""The kit in a project: put in, looked at and taken out. Nothing of the user's own is overwritten, at most added to.
+
+What was put in is written down in .claude/pitlake-kit.json first: each file's hash, and what was added to settings. The
+Python whose pitlake the project asks stands in .claude/pitlake-python.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pitlake import __version__
+from pitlake.agents import kit, settings
+from pitlake.checkout import entries
+from pitlake.errors import BadInput, PitlakeError
+
+RECORD = ".claude/pitlake-kit.json"
+PYTHON = ".claude/pitlake-python"
+WITHOUT_A_CHECKOUT = (
+    "the agents of outside sources (alphavantage, benzinga, perplexity, yahoo) ask through `pitlake fetch`, which a "
+    "checkout alone has: without one they answer with a gap"
+)
+WRITES = {"tool_name": "mcp__neo4j-cypher__write_neo4j_cypher", "tool_input": {"query": "CREATE (n)"}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What was put in. files: hashes by path. added: what settings lacked, by path. made: settings files that were not
+    there.
+    """
+
+    version: str
+    files: dict[str, str]
+    added: dict[str, Any]
+    made: list[str]
+
+
+def install(project: Path) -> list[str]:
+    """Put the kit into a project, or its newer files in the place of unchanged older ones; what to know of it.
+
+    Raises BadInput naming everything of the project that is in the way; then nothing was written.
+    """
+    if project == kit.home():
+        raise BadInput("--dir", "the kit is at home here already", "name the folder of another project")
+    if not project.is_dir():
+        raise BadInput("--dir", f"{project} is not a folder", "make it, or name the folder of your project")
+    before, ours = recorded(project), _ours()
+    in_the_way = [name for name, text in ours.items() if not _ours_to_write(project, name, text, before)]
+    whole, added = {}, {}
+    for name, wanted in kit.joined().items():
+        own = _settings(project, name)
+        try:
+            whole[name], fresh = settings.join(
+                settings.part(own, before.added.get(name, {})) if before else own, wanted
+            )
+        except settings.Conflict as conflict:
+            in_the_way.append(f"{name} ({conflict})")
+        else:
+            added[name] = fresh
+    if in_the_way:
+        problem = f"has of its own: {', '.join(sorted(in_the_way))}"
+        raise BadInput("--dir", problem, "move or rename these, and install again; nothing was written")
+    made = [name for name in kit.JOINED if not (project / name).exists() or (before and name in before.made)]
+    hashes = {name: _hash(text) for name, text in ours.items()}
+    _write(project / RECORD, _json(asdict(Record(version=__version__, files=hashes, added=added, made=made))))
+    for name, was in before.files.items() if before else ():
+        if name not in ours:
+            _remove(project / name, was)
+    for name, text in ours.items():
+        _write(project / name, text)
+    for name, told in whole.items():
+        _write(project / name, _json(told))
+    return [] if "fetch" in entries("commands") else [WITHOUT_A_CHECKOUT]
+
+
+def uninstall(project: Path) -> list[str]:
+    """Take the kit out: its files and what it added to settings. What the user changed since stays, and is returned.
+
+    Raises BadInput where it was not put in.
+    """
+    record = _needed(project)
+    kept = [name for name in record.files if not _remove(project / name, record.files[name])]
+    for name, added in record.added.items():
+        left = settings.part(_settings(project, name), added)
+        if left or name not in record.made:
+            _write(project / name, _json(left))
+        else:
+            (project / name).unlink(missing_ok=True)
+    (project / RECORD).unlink()
+    for folder in sorted({parent for name in record.files for parent in Path(name).parents}, reverse=True):
+        _tidy(project, project / folder)
+    return kept
+
+
+def check(project: Path) -> list[str]:
+    """What is wrong with the kit in a project; empty where it works. Runs a hook, and asks lake-server for its pitlake.
+
+    Raises BadInput where it was not put in.
+    """
+    record = _needed(project)
+    wrong = [f"{name} was changed" for name, was in record.files.items() if _hash_of(project / name) != was]
+    for name, wanted in kit.joined().items():
+        if not settings.holds(_settings(project, name), wanted):
+            wrong.append(f"{name} lacks what the kit needs: pitlake agents install puts it in")
+    if record.version != __version__:
+        wrong.append(
+            f"it is of pitlake {record.version}, this is {__version__}: pitlake agents install brings it up to date"
+        )
+    guard = ["python3", "-IS", str(project / ".claude/hooks/pit_guard.py")]
+    if '"deny"' not in _said(guard, project, json.dumps(WRITES)):
+        wrong.append("python3 can't run .claude/hooks/pit_guard.py: it must be 3.9 or newer")
+    if not _said(["sh", str(project / ".claude/lake-server"), "--find"], project):
+        wrong.append(
+            "lake-server finds no pitlake: pip install 'pitlake[mcp]' in the project's .venv, or install again"
+        )
+    return wrong
+
+
+def recorded(project: Path) -> Record | None:
+    """What was put into a project, None where nothing was. Raises PitlakeError where the record can't be read."""
+    try:
+        return Record(**json.loads((project / RECORD).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError):
+        raise PitlakeError(f"{project / RECORD} can't be read; take the kit out by hand") from None
+
+
+def _ours() -> dict[str, bytes]:
+    return kit.files() | {PYTHON: f"{sys.executable}\n".encode()}
+
+
+def _ours_to_write(project: Path, name: str, text: bytes, before: Record | None) -> bool:
+    there = _hash_of(project / name)
+    return there in (None, _hash(text)) or (before is not None and before.files.get(name) == there)
+
+
+def _needed(project: Path) -> Record:
+    record = recorded(project)
+    if record is None:
+        raise BadInput(
+            "--dir", f"no agent kit was installed in {project}", "pitlake agents install --dir puts it there"
+        )
+    return record
+
+
+def _settings(project: Path, name: str) -> dict[str, Any]:
+    try:
+        told = json.loads((project / name).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        told = None
+    if not isinstance(told, dict):
+        raise BadInput("--dir", f"{name} is not a JSON object", "mend it first; nothing was written")
+    return told
+
+
+def _remove(path: Path, was: str) -> bool:
+    """Whether a file is gone: one that the user changed stays."""
+    if _hash_of(path) not in (None, was):
+        return False
+    path.unlink(missing_ok=True)
+    return True
+
+
+def _tidy(project: Path, folder: Path) -> None:
+    if folder != project and folder.is_dir():
+        cache = folder / "__pycache__"
+        for compiled in cache.glob("*.pyc") if cache.is_dir() else ():
+            compiled.unlink()
+        for emptied in (cache, folder):
+            if emptied.is_dir() and not any(emptied.iterdir()):
+                emptied.rmdir()
+
+
+def _write(path: Path, text: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.part")
+    beside.write_bytes(text)
+    beside.replace(path)
+
+
+def _said(command: list[str], project: Path, given: str = "") -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {"CLAUDE_PROJECT_DIR": str(project), "PITLAKE_HOOK_LOG": f"{folder}/hooks.jsonl"}
+        try:
+            done = subprocess.run(
+                command, input=given, cwd=project, env=os.environ | settings, capture_output=True, text=True,
+                timeout=60, check=False,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        return done.stdout.strip()
+
+
+def _json(told: dict[str, Any]) -> bytes:
+    return (json.dumps(told, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _hash(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
+
+
+def _hash_of(path: Path) -> str | None:
+    return _hash(path.read_bytes()) if path.exists() else None

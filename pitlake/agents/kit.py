@@ -1,0 +1,39 @@
+"""What the agent kit holds: every file of it, and the settings it needs. From the checkout, or from the wheel."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pitlake.errors import PitlakeError
+from pitlake.gate import rules
+
+SETTINGS, SERVERS = ".claude/settings.json", ".mcp.json"
+JOINED = (SETTINGS, SERVERS)
+"""Files that a project may have of its own, which the kit's are joined with."""
+RULES = ".claude/hooks/pit_rules.py"
+_START = ["${CLAUDE_PROJECT_DIR:-.}/.claude/lake-server"]
+SERVER = {"mcpServers": {"pitlake": {"type": "stdio", "command": "sh", "args": _START, "env": {}}}}
+FOLDERS = ("agents", "filters", "hooks", "skills")
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def home() -> Path:
+    """Where the kit lies: in this checkout, or in the installed package. Raises PitlakeError where it does not."""
+    for place in (_PACKAGE / "kit", _PACKAGE.parent):
+        if (place / SETTINGS).is_file():
+            return place
+    raise PitlakeError("this installation of pitlake brings no agent kit; install its wheel, or use a checkout")
+
+
+def files() -> dict[str, bytes]:
+    """The files that are the kit's alone, by their path in a project."""
+    at = home()
+    found = [path for folder in FOLDERS for path in (at / ".claude" / folder).rglob("*") if path.is_file()]
+    found = [path for path in found if path.suffix != ".pyc"] + [at / ".claude" / "lake-server"]
+    told = {path.relative_to(at).as_posix(): path.read_bytes() for path in sorted(found)}
+    return told | {RULES: Path(str(rules.__file__)).read_bytes()}
+
+
+def joined() -> dict[str, dict[str, Any]]:
+    """The settings that are joined with a project's own, by their path in it."""
+    return {SETTINGS: json.loads((home() / SETTINGS).read_text(encoding="utf-8")), SERVERS: SERVER}

@@ -1,0 +1,60 @@
+"""Settings joined with others, and taken out again: lists grow by what they lack, nothing that is there changes.
+
+No files here. What `join` added is what `part` takes out.
+"""
+
+from typing import Any
+
+Tree = dict[str, Any]
+
+
+class Conflict(Exception):
+    """A project says otherwise already. The message is the setting's name, by its keys."""
+
+
+def join(own: Tree, more: Tree, where: str = "") -> tuple[Tree, Tree]:
+    """Both, and what of `more` was not in `own`. Raises Conflict where they say different things."""
+    whole, added = dict(own), Tree()
+    for name, value in more.items():
+        place = f"{where}.{name}" if where else name
+        if name not in own:
+            whole[name] = added[name] = value
+        elif isinstance(value, dict) and isinstance(own[name], dict) and not _is_server(place):
+            whole[name], inner = join(own[name], value, place)
+            added |= {name: inner} if inner else {}
+        elif isinstance(value, list) and isinstance(own[name], list):
+            lacking = [one for one in value if one not in own[name]]
+            whole[name] = [*own[name], *lacking]
+            added |= {name: lacking} if lacking else {}
+        elif value != own[name]:
+            raise Conflict(place)
+    return whole, added
+
+
+def part(whole: Tree, added: Tree) -> Tree:
+    """`whole` without what was added to it, as far as that is still there; what is empty then goes too."""
+    left = dict(whole)
+    for name, value in added.items():
+        there = left.get(name)
+        if there == value:
+            del left[name]
+        elif isinstance(value, dict) and isinstance(there, dict):
+            left[name] = part(there, value)
+        elif isinstance(value, list) and isinstance(there, list):
+            left[name] = [one for one in there if one not in value]
+        if name in left and left[name] in ({}, []):
+            del left[name]
+    return left
+
+
+def holds(whole: Tree, wanted: Tree) -> bool:
+    """Whether all that is wanted is there."""
+    try:
+        return not join(whole, wanted)[1]
+    except Conflict:
+        return False
+
+
+def _is_server(place: str) -> bool:
+    """Servers are one thing each: two of one name are not mixed."""
+    return place.startswith("mcpServers.")

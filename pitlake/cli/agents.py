@@ -1,0 +1,64 @@
+"""`pitlake agents …`: the agent kit in a project. What it holds and how it is put in: pitlake.agents."""
+
+from pathlib import Path
+
+import click
+
+dir_option = click.option(
+    "--dir",
+    "project",
+    type=click.Path(path_type=Path),
+    default=".",
+    metavar="FOLDER",
+    help="The project [default: here].",
+)
+
+
+@click.group()
+def command() -> None:
+    """Put Claude Code's agents, skills, hooks and server settings into a project, check them, or take them out."""
+
+
+@command.command()
+@dir_option
+def install(project: Path) -> None:
+    """Put the kit into a project, or bring it up to date. What the project has of its own is never overwritten."""
+    from pitlake.agents import install as kit
+
+    told = kit.install(project.resolve())
+    record = kit.recorded(project.resolve())
+    click.echo(
+        f"{len(record.files) if record else 0} files, the hooks and the server pitlake are in {project.resolve()}"
+    )
+    for line in told:
+        click.echo(f"note: {line}", err=True)
+    _check(project)
+
+
+@command.command()
+@dir_option
+def check(project: Path) -> None:
+    """Say whether the kit in a project is whole and works; the exit code is 1 where it does not."""
+    _check(project)
+
+
+@command.command()
+@dir_option
+def uninstall(project: Path) -> None:
+    """Take the kit out of a project. Files that were changed since stay, and are named."""
+    from pitlake.agents import install as kit
+
+    kept = kit.uninstall(project.resolve())
+    click.echo(f"the agent kit is gone from {project.resolve()}")
+    for name in kept:
+        click.echo(f"kept: {name} (it was changed)", err=True)
+
+
+def _check(project: Path) -> None:
+    from pitlake.agents import install as kit
+    from pitlake.errors import PitlakeError
+
+    wrong = kit.check(project.resolve())
+    if wrong:
+        raise PitlakeError("; ".join(wrong))
+    click.echo("checked: its files are as installed, the hooks run, the server is found")

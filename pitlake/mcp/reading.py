@@ -1,0 +1,157 @@
+"""What a client can read beside the tools: a resource for each dataset, and prompts that say which calls to make.
+
+A resource is what `describe` tells of its dataset, and what the lake holds of it at the server's instant. A prompt is a
+list of calls with their arguments filled in, each of which this server answers.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from mcp.server.mcpserver.exceptions import ResourceError
+from mcp.server.mcpserver.prompts.base import Message, Prompt, UserMessage
+from mcp.server.mcpserver.resources import FunctionResource, Resource
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
+from pydantic import Field
+
+from pitlake import catalogue, datasets
+from pitlake.clock import iso
+from pitlake.dictionary import facts, shown
+from pitlake.errors import BadInput, PitlakeError, for_agents
+from pitlake.mcp.query_service import QueryService
+from pitlake.parameters import spell
+from pitlake.spoken import meant
+
+ANSWER = (
+    "Say of each figure when it became public (available_at) and what it is taken from (evidence). What the answers do "
+    "not hold was not public: say so, and add nothing from memory."
+)
+Ticker = Annotated[str, Field(description="A ticker, such as AAPL.")]
+Call = tuple[str, dict[str, Any]]
+
+
+def description(service: QueryService, name: str | None) -> dict[str, Any]:
+    """Datasets and queries there are, or one of them in full, also by a name of pitlake.spoken. Raises BadInput."""
+    found, queries = datasets.all_datasets(), catalogue.all_queries()
+    told: dict[str, Any] = {"as_of": iso(service.as_of) if service.as_of else None, "datasets": [], "queries": []}
+    if name is None:
+        held = service.holdings()
+        told["datasets"] = [
+            {"name": one.name, "summary": one.summary, "key": list(one.key), "shown": shown(one)}
+            | {"holds": held.get(one.name)}
+            for one in sorted(found.values(), key=lambda one: _empty(held.get(one.name)))
+        ]
+        told["queries"] = [{"name": one.name, "summary": one.summary} for one in queries.values()]
+    elif name in queries:
+        told["queries"] = [catalogue.facts(queries[name])]
+    elif (own := meant(name)) in found:
+        reasons, held = [rule.reason for rule in found[own].gap_rules], service.holdings(own)
+        told["datasets"] = [facts(found[own]) | {"gaps": reasons, "holds": held.get(own)}]
+    else:
+        raise BadInput(
+            "name", f"{name!r} is neither a dataset nor a query", "call describe without a name to see what there is"
+        )
+    return told
+
+
+def resources(service: QueryService) -> list[Resource]:
+    """A resource a dataset, pitlake://datasets/NAME."""
+    return [
+        FunctionResource(
+            uri=f"pitlake://datasets/{one.name}",
+            name=one.name,
+            title=one.name.replace("_", " ").capitalize(),
+            description=one.summary,
+            mime_type="application/json",
+            fn=_read(service, one.name),
+        )
+        for one in datasets.all_datasets().values()
+    ]
+
+
+class Prompts:
+    """The prompts of a server with this service. A method's docstring is what the client's user reads of it."""
+
+    def __init__(self, service: QueryService) -> None:
+        self._asked = f"as of {iso(service.as_of)}" if service.as_of else "in open mode, outcomes included"
+
+    def company_brief(self, ticker: Ticker) -> str:
+        """What was public of a company: its latest filings, news, reported values and price."""
+        calls = [_named(name, ticker=ticker) for name in ("report_latest", "news_latest", "entity_latest_price")]
+        calls += [_named("xbrl_all_metrics", ticker=ticker), ("gaps", {})]
+        return self._asking(f"Write a one-page brief on {_ticker(ticker)}", calls)
+
+    def before_earnings(self, ticker: Ticker) -> str:
+        """What one could know on the eve of a company's next earnings: the last call, estimates, results, price."""
+        calls = [
+            _named(name, ticker=ticker) for name in ("earnings_snapshot", "transcript_qa_latest", "estimates_latest")
+        ]
+        return self._asking(
+            f"Say what to expect of the next earnings of {_ticker(ticker)}, and what would surprise", calls
+        )
+
+    def check_a_claim(self, claim: Annotated[str, Field(description="The sentence to check.")], ticker: Ticker) -> str:
+        """Whether a sentence about a company could be known to be true: what in filings, calls and news bears on it."""
+        calls: list[Call] = [
+            ("search", {"query": claim, "within": within, "ticker": _ticker(ticker)})
+            for within in ("sections", "calls", "news", "concepts")
+        ]
+        return self._asking(
+            f"Judge this claim about {_ticker(ticker)} (supported, contradicted or open): {claim}", calls
+        )
+
+    def _asking(self, task: str, calls: list[Call]) -> str:
+        steps = [f"{number}. {tool} {json.dumps(given)}" for number, (tool, given) in enumerate(calls, 1)]
+        return "\n".join([f"{task}, {self._asked}.", "", "Call these tools of the server pitlake:", *steps, "", ANSWER])
+
+
+def prompts(service: QueryService) -> list[Prompt]:
+    """The prompts as the SDK takes them."""
+    made = Prompts(service)
+    return [_prompt(one) for one in (made.company_brief, made.before_earnings, made.check_a_claim)]
+
+
+def _prompt(made: Callable[..., str]) -> Prompt:
+    title, text = made.__name__.replace("_", " ").capitalize(), " ".join((made.__doc__ or "").split())
+    return PlainPrompt.from_function(made, title=title, description=text)
+
+
+class PlainPrompt(Prompt):
+    """A prompt of the SDK that says what is wrong with its arguments as every other door of pitlake does."""
+
+    async def render(self, arguments: dict[str, Any] | None, context: Any) -> list[Message]:
+        """The message with these arguments; what doesn't fit is refused by name."""
+        taken, given = {one.name: one for one in self.arguments or ()}, arguments or {}
+        try:
+            for name in given.keys() - taken.keys():
+                raise BadInput(name, f"{self.name} takes no such argument", f"it takes {', '.join(taken)}")
+            for name in taken.keys() - given.keys():
+                raise BadInput(name, "missing", taken[name].description or "")
+            return [UserMessage(str(self.fn(**given)))]
+        except PitlakeError as error:
+            raise MCPError(INVALID_PARAMS, for_agents(error)) from None
+
+
+def _named(name: str, **values: Any) -> Call:
+    query = catalogue.get(name)
+    query.bind(values)
+    return "run_query", {"name": query.name, "params": values | {"ticker": _ticker(values["ticker"])}}
+
+
+def _ticker(ticker: str) -> str:
+    return str(spell("ticker", "ticker", ticker))
+
+
+def _read(service: QueryService, name: str) -> Callable[[], str]:
+    def read() -> str:
+        try:
+            return json.dumps(description(service, name), ensure_ascii=False)
+        except PitlakeError as error:
+            raise ResourceError(for_agents(error)) from None
+
+    return read
+
+
+def _empty(held: Mapping[str, Any] | None) -> bool:
+    return not (held and held["rows"])

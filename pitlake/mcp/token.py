@@ -1,0 +1,42 @@
+"""A bearer token for the server over HTTP: who does not bring it is told 401, and nothing else."""
+
+import hmac
+import os
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pitlake.errors import BadInput
+
+VARIABLE, SHORTEST = "PITLAKE_MCP_TOKEN", 32
+
+
+def token() -> bytes:
+    """$PITLAKE_MCP_TOKEN, empty where none is asked for. Raises BadInput for one too short to be secret."""
+    told = os.environ.get(VARIABLE, "")
+    if told and (len(told) < SHORTEST or not told.isascii() or not told.isprintable() or " " in told):
+        problem = f"not {SHORTEST} or more printable ASCII characters without a space"
+        raise BadInput(VARIABLE, problem, "make one with `openssl rand -hex 32`")
+    return told.encode()
+
+
+class Guarded:
+    """An application that answers nobody without the token."""
+
+    def __init__(self, app: ASGIApp, expected: bytes) -> None:
+        self._app, self._expected = app, b"bearer " + expected
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it before anything of it is read."""
+        if scope["type"] == "http":
+            scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
+            told = f"{scheme.lower()} {given.strip()}".encode("utf-8", "replace")
+            if not hmac.compare_digest(told, self._expected):
+                refusal = PlainTextResponse(
+                    f"give the server's token: Authorization: Bearer ${VARIABLE}\n",
+                    401,
+                    {"WWW-Authenticate": "Bearer"},
+                )
+                return await refusal(scope, receive, send)
+        return await self._app(scope, receive, send)

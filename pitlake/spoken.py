@@ -1,0 +1,38 @@
+"""Names people use for datasets, beside the lake's own: one table, for every door. Nothing here reads a lake."""
+
+SPOKEN = {
+    "8-k": "reports",
+    "10-k": "reports",
+    "10-q": "reports",
+    "analyst_ratings": "yahoo_upgrades",
+    "articles": "news",
+    "bars": "prices",
+    "calls": "transcripts",
+    "consensus": "av_estimates",
+    "earnings": "earnings_events",
+    "earnings_calls": "transcripts",
+    "estimates": "av_estimates",
+    "facts": "xbrl_facts",
+    "filings": "reports",
+    "financials": "financial_statements",
+    "fundamentals": "xbrl_facts",
+    "headlines": "news",
+    "macro": "macro_observations",
+    "ohlcv": "prices",
+    "press_releases": "exhibits",
+    "q&a": "qa_exchanges",
+    "qa": "qa_exchanges",
+    "quotes": "market_quotes",
+    "ratings": "yahoo_upgrades",
+    "research": "research_notes",
+    "sections": "report_sections",
+    "stock_prices": "prices",
+    "tickers": "names",
+    "xbrl": "xbrl_facts",
+}
+"""What a dataset is called, in lower case with underscores, and the dataset that is meant."""
+
+
+def meant(name: str) -> str:
+    """The dataset's own name where people call it otherwise ("Stock prices", "filings"); any other name as it is."""
+    return SPOKEN.get(name.strip().lower().replace(" ", "_"), name)

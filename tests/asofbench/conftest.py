@@ -1,0 +1,35 @@
+"""What AsOfBench's tests share: replies of systems that run in this interpreter, on a few worlds."""
+
+from dataclasses import asdict
+
+import pytest
+
+from asofbench.generate import SEED, cases
+from asofbench.run import graded
+from asofbench.systems import BY_NAME
+from asofbench.worker import output_kept, replies
+
+WORLDS = ("bars-3", "estimates-0", "memory-2", "news-1")
+"""Between them they hold every class, and every distance of the future."""
+
+
+@pytest.fixture(scope="session")
+def found():
+    return cases()
+
+
+@pytest.fixture(scope="session")
+def scored(found):
+    """The verdicts on a system by its name, once for all tests that ask."""
+    kept = {}
+
+    def score(name, worlds=WORLDS):
+        if (name, worlds) not in kept:
+            with output_kept() as log:
+                told = [
+                    (case, which, asdict(reply)) for case, which, reply in replies(BY_NAME[name], SEED, worlds, log)
+                ]
+            kept[name, worlds] = graded(found, told)
+        return kept[name, worlds]
+
+    return score

@@ -1,0 +1,74 @@
+"""The cases: what is scored is what was frozen, and each holds what its class promises."""
+
+import hashlib
+import json
+from collections import Counter
+
+import pytest
+
+from asofbench import generate
+from asofbench.model import DATA, DOORS, NEVER, Question, read
+from tests.every import every
+
+
+def test_what_is_scored_is_what_was_frozen():
+    assert generate.differences() == []
+
+
+def test_other_cases_and_other_graders_are_told_from_the_frozen_ones(monkeypatch, tmp_path):
+    assert "seed is other, frozen is 2026-11-23" in generate.differences("other")
+    assert len(generate.differences("other")) == 1 + len(generate.CLASSES)
+    for name in generate.GRADERS:
+        (tmp_path / name).write_bytes((generate.HERE / name).read_bytes())
+    with (tmp_path / "grading.py").open("a") as grader:
+        grader.write("\n")
+    monkeypatch.setattr(generate, "HERE", tmp_path)
+    assert generate.differences() == ["graders: grading.py"]
+
+
+def test_the_files_have_the_published_hashes(tmp_path):
+    generate.write(tmp_path)
+    published = json.loads(generate.FROZEN.read_text())["cases"]
+    written = {f"{file.parent.name}/{file.name}": file for file in tmp_path.rglob("*.jsonl")}
+    assert {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in written.items()} == published
+    first = json.loads(written["restatement/case.jsonl"].read_text().splitlines()[0])
+    assert {"id", "class", "source", "T", "plant", "ask", "truth", "weight"} <= set(first)
+    assert Question.of(first["ask"]).as_json() == first["ask"]
+
+
+def test_there_are_32_cases_of_each_of_24_classes(found):
+    assert Counter(case.kind for case in found) == dict.fromkeys(generate.CLASSES, 32)
+    assert len(generate.CLASSES) == 24
+    assert len({case.id for case in found}) == len({case.ask.entity for case in found}) == 768
+    assert {case.ask.kind for case in found} == {*DATA, *DOORS}
+    assert len({case.source for case in found}) == 8
+
+
+@pytest.mark.parametrize("name", generate.CLASSES)
+def test_a_class_is_spread_evenly_over_its_sources(found, name):
+    mine = Counter(case.source for case in found if case.kind == name)
+    assert set(mine) == set(generate.CLASSES[name][1])
+    assert len(set(mine.values())) == 1
+
+
+def test_nothing_of_a_canary_lies_in_what_is_public(found):
+    for case in found:
+        at, secret = read(case.ask.as_of), [canary for canary in case.canaries if canary.public != NEVER]
+        assert secret or case.kind == "event_time_join"
+        assert every(read(canary.public) > at for canary in secret) if secret else True
+        public = json.dumps([vars(row) for row in case.rows])
+        assert [canary.text for canary in secret if canary.text in public] == []
+        assert [canary.text for canary in case.canaries if canary.text in json.dumps(case.truth)] == []
+
+
+def test_one_instant_later_is_the_very_instant_of_the_plant(found):
+    """What becomes public at T is public at T: equality is no leak, and withholding it is a fault."""
+    for case in found:
+        assert read(case.later.as_of) > read(case.ask.as_of) or case.kind == "event_time_join"
+        told = [canary.public for canary in case.canaries if canary.public != NEVER]
+        assert case.later.as_of in told or case.kind == "event_time_join"
+
+
+def test_the_future_begins_a_microsecond_to_a_day_after_t(found):
+    apart = {read(case.later.as_of) - read(case.ask.as_of) for case in found if case.kind == "restatement"}
+    assert apart == set(generate.GAPS)

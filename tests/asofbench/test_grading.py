@@ -1,0 +1,153 @@
+"""The graders: controls whose score is known beforehand, and what a verdict hangs on."""
+
+import pytest
+
+from asofbench.generate import CLASSES
+from asofbench.grading import CAUGHT, LEAK, REFUSED, UNABLE, WITHHELD, compare, counted, judge, where, wilson
+from asofbench.model import NEVER, Canary, Question, Reply
+from asofbench.systems import CONTROLS
+from tests.every import every
+
+ALWAYS = {
+    "control: knows all": CAUGHT,
+    "control: shows everything": LEAK,
+    "control: an instant late": WITHHELD,
+    "control: answers nothing": WITHHELD,
+    "control: refuses everything": REFUSED,
+}
+
+
+@pytest.mark.parametrize(("name", "verdict"), ALWAYS.items())
+def test_a_control_scores_what_it_must(scored, name, verdict):
+    verdicts = scored(name)
+    assert {one.kind for one in verdicts} == {*CLASSES}
+    assert [one for one in verdicts if one.verdict != verdict] == []
+
+
+def test_two_days_early_leaks_wherever_something_becomes_public(scored):
+    early = [one for one in scored("control: two days early") if one.verdict != LEAK]
+    assert {one.kind for one in early} <= {"event_time_join"}
+
+
+def test_every_control_has_a_score_here():
+    assert {control.name for control in CONTROLS} == {*ALWAYS, "control: two days early"}
+
+
+def test_what_answers_nothing_passes_no_control(scored):
+    assert every(not one.control for one in scored("control: answers nothing"))
+    assert every(one.control for one in scored("control: knows all"))
+
+
+@pytest.fixture
+def case(found):
+    return next(case for case in found if case.kind == "late_publication")
+
+
+@pytest.fixture
+def right(case):
+    replies = {"asked": case.truth, "twin": case.truth, "later": case.later_truth, "control": case.control_truth}
+    return {name: Reply(answer=answer) for name, answer in replies.items()}
+
+
+def test_the_right_answers_are_right(case, right):
+    assert judge(case, **right).verdict == CAUGHT
+
+
+@pytest.mark.parametrize("place", ["answer", "error", "log"])
+def test_a_canary_is_a_leak_wherever_it_stands(case, right, place):
+    told = {"answer": case.truth, place: f"no row with {case.canaries[0].text.upper()}"}
+    verdict = judge(case, **{**right, "asked": Reply(**told)})
+    assert (verdict.verdict, verdict.seen) == (LEAK, (place,))
+
+
+def test_the_right_number_with_a_text_of_later_is_a_leak(case, right):
+    [(item, (number, _))] = case.truth.items()
+    verdict = judge(case, **{**right, "asked": Reply(answer={item: [number, "another text"]})})
+    assert verdict.verdict == LEAK
+
+
+def test_what_is_never_public_is_a_leak_one_instant_later_too(found):
+    case = next(case for case in found if case.kind == "undated")
+    never = next(canary.text for canary in case.canaries if canary.public == NEVER)
+    right, later = Reply(answer=case.truth), Reply(answer=case.later_truth, log=f"left out: {never}")
+    verdict = judge(case, right, right, later, Reply(answer=case.control_truth))
+    assert (verdict.verdict, verdict.calls, verdict.touched) == (LEAK, 2, 1)
+
+
+def test_an_error_without_a_canary_is_no_leak(case, right):
+    assert judge(case, **{**right, "asked": Reply(error="no such table")}).verdict == REFUSED
+
+
+def test_what_is_public_later_is_no_canary_then(case):
+    canary = case.canaries[0]
+    reply = Reply(answer=canary.text)
+    assert where(reply, case.ask, [canary]) == ("answer",)
+    assert where(reply, case.later, [canary]) == ()
+
+
+def test_a_number_is_found_however_it_is_written():
+    canary = [Canary(text="954991266", public="2025-01-01T00:00:00.000000Z")]
+    asked = Question(kind="rows", as_of="2024-01-01T00:00:00.000000Z")
+    for answer in ({"EPS": [954991266.0, "x"]}, [954991266], "max 954991266.0 of"):
+        assert where(Reply(answer=answer), asked, canary) == ("answer",), answer
+    assert where(Reply(answer=[95499126]), asked, canary) == ()
+
+
+@pytest.mark.parametrize(
+    ("which", "answer", "verdict"),
+    [
+        ("asked", {}, WITHHELD),
+        ("twin", {}, WITHHELD),
+        ("later", {}, WITHHELD),
+        ("asked", {"Assets": [1.0, "told by nobody"]}, LEAK),
+    ],
+)
+def test_less_is_withheld_and_more_is_a_leak(case, right, which, answer, verdict):
+    assert judge(case, **{**right, which: Reply(answer=answer)}).verdict == verdict
+
+
+def test_a_door_may_refuse_an_attack_but_not_the_question_after_it(found):
+    attack = next(case for case in found if case.kind == "sql_escape")
+    refused = Reply(error="Permission Error")
+    later, control = Reply(answer=attack.later_truth), Reply(answer=attack.control_truth)
+    assert judge(attack, refused, refused, later, control).verdict == CAUGHT
+    assert judge(attack, refused, refused, refused, control).verdict == REFUSED
+    assert judge(attack, Reply(able=False), refused, later, control).verdict == UNABLE
+
+
+def test_a_clock_after_t_is_a_leak(found):
+    case = next(case for case in found if case.kind == "machine_clock")
+    later, control = Reply(answer=case.later_truth), Reply(answer=case.control_truth)
+    for told, verdict in ((case.ask.as_of, CAUGHT), ("2026-11-23 10:00:00+00:00", LEAK), ("2026-11-23", LEAK)):
+        assert judge(case, Reply(answer=[[told]]), Reply(), later, control).verdict == verdict
+
+
+def test_counts_are_read_from_numbers_and_from_plans():
+    plan = "│ ~104 rows │\n│ 1 row 0µs │ Total Time: 0.0018s"
+    assert counted([["physical_plan", plan]]) == [1, 104]
+    assert counted([[58], [True], ["7 days"]]) == [58]
+
+
+def test_a_wrong_sum_that_the_future_did_not_move_is_withheld_not_leaked(found):
+    case = next(case for case in found if case.kind == "split_adjusted")
+    replies = {"later": Reply(answer=case.later_truth), "control": Reply(answer=case.control_truth)}
+    assert judge(case, Reply(answer=1.5), Reply(answer=1.5), **replies).verdict == WITHHELD
+    assert judge(case, Reply(answer=1.5), Reply(answer=case.truth), **replies).verdict == LEAK
+
+
+def test_a_join_tells_none_rather_than_what_was_not_known():
+    assert compare("join", Reply(answer=[None]), [4.0])[0] == WITHHELD
+    assert compare("join", Reply(answer=[5.0]), [4.0])[0] == LEAK
+    assert compare("join", Reply(answer=[4.0]), [4.0])[0] == CAUGHT
+
+
+@pytest.mark.parametrize(
+    ("hits", "n", "low", "high"),
+    [(0, 10, 0.0, 0.2775), (5, 10, 0.2366, 0.7634), (10, 10, 0.7225, 1.0), (1, 100, 0.0018, 0.0545), (0, 0, 0.0, 1.0)],
+)
+def test_intervals_are_wilson_s(hits, n, low, high):
+    assert wilson(hits, n) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_no_fault_in_all_cases_is_less_than_half_a_percent():
+    assert wilson(0, 768)[1] < 0.005

@@ -1,0 +1,71 @@
+"""Systems that run here: what each class catches, and ours."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from asofbench.generate import CLASSES
+from asofbench.grading import LEAK, UNABLE, WITHHELD
+from asofbench.systems import BY_NAME, ENVIRONMENTS, SYSTEMS
+from tests.every import every
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = ("DuckDB, event <= T", "Delta Lake, T as it is")
+
+
+def failing(verdicts, verdict=LEAK):
+    return {one.kind for one in verdicts if one.verdict == verdict}
+
+
+def test_every_class_has_a_case_that_a_system_fails_and_a_control_that_they_pass(scored):
+    verdicts = [one for name in HERE for one in scored(name)]
+    assert failing(verdicts) == set(CLASSES)
+    assert every(one.control for one in verdicts)
+
+
+def test_a_careful_view_leaks_what_only_the_load_s_time_tells_and_what_the_door_tells(scored):
+    verdicts = scored("DuckDB, WHERE, careful", ("news-1", "bars-3"))
+    data = {"back_dated", "vendor_rewrite", "split_adjusted"}
+    assert data | {"machine_clock"} <= failing(verdicts)
+    assert failing(verdicts) <= data | {"machine_clock", "file_statistics", "row_counts", "sql_escape"}
+    assert failing(verdicts, WITHHELD) == set()
+
+
+def test_both_stamps_withhold_the_honest_backfill(scored):
+    verdicts = scored("DuckDB, both stamps", ("news-1",))
+    assert failing(verdicts, WITHHELD) == {"honest_backfill"}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_joined_by_publication_leak_three_classes_and_have_no_door(scored, library):
+    verdicts = scored("{}, published".format({"pandas": "pandas merge_asof", "polars": "polars join_asof"}[library]))
+    assert failing(verdicts) == {"back_dated", "vendor_rewrite", "split_adjusted"}
+    assert len(failing(verdicts, UNABLE)) == 6
+
+
+def test_ours_leaks_nothing_and_withholds_nothing(scored):
+    verdicts = scored("pitlake", ("bars-3", "news-1"))
+    assert [one for one in verdicts if one.verdict != "caught"] == []
+    assert Counter(one.control for one in verdicts) == {True: len(verdicts)}
+    assert {"sql_escape", "back_dated", "honest_backfill", "machine_clock"} <= {one.kind for one in verdicts}
+
+
+def test_the_core_needs_neither_pitlake_nor_any_library():
+    core = "import asofbench.__main__, asofbench.worker, asofbench.adapters.controls, sys\n"
+    code = core + "assert not {'pitlake', 'duckdb', 'pandas', 'numpy'} & set(sys.modules)"
+    environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_peer_is_pinned_and_says_where_its_configuration_is_documented():
+    for system in SYSTEMS:
+        assert system.docs
+        assert system.here or every("==" in package for package in ENVIRONMENTS[system.family])
+    assert len({system.name for system in SYSTEMS}) == len(SYSTEMS) == len(BY_NAME) - 6

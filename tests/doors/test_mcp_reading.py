@@ -1,0 +1,181 @@
+"""What the MCP server offers beside its tools: resources, prompts, plain words for wrong arguments, a token."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+
+from pitlake import datasets
+from pitlake.cli import main
+from pitlake.errors import GONE, BadInput, QueryFailed
+from pitlake.mcp.server import server
+from pitlake.mcp.token import token
+from pitlake.session import connect
+from pitlake.spoken import SPOKEN
+from tests.doors.conftest import AS_OF
+from tests.doors.test_mcp import COMMAND, SETTINGS, ask, http, refusal, service, talk
+from tests.every import every
+
+INSPECTOR = Path(__file__).resolve().parents[2] / ".pitlake" / "inspector" / "node_modules" / ".bin" / "mcp-inspector"
+FUTURE = "2999-01-01T00:00:00Z"
+TOKEN = "t" * 40
+
+
+def spoken_to(lake, do):
+    async def conversation():
+        async with Client(server(service(lake))) as client:
+            try:
+                return await do(client)
+            except MCPError as refused:
+                return refused
+
+    return anyio.run(conversation)
+
+
+def test_there_is_a_resource_a_dataset_and_it_tells_what_describe_tells(lake):
+    listed = spoken_to(lake, Client.list_resources).resources
+    assert [one.name for one in listed] == list(datasets.all_datasets())
+    (news,) = (one.uri for one in listed if one.name == "news")
+    (read,) = spoken_to(lake, lambda client: client.read_resource(news)).contents
+    told = json.loads(read.text)
+    assert told == ask(lake, "describe", name="news")
+    assert told["datasets"][0]["holds"]["rows"] == 120
+
+
+def test_a_resource_of_a_lake_that_is_gone_is_an_error_in_the_agents_words(tmp_path):
+    told = spoken_to(tmp_path / "none", lambda client: client.read_resource("pitlake://datasets/news"))
+    assert str(told) == GONE
+
+
+PROMPTS = {"company_brief": {}, "before_earnings": {}, "check_a_claim": {"claim": "Gross margin fell."}}
+
+
+def test_each_prompt_names_calls_that_this_server_answers(lake):
+    listed = spoken_to(lake, Client.list_prompts).prompts
+    assert {one.name for one in listed} == {*PROMPTS}
+    for name, more in PROMPTS.items():
+        given = spoken_to(lake, lambda client, n=name, m=more: client.get_prompt(n, {"ticker": "nog", **m}))
+        text = given.messages[0].content.text
+        assert f"as of {AS_OF}" in text
+        calls = [(tool, json.loads(told)) for tool, told in re.findall(r"^\d+\. (\w+) (\{.*\})$", text, re.MULTILINE)]
+        answers = talk(server(service(lake)), *calls)
+        assert len(calls) > 2
+        assert [one.content[0].text for one in answers if one.is_error] == []
+        assert any(one.structured_content["data"] for one in answers)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({}, "ticker: missing; A ticker, such as AAPL."),
+        ({"ticker": "NOG", "day": "x"}, "day: company_brief takes no such argument; it takes ticker"),
+        ({"ticker": " "}, "ticker: "),
+    ],
+)
+def test_a_prompts_wrong_arguments_are_refused_by_name(lake, arguments, told):
+    refused = spoken_to(lake, lambda client: client.get_prompt("company_brief", arguments))
+    assert str(refused).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("query", {}, "sql: missing; One DuckDB SELECT."),
+        ("query", {"sql": 7}, "sql: is not text; One DuckDB SELECT."),
+        ("query", {"sql": "x", "max_rows": "many"}, "max_rows: is not a whole number; Rows of this page"),
+        ("query", {"sql": "x", "params": 5}, "params: is not an object of values by name; Values by name"),
+        ("query", {"sql": "x", "pitt": AS_OF}, "pitt: query takes no such argument; it takes sql, params, pit,"),
+        (
+            "search",
+            {"query": "oil", "within": "dreams"},
+            "within: 'dreams' is not one of its values; give one of news,",
+        ),
+    ],
+)
+def test_wrong_arguments_are_told_by_field_and_next_step(lake, tool, arguments, told):
+    said = refusal(lake, tool, **arguments)
+    assert said.startswith(told)
+    assert "validation error" not in said
+    assert "\n" not in said
+
+
+def test_names_people_use_name_datasets_and_shadow_none(lake):
+    assert not SPOKEN.keys() & datasets.all_datasets().keys()
+    assert {*SPOKEN.values()} <= datasets.all_datasets().keys()
+    assert ask(lake, "describe", name="Stock prices")["datasets"][0]["name"] == "prices"
+    assert ask(lake, "gaps", dataset="headlines") == ask(lake, "gaps", dataset="news")
+    assert ask(lake, "gaps", dataset="headlines")["gaps"]
+    for spoken, own in (("transcripts", "calls"), ("filings", "sections"), ("headlines", "news"), ("xbrl", "concepts")):
+        query = {"query": "margin", "ticker": "NOG"}
+        assert ask(lake, "search", within=spoken, **query) == ask(lake, "search", within=own, **query)
+    with connect(AS_OF, lake=lake, datasets=["headlines"]) as session:
+        assert session.datasets == ("news",)
+        with pytest.raises(QueryFailed, match="what is called articles is news here"):
+            session.sql("FROM articles")
+    told = refusal(lake, "run_query", name="filings")
+    assert "report_latest" in told
+    assert "macro_curve" not in told
+
+
+def test_an_instant_in_the_future_is_refused_at_every_door(lake, capsys):
+    with pytest.raises(BadInput, match="as_of: lies in the future"):
+        connect(FUTURE, lake=lake)
+    (told,) = talk(server(service(lake, as_of=None)), ("query", {"sql": "SELECT 1 AS n", "pit": FUTURE}))
+    assert told.content[0].text.startswith("pit: lies in the future")
+    with pytest.raises(SystemExit, match="2"):
+        main(["query", "SELECT 1", "--as-of", FUTURE, "--lake", str(lake)])
+    assert "--as-of: lies in the future" in capsys.readouterr().err
+
+
+def over_http(address, headers):
+    async def conversation():
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=60) as http_client,
+            Client(streamable_http_client(address, http_client=http_client)) as client,
+        ):
+            return await client.call_tool("query", {"sql": "SELECT 1 AS n"})
+
+    return anyio.run(conversation)
+
+
+def test_a_server_with_a_token_answers_who_brings_it_alone(lake, monkeypatch):
+    monkeypatch.setenv("PITLAKE_MCP_TOKEN", TOKEN)
+    with http(lake) as address:
+        assert over_http(address, {"Authorization": f"Bearer {TOKEN}"}).structured_content["data"][0]["n"] == 1
+        for given in ({}, {"Authorization": f"Bearer {TOKEN}x"}, {"Authorization": TOKEN}, {"Authorization": "Bearer"}):
+            refused = httpx2.post(address, json={}, headers=given)
+            assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+            assert TOKEN not in refused.text
+
+
+@pytest.mark.parametrize("told", ["short", "x" * 40 + " y", "é" * 40])
+def test_a_token_that_is_none_is_refused_without_being_told(monkeypatch, told):
+    monkeypatch.setenv("PITLAKE_MCP_TOKEN", told)
+    with pytest.raises(BadInput, match="PITLAKE_MCP_TOKEN: not 32 or more") as refused:
+        token()
+    assert told not in str(refused.value)
+
+
+@pytest.mark.skipif(not INSPECTOR.exists() or not shutil.which("node"), reason="no Inspector here: make inspector")
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        (["tools/list"], ["query", "run_query", "search", "gaps", "describe"]),
+        (["resources/list"], ["pitlake://datasets/news"]),
+        (["prompts/get", "--prompt-name", "company_brief", "--prompt-args", "ticker=NOG"], ["report_latest"]),
+        (["tools/call", "--tool-name", "query", "--tool-arg", "sql=SELECT 41+1 AS n"], ["42"]),
+    ],
+    ids=lambda value: value[0],
+)
+def test_the_inspector_of_the_protocol_reads_it_all(lake, asked, found):
+    line = [INSPECTOR, "--cli", *COMMAND, "--as-of", AS_OF, "--lake", str(lake), "--method", *asked]
+    settings = [part for name, value in SETTINGS.items() for part in ("-e", f"{name}={value}")]
+    done = subprocess.run([*line[:2], *settings, *line[2:]], capture_output=True, text=True, timeout=120, check=True)
+    assert every(one in done.stdout for one in found), done.stdout[-500:]

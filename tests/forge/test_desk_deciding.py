@@ -1,0 +1,231 @@
+"""What the PM decides on the pages: exactly what was shown, by POST with the token; and hostile text in every field."""
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from forge.memory import Memory
+from forge.records import KINDS, Counterfactual, Invalidation, Mark, Outcome, Proposal, Scenario, content_hash, parse
+from forge.tape import Tape
+from forge.web import room
+from forge.web.pictures import courses
+from forge.web.remembered import Day, Text
+from pitlake import clock
+from pitlake.clock import from_micros, instant, iso
+from tests.doors.conftest import build, small
+from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, now, reviewed, turn, wrote
+from tests.web.browsing import BASE, TOKEN, browsing
+
+OWN = {"origin": BASE}
+UNLOCKED = OWN | {"cookie": f"pitlake_token={TOKEN}"}
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7*7 }}"
+RECORDS = ("/desk/v/V-001", "/desk/e/E-001")
+PAGES = (
+    "/desk",
+    "/desk/approvals",
+    "/desk/calibration",
+    "/desk/ledger",
+    "/desk/skills",
+    "/desk/v/V-001",
+    "/desk/e/E-001",
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A desk whose every free text is hostile; E-001 is reviewed, E-002 is not. Tests take a copy."""
+    home = tmp_path_factory.mktemp("made")
+    memory = Memory(home / "forge")
+    wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
+    view = replace(
+        NEW_VIEW, scope=HOSTILE, horizon=HOSTILE, body=HOSTILE, scenarios=(Scenario(name=HOSTILE, probability=1.0),),
+        invalidation=(Invalidation(condition=HOSTILE),),
+    )  # fmt: skip
+    wrote(turn(memory), "/memory/views/new.md", view, "view")
+    draft = replace(
+        NEW_EXPRESSION, status="proposed", instrument=HOSTILE, entry_details=HOSTILE, target=HOSTILE, stop=HOSTILE,
+        body=HOSTILE, factor_exposures={HOSTILE: 1.0},
+    )  # fmt: skip
+    for name in ("one", "two"):
+        wrote(turn(memory), "/memory/expressions/new.md", replace(draft, exit_details=name), name)
+    reviewed(memory, read(memory, "E-001"))
+    code = turn(memory, "code", actor="code")
+    against = Counterfactual(
+        id="new", decision_type="other", view="V-001", reason=HOSTILE, problem=HOSTILE, exit_reason=HOSTILE,
+        reference_date=now(), made=0.0125, marks=tuple(Mark(day=now().date(), value=value) for value in (0.0, 0.0125)),
+    )  # fmt: skip
+    wrote(code, "/memory/counterfactuals/new.md", against, "against")
+    wrote(code, "/memory/outcomes/new.md", Outcome(id="new", view="V-001", expression="E-001", status=HOSTILE), "out")
+    proposal = Proposal(id="new", skill=HOSTILE, file=HOSTILE, author=HOSTILE, body=HOSTILE)
+    wrote(code, "/memory/proposals/new.md", proposal, "proposal")
+    tape = Tape(f"{memory.lake.root}-tape.sqlite")
+    tape.begin(
+        "D-live", {"text": HOSTILE, "as_of": iso(clock.now()), "clock": "live", "trigger": "alert", "session": "s"}
+    )
+    memory.close()
+    small(home / "lake")
+    return home
+
+
+def read(memory, name):
+    return parse(KINDS["expressions"], turn(memory).read_file(f"/memory/expressions/{name}.md"))
+
+
+@pytest.fixture
+def desk(made, tmp_path, monkeypatch):
+    """A client of a copy of it, and its memory."""
+    home = shutil.copytree(made, tmp_path / "home")
+    monkeypatch.setenv("FORGE_LAKE", str(home / "forge"))
+    monkeypatch.setenv("PITLAKE_LAKE", str(home / "lake"))
+    memory = Memory()
+    with browsing(home / "lake", rooms=(room,)) as client:
+        yield client, memory
+    memory.close()
+
+
+def test_what_waits_is_shown_with_draft_review_guardrails_and_hash(desk):
+    client, memory = desk
+    page = client.get("/desk/approvals").text
+    shown = content_hash(read(memory, "E-001"))
+    assert page.count(f"<code>{shown}</code>") == 1
+    assert "R-001 by scripted-1" in page
+    assert "no review of exactly this content" in page
+    assert re.findall(r'<button class="main"( disabled)?>', page).count(" disabled") == 1
+    assert "max gross exposure" in page
+
+
+def test_an_expression_is_approved_by_its_hash_from_the_page_alone(desk):
+    client, memory = desk
+    shown = {"sha256": content_hash(read(memory, "E-001"))}
+    path = "/desk/e/E-001/approve"
+    assert client.get(path, headers=UNLOCKED).status_code == 405
+    assert client.post(path, data=shown, headers=OWN).status_code == 403
+    assert client.post(path, data=shown, headers=UNLOCKED | {"origin": "http://evil.example"}).status_code == 403
+    assert client.post(path, data=shown, headers=UNLOCKED | {"host": "evil.example"}).status_code == 421
+    assert read(memory, "E-001").status == "proposed"
+    done = client.post(path, data=shown, headers=UNLOCKED)
+    assert (done.status_code, done.headers["location"]) == (303, "/desk/e/E-001")
+    assert read(memory, "E-001").status == "active"
+    assert memory.journal.rows()[-1].seq == memory.hydrate(memory.journal.clock.now()).head.seq
+
+
+def test_what_changed_since_the_page_was_read_is_shown_again_and_not_approved(desk):
+    client, memory = desk
+    before = content_hash(read(memory, "E-001"))
+    path = "/memory/expressions/E-001.md"
+    wrote(turn(memory), path, replace(read(memory, "E-001"), max_loss_pct=4.0), "more")
+    reviewed(memory, read(memory, "E-001"))
+    for decision in ("approve", "reject"):
+        answer = client.post(f"/desk/e/E-001/{decision}", data={"sha256": before, "reason": "x"}, headers=UNLOCKED)
+        assert answer.status_code == 409
+        assert "changed since this page was read" in answer.text
+        assert content_hash(read(memory, "E-001")) in answer.text
+    assert read(memory, "E-001").status == "proposed"
+
+
+@pytest.mark.parametrize("sent", [{}, {"sha256": ""}, {"sha256": "0" * 64}])
+def test_nothing_is_approved_without_its_hash(desk, sent):
+    client, memory = desk
+    assert client.post("/desk/e/E-001/approve", data=sent, headers=UNLOCKED).status_code == 409
+    assert read(memory, "E-001").status == "proposed"
+
+
+def test_what_stands_in_the_way_is_told(desk):
+    client, memory = desk
+    shown = {"sha256": content_hash(read(memory, "E-002"))}
+    answer = client.post("/desk/e/E-002/approve", data=shown, headers=UNLOCKED)
+    assert answer.status_code == 409
+    assert "no review of exactly this content" in answer.text
+    assert read(memory, "E-002").status == "proposed"
+
+
+def test_a_rejection_needs_a_reason_and_becomes_a_counterfactual(desk):
+    client, memory = desk
+    shown = {"sha256": content_hash(read(memory, "E-002"))}
+    assert client.post("/desk/e/E-002/reject", data=shown | {"reason": " "}, headers=UNLOCKED).status_code == 409
+    assert client.post("/desk/e/E-002/reject", data=shown | {"reason": HOSTILE}, headers=UNLOCKED).status_code == 303
+    assert read(memory, "E-002").status == "rejected"
+    assert "CF-002" in client.get("/desk/ledger").text
+    assert "E-002" not in client.get("/desk/approvals").text
+
+
+def test_another_day_s_approvals_are_shown_and_not_decided(desk):
+    client, memory = desk
+    (then,) = [from_micros(row.written_at) for row in memory.journal.rows() if row.path.endswith("E-001.md")]
+    page = client.get(f"/desk/approvals?as_of={iso(then)}").text
+    assert "E-001" in page
+    assert "E-002" not in page
+    assert '<form method="post"' not in page
+    shown = {"sha256": content_hash(read(memory, "E-001"))}
+    asked = client.post(f"/desk/e/E-001/approve?as_of={iso(then)}", data=shown, headers=UNLOCKED)
+    assert asked.status_code == 400
+    assert read(memory, "E-001").status == "proposed"
+
+
+def test_a_run_under_way_shows_its_steps_until_it_ends(desk):
+    client, memory = desk
+    tape = Tape(f"{memory.lake.root}-tape.sqlite")
+    assert 'href="/desk/d/D-live"' in client.get("/desk").text
+    assert "0 steps, asked for again" in client.get("/desk/d/D-live").text
+    lane = tape.lane("D-live")
+    call = lane.once("tool", ["read", {"path": HOSTILE}], lambda: answered(HOSTILE))
+    with pytest.raises(StopIteration):
+        call.send(None)
+    page = client.get("/desk/d/D-live").text
+    assert 'id="run" aria-labelledby="h-s" data-live>' in page
+    assert re.search(r"<b>agent 1</b><span>read</span><span>path: &lt;script", page)
+    tape.keep_receipt("D-live", json.dumps({"exposure": "clean", "market": 1, "memory": 1, "models": {}, "prompt": "",
+        "skills": "", "journal": [0, ""], "answer": "", "end": "stop"}))  # fmt: skip
+    assert "data-live" not in client.get("/desk/d/D-live").text
+
+
+async def answered(text):
+    return text
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/desk/d/D-live"])
+def test_hostile_text_in_every_field_stays_text(desk, path):
+    client, _ = desk
+    page = client.get(path).text
+    assert re.findall(r"<script[^>]*>", page) == ['<script src="/static/pitlake.js" defer>']
+    assert "<img" not in page
+    assert "unsafe" not in client.get(path).headers["content-security-policy"]
+    if path != "/desk/calibration":
+        assert "&lt;script&gt;alert(1)" in page
+        assert "{{ 7*7 }}" in page
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_shows_the_day_that_is_asked_for_and_keeps_to_it(desk, path):
+    client, memory = desk
+    early = f"as_of={iso(from_micros(memory.journal.rows()[0].written_at) - timedelta(days=1))}"
+    page = client.get(f"{path}?{early}")
+    assert page.status_code == (400 if path in RECORDS else 200)
+    assert "&lt;script" not in page.text
+    assert page.status_code == 400 or f'<a href="/desk/ledger?{early}"' in page.text
+
+
+def test_a_trade_is_drawn_beside_its_stop_and_target_up_to_the_day(desk, tmp_path):
+    lake = build(tmp_path / "priced")
+    held = replace(NEW_EXPRESSION, id="E-001", instrument="NOG", target="60", stop="50", direction="long")
+    texts = [Text(instant("2024-02-12T12:00:00Z"), held)]
+
+    def drawn(at):
+        day = Day.of(instant(at), lake)
+        told = day.course(texts)
+        day.close()
+        return told, courses(held, told, day.at)[0]
+
+    told, picture = drawn("2024-02-21T00:00:00Z")
+    assert (told.path.opened, len(told.path.marks), told.path.reason) == (51.0, 6, "")
+    assert "target 17.6471, stop -1.9608" in picture
+    assert str(told.path.marks[-1].day) < "2024-02-21"
+    assert drawn("2024-03-05T00:00:00Z")[0].path.reason == "target"
+    day = Day.of(instant("2024-02-21T00:00:00Z"), lake)
+    assert day.course([Text(texts[0].at, replace(held, status="proposed"))]).startswith("It was never active")
+    assert "is not a price in USD" in day.course([Text(texts[0].at, replace(held, target="110-16"))])
+    day.close()

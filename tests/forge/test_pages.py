@@ -1,0 +1,93 @@
+"""docs/forge: records, settings and skills shown there are some, and a day with it runs as it stands.
+
+The other code of these pages is run with that of all pages. The day's models are a server on loopback.
+"""
+
+import json
+import re
+import shlex
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from forge.config import ROLES, of
+from forge.records import KINDS, parse, render
+from forge.skill_loader import SkillLoader
+from pitlake import cli
+from tests.forge.test_anthropic import events, text
+from tests.forge.world import NEW_EXPRESSION, NEW_VIEW
+
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "forge"
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", (PAGES / page).read_text(), re.DOTALL | re.MULTILINE)
+
+
+def test_the_pages_record_is_one():
+    (told,) = re.findall(r"^```\n(# V.*?)^```$", (PAGES / "ideas.md").read_text(), re.DOTALL | re.MULTILINE)
+    assert render(parse(KINDS["views"], told)) == told
+
+
+def test_the_pages_settings_are_some():
+    (told,) = blocks("configuration.md", "toml")
+    assert of(tomllib.loads(told)).budgets.day.dollars == 20.0
+
+
+def test_the_pages_skill_is_one(tmp_path):
+    (told,) = blocks("writing-a-skill.md", "markdown")
+    (tmp_path / "curve-analysis").mkdir()
+    (tmp_path / "curve-analysis" / "SKILL.md").write_text(told)
+    assert SkillLoader(tmp_path).load("curve-analysis").allowed_tools == ("fetch", "read", "search")
+
+
+def use(*calls):
+    parts = []
+    for number, (name, arguments) in enumerate(calls):
+        start = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
+        parts.append((start, [{"type": "input_json_delta", "partial_json": json.dumps(arguments)}]))
+    return events(*parts, stop="tool_use")
+
+
+def wrote(kind, record):
+    return "write", {"path": f"/memory/{kind}/new.md", "content": render(record)}
+
+
+@pytest.fixture
+def models(server, monkeypatch):
+    """Every role's model, on the loopback: it writes a View and two Expressions, has one reviewed, and answers."""
+    trade = replace(NEW_EXPRESSION, status="proposed")
+    script = [
+        use(wrote("views", NEW_VIEW)),
+        use(wrote("expressions", trade), wrote("expressions", replace(trade, body="another"))),
+        use(("review", {"output": "E-001", "focus": "loss"})),
+        events(text("It is cut.\n\nVERDICT: approve")),
+        events(text("Growth slows: V-001.")),
+    ]
+    server.script = [(200, one, 0) for one in script]
+    for role in ROLES:
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        monkeypatch.setenv(f"FORGE_MODEL_{role.upper()}", f"anthropic:claude-x@{url}")
+
+
+def test_a_day_runs_as_it_stands(models, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in ("FORGE_LAKE", "FORGE_JOURNAL", "FORGE_CONFIG", "FORGE_SKILLS", "PITLAKE_LAKE"):
+        monkeypatch.delenv(name, raising=False)
+    (positions,) = blocks("a-day.md", "csv")
+    (tmp_path / "positions.csv").write_text(positions)
+    said, decision = [], ""
+    for line in "".join(blocks("a-day.md", "sh")).splitlines():
+        words = shlex.split(line.replace("DECISION", decision))
+        assert (words[0], cli.invoke(words[1:])) == ("pitlake", 0), (line, capsys.readouterr().err)
+        told = capsys.readouterr()
+        said.append(told.out)
+        decision = next(iter(re.findall(r"^decision (\S+) \(answered", told.err, re.MULTILINE)), decision)
+    assert said[1] == "2 positions, gross 50 %, net 30 %\n"
+    assert said[2] == "Growth slows: V-001.\n"
+    assert said[5].count("status") + said[5].count("proposed") == 2
+    assert said[9] == "E-001  view:V-001 | active\nE-002  view:V-001 | rejected\n"
+    assert f"{decision} → V-001 (wrote)" in said[10]
+    assert said[11] == "Growth slows: V-001.\n"

@@ -1,0 +1,96 @@
+"""The journal in the Postgres of `make serve`: a decision that is killed, a server that is killed, nothing lost."""
+
+import contextlib
+import os
+import signal
+import time
+
+import pytest
+import sqlalchemy as sa
+
+from forge.memory import Call, Memory
+from forge.memory.tables import TABLES
+from forge.records import render
+from pitlake.cli import invoke
+from resources.postgres import DATABASE, USER, postgres, programs
+from tests.forge.killed import killed, outcome
+from tests.forge.world import NEW_VIEW
+
+pytestmark = pytest.mark.skipif(programs() is None, reason="no Postgres server: install the package postgresql")
+
+
+def url(running):
+    made = sa.URL.create("postgresql+psycopg2", USER, running.password, "127.0.0.1", running.port, DATABASE)
+    return made.render_as_string(hide_password=False)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    place = tmp_path_factory.mktemp("postgres")
+    for folder in (place, *place.parents[:3]):
+        folder.chmod(0o755)  # the server's own user has to enter it
+    return place / "data"
+
+
+def test_a_decision_that_is_killed_and_a_server_that_is_killed_lose_and_double_nothing(data, tmp_path):
+    killed(tmp_path / "whole", 0, 0.0)
+    with postgres(data) as running:
+        assert killed(tmp_path / "mortal", 3, 0.08, url(running)) > 0
+        assert outcome(tmp_path / "mortal", url(running)) == outcome(tmp_path / "whole")
+        memory = Memory(tmp_path / "mortal" / "forge", url(running))
+        assert memory.flush().rows == 8
+        journal = sa.create_engine(url(running))
+        for statement in (
+            "UPDATE forge_journal SET content = ''",
+            "DELETE FROM forge_journal",
+            "TRUNCATE forge_journal",
+        ):
+            with pytest.raises(sa.exc.DBAPIError, match="memory is only added to"), journal.begin() as connection:
+                connection.exec_driver_sql(statement)
+        journal.dispose()
+        last = memory.journal.append(
+            "/memory/views/V-001.md", render(NEW_VIEW), Call(actor="a", session="s", call_id="1")
+        )
+        server = int((data / "postmaster.pid").read_text().split()[0])
+        os.killpg(server, signal.SIGKILL)
+        memory.close()
+    with restarted(data) as running:
+        memory = Memory(tmp_path / "mortal" / "forge", url(running))
+        assert memory.journal.head() == (last.seq, last.chain)
+        assert memory.audit() == []
+        lose(memory)
+        memory = Memory(tmp_path / "mortal" / "forge", url(running))
+        assert (memory.rebuild(), memory.audit()) == (8, [])
+        memory.close()
+
+
+def lose(memory):
+    with memory.journal._engine.begin() as connection:
+        TABLES.drop_all(connection)
+    memory.close()
+
+
+@contextlib.contextmanager
+def restarted(data):
+    """The server again, once what is left of the killed one is gone."""
+    time.sleep(0.5)
+    with postgres(data) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("postgresql+psycopg2://dagster:the-secret@127.0.0.1:9/dagster", "Connection refused"),
+        ("postgresql+nothing://dagster:the-secret@127.0.0.1:9/dagster", "nothing"),
+        ("://dagster:the-secret@127.0.0.1", "parse"),
+    ],
+)
+def test_a_journal_that_cannot_be_opened_is_one_line_without_its_password(place, told, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("FORGE_JOURNAL", place)
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    assert invoke(("forge", "views")) == 2
+    said = capsys.readouterr().err
+    assert "journal: can't be opened: " in said
+    assert told in said
+    assert ("the-secret" in said, said.count("\n")) == (False, 1)

@@ -1,0 +1,87 @@
+"""Memory and decisions over MCP: what the settings name and nothing else, as of an instant, to read."""
+
+import asyncio
+from contextlib import closing
+from dataclasses import replace
+
+import anyio
+import pytest
+from mcp import Client
+
+from forge.config import of
+from forge.desk import desk as found
+from forge.model import Answer, Call
+from forge.model.scripted import Scripted
+from forge.records import render
+from forge.shared import server
+from pitlake.cli import invoke
+from pitlake.clock import now
+from pitlake.errors import BadInput
+from tests.forge.world import NEW_VIEW, desk
+
+ALL = {"mcp": {"tools": ["read", "search", "decisions"]}}
+WRITE = Call("write", {"path": "/memory/views/new.md", "content": render(replace(NEW_VIEW, body="later"))}, "1")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A desk with an earlier View, an instant, and a decision and a View after it."""
+    root = tmp_path_factory.mktemp("shared")
+    own = found(root / "forge")
+    with closing(own.memory()) as memory:
+        desk(memory)
+        then = now()
+        script = [Answer("", (WRITE,), "tools"), Answer("done")]
+        agent = replace(own.agent(memory, root / "none"), models=lambda role: Scripted(script))
+        decision = asyncio.run(agent.ask("What of growth?")).decision
+    return own, then, decision
+
+
+def told(place, at, settings, *calls):
+    async def conversation(to):
+        async with Client(to) as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            return names, [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    own = replace(place[0], config=of(settings))
+    with closing(own.memory()) as memory:
+        names, results = anyio.run(conversation, server(own, memory, at))
+    return names, [(result.is_error, result.content[0].text) for result in results]
+
+
+def test_only_what_the_settings_name_is_there(place):
+    assert told(place, now(), ALL)[0] == ["read", "search", "decisions"]
+    names, ((wrong, text),) = told(
+        place, now(), {"mcp": {"tools": ["decisions"]}}, ("read", {"path": "/memory/views/"})
+    )
+    assert (names, wrong, "V-001" in text) == (["decisions"], True, False)
+    with pytest.raises(BadInput, match="nothing is shared"):
+        told(place, now(), {})
+    for settings in ({"mcp": {"tools": ["write"]}}, {"mcp": {"tools": "read"}}):
+        with pytest.raises(BadInput, match="mcp"):
+            of(settings)
+
+
+def test_what_came_later_is_not_there(place):
+    calls = (("read", {"path": "/memory/views/"}), ("search", {"query": "growth"}), ("decisions", {}))
+    _, before = told(place, place[1], ALL, *calls)
+    _, after = told(place, now(), ALL, *calls)
+    assert not any(wrong for wrong, _ in (*before, *after))
+    assert ["V-002" in text or place[2] in text for _, text in before] == [False, False, False]
+    assert ["V-002" in text or place[2] in text for _, text in after] == [True, True, True]
+    (refused,) = told(place, place[1], ALL, ("decisions", {"name": place[2]}))[1]
+    (shown,) = told(place, now(), ALL, ("decisions", {"name": place[2]}))[1]
+    assert (refused[0], shown[0], f"{place[2]} → V-002 (wrote)" in shown[1]) == (True, False, True)
+
+
+@pytest.mark.parametrize("path", ["/portfolio/state.md", "/session/", "/skills/", "/", "/memory/../portfolio/state.md"])
+def test_book_sessions_and_skills_are_not_shared(place, path):
+    for call in (("read", {"path": path, "depth": "full"}), ("search", {"query": "growth", "scope": path})):
+        ((wrong, text),) = told(place, now(), ALL, call)[1]
+        assert (wrong, "gross" in text) == (True, False)
+
+
+def test_the_command_shares_nothing_by_itself(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    assert invoke(("forge", "mcp")) == 2
+    assert "mcp.tools: names none, so nothing is shared" in capsys.readouterr().err

@@ -1,0 +1,120 @@
+"""First public and this vintage on the pages: of figures, filings and calls, and whose a ticker was."""
+
+import re
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+
+from pitlake.clock import instant, iso
+from pitlake.lake import Lake
+from pitlake.session import connect
+from pitlake.web import compare
+from pitlake.web.asked import Asked, back
+from pitlake.web.known import known
+from pitlake.web.questions import datasets
+from tests.doors.conftest import facts, filings, prices, publish, reports
+from tests.web.browsing import browsing
+
+FIRST = datetime(2024, 2, 20, 22, tzinfo=timezone.utc)
+AGAIN, NIL = FIRST + timedelta(days=5), FIRST + timedelta(days=9)
+SEEN, REVISED = instant("2024-06-03T00:00:00Z"), instant("2024-06-10T00:00:00Z")
+T = instant("2024-06-20T00:00:00Z")
+PLANNED, MOVED = instant("2024-04-02T00:00:00Z"), instant("2024-04-20T00:00:00Z")
+HELD = FIRST + timedelta(hours=3)
+
+
+def fact(at, **more):
+    told = {"accession_no": f"0000000009-24-{at.day:06d}", "available_at": at, "evidence": f"neo4j:Fact:{at.day}"}
+    return next(facts()) | told | more
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    root = tmp_path_factory.mktemp("vintages") / "lake"
+    lake = Lake(root)
+    again = fact(AGAIN, available_at_source="provider_metadata", value="90", value_number=90.0)
+    nil = fact(NIL, value=None, value_number=None, is_nil=True)
+    publish(lake, "xbrl_facts", [next(facts()), again, nil], "facts")
+    revised = next(reports()) | {"evidence": "neo4j:Report:again", "description": "Corrected"}
+    other = next(filings("Report", (date(2024, 1, 5),), series=9, cik="0000000009", role="primary_filer"))
+    publish(lake, "reports", [*reports(), other | {"created": other["available_at"]}], "reports", observed_at=SEEN)
+    publish(lake, "reports", [revised], "revised", observed_at=REVISED)
+    call = {"transcript_id": "call", "ticker": "NOG", "evidence": "neo4j:Transcript:call"}
+    for seen, text in ((SEEN, "Good day."), (REVISED, "Good day, all.")):
+        row = call | {"available_at": HELD, "conference_datetime": FIRST, "full_text": text}
+        publish(lake, "transcripts", [row], f"call-{seen.day}", observed_at=seen)
+    publish(lake, "prices", prices(), "prices")
+    plan = {"ticker": "NOG", "fiscal_date_ending": date(2024, 3, 31), "time_of_day": "post-market"}
+    for told, day in ((PLANNED, date(2024, 5, 2)), (MOVED, date(2024, 5, 9))):
+        row = plan | {"report_date": day, "available_at": told, "evidence": f"av:{told.day}"}
+        publish(lake, "av_earnings_calendar", [row], f"plan-{told.day}", observed_at=told)
+    return root
+
+
+def at(root, as_of, ticker="NOG"):
+    with connect(as_of, lake=root, datasets=datasets(), isolation="in_process") as session:
+        return known(session, Asked(as_of, ticker))
+
+
+def test_a_figure_s_clock_is_that_of_the_vintage_shown(root):
+    (shown,) = at(root, AGAIN).figures
+    assert (shown.value_number, shown.first_value, shown.first_public) == (90.0, 100.0, FIRST)
+    assert (shown.available_at, shown.available_at_source) == (AGAIN, "provider_metadata")
+
+
+def test_a_figure_that_was_last_stated_as_nil_has_no_older_value_in_its_place(root):
+    assert at(root, NIL - timedelta(seconds=1)).newest_figures
+    assert at(root, NIL).newest_figures == []
+
+
+def test_a_ticker_is_the_company_s_whose_newest_statement_says_so(root):
+    assert at(root, instant("2024-01-06T00:00:00Z")).cik == "0000000009"
+    assert at(root, T).cik == "0000000001"
+
+
+def test_a_release_is_when_it_was_public_first(root):
+    told = at(root, T)
+    february = [(move.label, move.to) for move in told.releases if move.to.month == FIRST.month]
+    assert february == [("call", HELD), ("10-Q", FIRST), ("8-K", FIRST - timedelta(days=5))]
+    filing = next(one for one in told.filings if one.form_type == "10-Q" and one.first_public == FIRST)
+    assert (filing.available_at, filing.evidence) == (REVISED, "neo4j:Report:again")
+    assert back(instant("2024-05-01T00:00:00Z"), told.releases)[0].to == HELD
+
+
+def test_a_later_text_is_an_event_of_its_own(root):
+    def between(first, second):
+        found = compare.events(at(root, first), at(root, second))
+        return [(one.what, one.at) for one in found]
+
+    assert between(FIRST - timedelta(hours=1), FIRST + timedelta(days=1)) == [("filing", FIRST), ("call", HELD)]
+    assert between(SEEN, T) == [("revised", REVISED), ("revised", REVISED)]
+
+
+def test_the_page_tells_first_public_and_this_vintage_apart(root):
+    with browsing(root) as client:
+        page = client.get(Asked(T, "NOG").address()).text
+    (row,) = re.findall(r"<li><span><b>10-Q</b>(?:(?!</li>).)*this vintage.*?</li>", page)
+    assert re.findall(r'<time datetime="([^"]+)"', row) == [iso(FIRST), iso(REVISED)]
+    assert re.search(r"text public since .*?; this vintage ", page)
+
+
+def test_the_heatmap_shades_by_how_often_and_marks_more_than_one_value(root):
+    with browsing(root) as client:
+        for at, shade, told in ((FIRST, "h1", "stated once"), (AGAIN, "h2 r", "stated 2 times, 2 values")):
+            heat = re.search(r'id="h-heat".*?</section>', client.get(Asked(at, "NOG").address()).text, re.DOTALL)[0]
+            assert re.findall(r'<td class="(h[^"]*)"', heat) == [shade]
+            assert told in heat
+
+
+def test_what_lies_ahead_is_as_it_was_planned_at_t(root):
+    def ahead(client, as_of):
+        page = client.get(Asked(as_of, "NOG").address()).text
+        return re.findall(
+            r"<li><span>(\d+ \w+ \d+): (.*?) <span", re.search(r'id="h-plan".*?</section>', page, re.DOTALL)[0]
+        )
+
+    with browsing(root) as client:
+        assert ahead(client, PLANNED - timedelta(seconds=1)) == []
+        assert ahead(client, PLANNED) == [("2 May 2024", "earnings")]
+        assert ahead(client, MOVED) == [("9 May 2024", "earnings")]
+        assert ahead(client, instant("2024-05-09T12:00:00Z")) == []  # it is today
