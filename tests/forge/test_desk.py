@@ -39,7 +39,9 @@ def desk(tmp_path_factory):
         view = replace(NEW_VIEW, scope=HOSTILE, scenarios=(Scenario(name=HOSTILE, probability=1.0),), body=HOSTILE)
         write = Call("write", {"path": "/memory/views/new.md", "content": render(view)}, "id1")
         model = Scripted([Answer("", (write,), "tools", "m", 1, 1), Answer("It slows.", (), "stop", "m", 1, 1)])
-        agent = Agent(memory, Tape(f"{memory.lake.root}-tape.sqlite"), lambda role: model, home / "none", skills=own.parent)
+        agent = Agent(
+            memory, Tape(f"{memory.lake.root}-tape.sqlite"), lambda role: model, home / "none", skills=own.parent
+        )
         decision = asyncio.run(agent.ask(f"What of {HOSTILE}?")).decision
         draft = replace(NEW_EXPRESSION, status="draft", max_loss_pct=None, notional=500.0)
         wrote(turn(memory, "s"), "/memory/expressions/new.md", draft, "expression")
