@@ -35,7 +35,17 @@ COMMANDS = (
     "doctor",
 )
 EXTRAS = {
-    "forge": ("anthropic", "genai_prices", "openai", "pydantic", "pydantic_ai", "sqlalchemy", "yaml"),
+    "forge": (
+        "anthropic",
+        "genai_prices",
+        "jinja2",
+        "openai",
+        "pydantic",
+        "pydantic_ai",
+        "skills_ref",
+        "sqlalchemy",
+        "yaml",
+    ),
     "mcp": ("mcp", "mcp_types", "pydantic", "starlette", "uvicorn"),
     "report": ("exchange_calendars", "jinja2", "markupsafe", "pytz"),
     "web": ("anyio", "exchange_calendars", "jinja2", "markupsafe", "pytz", "starlette", "uvicorn"),
