@@ -30,7 +30,10 @@ def _found(root: Path, patterns: tuple[str, ...]) -> Iterator[str]:
 
 
 _HOOKS = ("pit_call", "pit_gate", "pit_guard")
-_SEALED = ("sealed/child", "sealed/protocol", "sealed/sandbox", "sealed/zygote", "sql/arrow_fidelity", "sql/engine")
+_SEALED = (
+    "sealed/child", "sealed/process", "sealed/protocol", "sealed/sandbox", "sealed/zygote", "sql/arrow_fidelity",
+    "sql/engine",
+)  # fmt: skip
 
 AREAS = {
     "clock": Area(("pitlake/clock.py",), ("tests/test_clock.py",)),
