@@ -96,7 +96,7 @@ def _change(step: int, text: str) -> "Change":
     if name == "model" and value and routing.named("agent") == DEFAULTS.get(value, value):
         return Change(step=step, models=routing.model)
     raise BadInput(
-        "set", f"{text[:60]!r} changes nothing", "give answer=…, model=… (unset FORGE_MODEL_AGENT), skills=FOLDER"
+        "set", f"{text[:60]!r} changes nothing", "give answer=…, skills=FOLDER, or a model=… that no variable names"
     )
 
 

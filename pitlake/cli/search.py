@@ -9,6 +9,7 @@ from pitlake import searches
 from pitlake.cli import render
 from pitlake.cli.answering import answer_options, deliver_answer
 from pitlake.cli.sessions import opened, session_options
+from pitlake.errors import BadInput
 
 
 @click.command("search")
@@ -38,7 +39,10 @@ def command(query: str, within: str, ticker: str | None, by: str, limit: int | N
     \b
     pitlake search '"gross margin" AND guidance' --ticker NOG --as-of 2024-02-15T16:00:00-05:00
     """
-    named, values = searches.find(query, within=within, ticker=ticker, by=by, limit=limit)
+    try:
+        named, values = searches.find(query, within=within, ticker=ticker, by=by, limit=limit)
+    except BadInput as wrong:
+        raise BadInput("--in" if wrong.field == "within" else wrong.field, wrong.problem, wrong.next_step) from None
     bound = named.bind(values)
     form: str = asked.pop("form")
     output: Path | None = asked.pop("output")

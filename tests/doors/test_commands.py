@@ -84,7 +84,7 @@ def test_the_help_of_a_query_names_its_parameters_and_columns(pitlake):
         (("search", " ", "--as-of", AS_OF), "query"),
         (("search", "oil", "--in", "dreams", "--as-of", AS_OF), "--in"),
         (("search", "oil", "--in", "concepts", "--as-of", AS_OF), "ticker"),
-        (("search", "oil", "--in", "sections", "--by", "meaning", "--as-of", AS_OF), "within"),
+        (("search", "oil", "--in", "sections", "--by", "meaning", "--as-of", AS_OF), "--in"),
         (("replay", "0000000000000000"), "RECEIPT"),
         (("receipts", "--forget", "0000000000000000"), "RECEIPT"),
     ],

@@ -74,7 +74,7 @@ def lived(request, tmp_path_factory):
 FORWARD, BACKWARD = (0, 1, 2, 3), (3, 2, 1, 0)
 
 
-@pytest.mark.parametrize(("kind", "order"), zip(KINDS, (FORWARD, BACKWARD, FORWARD), strict=True))
+@pytest.mark.parametrize(("kind", "order"), [*zip(KINDS, (FORWARD, BACKWARD, FORWARD), strict=True)])
 def test_every_world_ends_as_the_oracle_says(lake, kind, order):
     oracle = live_through(lake, kind, WORLDS, order)
     assert rows(lake) == oracle.rows

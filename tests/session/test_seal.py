@@ -135,7 +135,7 @@ def test_a_session_knows_its_files_by_numbers(lake, ask):
 
 def test_a_zygote_that_cannot_start_says_why(monkeypatch, ask):
     monkeypatch.setattr(launcher, "_zygote", None)
-    monkeypatch.setattr(launcher, "_program", lambda descriptor: "raise ImportError('no such library')")
+    monkeypatch.setattr(launcher, "_program", lambda *_: "raise ImportError('no such library')")
     with pytest.raises(IsolationUnavailable, match="no such library"):
         ask()
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from pitlake import catalogue, connect
+from pitlake import catalogue, clock, connect
 from pitlake.clock import AVAILABLE_AT
 from pitlake.contract import gap_table_name
 from pitlake.datasets import get
 from pitlake.errors import PitlakeError
 from pitlake.lake.lake import Lake
 from pitlake.tombstones import newest_first
-from tests.wall.late.looks import History, canonical
+from tests.wall.late.looks import History, canonical, clock_at
 from tests.wall.late.sources import NAMES
 
 GAPS = "FROM gaps"
@@ -78,10 +78,11 @@ class Held:
 
 
 def session_answers(lake: Lake, as_of: datetime, history: History, isolation: str, **more: Any) -> Answers:
-    """The same questions put to a session, and queries of the catalogue about one company each."""
+    """The same questions put to a session, and queries of the catalogue about a company each, no earlier than then."""
     present = {name.removeprefix("gaps/") for name in lake.snapshot().tables} & set(NAMES)
     found: Answers = {}
-    with connect(as_of, lake=lake, datasets=sorted(present), isolation=isolation, **more) as session:
+    bound = {"lake": lake, "datasets": sorted(present), "isolation": isolation, **more}
+    with clock_at(max(as_of, clock.now())), connect(as_of, **bound) as session:
 
         def ask(question: str, sql: str, values: Any = None) -> None:
             try:
