@@ -42,7 +42,7 @@ class Deciding:
     def _decide(self, request: Request, sha256: str, reason: str | None) -> Response:
         name = request.path_params["name"]
         if "as_of" in request.query_params:
-            raise BadInput("as_of", "is of another day", "decide on the desk of now")
+            raise BadInput("as_of", "is an earlier instant", "decide on the desk of now")
         with self._pages.day(request) as day:
             shown = next((one.sha256 for one in day.waiting() if one.expression.id == name), "")
             if not shown or shown != sha256:
