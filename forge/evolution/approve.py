@@ -8,7 +8,7 @@ from typing import cast
 from forge.approvals import SESSION
 from forge.evolution.propose import FOLDER
 from forge.evolution.revisions import apply, folder_hash
-from forge.memory import Call, Memory, Writing
+from forge.memory import Memory, WriteCall, Writing
 from forge.memory.effects import PM
 from forge.records import KINDS, Approval, Proposal, render
 from forge.skill_loader import SkillLoader
@@ -49,7 +49,7 @@ def approve(memory: Memory, name: str, sha256: str, by: str, own: Path, untested
         writing.put(KINDS["approvals"].path(made.id), render(made))
         apply(place, own, proposal.file, f"{proposal.body}\n", sha256)
 
-    call = Call(actor=PM, session=SESSION, call_id=f"skill:{os.urandom(10).hex()}", after=micros(known.as_of))
+    call = WriteCall(actor=PM, session=SESSION, call_id=f"skill:{os.urandom(10).hex()}", after=micros(known.as_of))
     memory.journal.write(call, work)
     memory.flush()
     return applied

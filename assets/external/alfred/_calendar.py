@@ -14,7 +14,7 @@ from typing import NamedTuple
 from assets.external.dating import end_of_day, new_york_at
 
 
-class Clock(NamedTuple):
+class ReleaseTime(NamedTuple):
     """A release's time of day in New York, and since when."""
 
     at: time
@@ -23,7 +23,7 @@ class Clock(NamedTuple):
 
 SATURDAY = 5
 RELEASE_CLOCK, END_OF_DAY = "release_clock", "end_of_day"
-MORNING = Clock(time(8, 30), date(1997, 1, 1))
+MORNING = ReleaseTime(time(8, 30), date(1997, 1, 1))
 
 CLOCKS = {
     10: MORNING,  # Consumer Price Index, Bureau of Labor Statistics
@@ -43,7 +43,7 @@ def rule(vintage: date, release: int | None, released_on: Collection[date]) -> s
     return RELEASE_CLOCK if _clock(vintage, release, released_on) else END_OF_DAY
 
 
-def _clock(vintage: date, release: int | None, released_on: Collection[date]) -> Clock | None:
+def _clock(vintage: date, release: int | None, released_on: Collection[date]) -> ReleaseTime | None:
     clock = CLOCKS.get(release) if release is not None else None
     if clock is None or vintage < clock.since or vintage not in released_on or vintage.weekday() >= SATURDAY:
         return None
