@@ -1,4 +1,4 @@
-"""A real Neo4j Community server on the loopback, started from its Maven artifacts: for the contract suite, or for who
+"""A real Neo4j Community server on the loopback, started from its Maven artifacts: for the contract suite, or for whoever
 wants Neo4j.
 
 Needs Java 17 or newer and Maven; the jars (150 MB, GPLv3, never shipped) go to a cache once. The login is random and

@@ -152,7 +152,7 @@ def _earliest(told: Forecast, late: Settlement, now: At) -> Settlement:
 
 
 def _restated(told: Forecast, last: Settlement, now: At) -> Settlement | None:
-    """A second settlement, where the figure that judged it is another one as of now."""
+    """A second settlement, where the figure that judged it has changed since."""
     named = json.loads(last.named)
     rows, answer = _asked(told.settles, now)
     same = [row for row in rows if named and _named(told.settles, row) == named]
