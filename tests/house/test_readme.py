@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ from tests.every import every
 TEXT = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, flags=re.DOTALL | re.MULTILINE)
 SERVED, SUITE = "make ui", "make test"
-PATIENCE = 300
+PATIENCE = 900
 
 
 @dataclass
@@ -73,23 +74,26 @@ def newcomer(tmp_path_factory):
         if name and (ROOT / name).is_file():
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, checkout / name)
-    (checkout / ".venv").symlink_to(ROOT / ".venv")
+    (checkout / ".venv").mkdir()
+    for installed in ("bin", "lib", "pyvenv.cfg"):
+        (checkout / ".venv" / installed).symlink_to(Path(sys.prefix) / installed)
+    (checkout / ".venv/.set-up").touch()  # or it would be made again, for this checkout, in the one the tests run in
     (place / "home").mkdir()
     path = (one for one in os.environ["PATH"].split(os.pathsep) if not Path(one).is_relative_to(ROOT))
     return Newcomer(checkout, {"HOME": str(place / "home"), "PATH": os.pathsep.join(path), "LANG": "C.UTF-8"})
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(2 * PATIENCE)
 @pytest.mark.skipif(not (ROOT / ".git").exists() or shutil.which("make") is None, reason="needs a checkout and make")
 def test_every_block_from_the_top(newcomer):
     said = [type_in(newcomer, language, text) for language, text in BLOCKS[:-2]]
     demo, _, asked, python, rows, kept = said
     assert every(f"{answer:,.0f}" in demo for question in (DEMO_QUESTION, DEMO_RESTATEMENT)
                  for answer in (question.answer_before, question.answer_after))  # fmt: skip
-    assert every(name in asked for name in ("financial_statements", "concept", "0009900002-24-000020", "unverifiable"))
+    assert every(name in asked for name in ("financial_statements", "concept", "2024-05-29T20:36:33Z", "unverifiable"))
     assert "result_sha256" in python
-    assert {row["ticker"] for row in rows} == {"NOG"}
+    assert every(row["available_at"] <= "2024-05-29T21:00:00Z" for row in rows)
     assert "articles" in kept
     with own_graph(newcomer) as ours:
         (_, filling), (_, range_of_days) = BLOCKS[-2:]
