@@ -51,6 +51,7 @@ serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, web
 
 run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (the job graph_days) in one run.
 	$(if $(DAYS),,$(error name the days: make run DAYS=2024-01-01...2024-12-31))
+	@$(BIN)/python -m resources.graph
 	@$(DG) launch $(if $(filter file,$(origin ASSETS)),--job graph_days,--assets "$(ASSETS)") --partition-range "$(DAYS)" --config-json '$(QUIET)'
 	@$(BIN)/pitlake versions --limit 1 && $(BIN)/pitlake datasets --open
 
