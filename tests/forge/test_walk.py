@@ -17,7 +17,7 @@ from forge.walk.plan import Walk
 from forge.walk.report import page
 from forge.walk.run import Ground, run
 from pitlake.errors import BadInput
-from tests.forge.walks import DAYS, SINCE, canaries, scripted, transcript, world
+from tests.forge.walks import DAYS, SINCE, canaries, of_canaries, scripted, transcript, world
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +86,11 @@ def test_a_walk_reads_no_canary_from_after_its_instant(walked):
     decisions, seen, late = canaries(ground.place(DAYS))
     assert (decisions, late) == (7, [])
     assert seen > 100
+
+
+@pytest.mark.parametrize("wanted", [1, 1000, 10_000])
+def test_the_campaign_of_canaries_has_as_many_decisions_as_it_is_asked_for(wanted):
+    assert wanted <= len(of_canaries(wanted).occasions()) <= 1.05 * wanted + 30
 
 
 def test_two_lakes_that_differ_only_after_the_end_give_one_transcript(walked, lake, tmp_path):

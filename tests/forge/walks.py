@@ -144,6 +144,11 @@ def canaries(place):
     return len(decisions), seen, late
 
 
+def of_canaries(wanted):
+    """A walk of at least so many decisions: eleven a week, but for days off."""
+    return Walk(name="canaries", since=SINCE, until=SINCE + timedelta(days=wanted * 2 // 3 + 14))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--decisions", type=int, default=1000)
@@ -155,9 +160,8 @@ def main():
         run(DAYS, Ground(folder, lake, lambda role: Deadly(folder, KILLS)))
         return
     with tempfile.TemporaryDirectory(prefix="walks-") as folder:
-        until = SINCE + timedelta(days=wanted * 7 // 11 + 14)
-        walk = Walk(name="canaries", since=SINCE, until=until)
-        ground = Ground(Path(folder), world(Path(folder) / "lake", SINCE, until), scripted)
+        walk = of_canaries(wanted)
+        ground = Ground(Path(folder), world(Path(folder) / "lake", walk.since, walk.until), scripted)
         run(walk, ground, lambda line: print(line, file=sys.stderr))
         decisions, seen, late = canaries(ground.place(walk))
     print(f"{decisions} decisions read {seen} canaries, {len(late)} of them from after their instant")
