@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run web axe pictures report expectations bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
+.PHONY: help demo test ui serve run web axe pictures notebooks report expectations bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -46,6 +46,9 @@ axe: $(SET_UP) ## Look for faults of accessibility in the pages on the demo's la
 
 pictures: $(SET_UP) ## Take the README's pictures of time machine and desk on the demo's lake, in Chromium.
 	@$(BIN)/python -m tests.web.showing pictures .pitlake/demo/lake docs/pictures time-machine desk
+
+notebooks: $(SET_UP) ## Run the notebooks of docs/ on the demo's lake and keep what they show.
+	@PITLAKE_LAKE="$(CURDIR)/.pitlake/demo/lake" $(BIN)/python scripts/run_notebooks.py
 
 serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, webserver and daemon, until interrupted.
 	@$(BIN)/python -m pipelines.serve
