@@ -129,6 +129,19 @@ def test_a_turn_dispatches_collects_and_replays_the_same(desk):
         assert (desk.memory.journal.head(), desk.asked[-1:]) == (before, ["subagent"])
 
 
+def test_t4_an_unknown_skill_and_an_id_of_an_earlier_turn_are_refused_as_they_are_dispatched(desk):
+    desk.ask(agent=[say("", dispatch("one")), *SCRIPT[1:]], subagent=analyst)
+    script = [say("", dispatch("one"), dispatch("two", "magic"), dispatch("three", "rv_analysis")), *SCRIPT[1:]]
+    decided = desk.ask(agent=script, subagent=analyst)
+    again, unknown, fine = answers(desk, decided.decision, "dispatch")
+    assert "one was dispatched in an earlier turn" in again
+    assert "there is no skill 'magic'" in unknown
+    assert fine.startswith("Dispatched: three | skill: rv-analysis")
+    assert answers(desk, decided.decision, "collect")[0].endswith(
+        "LEDGER: 1 ok, 0 failed, 0 running, 0 never collected"
+    )
+
+
 def test_a_killed_turn_asks_no_model_again_for_what_ended(desk):
     failing = [*SCRIPT[:2]]
     with pytest.raises(ModelFailed):
