@@ -62,7 +62,7 @@ def hash_of(client):
 def in_force(client, as_of=""):
     """Whose the skill is by the page, the beginning of its hash, and what changed it."""
     page = client.get(f"/desk/skills?as_of={iso(as_of)}" if as_of else "/desk/skills").text
-    row = re.search(rf'<th scope="row">{SKILL}</th>.*?</tr>', page)[0]
+    row = re.search(rf'<th scope="row"[^>]*>{SKILL}</th>.*?</tr>', page)[0]
     whose, start = re.search(r'plain">(\w+)<', row)[1], re.search(r"<code>(\w+)</code>", row)[1]
     return whose, start, "SEP-001" in row
 
