@@ -8,7 +8,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 SET_UP := .venv/.set-up
-WORKERS ?= 2
+# Tests wait for servers and disks now and then: one process more than there are processors keeps these busy.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 N ?= 10000
 CLAUDE ?= 2.1.197
 AXE ?= 4.14.1
@@ -51,6 +52,7 @@ serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, web
 
 run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (the job graph_days) in one run.
 	$(if $(DAYS),,$(error name the days: make run DAYS=2024-01-01...2024-12-31))
+	@$(BIN)/python -m resources.graph
 	@$(DG) launch $(if $(filter file,$(origin ASSETS)),--job graph_days,--assets "$(ASSETS)") --partition-range "$(DAYS)" --config-json '$(QUIET)'
 	@$(BIN)/pitlake versions --limit 1 && $(BIN)/pitlake datasets --open
 

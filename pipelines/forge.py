@@ -24,7 +24,7 @@ from forge.tracking.untaken import untaken
 from forge.walk.plan import TRIGGERS, Walk
 from forge.walk.report import page
 from forge.walk.run import run
-from pipelines.schedules import NEW_YORK, without_session
+from pipelines.schedules import in_new_york, without_session
 from pitlake.clock import instant, iso, now
 from pitlake.errors import LakeNotFound
 from resources.forge import ForgeResource
@@ -216,25 +216,25 @@ def _cron(clock: str, days: str) -> str:
     return f"{int(minute)} {int(hour)} * * {days}"
 
 
-@dg.schedule(job=forge_turn, cron_schedule=_cron(PLAN.morning_time, "1-5"), execution_timezone=NEW_YORK)
+@in_new_york(forge_turn, _cron(PLAN.morning_time, "1-5"))
 def forge_morning(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """The morning review, on days with a session."""
     return without_session(context) or turn_at(context, "morning_review")
 
 
-@dg.schedule(job=forge_turn, cron_schedule=_cron(PLAN.eod_time, "1-5"), execution_timezone=NEW_YORK)
+@in_new_york(forge_turn, _cron(PLAN.eod_time, "1-5"))
 def forge_end_of_day(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """The review after the close, on days with a session."""
     return without_session(context) or turn_at(context, "end_of_day")
 
 
-@dg.schedule(job=forge_turn, cron_schedule=_cron(PLAN.retrospective_time, "5"), execution_timezone=NEW_YORK)
+@in_new_york(forge_turn, _cron(PLAN.retrospective_time, "5"))
 def forge_friday(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """The week's retrospective, on Fridays."""
     return turn_at(context, "weekly_retrospective")
 
 
-@dg.schedule(job=tracking, cron_schedule="0 * * * *", execution_timezone=NEW_YORK)
+@in_new_york(tracking, "0 * * * *")
 def forge_hourly(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
     """What is due is settled, once there is a lake."""
     try:

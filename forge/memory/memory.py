@@ -122,7 +122,7 @@ class Memory:
         self.journal.close()
 
     def _as_of(self, at: datetime, version: int | None) -> tuple[list[Row], int | None]:
-        """What a version of the lake has as of an instant: always the same, so kept until another is asked for."""
+        """What a version of the lake has as of an instant, which never changes: kept until another is asked for."""
         try:
             key = at, self.lake.head() if version is None else version
         except LakeNotFound:

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from local_servers.server import GraphServer
 from pitlake.errors import IsolationUnavailable, PitlakeError
 from pitlake.lake.lake import Lake
+from resources.event_log import RangeEventLog
 from sample import demo
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
 from sample.progress import step
@@ -69,6 +71,14 @@ def test_a_system_without_a_seal_is_told_so(lake, monkeypatch, capsys):
 def test_the_two_answers_of_a_question_differ(question):
     assert question.before < question.after
     assert question.answer_before != question.answer_after
+
+
+def test_dagster_s_home_has_its_settings_and_sends_nothing_home(tmp_path):
+    _, instance = demo.wiring(GraphServer("bolt://127.0.0.1:1", "neo4j"), tmp_path)
+    with instance:
+        assert instance.telemetry_enabled is False
+        assert isinstance(instance.event_log_storage, RangeEventLog)
+    assert (tmp_path / "dagster/dagster.yaml").read_bytes() == demo.SETTINGS.read_bytes()
 
 
 def test_a_step_says_what_is_done_and_how_long_it_took(capsys):
