@@ -8,7 +8,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 SET_UP := .venv/.set-up
-WORKERS ?= 2
+# Tests wait for servers and disks now and then: one process more than there are processors keeps these busy.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 N ?= 10000
 CLAUDE ?= 2.1.197
 AXE ?= 4.14.1
@@ -114,12 +115,14 @@ inspector: $(SET_UP) ## Read the MCP server's tools, resources and prompts with 
 hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks.
 	@$(BIN)/python -m tests.agents.mutate --n $(N)
 
-canaries: $(SET_UP) ## Walk a scripted agent forward over 1,000 decisions through a lake of canaries.
+canaries: $(SET_UP) ## Walk a scripted agent over 1,000 decisions through a lake of canaries; kill a quarter twice in Dagster.
 	@$(BIN)/python -m tests.forge.walks
+	@$(BIN)/python -m tests.forge.quarters
 
-forge: $(SET_UP) ## Kill, race, fuzz and cut Forge's memory, and run random tasks, as often as its acceptance says.
+forge: $(SET_UP) ## Kill, race, fuzz and cut Forge's memory, run random tasks, settle Views, as often as its acceptance says.
 	@$(BIN)/python -m tests.forge.campaign all
 	@$(BIN)/python -m tests.forge.graphs
+	@$(BIN)/python -m tests.forge.test_settlement 500
 
 asofbench: $(SET_UP) ## Score who sees the future: this lake and its peers from the package index, into .pitlake/asofbench.
 	@$(BIN)/python -m asofbench --out .pitlake/asofbench --cache .pitlake/asofbench/peers

@@ -33,6 +33,11 @@ class Spent(NamedTuple):
         """Both together."""
         return Spent(self.calls + other.calls, self.tokens + other.tokens, self.dollars + other.dollars)
 
+    def told(self) -> str:
+        """In words."""
+        dollars = f"${self.dollars:,.2f}" if self.dollars != float("inf") else "at no known price"
+        return f"{self.calls:,} requests, {self.tokens:,} tokens, {dollars}"
+
 
 @dataclass
 class Meter:

@@ -47,6 +47,8 @@ SETTINGS = Path(__file__).resolve().parents[1] / "dagster.yaml"
 FIRST_DAY, LAST_DAY = "2023-01-01", "2025-06-30"
 ALL_DAYS = {"dagster/asset_partition_range_start": FIRST_DAY, "dagster/asset_partition_range_end": LAST_DAY}
 TOLD = "NOG"
+WEB = "http://127.0.0.1:8765/at?as_of=2024-05-29T21%3A00%3A00Z&ticker=NVDA"
+"""Where `make web` shows the time machine of this lake."""
 QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 WIDTH = 110
 
@@ -214,7 +216,7 @@ def show_next_steps(home: Path, decision: str) -> None:
         f'{command} query --as-of {DEMO_RESTATEMENT.after} "SELECT ticker, count(*) FROM reports GROUP BY ALL"',
         f"{command} datasets --as-of {DEMO_RESTATEMENT.after}",
         f"{command} forge replay {decision}",
-        *(["make ui", "make web"] if Path("Makefile").exists() else []),
+        *(["make ui", f"make web  # opens {WEB}"] if Path("Makefile").exists() else []),
     ]
     for line in lines:
         out.print(f"  {line}", markup=False)

@@ -8,7 +8,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from pitlake.contract import Dataset
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, choice
 from pitlake.spoken import meant
 
 
@@ -24,9 +24,7 @@ def get(name: str) -> Dataset:
     try:
         return all_datasets()[meant(name)]
     except KeyError:
-        raise BadInput(
-            "dataset", f"there is no dataset {name!r}", f"choose one of {', '.join(all_datasets())}"
-        ) from None
+        raise BadInput("dataset", f"there is no dataset {name!r}", choice(name, all_datasets())) from None
 
 
 def _load(name: str) -> Dataset:

@@ -20,7 +20,7 @@ from pitlake import catalogue as queries
 from pitlake import clock, machine
 from pitlake.clock import iso
 from pitlake.contract import Dataset
-from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
+from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost, choice
 from pitlake.lake.conventions import RELEASE
 from pitlake.lake.manifest import Snapshot
 from pitlake.session import arguments
@@ -71,8 +71,7 @@ class Catalogue:
         names = None if names is None else [name if name in self.contracts else meant(name) for name in names]
         for name in names or ():
             if name not in self.contracts:
-                known = ", ".join(sorted(self.contracts))
-                raise BadInput("datasets", f"there is no dataset {name!r}", f"choose from {known}")
+                raise BadInput("datasets", f"there is no dataset {name!r}", choice(name, sorted(self.contracts)))
             if self.contracts[name].open_only and not open_mode:
                 raise BadInput("datasets", f"{name} is shown in open mode only", "leave it out, or give open_mode=True")
         chosen = [self.contracts[name] for name in sorted(set(self.contracts if names is None else names))]

@@ -1,6 +1,7 @@
 """Forge by the clock: when it runs, as of when, and that a run that is tried again goes on from its tape. Ids: H1."""
 
 import json
+import signal
 import threading
 import warnings
 from contextlib import closing
@@ -29,9 +30,10 @@ from pitlake.lake.lake import Lake
 from resources.forge import ForgeResource
 from resources.lake import LakeResource
 from tests.derived.conftest import put_rows
+from tests.forge import quarters
 from tests.forge.test_anthropic import events, failure, text, use
 from tests.forge.test_providers import gdp
-from tests.forge.walks import scripted
+from tests.forge.walks import KILLS, world
 from tests.forge.world import NEW_VIEW, turn, wrote
 
 NEW_YORK = ZoneInfo("America/New_York")
@@ -210,21 +212,13 @@ def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_t
     assert (receipt["as_of"], receipt["end"], receipt["exposure"]) == (at, "answered", "exposed")
 
 
-class ScriptedForge(ForgeResource):
-    """A desk whose models are scripts."""
-
-    def ground(self, lake):
-        return replace(super().ground(lake), models=scripted)
-
-
-def test_a_quarter_is_decided_again_by_a_partition_and_a_second_run_asks_nothing(tmp_path, market):
-    home = ScriptedForge(memory=str(tmp_path / "forge"))
-    resources, config = (
-        {"forge": home, "lake": market},
-        {"ops": {"forge_backtest": {"config": {"triggers": ["weekly"]}}}},
-    )
+def test_a_quarter_is_decided_again_by_a_partition_and_a_second_run_asks_nothing(tmp_path):
+    lake, home = world(tmp_path / "lake", quarters.SINCE, quarters.UNTIL), tmp_path / "forge"
     for _ in range(2):
-        done = dg.materialize([forge.forge_backtest], partition_key="2014-04", resources=resources, run_config=config)
+        done = quarters.decided(home, lake, ["weekly"])
         (told,) = done.asset_materializations_for_node("forge_backtest")
         assert (told.metadata["decisions"].value, told.metadata["requests"].value) == (13, 26)
     assert "2014-04-01 to 2014-06-30, 13 decisions" in Path(told.metadata["page"].value).read_text()
+    ends = quarters.killed(tmp_path / "killed", lake, ["weekly"], KILLS)
+    assert ends == [-signal.SIGKILL, -signal.SIGKILL, 0]
+    assert quarters.steps(tmp_path / "killed", ["weekly"]) == quarters.steps(home, ["weekly"])

@@ -1,12 +1,17 @@
 """What the demo shows and when it refuses to, on a small lake; the tests of the pipelines walk the whole road."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from local_servers.server import GraphServer
+from pitlake.cli.web import command as web
+from pitlake.clock import instant
 from pitlake.errors import IsolationUnavailable, PitlakeError
 from pitlake.lake.lake import Lake
+from pitlake.web.asked import Asked
 from resources.event_log import RangeEventLog
 from sample import demo
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
@@ -87,3 +92,12 @@ def test_a_step_says_what_is_done_and_how_long_it_took(capsys):
     said = capsys.readouterr().err.splitlines()
     assert said[:2] == ["working …", "  1 of 2: first"]
     assert said[2].startswith("working: ")
+
+
+def test_it_ends_with_the_address_that_make_web_opens(tmp_path, capsys):
+    demo.show_next_steps(tmp_path, "D-1")
+    (told,) = re.findall(r"make web  # opens (\S+)", capsys.readouterr().out.replace("\n", ""))
+    (line,) = re.findall(r"pitlake web --lake \S+ (--as-of .*) --browse", Path("Makefile").read_text())
+    _, as_of, _, ticker = line.split()
+    port = next(option.default for option in web.params if option.name == "port")
+    assert told == f"http://127.0.0.1:{port}{Asked(instant(as_of), ticker).address()}"

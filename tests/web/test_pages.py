@@ -278,3 +278,10 @@ def test_a_scale_reaches_from_below_to_above_and_has_room(low, high):
     assert marks[0] <= low
     assert marks[-1] >= high
     assert 2 <= len(marks) <= 2 * plots.TICKS
+
+
+def test_a_long_value_has_room_beside_its_picture():
+    drawn = plots.steps([(T - timedelta(days=9), 26_044e6), (T, 26_100e6)], T, plots.HALF, "wide")
+    values = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="end">([\d,. m]+)</text>', drawn)
+    assert values
+    assert [value for x, value in values if float(x) < 6 * len(value)] == []

@@ -219,6 +219,7 @@ def lake_info(as_of: datetime | None, bound: Iterable[tuple[str, datetime | None
     )
 
 
+@cache
 def newest_by_window(dataset: Dataset) -> str:
     """`<dataset>`: the newest revision of every key, by a sort of all revisions."""
     columns = fill(", ".join(dataset.agent_columns), 116, break_on_hyphens=False)
