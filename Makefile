@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run web axe pictures notebooks report expectations bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
+.PHONY: help demo test ui serve run web axe pictures notebooks site report expectations bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -14,6 +14,8 @@ N ?= 10000
 CLAUDE ?= 2.1.197
 AXE ?= 4.14.1
 INSPECTOR ?= 2.12.0
+MATERIAL ?= 9.8.1
+WORKER ?= 1.0.4
 SEED ?= 0
 ASSETS ?= group:graph and not key:companies
 
@@ -49,6 +51,12 @@ pictures: $(SET_UP) ## Take the README's pictures of time machine and desk on th
 
 notebooks: $(SET_UP) ## Run the notebooks of docs/ on the demo's lake and keep what they show.
 	@PITLAKE_LAKE="$(CURDIR)/.pitlake/demo/lake" $(BIN)/python scripts/run_notebooks.py
+
+site: $(SET_UP) ## Build docs/ as pages that open offline, into .pitlake/site, with mkdocs-material (PyPI, npm).
+	@$(BIN)/uv pip install --quiet --target .pitlake/site-tools mkdocs-material==$(MATERIAL)
+	@npm install --silent --no-fund --no-audit --prefix .pitlake/site-tools iframe-worker@$(WORKER)
+	@PYTHONPATH=.pitlake/site-tools NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "$(CURDIR)/.pitlake/site/index.html"
 
 serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, webserver and daemon, until interrupted.
 	@$(BIN)/python -m pipelines.serve
