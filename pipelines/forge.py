@@ -12,6 +12,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from forge.budget import of_all
 from forge.desk import desk
 from forge.fs import ForgeFS
 from forge.occasions import OCCASIONS, asked
@@ -170,6 +171,7 @@ def forge_backtest(
             "ends": dg.MetadataValue.json(dict(walked.ends)),
             "requests": walked.spent.calls,
             "tokens": walked.spent.tokens,
+            "spent": walked.spent.told(),
             "page": dg.MetadataValue.path(str(place)),
         }
     )
@@ -185,12 +187,16 @@ def take_turn(context: dg.OpExecutionContext, config: Occasion, lake: LakeResour
         agent = forge.agent(memory, lake.open())
         turn = agent.ask(text, config.at, decision=decision, trigger="schedule", said=context.log.info)
         decided = asyncio.run(turn)
+        fetched = agent.fetched(decision)
+    gaps = [f"- {one['label']}: {gap['reason']}" for one in fetched for gap in one["gaps"]]
     context.add_output_metadata(
         {
             "decision": decided.decision,
             "as of": decided.receipt.as_of,
             "end": decided.end,
             "exposure": decided.receipt.exposure,
+            "spent": of_all(agent.tape, agent.config, decision).told(),
+            "gaps": dg.MetadataValue.md("\n".join(gaps) or "nothing was missing"),
             "answer": dg.MetadataValue.md(decided.answer),
             "receipt": dg.MetadataValue.json(decided.receipt.__dict__),
         }

@@ -198,7 +198,8 @@ def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_t
     monkeypatch.setenv("FORGE_MODEL_AGENT", f"anthropic:claude-x@http://127.0.0.1:{provider.server_address[1]}")
     at = "2024-07-05T11:00:00Z"
     config = {"take_turn": {"config": {"as_of": at, "occasion": "morning_review"}}}
-    reading = events(use('{"path": "/memory/views/"}'), stop="tool_use")
+    fetching = use('{"source": "economic", "params": {"op": "series", "series": "NONE"}}', name="fetch")
+    reading = events(fetching, stop="tool_use")
     provider.script = [(200, reading), (400, failure("invalid_request_error"))]
     assert not run("forge_turn", forge_home, market, config).success
     provider.script = [(200, events(text("Nothing moved.")))]
@@ -206,8 +207,11 @@ def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_t
     assert done.success
     assert len(provider.asked) == 3
     assert provider.asked[2]["messages"][0] == provider.asked[0]["messages"][0]
-    (told,) = (event.step_success_data for event in done.all_events if event.is_step_success)
-    assert told is not None
+    (told,) = (event.step_output_data.metadata for event in done.all_events if event.is_successful_output)
+    assert told["spent"].value.startswith("2 requests, ")
+    assert (
+        told["gaps"].value == "- economic series (series=NONE): the lake has no row of macro_panels as of this instant"
+    )
     receipt = json.loads(forge_home.tape().receipt("D-morning_review-20240705T110000Z"))
     assert (receipt["as_of"], receipt["end"], receipt["exposure"]) == (at, "answered", "exposed")
 
