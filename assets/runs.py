@@ -96,9 +96,9 @@ def attempt_partitions(
     dataset = extractor.dataset
     early = [day for day in days if day < dataset.first_day]
     if early:
-        raise BadInput("days", f"{dataset.name} begins on {dataset.first_day}", "leave out what comes before")
+        raise BadInput("days", f"{dataset.name} begins on {dataset.first_day}", "leave out the days before")
     if not LEAST_LAG <= publication_lag <= DEFAULT_LAG:
-        raise BadInput("publication_lag", "a call's text is out 3 to 24 hours after its start", "give a lag of these")
+        raise BadInput("publication_lag", "must be 3 to 24 hours", "give a number of hours in that range")
     read_clock: Callable[[], datetime] = lake.now if observed_at is None else lambda: observed_at
     run = RunFacts(
         observed_at=read_clock(),

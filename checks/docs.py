@@ -81,7 +81,9 @@ def main(arguments: list[str]) -> int:
     """Build them and print the first page's path. Returns the exit code."""
     try:
         if len(arguments) > 1:
-            raise BadInput("folder", "is one path", "type for example: python -m checks.docs .pitlake/expectations")
+            raise BadInput(
+                "folder", "must be one path", "type for example: python -m checks.docs .pitlake/expectations"
+            )
         page = build(Lake(), Path(arguments[0]) if arguments else DEFAULT_FOLDER)
     except PitlakeError as error:
         print(error, file=sys.stderr)  # noqa: T201 - a command line

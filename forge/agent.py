@@ -98,7 +98,7 @@ class Agent:
         started = decision if decision in self.tape.decisions() else ""
         begun = self.tape.begun(started) if started else self._begin(text, at, trigger, user, event)
         if begun["clock"] != self.memory.journal.clock.name:
-            raise BadInput("decision", f"was begun on the memory {begun['clock']}", "go on with it on that memory")
+            raise BadInput("decision", f"was begun on the memory {begun['clock']}", "resume it with that memory")
         name = decision or f"D-{begun['session'].removeprefix('sess_')}-{begun['turn']}"
         begun = self.tape.begin(name, begun)
         said(f"decision {name}")

@@ -110,7 +110,7 @@ def _decide(memory: Memory, name: str, sha256: str, by: str, guardrails: Guardra
 
 def _check(found: Pending, sha256: str) -> None:
     if len(sha256) < SHORTEST_HASH or not found.sha256.startswith(sha256):
-        raise BadInput("hash", f"{found.expression.id} says something else now", "look at it again: forge approvals")
+        raise BadInput("hash", f"{found.expression.id} has changed", "look at it again: pitlake forge approvals")
     if found.problems:
         raise BadInput("id", f"{found.expression.id} can't be approved: {'; '.join(found.problems)}", "mend that first")
 

@@ -41,7 +41,7 @@ for _one in (*COMMANDS, backtest, fork, skills):
 @command.command()
 @click.argument("question", required=False)
 @click.option("--as-of", metavar="T", help="Decide as of this instant, on a simulated memory of its own.")
-@click.option("--resume", metavar="DECISION", help="Go on with a decision that was begun, instead of a question.")
+@click.option("--resume", metavar="DECISION", help="Resume a decision that was begun, instead of asking a question.")
 @lake_option
 @form_option
 def ask(question: str | None, as_of: str | None, resume: str | None, lake: str | None, form: str) -> None:
@@ -49,7 +49,7 @@ def ask(question: str | None, as_of: str | None, resume: str | None, lake: str |
     from pitlake.errors import BadInput
 
     if (question is None) == (resume is None):
-        raise BadInput("QUESTION", "give a question, or --resume with a decision", "one of the two")
+        raise BadInput("QUESTION", "neither or both of a question and --resume", "give one of the two")
     clock = _desk().clock_of(resume) if resume else _clock(as_of)
     decided = asyncio.run(_agent(clock, lake).ask(question or "", as_of, decision=resume or "", said=_progress))
     _tell(decided, form)

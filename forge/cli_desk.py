@@ -53,7 +53,7 @@ def approvals(form: str) -> None:
 @click.command()
 @click.argument("name", metavar="ID")
 @click.option(
-    "--hash", "sha256", metavar="HASH", help="Only if it says what has this hash [default: what it says now]."
+    "--hash", "sha256", metavar="HASH", help="Only if its text has this hash [default: whatever it says now]."
 )
 def approve(name: str, sha256: str | None) -> None:
     """Make an Expression active, if guardrails are clean and a review of exactly what it says approves."""

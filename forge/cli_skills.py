@@ -66,8 +66,8 @@ def test(name: str, lake: str | None) -> None:
 
 @skills.command()
 @click.argument("name", metavar="ID")
-@click.option("--hash", "sha256", required=True, help="Of exactly what you saw.")
-@click.option("--untested", default="", metavar="REASON", help="Why to apply one that no test passed.")
+@click.option("--hash", "sha256", required=True, help="The hash of exactly what you saw.")
+@click.option("--untested", default="", metavar="REASON", help="Apply it untested, for this reason.")
 def approve(name: str, sha256: str, untested: str) -> None:
     """Apply a proposal to your own folder of skills, as a revision that `rollback` undoes."""
     from forge.desk import desk

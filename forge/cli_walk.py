@@ -26,7 +26,7 @@ DAY = click.DateTime(["%Y-%m-%d"])
 )
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many of them run at once.")
 @click.option("--masked", is_flag=True, help="Run each a second time with names, tickers and years replaced.")
-@click.option("--name", help="Of the run, to go on with it [default: its days].")
+@click.option("--name", help="The run's name, to resume it by [default: its days].")
 @click.option("--lake", metavar="PLACE", help="The market's lake.")
 def backtest(
     since: datetime, until: datetime, triggers: str, every: str, jobs: int, masked: bool, name: str | None,
@@ -60,7 +60,13 @@ def backtest(
 
 @click.command()
 @click.argument("decision")
-@click.option("--step", type=click.IntRange(1), default=1, show_default=True, help="Where the input is another one.")
+@click.option(
+    "--step",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="The number of the step whose input is changed.",
+)
 @click.option("--set", "change", required=True, help="answer=TEXT, answer=@FILE, model=NAME, or skills=FOLDER.")
 @click.option("--lake", metavar="PLACE", help="The market's lake.")
 def fork(decision: str, step: int, change: str, lake: str | None) -> None:

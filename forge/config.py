@@ -152,7 +152,7 @@ class Config:
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.models) - set(ROLES)):
-            raise BadInput(f"models.{unknown[0]}", "there is no such role", choice(unknown[0], ROLES))
+            raise BadInput(f"models.{unknown[0]}", "is not a role", choice(unknown[0], ROLES))
         object.__setattr__(self, "models", ROUTING | self.models)
 
 
@@ -176,7 +176,7 @@ def _made(kind: Any, told: Any, at: str) -> Any:
         raise BadInput(at or "config", "is not a table", "write its keys below it")
     hints, known = get_type_hints(kind), [one.name for one in fields(kind)]
     if unknown := sorted(set(told) - set(known)):
-        raise BadInput(f"{at}{unknown[0]}", "there is no such key", choice(unknown[0], known))
+        raise BadInput(f"{at}{unknown[0]}", "is not a known key", choice(unknown[0], known))
     needed = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]
     if missing := [name for name in needed if name not in told]:
         raise BadInput(f"{at}{missing[0]}", "is missing", f"give {', '.join(needed)}")
@@ -204,7 +204,7 @@ def _value(hint: Any, value: Any, at: str) -> Any:
     hint = next((one for one in get_args(hint) if one is not NoneType), hint)
     due = (int, float) if hint is float else (hint,)
     if isinstance(value, bool) != (hint is bool) or not isinstance(value, due):
-        raise BadInput(at, f"{value!r} is no {hint.__name__}", f"give a {hint.__name__}")
+        raise BadInput(at, f"{value!r} is not of type {hint.__name__}", f"give a {hint.__name__}")
     if hint in (int, float) and not 0 <= value < float("inf"):
         raise BadInput(at, f"{value!r} is not an amount", "give a number from 0")
     return hint(value)

@@ -102,7 +102,7 @@ def _section(text: str, name: str) -> str:
     heads = re.findall(rf"^#+[ \t]+{name}[ \t]*$", text, re.MULTILINE | re.IGNORECASE)
     found = section(text, name)
     if len(heads) != 1 or not found:
-        said = "is there twice" if len(heads) > 1 else "is missing or empty"
+        said = "is given twice" if len(heads) > 1 else "is missing or empty"
         raise OutputUnreadable(name, said, f"give one section ### {name}")
     return found
 
@@ -151,5 +151,5 @@ class _Unique(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         if len(set(map(str, keys))) < len(keys):
-            raise yaml.YAMLError("a key is there twice")
+            raise yaml.YAMLError("a key is given twice")
         return super().construct_mapping(node, deep)

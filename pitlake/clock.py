@@ -37,7 +37,7 @@ def past(text: str | datetime, field: str = "as_of") -> datetime:
     """`instant`, and BadInput for one in the future: what will be public by then nobody knows."""
     moment = instant(text, field)
     if moment > now():
-        raise BadInput(field, "lies in the future", "name an instant up to now: what will be public then nobody knows")
+        raise BadInput(field, "lies in the future", "give an instant up to now; nobody knows what will be public then")
     return moment
 
 

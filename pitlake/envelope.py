@@ -55,7 +55,7 @@ def rows_of(table: pa.Table, max_bytes: int | None = None) -> Iterator[dict[str,
     """
     names = table.column_names
     if len(set(names)) != len(names):
-        raise BadInput("columns", "two columns have one name", "name them apart with AS")
+        raise BadInput("columns", "two columns have the same name", "name them apart with AS")
     for batch in table.to_batches():
         for row in range(batch.num_rows):
             if max_bytes is not None and _is_larger(batch.slice(row, 1), max_bytes):

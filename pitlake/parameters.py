@@ -23,7 +23,7 @@ def spell(type_name: str, field: str, value: Any) -> Any:
 
 def _text(field: str, value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise BadInput(field, "blank or no text", "give some text")
+        raise BadInput(field, "blank, or not text", "give some text")
     if "\x00" in value:
         raise BadInput(field, "holds a NUL character", "give plain text")
     return value.strip()
@@ -37,7 +37,7 @@ def _texts(field: str, value: Any) -> list[str]:
     if isinstance(value, str):
         value = json.loads(value) if value.lstrip().startswith("[") and _is_json(value) else value.split(",")
     if not isinstance(value, list | tuple) or not value:
-        raise BadInput(field, "no list of texts", "give one or more, separated by commas")
+        raise BadInput(field, "not a list of texts", "give one or more, separated by commas")
     return [_text(field, item) for item in value]
 
 
@@ -46,9 +46,9 @@ def _int(field: str, value: Any) -> int:
         try:
             value = int(value)
         except ValueError:
-            raise BadInput(field, "no whole number", "give a number such as 20") from None
+            raise BadInput(field, "not a whole number", "give a number such as 20") from None
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_INT:
-        raise BadInput(field, "no whole number above 0", "give a number such as 20")
+        raise BadInput(field, "not a whole number above 0", "give a number such as 20")
     return value
 
 
@@ -80,7 +80,7 @@ def _vector(field: str, value: Any) -> list[float]:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if not isinstance(value, list | tuple) or not value or not all(_is_finite(number) for number in value):
-        raise BadInput(field, "no list of finite numbers", "give the embedding as a JSON array")
+        raise BadInput(field, "not a list of finite numbers", "give the embedding as a JSON array")
     if not any(value):
         raise BadInput(field, "every number is 0, so nothing is near it", "give the embedding of a text")
     return [float(number) for number in value]
@@ -90,10 +90,10 @@ def _pairs(field: str, value: Any) -> str:
     """(ticker, instant) pairs as JSON text, instants in the one spelling."""
     if isinstance(value, str):
         if not _is_json(value):
-            raise BadInput(field, "no JSON", PAIRS_FORM)
+            raise BadInput(field, "not JSON", PAIRS_FORM)
         value = json.loads(value)
     if not isinstance(value, list | tuple) or not value:
-        raise BadInput(field, "no list of pairs", PAIRS_FORM)
+        raise BadInput(field, "not a list of pairs", PAIRS_FORM)
     return json.dumps([_pair(field, pair) for pair in value])
 
 

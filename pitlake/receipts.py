@@ -192,7 +192,7 @@ def _of_answer(sha256: str, root: str | Path | None) -> Receipt:
     sound, _ = survey(root)
     found = [receipt for receipt in sound.values() if receipt.result_sha256 == sha256]
     if not found:
-        raise BadInput("RECEIPT", f"no kept receipt is of the answer {sha256}", "`pitlake receipts` lists them")
+        raise BadInput("RECEIPT", f"no kept receipt has the answer {sha256}", "`pitlake receipts` lists them")
     return max(found, key=lambda receipt: receipt.version)
 
 
@@ -213,7 +213,11 @@ def _id(store: Store, reference: str) -> str:
     if not found:
         raise BadInput("RECEIPT", f"no kept receipt's id begins with {reference!r}", "`pitlake receipts` lists them")
     if len(found) > 1:
-        raise BadInput("RECEIPT", f"{reference!r} begins several: {', '.join(found)}", "give more of the one")
+        raise BadInput(
+            "RECEIPT",
+            f"{reference!r} begins the ids of several: {', '.join(found)}",
+            "give more characters of the one you mean",
+        )
     return found[0]
 
 
@@ -233,7 +237,7 @@ def _read(content: bytes, path: Path) -> Receipt:
 
 def _texts(told: Any) -> tuple[str, ...]:
     if type(told) is not list or any(type(text) is not str for text in told):
-        raise TypeError("no list of texts")
+        raise TypeError("not a list of texts")
     return tuple(told)
 
 

@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
 
 def _scale(arguments: list[str]) -> int:
     if len(arguments) > 1 or not all(argument.isdecimal() for argument in arguments):
-        raise BadInput("scale", "is one whole number", "type for example: python -m sample 10")
+        raise BadInput("scale", "must be one whole number", "type for example: python -m sample 10")
     return int(arguments[0]) if arguments else 1
 
 

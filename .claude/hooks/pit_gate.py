@@ -102,7 +102,7 @@ def payloads(answered: Any, rules: Any, strings: int = STRINGS, layers: int = LA
             raise Refused("PIT_MISSING_ENVELOPE", "the answer is not one record or one part of text")
         yield from payloads(answered[0], rules, strings, layers - 1)
     elif not isinstance(answered, dict):
-        raise Refused("PIT_INVALID_JSON", "the answer is empty or no JSON object")
+        raise Refused("PIT_INVALID_JSON", "the answer is empty or not a JSON object")
     elif "data" in answered:
         yield answered
     else:

@@ -208,7 +208,7 @@ def strings(value: Any) -> list[str] | None:
         return None
     found = _json(value) if isinstance(value, str) else value
     if not isinstance(found, list) or not all(isinstance(member, str) for member in found):
-        raise Unreadable("no list of texts")
+        raise Unreadable("not a list of texts")
     return [member.strip() for member in found if member.strip()]
 
 

@@ -81,7 +81,9 @@ class Payoff:
 def payoff(legs: Sequence[Leg]) -> Payoff:
     """What a position of one expiry can pay. Between strikes its profit is linear, so it is exact. Raises BadInput."""
     if not legs or any(leg.strike < 0 for leg in legs):
-        raise BadInput("legs", "there is none, or one has a strike below 0", "give kind, strike, quantity and premium")
+        raise BadInput(
+            "legs", "there are no legs, or one has a strike below 0", "give kind, strike, quantity and premium"
+        )
     corners = sorted({0.0, *(leg.strike for leg in legs)})
     profits = [profit(legs, spot) for spot in corners]
     slope = sum(leg.quantity for leg in legs if leg.kind != "put")

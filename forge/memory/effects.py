@@ -90,7 +90,9 @@ class Writer:
         own = path.replace("/session/", f"/session/{self._known.session}/", 1)
         twin = next((one for one in self._known.paths(f"/session/{self._known.session}/") if _twins(one, own)), None)
         if twin:
-            raise PathRefused("path", f"{path!r} is spelled otherwise already", f"write to {twin.rpartition('/')[2]}")
+            raise PathRefused(
+                "path", f"{path!r} already exists in another spelling", f"write to {twin.rpartition('/')[2]}"
+            )
         writing.put(own, content, based_on=self._seen(own))
 
     def _record(self, writing: Writing, kind: Kind, path: str, record: Record) -> None:

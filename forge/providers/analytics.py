@@ -196,21 +196,21 @@ def tenor(text: str) -> float:
 def _number(values: dict[str, Any], name: str, otherwise: float | None = None) -> float:
     found = values.pop(name, otherwise)
     if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) < 1e15:
-        raise BadInput(name, "is missing or no number", "give a number; rates and probabilities as fractions")
+        raise BadInput(name, "is missing, or not a number", "give a number; rates and probabilities as fractions")
     return float(found)
 
 
 def _text(values: dict[str, Any], name: str) -> str:
     found = values.pop(name, None)
     if not isinstance(found, str) or not found.strip():
-        raise BadInput(name, "is missing or no text", "give its name")
+        raise BadInput(name, "is missing, or not text", "give its name")
     return found
 
 
 def _list(values: dict[str, Any], name: str) -> list[Any]:
     found = values.pop(name, None)
     if not isinstance(found, list | tuple) or not 0 < len(found) <= MOST_BRANCHES:
-        raise BadInput(name, "is missing or no list", f"give 1 to {MOST_BRANCHES} objects")
+        raise BadInput(name, "is missing, or not a list", f"give 1 to {MOST_BRANCHES} objects")
     if not all(isinstance(one, Mapping) for one in found):
         raise BadInput(name, "holds what is not an object", "give objects with names and numbers")
     return [dict(one) for one in found]

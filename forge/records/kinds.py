@@ -62,7 +62,7 @@ class View(Record):
         if self.scenarios and abs(total - 1) > SUM_OF_PROBABILITIES:
             raise ValueError(f"scenarios: their probabilities sum to {total:g}, not to 1")
         if len({one.name for one in self.scenarios}) < len(self.scenarios):
-            raise ValueError("scenarios: a name is there twice")
+            raise ValueError("scenarios: a name is given twice")
         if self.status == "active" and not (self.scenarios and self.settles):
             raise ValueError("status: an active View needs scenarios and settles, or nothing can ever judge it")
 

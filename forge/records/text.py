@@ -71,7 +71,7 @@ def _fields(kind: Kind, lines: list[str]) -> tuple[Mapping[str, Any], dict[str, 
         if not colon or name not in due:
             raise RecordUnreadable(number, f"{line[:60]!r} is not a field", f"known are {', '.join(due)}")
         if name in told:
-            raise RecordUnreadable(number, f"{name} is there twice", "keep one of the lines")
+            raise RecordUnreadable(number, f"{name} is given twice", "keep one of the lines")
         try:
             told[name], at[name] = values.read(due[name], text.strip()), number
         except ValueError as problem:

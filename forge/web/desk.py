@@ -159,7 +159,7 @@ class DeskPages:
         now = clock.now()
         at = instant(request.query_params["as_of"]) if "as_of" in request.query_params else now
         if at > now:
-            raise BadInput("as_of", "lies in the future", "nothing of it is remembered: ask as of one that has been")
+            raise BadInput("as_of", "lies in the future", "give an instant up to now; nothing later is remembered yet")
         day = Day.of(at, self._lake)
         try:
             yield day

@@ -181,7 +181,7 @@ class Day:
         """One of them. Raises BadInput where there was none."""
         found = next((one for one in self.decisions() if one.name == name), None)
         if found is None:
-            raise BadInput("decision", f"there was none of that name as of {iso(self.at)}", "the desk lists them")
+            raise BadInput("decision", f"there was no such decision as of {iso(self.at)}", "the desk lists them")
         edges = lineage(self.memory_of(found), self.tape, name, self.at)
         return decision(self.tape, found, edges)
 

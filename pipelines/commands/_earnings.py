@@ -136,7 +136,7 @@ def _instance(running: ExitStack) -> dg.DagsterInstance:
         return dg.DagsterInstance.local_temp(running.enter_context(tempfile.TemporaryDirectory()))
     if not Path(home).is_absolute() or not Path(home).is_dir():
         problem = "is relative" if not Path(home).is_absolute() else "is not a directory"
-        raise BadInput(HOME, problem, "name Dagster's directory by its whole path, or leave it out")
+        raise BadInput(HOME, problem, "give Dagster's directory as an absolute path, or leave it out")
     try:
         return dg.DagsterInstance.get()
     except dg.DagsterError as found:

@@ -16,9 +16,9 @@ def command() -> None:
 
 @command.command("earnings")
 @lake_option
-@click.option("--tickers", metavar="A,B", help="Of these companies alone [default: all].")
-@click.option("--from", "first", metavar="YYYY-MM-DD", help="Releases of this New York day and later.")
-@click.option("--to", "last", metavar="YYYY-MM-DD", help="Releases of this New York day and earlier.")
+@click.option("--tickers", metavar="A,B", help="Only these companies [default: all].")
+@click.option("--from", "first", metavar="YYYY-MM-DD", help="From this New York day on.")
+@click.option("--to", "last", metavar="YYYY-MM-DD", help="Up to and including this New York day.")
 @click.option("--anchors", metavar="A,B", help="Instants to build snapshots at [default: all three].")
 def earnings(lake: str | None, tickers: str | None, first: str | None, last: str | None, anchors: str | None) -> None:
     """Build earnings snapshots and outcomes for a range of releases."""

@@ -46,7 +46,7 @@ def install(project: Path) -> list[str]:
     Raises BadInput naming everything of the project that is in the way; then nothing was written.
     """
     if project == kit.home():
-        raise BadInput("--dir", "the kit is at home here already", "name the folder of another project")
+        raise BadInput("--dir", "is the kit's own checkout", "name the folder of another project")
     if not project.is_dir():
         raise BadInput("--dir", f"{project} is not a folder", "make it, or name the folder of your project")
     before, ours = recorded(project), _ours()

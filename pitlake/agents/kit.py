@@ -22,7 +22,7 @@ def home() -> Path:
     for place in (_PACKAGE / "kit", _PACKAGE.parent):
         if (place / SETTINGS).is_file():
             return place
-    raise PitlakeError("this installation of pitlake brings no agent kit; install its wheel, or use a checkout")
+    raise PitlakeError("this installation of pitlake has no agent kit; install pitlake's wheel, or use a checkout")
 
 
 def files() -> dict[str, bytes]:

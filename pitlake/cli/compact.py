@@ -9,7 +9,7 @@ from pitlake.cli.options import lake_option
 @click.command("compact")
 @lake_option
 @click.argument("datasets", nargs=-1, metavar="[DATASET]...")
-@click.option("--before", metavar="YYYY-MM", help="The first month to leave alone [default: the newest with rows].")
+@click.option("--before", metavar="YYYY-MM", help="The first month not to compact [default: the newest with rows].")
 def command(lake: str | None, datasets: tuple[str, ...], before: str | None) -> None:
     """Merge the files of closed months, of these datasets or of all."""
     from pitlake.datasets import all_datasets, get

@@ -15,7 +15,9 @@ from pitlake.errors import BadInput
 @click.command("diff")
 @instant_option("--from", "since", "The instant after which")
 @instant_option("--to", "as_of", "The instant up to which, included")
-@click.option("--ticker", metavar="TICKER", help="About this company alone; gaps, which name none, are left out.")
+@click.option(
+    "--ticker", metavar="TICKER", help="Only what is about this company. Gaps name no company and are left out."
+)
 @lake_option
 @isolation_option
 @format_option(("table", "json", "csv", "parquet"))

@@ -22,8 +22,8 @@ ORDER BY ALL
 
 @click.command("gaps")
 @session_options
-@click.option("--dataset", metavar="NAME", help="Of this dataset alone.")
-@click.option("--each", is_flag=True, help="One row a gap, with what it is about, instead of counts by reason.")
+@click.option("--dataset", metavar="NAME", help="Only this dataset.")
+@click.option("--each", is_flag=True, help="One row per gap, with what it is about, instead of counts by reason.")
 @format_option(("table", "json", "csv", "parquet"))
 @output_option
 def command(dataset: str | None, each: bool, form: str, output: Path | None, **asked: Any) -> None:

@@ -26,8 +26,8 @@ from pitlake.cli.options import (
 @open_option
 @as_of_option
 @click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp instead of stdio.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True, help="Where to listen.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True, help="The port to listen on.")
 @click.option(
     "--allow-host",
     "allowed_hosts",

@@ -20,8 +20,8 @@ BUILT = "earnings_snapshot"
 
 @click.command("receipts")
 @lake_option
-@click.option("--forget", metavar="RECEIPT", help="Keep this one no longer; its version may then be vacuumed.")
-@click.option("--matching", metavar="TEXT", help="Only those whose id, instant or question holds this text.")
+@click.option("--forget", metavar="RECEIPT", help="Remove this receipt; its version may then be vacuumed.")
+@click.option("--matching", metavar="TEXT", help="Only those whose id, instant or question contains this text.")
 @click.option("--all", "every", is_flag=True, help=f"List those of {BUILT} too, which the dataset {BUILT}s cites.")
 @format_option(("table", "json"))
 @output_option

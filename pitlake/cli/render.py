@@ -127,7 +127,7 @@ def _rows(table: "pa.Table") -> Iterator[tuple[Any, ...]]:
 def _json(table: "pa.Table") -> bytes:
     names = table.column_names
     if len(set(names)) != len(names):
-        raise BadInput("SQL", "two columns have one name", "name them apart with AS, or use --format csv")
+        raise BadInput("SQL", "two columns have the same name", "name them apart with AS, or use --format csv")
     return _indented([dict(zip(names, row, strict=True)) for row in _rows(table)])
 
 

@@ -11,7 +11,7 @@ from pitlake.cli.options import format_option, lake_option
 @click.command("vacuum")
 @lake_option
 @click.option(
-    "--keep-days", type=click.IntRange(0, 36_500), default=30, show_default=True, help="Keep versions this young."
+    "--keep-days", type=click.IntRange(0, 36_500), default=30, show_default=True, help="Keep versions this many days."
 )
 @click.option("--apply", is_flag=True, help="Remove the files. Versions that lose some can't be asked any more.")
 @format_option(("table", "json"))

@@ -11,10 +11,16 @@ from pitlake.cli.options import isolation_option, lake_option
 @click.command("web")
 @isolation_option
 @lake_option
-@click.option("--as-of", metavar="T", help="The instant the first page is of [default: an hour ago].")
+@click.option("--as-of", metavar="T", help="The instant of the first page [default: an hour ago].")
 @click.option("--ticker", default="NVDA", show_default=True, metavar="TICKER", help="The company of the first page.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes a free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8765,
+    show_default=True,
+    help="The port to listen on; 0 picks a free one.",
+)
 @click.option(
     "--allow-host",
     "allowed_hosts",

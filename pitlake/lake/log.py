@@ -48,7 +48,7 @@ class Entry:
             fields = json.loads(content)
             return cls(**{**fields, "committed_at": clock.instant(fields["committed_at"], "committed_at")})
         except (TypeError, KeyError, BadInput) as problem:
-            raise ValueError("no log entry") from problem
+            raise ValueError("not a log entry") from problem
 
 
 class LakeLog:

@@ -181,7 +181,9 @@ class QueryService:
         as_of, known = self.at(pit), self.known(known_by)
         if pit is not None and question.query is not None and question.query.today:
             raise BadInput(
-                "pit", f"{question.query.name} is of no instant", "leave pit out; the answer says when it is of"
+                "pit",
+                f"{question.query.name} is not asked as of an instant",
+                "leave pit out; the answer names its own instant",
             )
         rows = _row_cap(max_rows)
         asked = question.digest(as_of, known)
@@ -198,7 +200,9 @@ class QueryService:
         as_of = as_of if result.receipt.as_of else None
         found = result.receipt.result_sha256
         if place and place.result != found:
-            raise BadInput("cursor", "the answer is another one this time", "add ORDER BY over a key and start again")
+            raise BadInput(
+                "cursor", "the answer has changed since the last page", "add ORDER BY over a key and start again"
+            )
         start, size = place.row if place else 0, PAGE_BYTES - FRAME_BYTES
         if question.about_gaps:
             shown = gaps_page(result.arrow(), as_of, start=start, max_rows=rows, max_bytes=size)

@@ -267,7 +267,9 @@ class Session:
     def _of_today(self, query: queries.Query, bound: dict[str, Any]) -> Result:
         """A snapshot of no instant: asked in open mode, by a session of its own, and said to be so."""
         if self._omits:
-            raise BadInput("hindsight", f"{query.name} is nothing else", 'open a session with hindsight="show"')
+            raise BadInput(
+                "hindsight", f"{query.name} has columns of hindsight alone", 'open a session with hindsight="show"'
+            )
         with open_session(self._snapshot, open_mode=True, datasets=query.reads, limits=self.limits) as session:
             answer = session.sql(query.sql, bound)
         shown = {read: tuple(field.name for field in query.columns) for read in query.reads}
@@ -354,7 +356,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     opened = lake if isinstance(lake, Lake) else Lake(lake)
     if asked is not None and asked > clock.now() and asked > opened.now():  # the lake's own clock may be seconds ahead
         raise BadInput(
-            "as_of", "lies in the future", "name an instant up to now: what will be public then nobody knows"
+            "as_of", "lies in the future", "give an instant up to now; nobody knows what will be public then"
         )
     session = open_session(
         opened.snapshot(opened.version_at(known) if known else arguments.version(version)),

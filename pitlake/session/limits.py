@@ -38,7 +38,7 @@ class Limits:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
                 raise BadInput(name, f"{value!r} is not a positive number", "give a number above 0")
             if math.isinf(value) or (field.name != "seconds" and value < 1):
-                raise BadInput(name, f"{value!r} is not a bound", "give a finite number, 1 or more")
+                raise BadInput(name, f"{value!r} is not a limit", "give a finite number, 1 or more")
         if self.seconds > _LONGEST:
             raise BadInput("limits.seconds", "more than a year", f"give {_LONGEST:.0f} or less")
         if self.memory < LEAST_MEMORY:

@@ -61,7 +61,7 @@ def asked(told: Mapping[str, str], names: tuple[str, str] = ("as_of", "ticker"))
     moved = any(told.get(name) for name in _MOVED)
     at = _moved_to(moment, told) if moved else moment
     if at > clock.now():
-        raise BadInput(field, "lies in the future", "nothing of it is public: ask as of an instant that has been")
+        raise BadInput(field, "lies in the future", "give an instant up to now; nothing later is public yet")
     ticker = told.get("ticker", "").strip().upper()
     if not _TICKER.fullmatch(ticker):
         raise BadInput("ticker", "missing, or not one", "give letters, digits, dots and hyphens, such as NVDA")

@@ -64,7 +64,7 @@ def get(name: str) -> Question:
     """One question. Raises BadInput naming those there are."""
     known = all_questions()
     if name not in known:
-        raise BadInput("question", "there is none of that name", f"choose one of {', '.join(known)}")
+        raise BadInput("question", "there is no such question", f"choose one of {', '.join(known)}")
     return known[name]
 
 

@@ -115,7 +115,7 @@ class Capture:
         try:
             return outside_json.loads(self.body.decode("utf-8-sig"))
         except (ValueError, RecursionError):
-            raise Unparsable(self.evidence, "the answer is no JSON") from None
+            raise Unparsable(self.evidence, "the answer is not JSON") from None
 
 
 def located(url: str, params: tuple[tuple[str, str], ...]) -> str:

@@ -24,4 +24,4 @@ def cells(capture: Capture) -> Iterator[list[str]]:
             if line:
                 yield line
     except csv.Error:
-        raise Unparsable(capture.evidence, "the answer is no lines of cells") from None
+        raise Unparsable(capture.evidence, "the answer is not CSV") from None

@@ -66,7 +66,7 @@ def judge_json(capture: Capture) -> Assessment:
     try:
         capture.json()
     except Unparsable:
-        return retry("the answer is no JSON")
+        return retry("the answer is not JSON")
     return OK
 
 

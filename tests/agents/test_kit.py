@@ -154,7 +154,7 @@ def test_where_there_is_no_kit_or_no_project_it_is_said(project, tmp_path):
             do(project)
     with pytest.raises(BadInput, match="is not a folder"):
         kit.install(tmp_path / "nowhere")
-    with pytest.raises(BadInput, match="at home"):
+    with pytest.raises(BadInput, match="own checkout"):
         kit.install(ROOT)
     own(project, kit.RECORD, "{}")
     with pytest.raises(PitlakeError, match="can't be read"):

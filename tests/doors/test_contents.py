@@ -10,7 +10,7 @@ from pitlake.clock import instant
 from pitlake.contents import changes, holdings
 from pitlake.datasets import all_datasets
 from tests.doors.conftest import AS_OF
-from tests.doors.test_mcp import ask
+from tests.doors.mcp_client import ask
 from tests.every import every
 
 EARLIER = "2024-02-20T22:00:00Z"

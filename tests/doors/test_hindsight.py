@@ -81,7 +81,7 @@ def test_named_queries_answer_all_the_same_without_its_columns(session, lake):
 def test_what_rests_on_nothing_else_is_refused(session):
     with pytest.raises(BadInput, match="hindsight: vector_news rests on it"):
         session.run("vector_news", embedding=[1.0], ticker="NOG")
-    with pytest.raises(BadInput, match="hindsight: company_today is nothing else"):
+    with pytest.raises(BadInput, match="hindsight: company_today has columns of hindsight alone"):
         session.run("company_today", ticker="NOG")
 
 

@@ -23,7 +23,7 @@ from pitlake.lake.stage import StagedGap
 from pitlake.mcp.server import server
 from pitlake.session import connect
 from tests.doors.conftest import AS_OF, news, publish
-from tests.doors.test_mcp import ROOT, service, stdio, talk
+from tests.doors.mcp_client import ROOT, service, stdio, talk
 
 MADE = datetime(2026, 3, 1, 9, tzinfo=timezone.utc)
 STEP = timedelta(hours=7)

@@ -12,8 +12,8 @@ from pitlake.mcp.server import server
 from pitlake.session import connect
 from pitlake.web.questions import all_questions
 from tests.doors.conftest import AS_OF, build_twins
+from tests.doors.mcp_client import EVERY_TOOL, service, talk
 from tests.doors.test_commands import options
-from tests.doors.test_mcp import EVERY_TOOL, service, talk
 from tests.web.browsing import BASE, TOKEN, browsing
 
 T = instant(AS_OF)

@@ -22,7 +22,7 @@ from pitlake.mcp.token import token
 from pitlake.session import connect
 from pitlake.spoken import SPOKEN
 from tests.doors.conftest import AS_OF
-from tests.doors.test_mcp import COMMAND, SETTINGS, ask, http, refusal, service, talk
+from tests.doors.mcp_client import COMMAND, SETTINGS, ask, http, refusal, service, talk
 from tests.every import every
 
 INSPECTOR = Path(__file__).resolve().parents[2] / ".pitlake" / "inspector" / "node_modules" / ".bin" / "mcp-inspector"

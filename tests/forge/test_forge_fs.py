@@ -172,7 +172,7 @@ def test_a_session_has_files_of_its_own(memory):
     assert names(one, "/session/") == ["results/"]
     again = turn(memory, "one")
     assert names(again, "/session/results/") == ["sa_growth.md"]
-    with pytest.raises(PathRefused, match="spelled otherwise"):
+    with pytest.raises(PathRefused, match="in another spelling"):
         again.write_file("/session/results/SA_growth.md", "x", call_id="2")
 
 

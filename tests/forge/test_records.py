@@ -141,7 +141,7 @@ TEXT = render(NEW_VIEW)
         (TEXT.replace("confidence: 0.6", "confidence:"), 4, "is empty"),
         (TEXT.replace("confidence: 0.6\n", ""), 1, "confidence: missing"),
         (TEXT.replace("status: active", "status: open"), 5, "not one of draft, active"),
-        (TEXT.replace("horizon: 3m", "horizon: 3m\nhorizon: 6m"), 7, "horizon is there twice"),
+        (TEXT.replace("horizon: 3m", "horizon: 3m\nhorizon: 6m"), 7, "horizon is given twice"),
         (TEXT.replace("horizon: 3m", "horizont: 3m"), 6, "known are scope"),
         (TEXT.replace("updated:", "updated: 2014-05-01"), 7, "date"),
         (TEXT.replace("links:", "links: a b"), 8, "separate names by commas"),

@@ -247,7 +247,7 @@ def test_t6_a_review_is_bound_to_exactly_what_it_read(desk):
     assert (waiting.problems, waiting.review.verdict) == ((), "approve")
     text = replace(waiting.expression, stop="107", updated=None)
     wrote(standing(desk, "later"), "/memory/expressions/E-001.md", text, "changed")
-    with pytest.raises(BadInput, match="says something else now"):
+    with pytest.raises(BadInput, match="has changed"):
         approve(desk.memory, "E-001", waiting.sha256, "pm", Guardrails())
     with pytest.raises(BadInput, match="no review of exactly this content"):
         approve(desk.memory, "E-001", content_hash(text), "pm", Guardrails())

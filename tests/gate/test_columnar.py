@@ -1,10 +1,6 @@
 """The gate over Arrow tables: every code in every type a column may have, and the shapes Arrow can take."""
 
-import json
-import re
-import sys
 from datetime import date, datetime, timedelta, timezone
-from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -13,55 +9,10 @@ import pytest
 
 from pitlake.clock import micros
 from pitlake.errors import BadInstant
-from pitlake.gate import columnar, hidden, rules
+from pitlake.gate import columnar, rules
 from pitlake.gate.columnar import SHOWN_ROWS, violations_in
 from tests.every import every
-
-CUTOFF = datetime(2024, 2, 15, 21, tzinfo=timezone.utc)
-JUST_AFTER = CUTOFF + timedelta(microseconds=1)
-UTC_MICROS = pa.timestamp("us", "UTC")
-FORBIDDEN = "PIT_FORBIDDEN_FIELD"
-
-
-def rows(count=1, /, **columns):
-    """A sound table, with columns added or put in place of its own; None takes one away."""
-    sound = {
-        "available_at": pa.array([CUTOFF] * count, UTC_MICROS),
-        "available_at_source": pa.array(["edgar_accepted"] * count),
-    }
-    return pa.table({name: column for name, column in (sound | columns).items() if column is not None})
-
-
-def codes(table, cutoff=CUTOFF, **options):
-    """The code of each row, None where it is clean."""
-    found = violations_in(table, cutoff, **options)
-    assert sum(found.codes.values()) == len(found.rows) <= SHOWN_ROWS
-    assert bool(found) == bool(found.rows)
-    assert [detail for row, _, detail in found.rows if not detail.startswith(f"row {row} ")] == []
-    by_row = {row: code for row, code, _ in found.rows}
-    return [by_row.get(row) for row in range(table.num_rows)]
-
-
-def stamps(*values, unit="us", zone="UTC"):
-    return pa.array(values, pa.timestamp(unit, zone))
-
-
-def texts_of(kind):
-    """Builds a column of texts in one of the ways Arrow stores them."""
-    if kind == "dictionary":
-        return lambda values: pa.array(values, pa.string()).dictionary_encode()
-    if kind == "run ends":
-        return lambda values: pa.RunEndEncodedArray.from_arrays(
-            range(1, len(values) + 1), pa.array(values, pa.string())
-        )
-    if kind == "json":
-        return lambda values: pa.array(values, pa.json_())
-    return lambda values: pa.array(values, kind)
-
-
-TEXT_KINDS = (pa.string(), pa.large_string(), pa.string_view(), "dictionary", "run ends", "json")
-BINARY_KINDS = (pa.binary(), pa.large_binary(), pa.binary_view())
-as_text = pytest.mark.parametrize("build", [texts_of(kind) for kind in TEXT_KINDS], ids=map(str, TEXT_KINDS))
+from tests.gate.tables import CUTOFF, FORBIDDEN, JUST_AFTER, UTC_MICROS, as_text, codes, rows, stamps
 
 
 def test_a_clean_table_is_falsy():
@@ -237,154 +188,11 @@ def test_the_first_failing_rule_of_a_row_decides_its_code():
     assert codes(table) == [*expected, "PIT_VIOLATION_GT_CUTOFF", FORBIDDEN]
 
 
-@pytest.mark.parametrize("name", ["daily_stock", "HOURLY_Sector", "session_macro ", "dаily_return"])
-def test_a_forbidden_column_refuses_every_row_nulls_too(name):
-    assert codes(rows(2, **{name: pa.nulls(2)})) == [FORBIDDEN] * 2
-
-
 @pytest.mark.parametrize("name", ["available_at", "available_at_source"])
 def test_a_clock_column_named_twice_is_none(name):
     table = rows()
     twice = table.append_column(name, table[name])
     assert codes(twice) == ["PIT_MISSING_AVAILABLE_AT" if name == "available_at" else "PIT_INVALID_AVAILABLE_AT_SOURCE"]
-
-
-def test_neither_of_two_columns_of_one_name_hides_the_other():
-    plain, bad = pa.array(["x"]), pa.array(['{"daily_stock": 1}'])
-    for first, second in ((plain, bad), (bad, plain)):
-        assert codes(rows(note=first).append_column("note", second)) == [FORBIDDEN]
-
-
-KEYED = [{"daily_stock": 1}, {}, None, {"a": 1}]
-MAP = pa.map_(pa.string(), pa.int64())
-INNER = pa.struct([("Daily_Stock", pa.int64())])
-
-
-@pytest.mark.parametrize(
-    ("column", "bad"),
-    [
-        (pa.array([{"x": {"Daily_Stock": 1}}, {"x": None}, None], pa.struct([("x", INNER)])), [0]),
-        (pa.array([[{"Daily_Stock": None}], [], None, [None]], pa.list_(INNER)), [0]),
-        (pa.array([[{"Daily_Stock": None}], [], None], pa.large_list(INNER)), [0]),
-        (pa.array([[{"Daily_Stock": None}], [], None], pa.list_view(INNER)), [0]),
-        (pa.array([[{"Daily_Stock": 1}, None], [None, None], None, [None, {}]], pa.list_(INNER, 2)), [0, 3]),
-        (pa.array([[("daily_stock", 1)], [], None, [("a", 1)]], MAP), [0]),
-        (pa.array([[("a", 1), ("a", 2), ("DAILY_STOCK", 1)], [("b", 1)]], MAP), [0]),
-        (pa.array([[("a", [("daily_stock", 1)])], []], pa.map_(pa.string(), MAP)), [0]),
-        (pa.array([[(b"daily_stock", 1)], []], pa.map_(pa.binary(), pa.int64())), [0]),
-        (pa.array([[(1, "daily_stock")], [(2, '{"daily_stock": 1}')]], pa.map_(pa.int64(), pa.string())), [1]),
-        (pa.array([["x", '["a", {"daily_stock": 1}]'], ["y"], None], pa.list_(pa.string())), [0]),
-        (pa.array([{"a": '{"daily_stock": 1}'}, {"a": "x"}, None]), [0]),
-        (pa.array([[["x"]], [['{"daily_stock": 1}']]]), [1]),
-        (pa.array([[["x"]], [[b'{"daily_stock": 1}']]]), [1]),
-        (pa.array([b'{"daily_stock": 1}', b"x" * 18], pa.binary(18)), [0]),
-        (
-            pa.UnionArray.from_sparse(
-                pa.array([0, 1, 0], pa.int8()), [pa.array(["x"] * 3), pa.array([{"daily_stock": 1}] * 3)]
-            ),
-            [1],
-        ),
-        (pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array(["{}", '{"daily_stock": 1}'])]), [1]),
-        (pa.StructArray.from_arrays([pa.array(["x"]), pa.array(['{"daily_stock": 1}'])], ["a", "a"]), [0]),
-        (pa.StructArray.from_arrays([pa.array(['{"daily_stock": 1}']), pa.array(["x"])], ["a", "a"]), [0]),
-        (pa.DictionaryArray.from_arrays(pa.array([1, None, 0]), pa.array(["x", '{"daily_stock": 1}'])), [0]),
-        (pa.array([(1, 2, 3)], pa.month_day_nano_interval()), []),
-        (pa.array([[1.0, 2.0]], pa.list_(pa.float32(), 2)), []),
-    ],
-    ids=lambda value: str(value.type) if isinstance(value, pa.Array) else None,
-)
-def test_a_forbidden_key_inside_a_value_refuses_the_rows_that_have_it(column, bad):
-    expected = [FORBIDDEN if row in bad else None for row in range(len(column))]
-    assert codes(rows(len(column), nested=column)) == expected
-    doubled = pa.concat_arrays([column, column]) if not pa.types.is_union(column.type) else None
-    if doubled is not None:
-        assert codes(rows(len(column), nested=doubled[len(column) :])) == expected
-    assert codes(rows(len(column) - 1, nested=column[1:])) == expected[1:]
-
-
-JSON = {
-    '{"daily_stock": 1}': FORBIDDEN,
-    '  \n{"DAILY_Stock": 1}': FORBIDDEN,
-    '\ufeff{"daily_stock": 1}': FORBIDDEN,
-    '\u3000{"daily_stock": 1}': FORBIDDEN,
-    '{"daily\\u005fstock": 1}': FORBIDDEN,
-    '{"\\uff44aily_stock": 1}': FORBIDDEN,
-    '{"se\\u00dfion_stock": 1}': FORBIDDEN,
-    '{"seßion_stock": 1}': FORBIDDEN,
-    '{"㍲ily_stock": 1}': FORBIDDEN,
-    '{"daily_\\ufb06ock": 1}': FORBIDDEN,
-    '"{\\"daily_\\u005cu0073tock\\": 1}"': FORBIDDEN,
-    '{"dai\\n\\u200bly_stock": 1}': FORBIDDEN,
-    '{"dai\\nly_stock": 1}': FORBIDDEN,
-    '{"daily_stock": ' + "9" * 5000 + "}": FORBIDDEN,
-    "{'daily_stock': 1}": FORBIDDEN,
-    '{"a": 1}{"daily\\_stock": 1}': FORBIDDEN,
-    "[" * 10_000 + "]" * 10_000: FORBIDDEN,
-    '{"a":' * 10_000: FORBIDDEN,
-    '{"ok": "daily_stock", "\\u2019": [1, 2]}': None,
-    "[" + "{}," * 500 + "{}]": None,
-    '["daily_stock"]': None,
-    "daily_stock": None,
-    "日本語のニュース": None,
-    "": None,
-    None: None,
-}
-
-
-@as_text
-@pytest.mark.parametrize("hint", [(), ("note",)], ids=["unhinted", "hinted"])
-def test_json_in_texts_is_looked_through_however_they_are_stored(build, hint):
-    table = rows(len(JSON), note=build(list(JSON)))
-    assert codes(table, json_columns=hint) == list(JSON.values())
-
-
-@pytest.mark.parametrize("kind", BINARY_KINDS, ids=str)
-def test_json_in_bytes_is_looked_through(kind):
-    column = pa.array([text and text.encode() for text in JSON], kind)
-    assert codes(rows(len(JSON), note=column)) == list(JSON.values())
-
-
-def test_text_that_is_no_utf8_is_judged_like_any_other():
-    broken = pa.array(
-        [b'\xff{"daily_stock": 1}', b'{"\xff": 1, "daily_stock": 2}', b"\xff\xfe", b'"\xed\xa0\x80']
-    ).view(pa.string())
-    assert codes(rows(4, note=broken)) == [None, FORBIDDEN, None, None]
-    assert codes(rows(4, available_at=broken)) == [
-        "PIT_INVALID_AVAILABLE_AT_FORMAT",
-        FORBIDDEN,
-        *["PIT_INVALID_AVAILABLE_AT_FORMAT"] * 2,
-    ]
-
-
-NESTED = {
-    "lists": lambda kind, value: (pa.list_(kind), [value]),
-    "structs": lambda kind, value: (pa.struct({"a": kind}), {"a": value}),
-    "maps": lambda kind, value: (pa.map_(pa.string(), kind), [("a", value)]),
-    "lists of one": lambda kind, value: (pa.list_(kind, 1), [value]),
-}
-
-
-@pytest.mark.parametrize("deeper", NESTED.values(), ids=NESTED)
-def test_a_type_nested_beyond_sight_is_refused(deeper):
-    kind, value = pa.int64(), 1
-    for _ in range(rules.MAX_DEPTH + 5):
-        kind, value = deeper(kind, value)
-    deep = pa.array([value, None], kind)
-    assert codes(rows(2, deep=deep)) == [FORBIDDEN, None]
-
-
-def test_json_at_the_bottom_of_a_deep_type_is_found():
-    kind, value = pa.string(), '{"daily_stock": 1}'
-    for _ in range(60):
-        kind, value = pa.list_(kind), [value]
-    assert codes(rows(2, deep=pa.array([value, []], kind))) == [FORBIDDEN, None]
-
-
-def test_levels_of_the_type_and_of_the_text_add_up():
-    kind, value = pa.string(), "[" * 185 + "]" * 185
-    for _ in range(20):
-        kind, value = pa.list_(kind), [value]
-    assert codes(rows(deep=pa.array([value], kind))) == [FORBIDDEN]
 
 
 def test_what_lies_under_a_null_is_not_there():
@@ -448,35 +256,6 @@ def test_every_code_about_rows_can_come_out():
         note=pa.array([*[None] * 4, '{"daily_stock": 1}', None]),
     )
     assert set(codes(table)) == about_rows
-
-
-@cache
-def letter_like():
-    """Every character beyond ASCII that the rules fold to letters of a forbidden key, with those letters."""
-    parts = {key[start:end] for key in rules.FORBIDDEN_KEYS for start in range(len(key)) for end in range(len(key) + 1)}
-    folded = {number: rules._folded(chr(number)) for number in range(0x80, sys.maxunicode + 1)}
-    return {chr(number): letters for number, letters in folded.items() if letters and letters in parts}
-
-
-def test_no_character_folds_to_more_letters_than_its_bytes_can_stand_for():
-    """What makes the loose spelling a superset: in bulk, each byte beyond ASCII may be one letter, an escape four."""
-    assert len(letter_like()) > 800
-    for character, letters in letter_like().items():
-        assert len(letters) <= min(len(character.encode()), len(hidden._WIDENED.encode()))
-
-
-def test_every_escape_that_spells_letters_of_a_forbidden_key_is_looked_at():
-    pattern = re.compile(hidden._LETTER_ESCAPE)
-    for character in (*map(chr, range(0x80)), *letter_like()):
-        escaped = json.dumps(character) if not character.isascii() else f"\\u{ord(character):04X}"
-        assert pattern.search(escaped)
-        assert pattern.search(escaped.replace("\\", "\\\\"))
-
-
-def test_every_character_unseen_may_lead_a_suspect():
-    for low, high in rules.UNSEEN:
-        for number in range(low, high + 1):
-            assert hidden._LEADING[chr(number).encode("utf-8", "surrogatepass")[0]]
 
 
 def test_the_first_bad_rows_are_shown_and_all_are_counted_over_batches(monkeypatch):

@@ -83,7 +83,7 @@ def _periods(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 def _objects(answer: Any, name: str, capture: Capture) -> list[dict[str, Any]]:
     found = answer.get(name) if isinstance(answer, dict) else None
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise Unparsable(capture.evidence, f"{name} is no list of records")
+        raise Unparsable(capture.evidence, f"{name} is not a list of records")
     return found
 
 

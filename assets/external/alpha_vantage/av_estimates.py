@@ -36,7 +36,7 @@ def _estimates(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
         answer = capture.json()
         found = answer.get("estimates") if isinstance(answer, dict) else None
         if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-            raise Unparsable(capture.evidence, "estimates is no list of records")
+            raise Unparsable(capture.evidence, "estimates is not a list of records")
         answer_about(unit.name, answer.get("symbol"), capture.evidence)
         yield from (({**one, "ticker": unit.name}, capture) for one in found)
 

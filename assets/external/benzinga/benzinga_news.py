@@ -29,7 +29,7 @@ def units(scope: Scope) -> Sequence[Unit]:
     """One unit a day, or one for `updated_since`. Raises BadInput for a scope that names no beginning."""
     if scope.date_from is None:
         if scope.updated_since is None:
-            raise BadInput("date_from", "there is no beginning", "give date_from, or updated_since")
+            raise BadInput("date_from", "is missing", "give date_from, or updated_since")
         return [Unit("updated", scope)]
     last = scope.date_to or scope.date_from
     if last < scope.date_from:
@@ -80,7 +80,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 def _items(capture: Capture) -> list[Any]:
     items = capture.json()
     if not isinstance(items, list):
-        raise Unparsable(capture.evidence, "the answer is no list of items")
+        raise Unparsable(capture.evidence, "the answer is not a list of items")
     return items
 
 

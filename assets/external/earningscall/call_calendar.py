@@ -40,7 +40,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
     for capture in captures:
         listed = capture.json()
         if not isinstance(listed, list):
-            raise Unparsable(capture.evidence, "the answer is no list of calls")
+            raise Unparsable(capture.evidence, "the answer is not a list of calls")
         had: set[str] = set()
         for call in listed:
             if not isinstance(call, dict):

@@ -35,7 +35,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
             continue
         body = capture.json()
         if not isinstance(body, dict):
-            raise Unparsable(capture.evidence, "the answer is no transcript")
+            raise Unparsable(capture.evidence, "the answer is not a transcript")
         stated = body.get("event")
         event: Mapping[str, Any] = stated if isinstance(stated, dict) else {}
         record = {

@@ -34,7 +34,7 @@ OPTIONS = (
 def units(scope: Scope) -> Sequence[Unit]:
     """One unit a question. Raises BadInput for none, and for options that do not do."""
     if not scope.queries:
-        raise BadInput("queries", "there is no question", "give at least one")
+        raise BadInput("queries", "no question is given", "give at least one")
     request("", scope)
     return [Unit(query, scope) for query in dict.fromkeys(scope.queries)]
 

@@ -69,7 +69,7 @@ def items(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     for capture in captures:
         for number, result in enumerate(_answer(capture).get("results") or ()):
             if not isinstance(result, dict):
-                raise Unparsable(capture.evidence, "a result is no record")
+                raise Unparsable(capture.evidence, "a result is not a record")
             yield {**result, "asked": unit.name, "number": number}, capture
     if captures and next_page(captures[-1]) and len(captures) >= unit.scope.max_pages:
         yield {MORE: True}, captures[-1]
@@ -107,7 +107,7 @@ def _answer(capture: Capture) -> dict[str, Any]:
     try:
         answer = outside_json.loads(capture.text(), parse_float=str)
     except (ValueError, RecursionError):
-        raise Unparsable(capture.evidence, "the answer is no JSON") from None
+        raise Unparsable(capture.evidence, "the answer is not JSON") from None
     if not isinstance(answer, dict):
-        raise Unparsable(capture.evidence, "the answer is no object")
+        raise Unparsable(capture.evidence, "the answer is not an object")
     return answer

@@ -42,7 +42,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
         for concept, units in _concepts(answer, capture):
             for name, facts in units.items():
                 if not isinstance(facts, list) or not all(isinstance(fact, dict) for fact in facts):
-                    raise Unparsable(capture.evidence, "a unit is no list of facts")
+                    raise Unparsable(capture.evidence, "a unit is not a list of facts")
                 shared = {"cik": of_cik, "concept": concept, "unit": name}
                 for fact in _told_once(facts, capture) if _repeated(facts) else facts:
                     yield {**fact, **shared}, capture

@@ -57,7 +57,7 @@ def _ratings(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
             module = result.get(MODULE) if isinstance(result, dict) else None
             history = module.get("history") if isinstance(module, dict) else None
             if not isinstance(history, list) or not all(isinstance(one, dict) for one in history):
-                raise Unparsable(capture.evidence, "the history is no list of records")
+                raise Unparsable(capture.evidence, "the history is not a list of records")
             yield from (({**one, "ticker": unit.name}, capture) for one in history)
 
 

@@ -40,7 +40,7 @@ def table(stream: pa.Buffer, rows: int) -> pa.Table:
     if found is None:
         raise ProtocolError("the session's answer is not a valid Arrow stream (a type that is not plain)")
     if found.num_rows > rows or found.nbytes > len(stream):  # buffers that overlap are more than what came
-        raise ProtocolError("the session sent more rows than was asked for")
+        raise ProtocolError("the session sent more rows than were asked for")
     return found
 
 

@@ -59,7 +59,7 @@ def prove(footer: Footer, table: str, cut: int | None, schema: pa.Schema, rows: 
     if missing := {field.name for field in schema if not field.nullable}.difference(footer.columns):
         raise SessionRefused(table, f"a file lacks required columns: {', '.join(sorted(missing))}")
     if rows is not None and footer.rows != rows:
-        raise SessionRefused(table, "a file holds another number of rows than the manifest says")
+        raise SessionRefused(table, "a file does not hold the number of rows that the manifest says")
     if cut is not None and footer.newest is not None and footer.newest > cut:
         raise SessionRefused(table, "a file the manifest places before as_of holds a later row")
 

@@ -34,7 +34,7 @@ def judge(capture: Capture) -> Assessment:
     if text[0] == "{":
         return _judge_object(capture)
     if text[0] in "<[":
-        return retry("the answer is no JSON object")
+        return retry("the answer is not JSON object")
     return _judge_lines(capture)
 
 
@@ -42,7 +42,7 @@ def _judge_object(capture: Capture) -> Assessment:
     try:
         answer = capture.json()
     except Unparsable:
-        return retry("the answer is no JSON")
+        return retry("the answer is not JSON")
     said = [key for key in REFUSALS if key in answer]
     function = dict(capture.params).get("function", "")
     found = _data(answer, function)
@@ -84,7 +84,7 @@ def _judge_lines(capture: Capture) -> Assessment:
     try:
         header, first = {name.strip() for name in next(lines, ())}, next(lines, None)
     except Unparsable:
-        return retry("the answer is no lines of cells")
+        return retry("the answer is not CSV")
     if not HEADERS.get(dict(capture.params).get("function", ""), BARS | {"timestamp"}) <= header:
         return refused("upstream_error", OTHER_SHAPE)
     return OK if first else retry(EMPTY, "no_data")

@@ -18,7 +18,7 @@ def judge(capture: Capture) -> Assessment:
         return refused("upstream_error", KEY_REFUSED)
     verdict = judge_json(capture)
     if verdict.outcome == "ok" and not isinstance(capture.json(), list):
-        return retry("the answer is no list of items")
+        return retry("the answer is not a list of items")
     return verdict
 
 

@@ -10,7 +10,7 @@ def judge(capture: Capture) -> Assessment:
     """By the status, and a success must begin as the panel does: a page of HTML is asked for again."""
     verdict = judge_status(capture)
     if verdict.outcome == "ok" and not capture.body.lstrip(b"\xef\xbb\xbf").startswith(HEADER):
-        return retry("the answer is no panel")
+        return retry("the answer is not a panel")
     return verdict
 
 

@@ -19,7 +19,7 @@ def judge(capture: Capture) -> Assessment:
     try:
         answer = capture.json()
     except Unparsable:
-        return retry("the answer is no JSON")
+        return retry("the answer is not JSON")
     if not isinstance(answer, dict):
         return refused("upstream_error", "answer has another shape")
     status = str(answer.get("status", "OK")).upper()

@@ -33,7 +33,7 @@ def _judge_object(capture: Capture) -> Assessment:
     try:
         found = capture.json()
     except Unparsable:
-        return retry("the answer is no JSON")
+        return retry("the answer is not JSON")
     return OK if isinstance(found, dict) else refused("upstream_error", "the answer has another shape")
 
 

@@ -23,7 +23,7 @@ def judge(capture: Capture) -> Assessment:
     try:
         answer = capture.json()
     except Unparsable:
-        return status if status.outcome != "ok" else retry("the answer is no JSON")
+        return status if status.outcome != "ok" else retry("the answer is not JSON")
     envelope = next((answer[name] for name in ENVELOPES if name in answer), None) if isinstance(answer, dict) else None
     if not isinstance(envelope, dict):
         return status if status.outcome != "ok" else refused("upstream_error", OTHER_SHAPE)

@@ -127,7 +127,7 @@ FAULTS = {
     "gone": (Answer(b"", 404), ("no_data", "HTTP 404")),
     "unavailable": (Answer(b"", 503), ("upstream_error", "HTTP 503")),
     "dropped": (Answer(fault="drop"), ("upstream_error", "no answer: the connection broke or was refused")),
-    "truncated": (Answer(b'{"notes": ['), ("upstream_error", "the answer is no JSON")),
+    "truncated": (Answer(b'{"notes": ['), ("upstream_error", "the answer is not JSON")),
     "renamed": (Answer({"news": []}), ("upstream_error", "the answer is unreadable")),
     "retyped": (Answer({"notes": {}}), ("upstream_error", "the answer is unreadable")),
     "empty": (Answer({"notes": []}), ("no_data", "the answer is valid and empty")),

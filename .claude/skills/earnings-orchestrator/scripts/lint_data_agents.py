@@ -154,7 +154,7 @@ def frontmatter(text: str) -> tuple[dict[str, Any], str]:
     """The frontmatter of a page and the body under it. Raises ValueError where it is missing or not a map."""
     head, end, body = text.partition("\n---\n")
     if not head.startswith("---\n") or not end:
-        raise ValueError("there is none between two lines of ---")
+        raise ValueError("there is no front matter between two lines of ---")
     try:
         front = yaml.safe_load(head.removeprefix("---"))
     except yaml.YAMLError as error:
@@ -308,7 +308,7 @@ def calls(agent: Page) -> Iterator[dict[str, Any]]:
         for line in block.strip().splitlines():
             call = json.loads(line)
             if not isinstance(call, dict) or not isinstance(call.get("input"), dict):
-                raise ValueError(f"no call: {line[:60]}")  # noqa: TRY004  What callers catch.
+                raise ValueError(f"not a call: {line[:60]}")  # noqa: TRY004  What callers catch.
             yield call
 
 

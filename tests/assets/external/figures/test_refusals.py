@@ -26,8 +26,8 @@ PREMIUM = "You may subscribe to any of the premium plans at https://example.com/
         ({"symbol": "AAPL", "annualEarnings": [], "quarterlyEarnings": []}, "retry", "no_data", "no data"),
         ({"symbol": "AAPL", "annualEarnings": [], "quarters": []},
          "refused", "upstream_error", "answer has another shape"),
-        ("<html>Sorry</html>", "retry", "upstream_error", "the answer is no JSON object"),
-        ('{"symbol": "AAPL", "annualEar', "retry", "upstream_error", "the answer is no JSON"),
+        ("<html>Sorry</html>", "retry", "upstream_error", "the answer is not JSON object"),
+        ('{"symbol": "AAPL", "annualEar', "retry", "upstream_error", "the answer is not JSON"),
         (" ", "retry", "upstream_error", "the answer is blank"),
     ],
 )  # fmt: skip
@@ -40,7 +40,7 @@ def test_an_empty_calendar_is_asked_for_again(answers):
     calendar = answers("av_earnings_calendar", tickers=("AAPL",))
     head = "symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\n"
     assert calendar.verdict(head).outcome == "retry"
-    assert calendar.verdict(f'{head}"{"A" * 200_000}\n').reason == "the answer is no lines of cells"
+    assert calendar.verdict(f'{head}"{"A" * 200_000}\n').reason == "the answer is not CSV"
     assert calendar.verdict("{}").gap_type == "no_data"
     assert calendar.verdict("symbol,when\nAAPL,soon").reason == "answer has another shape"
 

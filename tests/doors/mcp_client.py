@@ -1,0 +1,94 @@
+"""A client of the MCP server: in this process, over stdio and over HTTP, by the SDK's own means."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import psutil
+from mcp import Client, StdioServerParameters
+
+from pitlake.clock import instant
+from pitlake.mcp.query_service import QueryService
+from pitlake.mcp.server import server
+from tests.doors.conftest import AS_OF
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = [sys.executable, "-c", "from pitlake.cli import main; main()", "mcp"]
+KEY = b"one key for every server of this file"
+SETTINGS = {"PYTHONPATH": str(ROOT), "PITLAKE_CURSOR_KEY": KEY.decode()}
+ALL_NEWS = "SELECT available_at, available_at_source, id FROM news ORDER BY id"
+EVERY_TOOL = (
+    ("query", {"sql": ALL_NEWS, "max_rows": 5}),
+    ("run_query", {"name": "news_latest", "params": {"ticker": "NOG"}}),
+    ("search", {"query": "guidance", "ticker": "NOG"}),
+    ("gaps", {"dataset": "news"}),
+    ("describe", {}),
+)
+
+
+def talk(to, *calls):
+    """The results of tool calls made one after the other by one client."""
+
+    async def conversation():
+        async with Client(to) as client:
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return anyio.run(conversation)
+
+
+def service(lake, **changes):
+    return QueryService(**{"lake": lake, "as_of": instant(AS_OF), "cursor_key": KEY} | changes)
+
+
+def ask(lake, tool, /, **arguments):
+    (result,) = talk(server(service(lake)), (tool, arguments))
+    assert not result.is_error, result.content
+    return result.structured_content
+
+
+def refusal(lake, tool, /, **arguments):
+    (result,) = talk(server(service(lake)), (tool, arguments))
+    assert result.is_error
+    assert result.structured_content is None
+    return result.content[0].text
+
+
+def stdio(lake, *more):
+    environment = {"PITLAKE_LAKE": str(lake)} | SETTINGS
+    return StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], "--as-of", AS_OF, *more], env=environment)
+
+
+def listens(pid, port):
+    """Whether this very process does, and not another that took the port first."""
+    try:
+        held = psutil.Process(pid).net_connections("tcp")
+    except psutil.NoSuchProcess:
+        return False
+    return any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in held)
+
+
+@contextmanager
+def http(lake, *more):
+    """A server of its own process on a free port; gives its address."""
+    while True:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        line = [*COMMAND, "--as-of", AS_OF, "--http", "--port", str(port), "--lake", str(lake), *more]
+        process = subprocess.Popen(line, env=os.environ | SETTINGS, stderr=subprocess.PIPE)
+        while process.poll() is None and not listens(process.pid, port):
+            time.sleep(0.02)
+        if process.poll() is None:
+            break
+        complaint = process.communicate()[1]
+        assert b"Address already in use" in complaint, complaint  # somebody was faster: another port
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.communicate(timeout=240)

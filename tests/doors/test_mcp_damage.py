@@ -1,0 +1,66 @@
+"""What the MCP server says where files of the lake are missing or damaged: nothing of what came after T."""
+
+import os
+from functools import partial
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from pitlake.clock import instant
+from pitlake.errors import GONE
+from pitlake.lake import Lake
+from pitlake.mcp.server import server
+from pitlake.session import connect
+from tests.doors.conftest import LOST, news, publish
+from tests.doors.mcp_client import ALL_NEWS, EVERY_TOOL, service, talk
+from tests.every import every
+
+APRIL = "2024-04-05T00:00:00Z"
+
+
+def astray(root, later):
+    """A lake's files that hold rows before APRIL, one of them also after it; or later, those that hold none."""
+    lake, looks = Lake(root), [instant("2024-04-10T00:00:00Z"), instant("2024-07-01T00:00:00Z")]
+    for number, look in enumerate(looks):
+        seen = [one for one in news() if (one["available_at"] < looks[0]) is (number == 0)]
+        publish(lake, "news", seen, f"run-{number}", LOST[number : number + 1], look)
+    files = [file for table in lake.snapshot().tables.values() for file in table.files]
+    return [Path(file.path) for file in files if (file.lo > instant(APRIL)) is later]
+
+
+def rewritten(path):
+    """Sound Parquet with fewer rows than the lake's version says."""
+    pq.write_table(pq.read_table(path, partitioning=None).slice(1), path)
+
+
+HARMS = {
+    "missing": Path.unlink,
+    "damaged": lambda path: path.write_bytes(b"PAR1 no more"),
+    "cut off": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "rewritten": rewritten,
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_what_became_of_files_after_the_instant_is_told_at_no_door(tmp_path, harm):
+    later = astray(tmp_path / "lake", later=True)
+    asked = partial(talk, server(service(tmp_path / "lake", as_of=instant(APRIL))), *EVERY_TOOL)
+    before = asked()
+    assert every(not one.is_error for one in before)
+    assert {path.parent.name for path in later} >= {"available_month=2024-04", "available_month=2024-05"}
+    for path in later:
+        HARMS[harm](path)
+    assert [one.content for one in asked()] == [one.content for one in before]
+    with connect(APRIL, lake=tmp_path / "lake") as session:
+        assert session.sql("SELECT max(available_at) < $1 AS past FROM news", [instant(APRIL)]).rows() == [(True,)]
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_an_agent_is_told_in_the_same_words_whatever_befell_a_file_that_reaches_beyond_the_instant(tmp_path, harm):
+    for path in astray(tmp_path / "lake", later=False):
+        HARMS[harm](path)
+    told = talk(
+        server(service(tmp_path / "lake")), ("query", {"sql": ALL_NEWS, "pit": APRIL}), ("gaps", {"pit": APRIL})
+    )
+    assert [(one.is_error, one.content[0].text) for one in told] == [(True, GONE)] * 2

@@ -1,0 +1,183 @@
+"""Answers of the MCP server that go on: pages, their cursors, and the version they are read from."""
+
+import base64
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from pitlake.errors import BadInput
+from pitlake.lake import Lake
+from pitlake.lake.stage import StagedGap
+from pitlake.mcp.query_service import Cursor, Versions, cursor_key
+from pitlake.mcp.server import server
+from tests.doors.conftest import START, news, publish, small
+from tests.doors.mcp_client import (
+    ALL_NEWS,
+    KEY,
+    ask,
+    refusal,
+    service,
+    talk,
+)
+
+
+def pages(to, tool, **arguments):
+    """All pages of an answer, asked for one after the other."""
+    found, cursor = [], None
+    while True:
+        (result,) = talk(to, (tool, arguments | ({"cursor": cursor} if cursor else {})))
+        assert not result.is_error, result.content
+        found.append(result.structured_content)
+        cursor = found[-1]["next_cursor"]
+        assert found[-1]["truncated"] is (cursor is not None)
+        if cursor is None:
+            return found
+
+
+def test_pages_make_up_the_whole_answer(lake):
+    found = pages(server(service(lake)), "query", sql=ALL_NEWS, max_rows=50)
+    rows = [row["id"] for page in found for row in page["data"]]
+    assert [len(page["data"]) for page in found] == [50, 50, 20]
+    assert rows == sorted(set(rows))
+    assert len({json.dumps(page["receipt"]) for page in found}) == 1
+
+
+def test_gaps_come_in_pages_too_and_none_tells_of_the_future(lake):
+    found = pages(server(service(lake)), "gaps", max_rows=1)
+    assert [gap["locator"] for page in found for gap in page["gaps"]] == ["neo4j:News:bzNews_900"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "rows"),
+    [
+        ("query", {"sql": ALL_NEWS}, 120),
+        ("query", {"sql": "SELECT range AS i, repeat('é', 100) AS x FROM range(100) ORDER BY i"}, 100),
+        ("gaps", {}, 60),
+    ],
+)
+def test_a_page_holds_whole_rows_within_its_bytes(tmp_path, monkeypatch, tool, arguments, rows):
+    lake = Lake(tmp_path / "lake")
+    lost = [StagedGap("unverifiable", "created is missing", f"neo4j:News:bzNews_{900 + n}", START) for n in range(60)]
+    publish(lake, "news", news(), "news", tuple(lost))
+    monkeypatch.setattr("pitlake.mcp.query_service.PAGE_BYTES", 4000)
+    door, cursor, found = server(service(lake.root)), None, []
+    while not found or cursor:
+        (result,) = talk(door, (tool, arguments | {"max_rows": 1000} | ({"cursor": cursor} if cursor else {})))
+        told, cursor = result.structured_content, result.structured_content["next_cursor"]
+        assert len(result.content[0].text.encode()) <= 4000
+        found += told["data"] + told["gaps"]
+    assert len(found) == rows
+
+
+def test_a_row_larger_than_a_page_is_refused_not_cut(lake):
+    assert "larger than" in refusal(lake, "query", sql="SELECT repeat('x', 300000) AS long")
+
+
+def test_an_answer_over_the_limits_is_refused_not_cut(lake):
+    assert "limit" in refusal(lake, "query", sql="SELECT * FROM range(200000)")
+
+
+def moved_by(delay):
+    """As many articles more, each so much later."""
+    for row in news():
+        later = row["created"] + delay
+        told = {name: f"{row[name]}00" for name in ("id", "evidence")}
+        yield row | told | {"title": "moved", "created": later, "available_at": later}
+
+
+def test_a_cursor_goes_on_with_the_answer_it_was_given_with(tmp_path):
+    lake = small(tmp_path / "lake")
+    serving, more = server(service(lake.root)), {"sql": ALL_NEWS, "max_rows": 100}
+    (first,) = [one.structured_content for one in talk(serving, ("query", more))]
+    publish(lake, "news", moved_by(timedelta(hours=1)), "later")
+    (rest,) = [one.structured_content for one in talk(serving, ("query", more | {"cursor": first["next_cursor"]}))]
+    assert rest["receipt"] == first["receipt"]
+    assert len(first["data"] + rest["data"]) == first["receipt"]["rows"]
+    anew = ask(lake.root, "query", **more)["receipt"]
+    assert anew["result_sha256"] != first["receipt"]["result_sha256"]
+    assert "has changed since the last page" in refusal(lake.root, "query", **more, cursor=first["next_cursor"])
+
+
+def test_answers_that_go_on_are_remembered_up_to_a_bound(monkeypatch):
+    monkeypatch.setattr("pitlake.mcp.query_service.REMEMBERED", 2)
+    versions = Versions()
+    for number in (1, 2, 3):
+        versions.note("question", f"result {number}", number)
+    assert [versions.of("question", f"result {number}") for number in (1, 2, 3)] == [None, 2, 3]
+
+
+def forged(lake, key=KEY, **changes):
+    """A cursor like one the server gave, but for some of its fields."""
+    given = Cursor.read(ask(lake, "query", sql=ALL_NEWS, max_rows=2)["next_cursor"], KEY)
+    return replace(given, **changes).write(key)
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "WzEsMl0=", "NQ==", "\ud800", "é"])
+def test_a_cursor_that_is_none_is_refused(lake, cursor):
+    assert "not one of this server's" in refusal(lake, "query", sql=ALL_NEWS, cursor=cursor)
+
+
+@pytest.mark.parametrize("change", [{"row": 3}, {"row": 10**6}, {"result": "0" * 64}])
+def test_a_cursor_that_no_server_signed_is_refused_whatever_it_says(lake, change):
+    otherwise = forged(lake, b"another key", **change)
+    told, signed = (json.loads(base64.urlsafe_b64decode(text)) for text in (otherwise, forged(lake)))
+    made = [
+        otherwise,
+        *(base64.b64encode(json.dumps(one).encode()).decode() for one in (told[:3], told[:3] + signed[3:])),
+    ]
+    texts = {refusal(lake, "query", sql=ALL_NEWS, cursor=cursor) for cursor in made}
+    assert texts == {"cursor: is not one of this server's; leave it out to start at the beginning"}
+
+
+def test_a_server_does_not_take_the_cursors_of_another_unless_they_share_a_key(lake, monkeypatch):
+    def carried():
+        one, other = (server(service(lake, cursor_key=cursor_key())) for _ in range(2))
+        (first,) = talk(one, ("query", {"sql": ALL_NEWS}))
+        (second,) = talk(other, ("query", {"sql": ALL_NEWS, "cursor": first.structured_content["next_cursor"]}))
+        return not second.is_error
+
+    monkeypatch.delenv("PITLAKE_CURSOR_KEY", raising=False)
+    assert not carried()
+    monkeypatch.setenv("PITLAKE_CURSOR_KEY", "k" * 32)
+    assert carried()
+    monkeypatch.setenv("PITLAKE_CURSOR_KEY", "short")
+    with pytest.raises(BadInput, match="PITLAKE_CURSOR_KEY"):
+        cursor_key()
+
+
+def test_a_server_pinned_to_a_version_answers_from_it_alone(tmp_path):
+    lake = small(tmp_path / "lake")
+    cursor = forged(lake.root)
+    publish(lake, "news", moved_by(timedelta(hours=1)), "later")
+    pinned = [server(service(lake.root, version=version)) for version in (1, 2)]
+    same, other = (talk(one, ("query", {"sql": ALL_NEWS, "cursor": cursor}))[0] for one in pinned)
+    assert not same.is_error
+    assert "has changed since the last page" in other.content[0].text
+
+
+def test_a_version_that_is_gone_is_told_of_in_the_same_words_whatever_is_gone(tmp_path):
+    lake = small(tmp_path / "lake")
+    serving, first = server(service(lake.root)), {"sql": ALL_NEWS, "max_rows": 2}
+    (given,) = talk(serving, ("query", first))
+    publish(lake, "news", moved_by(timedelta(hours=1)), "later")
+    lake.compact("news", before="2030-01")
+    lake.vacuum(timedelta(0), grace=timedelta(0), dry_run=False)
+    (gone,) = talk(serving, ("query", first | {"cursor": given.structured_content["next_cursor"]}))
+    (never,) = talk(server(service(lake.root, version=999)), ("query", first))
+    (text,) = {one.content[0].text for one in (gone, never) if one.is_error}
+    assert not any(told in text for told in ("1", "2", "3", "999", "vacuum", "files", "news", str(lake.root)))
+
+
+def test_a_cursor_of_another_question_or_answer_is_refused(lake):
+    assert "another question" in refusal(lake, "query", sql=ALL_NEWS, cursor=forged(lake, question="other"))
+    assert "has changed since the last page" in refusal(
+        lake, "query", sql=ALL_NEWS, cursor=forged(lake, result="0" * 64)
+    )
+
+
+def test_a_cursor_does_not_go_on_at_another_instant(lake):
+    first = ask(lake, "query", sql=ALL_NEWS)
+    text = refusal(lake, "query", sql=ALL_NEWS, pit="2024-03-01T00:00:00Z", cursor=first["next_cursor"])
+    assert "another question" in text

@@ -1,0 +1,107 @@
+"""The MCP server as a process: over stdio and HTTP, how it starts or says why not, and its two lanes."""
+
+import os
+import socket
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import requests
+
+from pitlake.errors import SessionError
+from pitlake.mcp import lanes
+from pitlake.mcp.query_service import LIMITS, ServiceQuestion
+from tests.doors.conftest import AS_OF
+from tests.doors.mcp_client import ALL_NEWS, COMMAND, EVERY_TOOL, ROOT, ask, http, service, stdio, talk
+
+
+def test_every_tool_answers_over_stdio(lake):
+    results = talk(stdio(lake), *EVERY_TOOL)
+    assert [result.is_error for result in results] == [False] * len(EVERY_TOOL)
+
+
+def test_every_tool_answers_over_http_as_over_stdio(lake):
+    with http(lake) as address:
+        over_http = talk(address, *EVERY_TOOL)
+    assert [r.structured_content for r in over_http] == [r.structured_content for r in talk(stdio(lake), *EVERY_TOOL)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "--as-of"),
+        (["--as-of", AS_OF, "--open"], "--open"),
+        (["--as-of", "2024-05-01"], "date_only"),
+        (["--as-of", AS_OF, "--http", "--host", "0.0.0.0"], "--allow-host"),
+        (["--as-of", AS_OF, "--http", "--port", "99999"], "--port"),
+        (["--as-of", AS_OF, "--http", "--port", "{taken}"], "--port"),
+        (["--as-of", AS_OF, "--http", "--host", "192.0.2.1", "--allow-host", "x"], "--host"),
+        (["--as-of", AS_OF, "--http", "--host", "no.such.host.example", "--allow-host", "x"], "--host"),
+    ],
+)
+def test_a_server_that_may_not_start_says_why(lake, arguments, complaint):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = subprocess.run(
+            [*COMMAND, *(one.format(taken=port) for one in arguments), "--lake", str(lake)],
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_lake_that_is_not_there_is_refused_at_the_start(tmp_path):
+    line, environment = [*COMMAND, "--as-of", AS_OF, "--lake", str(tmp_path)], os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 1
+    assert "no lake" in done.stderr
+
+
+def test_a_page_in_a_browser_cannot_reach_the_server_by_another_name(lake):
+    with http(lake) as address:
+        headers = {"Host": "evil.example", "Accept": "application/json, text/event-stream"}
+        answer = requests.post(address, json={}, headers=headers, timeout=240)
+    assert answer.status_code in (400, 403, 421)
+    assert "data" not in answer.text
+
+
+SLOW = "SELECT count(*) AS n FROM range(100000000000) numbers(i) WHERE hash(i) = 7"
+
+
+def test_slow_questions_hold_up_no_quick_one(lake, monkeypatch):
+    monkeypatch.setattr("pitlake.mcp.query_service.LIMITS", replace(LIMITS, seconds=5))
+    monkeypatch.setattr(lanes, "WAITING", lanes.SLOW)
+    asked = service(lake)
+    ask_it = partial(asked.ask, pit=None, max_rows=None, cursor=None)
+    with ThreadPoolExecutor(lanes.QUICK * 2) as clients:
+        slow = [clients.submit(ask_it, ServiceQuestion(sql=SLOW)) for _ in range(lanes.QUICK * 2)]
+        while sum(one.done() for one in slow) < len(slow) - lanes.SLOW:  # what no lane has room for is refused
+            time.sleep(0.05)
+        assert ask_it(ServiceQuestion(sql=ALL_NEWS)).page.payload["data"]
+        assert not all(one.done() for one in slow)
+    refused = [str(one.exception()) for one in slow if isinstance(one.exception(), SessionError)]
+    assert sum("limit of 5 seconds" in one for one in refused) == lanes.SLOW
+    assert sum("slow questions are being answered" in one for one in refused) == len(slow) - lanes.SLOW
+
+
+def test_a_question_that_is_slow_at_first_is_answered_in_the_slow_lane(lake, monkeypatch):
+    monkeypatch.setattr(lanes, "PATIENCE", 0.3)
+    told = ask(lake, "query", sql="SELECT count(*) AS n FROM range(300_000_000) r(i) WHERE hash(i) = 7")
+    assert told["data"][0]["n"] == 0
+    assert told["receipt"]["rows"] == 1
+
+
+def test_slow_questions_wait_in_a_bounded_line(lake, monkeypatch):
+    monkeypatch.setattr(lanes, "PATIENCE", 0.01)
+    monkeypatch.setattr(lanes, "WAITING", 0)
+    with pytest.raises(SessionError, match="slow questions are being answered"):
+        service(lake).ask(ServiceQuestion(sql=SLOW), pit=None, max_rows=None, cursor=None)

@@ -1,0 +1,54 @@
+"""Arrow tables for tests of the gate: sound ones, with columns put in place, and the code each row gets."""
+
+from datetime import datetime, timedelta, timezone
+
+import pyarrow as pa
+import pytest
+
+from pitlake.gate.columnar import SHOWN_ROWS, violations_in
+
+CUTOFF = datetime(2024, 2, 15, 21, tzinfo=timezone.utc)
+JUST_AFTER = CUTOFF + timedelta(microseconds=1)
+UTC_MICROS = pa.timestamp("us", "UTC")
+FORBIDDEN = "PIT_FORBIDDEN_FIELD"
+
+
+def rows(count=1, /, **columns):
+    """A sound table, with columns added or put in place of its own; None takes one away."""
+    sound = {
+        "available_at": pa.array([CUTOFF] * count, UTC_MICROS),
+        "available_at_source": pa.array(["edgar_accepted"] * count),
+    }
+    return pa.table({name: column for name, column in (sound | columns).items() if column is not None})
+
+
+def codes(table, cutoff=CUTOFF, **options):
+    """The code of each row, None where it is clean."""
+    found = violations_in(table, cutoff, **options)
+    assert sum(found.codes.values()) == len(found.rows) <= SHOWN_ROWS
+    assert bool(found) == bool(found.rows)
+    assert [detail for row, _, detail in found.rows if not detail.startswith(f"row {row} ")] == []
+    by_row = {row: code for row, code, _ in found.rows}
+    return [by_row.get(row) for row in range(table.num_rows)]
+
+
+def stamps(*values, unit="us", zone="UTC"):
+    return pa.array(values, pa.timestamp(unit, zone))
+
+
+def texts_of(kind):
+    """Builds a column of texts in one of the ways Arrow stores them."""
+    if kind == "dictionary":
+        return lambda values: pa.array(values, pa.string()).dictionary_encode()
+    if kind == "run ends":
+        return lambda values: pa.RunEndEncodedArray.from_arrays(
+            range(1, len(values) + 1), pa.array(values, pa.string())
+        )
+    if kind == "json":
+        return lambda values: pa.array(values, pa.json_())
+    return lambda values: pa.array(values, kind)
+
+
+TEXT_KINDS = (pa.string(), pa.large_string(), pa.string_view(), "dictionary", "run ends", "json")
+BINARY_KINDS = (pa.binary(), pa.large_binary(), pa.binary_view())
+as_text = pytest.mark.parametrize("build", [texts_of(kind) for kind in TEXT_KINDS], ids=map(str, TEXT_KINDS))
