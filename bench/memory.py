@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.figures import Figure, figure
 from forge.datasets import MEMORY, contracts
-from forge.memory import Call, Memory, Writing
+from forge.memory import Memory, WriteCall, Writing
 from forge.memory.flush import opened, table
 from forge.memory.journal import Journal
 from pitlake.lake.lake import Lake
@@ -33,7 +33,7 @@ def _appends(root: Path, rounds: int) -> Figure:
     appends, publishes = [], []
     for number in range(rounds):
         for part in range(APPENDS_A_ROUND):
-            call = Call(actor="agent", session="bench", call_id=f"{number}/{part}")
+            call = WriteCall(actor="agent", session="bench", call_id=f"{number}/{part}")
             appends.append(_seconds(lambda call=call: memory.journal.append("/session/bench/a.md", TEXT, call)))
         publishes.append(_seconds(lambda: _publish(memory.journal, lake)))
     slowest, usual = statistics.quantiles(appends, n=20)[-1], statistics.median(publishes)
@@ -61,7 +61,7 @@ def _hydrates(root: Path, records: int, rounds: int = 5) -> Figure:
         for number in range(records):
             writing.put(f"/session/bench/{number}.md", f"{TEXT}{number}")
 
-    memory.journal.write(Call(actor="agent", session="bench", call_id="all"), work)
+    memory.journal.write(WriteCall(actor="agent", session="bench", call_id="all"), work)
     memory.flush()
     hydrated, sessions = [], []
     for _ in range(rounds):

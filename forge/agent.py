@@ -14,7 +14,7 @@ from typing import Any
 from forge import session as sessions
 from forge.budget import Meter
 from forge.config import Config
-from forge.conversation import Conversation, End, Limits
+from forge.conversation import Conversation, End, LoopLimits
 from forge.embedder import KeptVectors, Meaning
 from forge.fs import ForgeFS
 from forge.guardrails import Guardrails
@@ -31,7 +31,7 @@ from forge.session import SessionContext, Trigger
 from forge.skill_loader import SkillLoader
 from forge.tape import Diverged, Lane, Mode, Tape, digest
 from forge.tasks.crew import Crew
-from forge.tasks.subagent import Room
+from forge.tasks.subagent import TaskContext
 from forge.tools.fetch import Asks, Shelf
 from forge.tools.toolset import agents
 from pitlake.clock import instant, iso, now
@@ -74,7 +74,7 @@ class Agent:
     models: Callable[[str], Model]
     lake: str | Path | None = None
     config: Config = field(default_factory=Config)
-    limits: Limits = field(default_factory=Limits)
+    limits: LoopLimits = field(default_factory=LoopLimits)
     skills: Path | None = None
     vectors: KeptVectors = field(default_factory=KeptVectors)
     version: int | None = None
@@ -177,8 +177,8 @@ class Agent:
         asks, known = self._sources(turn.begun), turn.fs.remembered
         shelf = Shelf(known, turn.memory.written_by(known.session, turn.decision))
         turns, *_, repeats = turn.begun["limits"]  # a tape may hold a third, of tokens, which budgets keep
-        limits = Limits(turns, repeats)
-        room = Room(turn.memory, known, models, meaning, asks, shelf, self.skills, self.config.executor, limits)
+        limits = LoopLimits(turns, repeats)
+        room = TaskContext(turn.memory, known, models, meaning, asks, shelf, self.skills, self.config.executor, limits)
         crew = Crew(room, turn.fs)
         try:
             if turn.lane.mode == "record":

@@ -60,7 +60,7 @@ class Price:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Executor:
+class ExecutorSettings:
     """Sub-agents. Seconds a task and a model call may take, and how often a call is tried again."""
 
     task_seconds: float = 300.0
@@ -140,7 +140,7 @@ class Config:
 
     models: dict[str, str] = field(default_factory=lambda: dict(ROUTING))
     guardrails: Limits = field(default_factory=Limits)
-    executor: Executor = field(default_factory=Executor)
+    executor: ExecutorSettings = field(default_factory=ExecutorSettings)
     schedules: Schedules = field(default_factory=Schedules)
     sessions: Sessions = field(default_factory=Sessions)
     counterfactuals: Counterfactuals = field(default_factory=Counterfactuals)

@@ -18,7 +18,7 @@ SHOWN = 12
 
 
 @dataclass(frozen=True)
-class Limits:
+class LoopLimits:
     """When a loop stops. turns: requests to the model; repeats: of one call."""
 
     turns: int = 40

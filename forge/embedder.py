@@ -28,7 +28,7 @@ MANY = 500
 
 
 @dataclass(frozen=True)
-class Model:
+class TextModel:
     """A model of texts: its name, and what makes a vector of a text."""
 
     name: str = MODEL
@@ -38,8 +38,8 @@ class Model:
 class KeptVectors:
     """The vectors of texts by one model, in a SQLite file, or in memory. One thread at a time."""
 
-    def __init__(self, path: Path | str = ":memory:", model: Model | None = None) -> None:
-        self.model = model or Model()
+    def __init__(self, path: Path | str = ":memory:", model: TextModel | None = None) -> None:
+        self.model = model or TextModel()
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")  # what a crash takes is made again

@@ -11,7 +11,7 @@ from typing import NamedTuple
 DOCS = "https://platform.claude.com/docs/en/models/{}/overview"
 
 
-class Known(NamedTuple):
+class KnownModel(NamedTuple):
     """A model. trained_to: the last day it was trained on, None where no page that was found says; source: the page."""
 
     model: str
@@ -21,11 +21,11 @@ class Known(NamedTuple):
 
 
 KNOWN = (
-    Known("claude-opus-5", date(2026, 7, 24), date(2026, 5, 31), DOCS.format("opus-5")),
-    Known("claude-sonnet-5", date(2026, 6, 30), date(2026, 1, 31), DOCS.format("sonnet-5")),
-    Known("claude-opus-4-8", date(2026, 5, 28), None, DOCS.format("opus-4-8")),
-    Known("claude-sonnet-4-6", date(2026, 2, 17), None, DOCS.format("sonnet-4-6")),
-    Known("claude-haiku-4-5", date(2025, 10, 15), None, DOCS.format("haiku-4-5")),
+    KnownModel("claude-opus-5", date(2026, 7, 24), date(2026, 5, 31), DOCS.format("opus-5")),
+    KnownModel("claude-sonnet-5", date(2026, 6, 30), date(2026, 1, 31), DOCS.format("sonnet-5")),
+    KnownModel("claude-opus-4-8", date(2026, 5, 28), None, DOCS.format("opus-4-8")),
+    KnownModel("claude-sonnet-4-6", date(2026, 2, 17), None, DOCS.format("sonnet-4-6")),
+    KnownModel("claude-haiku-4-5", date(2025, 10, 15), None, DOCS.format("haiku-4-5")),
 )
 DEFAULTS = {
     "opus": "anthropic:claude-opus-4-8",

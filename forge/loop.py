@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from forge.conversation import Conversation, End, Limits
+from forge.conversation import Conversation, End, LoopLimits
 from forge.model.messages import Call, Finish, Model, Request, Results, Returned
 from forge.tape import Lane, canonical
 from forge.tools.base import FAILED, Tool, run
@@ -16,7 +16,12 @@ def unsaid(_line: str) -> None:
 
 
 async def loop(
-    model: Model, lane: Lane, talk: Conversation, tools: Mapping[str, Tool], limits: Limits, said: Callable[[str], None]
+    model: Model,
+    lane: Lane,
+    talk: Conversation,
+    tools: Mapping[str, Tool],
+    limits: LoopLimits,
+    said: Callable[[str], None],
 ) -> tuple[str, End]:
     """The answer, and how it came to an end. model: taped on the same lane; said: is told of each call.
 

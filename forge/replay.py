@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable
 
-from forge.memory import Call, Journal, Memory, Row, Writing
+from forge.memory import Journal, Memory, Row, WriteCall, Writing
 from pitlake.errors import PitlakeError
 
 
@@ -17,7 +17,7 @@ class ReadOnly(Journal):
     def __init__(self, journal: Journal) -> None:
         self.__dict__.update(journal.__dict__)
 
-    def write(self, call: Call, work: Callable[[Writing], None]) -> tuple[Row, ...]:
+    def write(self, call: WriteCall, work: Callable[[Writing], None]) -> tuple[Row, ...]:
         """The rows the call wrote once. Raises WouldWrite, CallDiffers, and what `work` raises."""
 
         def tried(writing: Writing) -> None:

@@ -6,7 +6,7 @@ from secrets import token_hex
 from typing import Literal
 
 from forge.fs import ForgeFS
-from forge.memory import Call, Memory, Remembered
+from forge.memory import Memory, Remembered, WriteCall
 from forge.records import KINDS, Session, render
 from pitlake.clock import micros
 
@@ -79,6 +79,6 @@ def record_turn(
         last_active=at,
         event=event,
     )
-    call = Call(actor="code", session=context.session_id, call_id=f"{name}:session", event=event, after=micros(at))
+    call = WriteCall(actor="code", session=context.session_id, call_id=f"{name}:session", event=event, after=micros(at))
     path = KINDS["sessions"].path(context.session_id)
     memory.journal.append(path, render(replace(record, updated=at)), call)

@@ -1,5 +1,5 @@
-"""A real Neo4j Community server on the loopback, started from its Maven artifacts: for the contract suite, or for who
-wants Neo4j.
+"""A real Neo4j Community server on the loopback, started from its Maven artifacts: for the contract suite, or for
+whoever wants Neo4j.
 
 Needs Java 17 or newer and Maven; the jars (150 MB, GPLv3, never shipped) go to a cache once. The login is random and
 kept beside the data for its owner alone. Community has no roles: reader and admin are one login, and READ

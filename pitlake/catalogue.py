@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from pitlake.aliases import meant
 from pitlake.errors import BadInput, choice
 from pitlake.parameters import TYPES, spell
-from pitlake.spoken import meant
 from pitlake.sql_files import sql_files
 
 SYSTEM_COLUMNS = ("available_at", "available_at_source")

@@ -1,4 +1,4 @@
-"""The error tree. Every error pitlake raises on purpose is one of these; this docstring is the tree.
+"""The error tree. Every error meant for a caller is one of these or of forge.errors; this docstring is the tree.
 
 PitlakeError                    anything pitlake refuses or fails at
 ├── BadInput                    the caller's mistake: one line naming the field and the next step (CLI exit code 2)
@@ -26,7 +26,7 @@ PitlakeError                    anything pitlake refuses or fails at
 ├── ReceiptError                a kept receipt
 │   ├── ReceiptDamaged          a receipt's file is not one, or was changed
 │   ├── ReplayImpossible        what the question needs is not there; the message says what
-│   └── ReplayDiffers           the question was asked again and the answer is another one
+│   └── ReplayDiffers           the question was asked again and the answer has changed
 ├── SourceError                 an outside source, asked over HTTP
 │   ├── NotCaptured             replay asked for an answer that was never captured
 │   ├── CaptureDamaged          a capture's files are not what was captured
@@ -293,7 +293,7 @@ class ReplayImpossible(ReceiptError):
 
 
 class ReplayDiffers(ReceiptError):
-    """The answer is another one. `result_sha256` is the new answer's, `reason` the likeliest cause."""
+    """The answer has changed. `result_sha256` is the new answer's, `reason` the likeliest cause."""
 
     def __init__(self, result_sha256: str, reason: str) -> None:
         self.result_sha256, self.reason = result_sha256, reason

@@ -68,7 +68,7 @@ def working_in(place: str, path: Path | str) -> Iterator[None]:
         raise found or LakeError(f"{place} ({at}): {getattr(problem, 'strerror', None) or _line(problem)}") from None
 
 
-class Room(NamedTuple):
+class DiskSpace(NamedTuple):
     """The disk at a path: bytes free to us, bytes in all, and how many more files it takes (-1: it does not count)."""
 
     free: int
@@ -76,11 +76,13 @@ class Room(NamedTuple):
     files: int
 
 
-def room(path: Path) -> Room:
+def room(path: Path) -> DiskSpace:
     """What is free where a path is or will be. Raises OSError."""
     there = next(one for one in (path, *path.absolute().parents) if one.exists())
     facts = os.statvfs(there)
-    return Room(shutil.disk_usage(there).free, shutil.disk_usage(there).total, facts.f_favail if facts.f_files else -1)
+    return DiskSpace(
+        shutil.disk_usage(there).free, shutil.disk_usage(there).total, facts.f_favail if facts.f_files else -1
+    )
 
 
 def require_room(place: str, path: Path) -> None:

@@ -102,7 +102,7 @@ def replay(
     """Ask a receipt's question again and give the same answer.
 
     loaded: the rows the session had loaded, by name. catalogue: as the session's. Raises VersionVacuumed or
-    ReplayImpossible saying what is missing, ReplayDiffers when the answer is another one.
+    ReplayImpossible saying what is missing, ReplayDiffers when the answer has changed.
     """
     question = receipt.question
     session = _reopen(question, lake, isolation, catalogue)

@@ -7,9 +7,9 @@ the lake's own vectors, or of the graph's where their model is configured (pitla
 from typing import Any, Literal
 
 from pitlake import catalogue
+from pitlake.aliases import meant
 from pitlake.embedding import MODEL, configured, embed
 from pitlake.errors import BadInput, choice
-from pitlake.spoken import meant
 
 Within = Literal["news", "calls", "sections", "exhibits", "concepts", "everything"]
 By = Literal["words", "meaning"]

@@ -1,4 +1,4 @@
-"""What we use of Dagster that Dagster does not promise to keep: every such import is here, to be met in one place.
+"""What we use of Dagster that Dagster does not promise to keep: every such import is here.
 
 The release is pinned in pyproject.toml. What each name is for, and what to do when it has moved, is said by
 tests/resources/test_dagster_private.py, which a new release fails by name.

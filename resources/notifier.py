@@ -1,4 +1,4 @@
-"""Alerts: one short message to wherever people look, through the kept library `apprise` (webhooks, e-mail, chats).
+"""Alerts: one short message to wherever people look, through the library `apprise` (webhooks, e-mail, chats).
 
 What is worth an alert is decided in pipelines/alerts.py. A message holds names, counts and run ids; never rows' values,
 and never a channel's credentials, which come from the environment and stay there.

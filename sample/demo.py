@@ -1,4 +1,4 @@
-"""The demo: the sample world through the whole house, four questions that two instants answer differently, a decision.
+"""The demo: the sample world through every step, four questions that two instants answer differently, a decision.
 
 `python -m sample.demo` starts the embedded graph, loads the world, unpacks captures of the outside sources, runs every
 dataset of all of them in one Dagster run and those of releases in another, shows what is in the lake, asks and decides.

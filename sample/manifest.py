@@ -1,4 +1,4 @@
-"""The manifest of the sample world: per planted quirk the expected outcome, and the two questions of the demo.
+"""The manifest of the sample world: per planted quirk the expected outcome, and two of the demo's questions.
 
 Outcomes are stated where the quirks are planted; this module gathers them. `EVOLVED` holds after `evolve` and a second
 extraction, and replaces what `EXPECTATIONS` says of the same records.

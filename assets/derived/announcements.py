@@ -18,7 +18,7 @@ Fields = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Announcement:
     """One revision of one source row that speaks of an earnings release.
 
     day: the New York day it names. tickers: the companies it may be about. statement: what names it in its source.
@@ -41,8 +41,8 @@ class Told:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
-    """How one dataset is read. `where` and `select` are SQL over its revisions; `tell` makes a row a Told's facts.
+class AnnouncementSource:
+    """How one dataset is read. `where` and `select` are SQL over its revisions; `tell` makes facts of a row.
 
     by_cik: rows name no ticker; `names` and the graph's companies tell what the company was called by then.
     before, after: the event's day lies in [day - before, day + after].
@@ -57,7 +57,7 @@ class Source:
     before: int = 0
     after: int = 0
 
-    def read(self, snapshot: Snapshot) -> Iterator[Told]:
+    def read(self, snapshot: Snapshot) -> Iterator[Announcement]:
         """Every revision of one lake version, oldest first."""
         files = snapshot.files(self.dataset)
         if not files:
@@ -75,7 +75,7 @@ class Source:
                 row["_tickers"] = borne.of(row["cik"], row["event_at"])
                 row["ticker"] = next(iter(row["_tickers"]), None)
             statement, day, fields = self.tell(row)
-            yield Told(
+            yield Announcement(
                 source=self.dataset,
                 statement=statement,
                 tickers=tuple(sorted({ticker for ticker in row["_tickers"] or () if ticker})),
@@ -112,14 +112,14 @@ def _call(row: Mapping[str, Any]) -> tuple[str, date, Fields]:
 _FISCAL = "concat_ws('/', exchange, ticker, fiscal_year, fiscal_quarter) AS name, call_start, available_at"
 
 RELEASES = (
-    Source(
+    AnnouncementSource(
         dataset="reports",
         select="accession_no, cik, ticker, created AS event_at, 'offset' AS acceptance_rule, release_rule",
         where="form_type = '8-K' AND len(list_filter(items, lambda x: x LIKE 'Item 2.02%')) > 0",
         tickers="list_append(tickers, ticker)",
         tell=_release,
     ),
-    Source(
+    AnnouncementSource(
         dataset="sec_filings",
         select="accession_no, cik, accepted_at AS event_at, acceptance_rule, release_rule",
         where="form_type = '8-K' AND list_contains(items, '2.02')",
@@ -130,7 +130,7 @@ RELEASES = (
 
 # A release may be filed days after it was made, never long before; a call follows its release by days at most.
 STATEMENTS = (
-    Source(
+    AnnouncementSource(
         dataset="av_earnings",
         select="fiscal_date_ending, reported_date, report_time",
         where="period_type = 'quarter'",
@@ -138,8 +138,8 @@ STATEMENTS = (
         before=1,
         after=4,
     ),
-    Source(dataset="yahoo_earnings", select="first_stated, event_date", tell=_yahoo, before=1, after=4),
-    Source(
+    AnnouncementSource(dataset="yahoo_earnings", select="first_stated, event_date", tell=_yahoo, before=1, after=4),
+    AnnouncementSource(
         dataset="call_events",
         select=f"{_FISCAL}, false AS transcript",
         where="call_start IS NOT NULL",
@@ -147,7 +147,7 @@ STATEMENTS = (
         before=4,
         after=1,
     ),
-    Source(
+    AnnouncementSource(
         dataset="call_transcripts",
         select=f"{_FISCAL}, true AS transcript",
         where="call_start IS NOT NULL",
@@ -155,7 +155,7 @@ STATEMENTS = (
         before=4,
         after=1,
     ),
-    Source(
+    AnnouncementSource(
         dataset="transcripts",
         select="transcript_id AS name, conference_datetime AS call_start, available_at, true AS transcript",
         tell=_call,
@@ -165,6 +165,6 @@ STATEMENTS = (
 )
 
 
-def days_around(day: date, source: Source) -> list[date]:
+def days_around(day: date, source: AnnouncementSource) -> list[date]:
     """The days on which the event of a statement may lie."""
     return [day + timedelta(days=offset) for offset in range(-source.before, source.after + 1)]

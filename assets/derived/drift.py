@@ -37,7 +37,7 @@ Z = 1.959963984540054  # of a two-sided 95 % interval
 BY_KEY = frozenset({"benzinga_news"})
 
 
-class Drift(NamedTuple):
+class FieldDrift(NamedTuple):
     """One field's count: `changed` of `compared` values are others today."""
 
     dataset: str
@@ -46,7 +46,7 @@ class Drift(NamedTuple):
     changed: int
 
 
-def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Drift]:
+def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[FieldDrift]:
     """Ask again for a scope and compare with what the lake saw first of it; nothing is published.
 
     Records are compared that the same questions gave before. Raises what `HttpClient.fetch` raises but refusals, which
@@ -74,7 +74,7 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Dr
     return compared(feed, rows_table(feed, rows), snapshot, asked)
 
 
-def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, asked: Collection[str]) -> list[Drift]:
+def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, asked: Collection[str]) -> list[FieldDrift]:
     """Today's rows beside the first-seen ones of one lake version, field by field, and the records that are missing.
 
     asked: the questions, as evidence begins with them, whose first-seen records should be told today.
@@ -102,9 +102,11 @@ def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, asked: Collection[
         ).fetchall()
     found = []
     if told[0]:
-        found = [Drift(feed.dataset.name, name, told[0], count) for name, count in zip(fields, told[1:], strict=True)]
+        found = [
+            FieldDrift(feed.dataset.name, name, told[0], count) for name, count in zip(fields, told[1:], strict=True)
+        ]
     if missing[0]:
-        found.append(Drift(feed.dataset.name, WHOLE_RECORD, *missing))
+        found.append(FieldDrift(feed.dataset.name, WHOLE_RECORD, *missing))
     return found
 
 
@@ -134,7 +136,7 @@ def derive(
     if unknown:
         raise BadInput("datasets", f"{unknown[0]} comes from no provider", f"choose from {', '.join(all_feeds())}")
     store = CaptureStore.of(lake.location)
-    measured: list[tuple[Feed, Drift]] = []
+    measured: list[tuple[Feed, FieldDrift]] = []
     for feed, scope in _last_asked(store, datasets):
         with HttpClient(feed.provider, store, mode) as client:
             try:
@@ -163,7 +165,7 @@ def _last_asked(store: CaptureStore, datasets: Collection[str]) -> Iterator[tupl
         yield all_feeds()[name], Scope.of_json(facts["scope"])
 
 
-def _row(feed: Feed, one: Drift, moment: datetime) -> dict[str, Any]:
+def _row(feed: Feed, one: FieldDrift, moment: datetime) -> dict[str, Any]:
     low, high = wilson(one.changed, one.compared)
     return {
         **one._asdict(),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from assets.derived.announcements import RELEASES, STATEMENTS, Source, Told, days_around
+from assets.derived.announcements import RELEASES, STATEMENTS, Announcement, AnnouncementSource, days_around
 from assets.runs import RunReport, concluded
 from pitlake import clock
 from pitlake.datasets._shared import UNPROVEN
@@ -23,7 +23,7 @@ from pitlake.lake.lake import Lake
 from pitlake.lake.manifest import Snapshot
 from pitlake.lake.stage import StagedGap, staged_schema
 
-Releases = dict[tuple[str, date], list[Told]]
+Releases = dict[tuple[str, date], list[Announcement]]
 READS = ("names", *(source.dataset for source in (*RELEASES, *STATEMENTS)))
 
 
@@ -75,7 +75,7 @@ def when(event_at: datetime, known_at: datetime) -> str:
     return "during" if event_at < found.close else "after_close"
 
 
-def _by_company(told: Iterable[Told]) -> Releases:
+def _by_company(told: Iterable[Announcement]) -> Releases:
     releases: Releases = defaultdict(list)
     for release in told:
         for ticker in release.tickers:
@@ -83,12 +83,12 @@ def _by_company(told: Iterable[Told]) -> Releases:
     return releases
 
 
-def _releases_near(statement: Told, source: Source, releases: Releases) -> list[Told]:
+def _releases_near(statement: Announcement, source: AnnouncementSource, releases: Releases) -> list[Announcement]:
     """Of each filing of the company near the statement's day, what was known of it first.
 
     Every filing near attaches, so that a later one cannot take a statement away from an earlier one.
     """
-    first: dict[str, Told] = {}
+    first: dict[str, Announcement] = {}
     for day in days_around(statement.day, source):
         for ticker in statement.tickers:
             for release in releases.get((ticker, day), ()):
@@ -98,7 +98,7 @@ def _releases_near(statement: Told, source: Source, releases: Releases) -> list[
     return [first[accession_no] for accession_no in sorted(first)]
 
 
-def _rows(release: Told, statement: Told, moment: datetime) -> Iterator[dict[str, Any]]:
+def _rows(release: Announcement, statement: Announcement, moment: datetime) -> Iterator[dict[str, Any]]:
     """A statement of a release; once more by the instant when the exchange did not open as planned, where it passed."""
     row = _row(release, statement)
     yield row
@@ -109,7 +109,7 @@ def _rows(release: Told, statement: Told, moment: datetime) -> Iterator[dict[str
             yield row | {"session": held, "available_at": plan.open}
 
 
-def _row(release: Told, statement: Told) -> dict[str, Any]:
+def _row(release: Announcement, statement: Announcement) -> dict[str, Any]:
     later, event_at = max(release, statement, key=lambda one: one.available_at), release.fields["event_at"]
     return {
         **dict.fromkeys(DATASET.content_columns),

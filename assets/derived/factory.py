@@ -29,11 +29,11 @@ class DriftConfig(dg.Config):
     datasets: list[str] = Field(default_factory=list, description="Datasets of feeds; all that were asked for before.")
 
 
-Told = Callable[[dg.DagsterInstance, Sequence[Event]], object]
+OnEvents = Callable[[dg.DagsterInstance, Sequence[Event]], object]
 """What is done with all releases once they are published: who keeps the partitions is outside of here."""
 
 
-def derived_assets(told: Told) -> list[dg.AssetsDefinition]:
+def derived_assets(told: OnEvents) -> list[dg.AssetsDefinition]:
     """Every derived dataset's asset."""
     return [names_asset(), earnings_events_asset(told), text_vectors_asset(), drift_asset()]
 
@@ -51,7 +51,7 @@ def names_asset() -> dg.AssetsDefinition:
     return named
 
 
-def earnings_events_asset(told: Told) -> dg.AssetsDefinition:
+def earnings_events_asset(told: OnEvents) -> dg.AssetsDefinition:
     """Earnings events, downstream of every dataset that tells of them; each release is then a partition."""
 
     @_asset(get("earnings_events"), earnings_events.READS)

@@ -18,7 +18,7 @@ from pitlake.datasets.research_notes import DATASET
 from resources.http.capture import Capture
 
 MOST_PAGES, LONGEST_TITLE = 1000, 200
-Told = dict[str, Any]
+NoteValues = dict[str, Any]
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
@@ -31,7 +31,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
         yield {"note": note, "publisher": publisher, "format": shape, "pages": None, **reader(capture)}, capture
 
 
-def of_pdf(capture: Capture) -> Told:
+def of_pdf(capture: Capture) -> NoteValues:
     """Text and title of a PDF, or the problem with it."""
     try:
         pdf = PdfReader(BytesIO(capture.body))
@@ -48,18 +48,18 @@ def of_pdf(capture: Capture) -> Told:
         return {"problem": contract.UNREADABLE.reason}  # a damaged file fails wherever its objects are used
 
 
-def of_html(capture: Capture) -> Told:
+def of_html(capture: Capture) -> NoteValues:
     """Text and title of a page."""
     pages = read_page(capture, capture.url)
     return _told(pages[0].title, pages[0].text or "") if pages else {"problem": contract.UNREADABLE.reason}
 
 
-def of_markdown(capture: Capture) -> Told:
+def of_markdown(capture: Capture) -> NoteValues:
     """The text as it stands."""
     return _told(None, capture.text())
 
 
-READERS: dict[str, tuple[str, Callable[[Capture], Told]]] = {
+READERS: dict[str, tuple[str, Callable[[Capture], NoteValues]]] = {
     "application/pdf": ("pdf", of_pdf),
     "text/html": ("html", of_html),
     "text/markdown": ("markdown", of_markdown),
@@ -74,12 +74,12 @@ def locate(record: Record, run: RunFacts) -> Place:
     return dated(evidence, run.fetched_at or run.observed_at)
 
 
-def values(record: Record) -> Told:
+def values(record: Record) -> NoteValues:
     """The business columns of a note."""
     return {column.name: record[column.name] for column in DATASET.columns}
 
 
-def _told(stated: str | None, text: str) -> Told:
+def _told(stated: str | None, text: str) -> NoteValues:
     clean = text.replace("\x00", "").strip()
     if not clean:
         return {"problem": contract.NO_TEXT.reason}

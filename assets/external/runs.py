@@ -1,7 +1,7 @@
 """Runs a feed over a scope: collects unit by unit, makes records rows or gaps, audits and publishes as one commit.
 
 The same audit and publish as the graph's runs; parsing captures again without publishing is `assets.external.reparse`.
-No Dagster here; called by `assets.external.factory`, commands, bench and tests.
+No Dagster here.
 """
 
 import json

@@ -37,7 +37,7 @@ BATCH = 5000
 Entity = tuple[str, str]  # label and id
 
 
-class Proven(NamedTuple):
+class ProvenFactors(NamedTuple):
     """What to multiply the prices of an entity's bars with to have them as traded, by day; None: not proven.
 
     Bars of other days are as traded since `since`, and nothing proves those before.
@@ -51,10 +51,10 @@ class Proven(NamedTuple):
         return self.factors.get(day, 1.0 if day >= self.since else None)
 
 
-Factors = Mapping[Entity, Proven]
+Factors = Mapping[Entity, ProvenFactors]
 
 
-class Known(NamedTuple):
+class EntitySplits(NamedTuple):
     """An entity's symbol and its splits."""
 
     symbol: str
@@ -70,12 +70,12 @@ def factors(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date])
         return {}
     closes, series = _closes(lake, entities), _series(graph, entities, min(days) - _basis.MOST_APART)
     return {
-        entity: Proven(splits[-1].last, _basis.factors(series.get(entity, []), splits, closes[entity]))
+        entity: ProvenFactors(splits[-1].last, _basis.factors(series.get(entity, []), splits, closes[entity]))
         for entity, (_, splits) in entities.items()
     }
 
 
-def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dict[Entity, Known]:
+def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dict[Entity, EntitySplits]:
     """Every entity whose shares were split after `since` and by `until`, with all its splits by then."""
     by_symbol = {symbol: list(stated) for symbol, stated in LakeSplits(lake, ("polygon_splits",)).statements.items()}
     by_company: dict[str, list[Stated]] = {}
@@ -87,7 +87,7 @@ def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dic
                 by_company.setdefault(str(company), []).append(stated)
             if not node["companies"]:
                 by_symbol.setdefault(str(node["ticker"]), []).append(stated)
-    found: dict[Entity, Known] = {}
+    found: dict[Entity, EntitySplits] = {}
     if not any(since < day for stated in (*by_company.values(), *by_symbol.values()) for day, _ in stated):
         return found
     for node in _rows(graph, ENTITIES, {"symbols": sorted(by_symbol), "ids": sorted(by_company)}):
@@ -95,7 +95,7 @@ def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dic
         own = by_company.get(entity_id, []) if label == "Company" else []
         executed = [one for one in (*by_symbol.get(symbol, ()), *own) if one[0] <= until]
         if any(day > since for day, _ in executed):
-            found[label, entity_id] = Known(symbol, merged(executed))
+            found[label, entity_id] = EntitySplits(symbol, merged(executed))
     return found
 
 
@@ -116,7 +116,7 @@ def _series(graph: GraphReader, entities: Collection[Entity], since: date) -> di
     return {entity: sorted(bars) for entity, bars in found.items()}
 
 
-def _closes(lake: Lake, entities: Mapping[Entity, Known]) -> dict[Entity, dict[date, float]]:
+def _closes(lake: Lake, entities: Mapping[Entity, EntitySplits]) -> dict[Entity, dict[date, float]]:
     """Closes known to be as traded, by day: those that a source gives so, and those that the lake saw before any split
     that could have changed them.
     """

@@ -9,7 +9,7 @@ from typing import Any
 
 from assets.extraction import Contest, Extractor, GraphReader, Place, Record, RunFacts, dated
 from assets.graph import _traded, texts
-from assets.graph._traded import KINDS, Entity, Known
+from assets.graph._traded import KINDS, Entity, EntitySplits
 from assets.graph.news import NEWS_ID
 from assets.splits import between, goes_on
 from pitlake.clock import new_york_day
@@ -24,7 +24,7 @@ LONGEST_WINDOW = timedelta(days=10)
 # The close before an event lies so far back at most.
 CLOSE_BEFORE = timedelta(days=5)
 
-SplitEntities = Mapping[Entity, Known]
+SplitEntities = Mapping[Entity, EntitySplits]
 
 EVENTS = {
     "news": ("News", "INFLUENCES", "created", "n.returns_schedule"),

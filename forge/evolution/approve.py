@@ -10,7 +10,7 @@ from forge.approvals import SESSION
 from forge.evolution.in_force import APPLIED
 from forge.evolution.propose import FOLDER, proposals
 from forge.evolution.revisions import apply, back, folder_hash
-from forge.memory import Call, Memory, Remembered, Writing
+from forge.memory import Memory, Remembered, WriteCall, Writing
 from forge.memory.effects import PM
 from forge.records import KINDS, Approval, Proposal, parse, render
 from forge.skill_loader import SkillLoader
@@ -82,6 +82,6 @@ def rollback(memory: Memory, skill: str, by: str, own: Path) -> str:
 
 
 def _write(memory: Memory, known: Remembered, work: Callable[[Writing], None]) -> None:
-    call = Call(actor=PM, session=SESSION, call_id=f"skill:{os.urandom(10).hex()}", after=micros(known.as_of))
+    call = WriteCall(actor=PM, session=SESSION, call_id=f"skill:{os.urandom(10).hex()}", after=micros(known.as_of))
     memory.journal.write(call, work)
     memory.flush()

@@ -5,8 +5,8 @@ the door to them, and `effects` are what a write brings with it.
 """
 
 from forge.memory.chain import Fault, Row
-from forge.memory.journal import Call, Journal, Writing
+from forge.memory.journal import Journal, WriteCall, Writing
 from forge.memory.memory import Memory
 from forge.memory.remembered import Remembered
 
-__all__ = ["Call", "Fault", "Journal", "Memory", "Remembered", "Row", "Writing"]
+__all__ = ["Fault", "Journal", "Memory", "Remembered", "Row", "WriteCall", "Writing"]

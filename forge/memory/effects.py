@@ -11,7 +11,7 @@ from typing import Any, cast
 from forge.errors import ApprovalNeeded, GuardrailsBroken, NotThere, PathRefused, RecordUnreadable
 from forge.guardrails import Guardrails
 from forge.memory.chain import Row
-from forge.memory.journal import Call, Journal, Writing, digest
+from forge.memory.journal import Journal, WriteCall, Writing, digest
 from forge.memory.remembered import Remembered
 from forge.records import (
     KINDS,
@@ -46,7 +46,7 @@ class Writer:
 
     def write(self, path: str, content: str, call_id: str) -> tuple[Row, ...]:
         """Write a text and what follows from it; the rows, the text's own first. See `ForgeFS.write_file`."""
-        call = Call(
+        call = WriteCall(
             actor=self._actor,
             session=self._known.session,
             call_id=call_id,
@@ -69,7 +69,7 @@ class Writer:
         same transaction. Raises BadInput where there is none, and what `decided` raises.
         """
         at = clock.micros(self._known.as_of)
-        call = Call(actor=PM, session=self._known.session, call_id=call_id, after=at)
+        call = WriteCall(actor=PM, session=self._known.session, call_id=call_id, after=at)
 
         def work(writing: Writing) -> None:
             row = writing.newest(path)

@@ -38,7 +38,7 @@ _HEAD = sa.select(JOURNAL.c.seq, JOURNAL.c.written_at, JOURNAL.c.chain).order_by
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class WriteCall:
     """Who writes, and in which call. call_id: unique in its session; event: what is being decided, "" of nothing;
     asked: the hash of what the call was asked to do; after: microseconds of the instant its turn is pinned to, which
     none of its writes may be visible at.
@@ -76,7 +76,7 @@ class Journal:
             raise ClocksMixed("this journal", found, self.clock.name)
         self.start = chain.start(self.name, self.clock.name)
 
-    def write(self, call: Call, work: "Callable[[Writing], None]") -> tuple[Row, ...]:
+    def write(self, call: WriteCall, work: "Callable[[Writing], None]") -> tuple[Row, ...]:
         """Do `work`, which says what to write, in one transaction; the rows, in the order they were put.
 
         A call that has written gets its rows again, and `work` is not done. Raises CallDiffers, what `work` raises,
@@ -93,7 +93,7 @@ class Journal:
             work(writing)
             return tuple(writing.rows)
 
-    def append(self, path: str, content: str, call: Call, based_on: int | None = None) -> Row:
+    def append(self, path: str, content: str, call: WriteCall, based_on: int | None = None) -> Row:
         """Write one text. based_on: the seq of the write at that path that the caller has read, 0 for none.
 
         Raises Stale, ContentRefused and what `write` raises.
@@ -173,7 +173,7 @@ class Journal:
 class Writing:
     """One call's transaction: nobody else writes until it ends, and what it reads is the newest there is."""
 
-    def __init__(self, journal: Journal, connection: sa.Connection, call: Call) -> None:
+    def __init__(self, journal: Journal, connection: sa.Connection, call: WriteCall) -> None:
         self.rows: list[Row] = []
         self._connection, self._call, self._clock = connection, call, journal.clock
         last = connection.execute(_HEAD).first()

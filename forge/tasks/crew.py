@@ -10,7 +10,7 @@ from forge.tasks.collect import CollectTool, ledger
 from forge.tasks.dispatch import DispatchTool
 from forge.tasks.executor import Executor
 from forge.tasks.review import ReviewTool
-from forge.tasks.subagent import Room, SubAgents
+from forge.tasks.subagent import SubAgents, TaskContext
 from forge.tools.base import Tool
 
 DISPATCHED = "Dispatched: "
@@ -20,7 +20,7 @@ NOT_COLLECTED = "Sub-agents were started whose results were never collected.\n"
 class Crew:
     """Sub-agents of a turn. files: the turn's own. Needs a running event loop."""
 
-    def __init__(self, room: Room, files: ForgeFS) -> None:
+    def __init__(self, room: TaskContext, files: ForgeFS) -> None:
         self._room = room
         agents = SubAgents(room)
         seconds = room.settings.task_seconds if room.models.mode == "record" else None

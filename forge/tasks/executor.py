@@ -1,4 +1,4 @@
-"""When tasks run: side by side, after what they depend on, each alone in what befalls it, and none ever lost.
+"""When tasks run: side by side, after what they depend on; what fails in one stays there, and none is lost.
 
 A dependency must have been dispatched, and a retry may not wait for what waits for it, so that no circle can be
 written. Who depends on a task that was retried gets the newest try; one that was skipped for its sake is queued again.

@@ -11,7 +11,7 @@ SLACK = 0.005
 """How far a prior may be from what memory has: outputs give two decimals."""
 
 
-class Proposal(NamedTuple):
+class ProposedWrite(NamedTuple):
     """A write to confirm: where, and the whole text; or the problem why there is none."""
 
     path: str
@@ -19,25 +19,27 @@ class Proposal(NamedTuple):
     problem: str = ""
 
 
-def proposals(fs: ReadFS, output: Output) -> list[Proposal]:
+def proposals(fs: ReadFS, output: Output) -> list[ProposedWrite]:
     """What memory should hold by an output. What does not fit memory is told and not made."""
     views = [_view(fs, one) for one in output.view_updates]
     return [one for one in (*views, *(_expression(fs, one) for one in output.expression_implications)) if one]
 
 
-def _view(fs: ReadFS, update: ViewUpdate) -> Proposal:
+def _view(fs: ReadFS, update: ViewUpdate) -> ProposedWrite:
     path = KINDS["views"].path(update.view_id)
     if not fs.exists(path):
-        return Proposal(path, problem=f"there is no View {update.view_id}")
+        return ProposedWrite(path, problem=f"there is no View {update.view_id}")
     view = cast("View", parse(KINDS["views"], fs.read_file(path)))
     if abs(view.confidence - update.prior_confidence) > SLACK:
-        return Proposal(
+        return ProposedWrite(
             path, problem=f"prior_confidence is {update.prior_confidence:g}, memory has {view.confidence:g}"
         )
     before = {one.name: one.probability for one in view.scenarios}
     for change in update.scenario_changes:
         if abs(before.get(change.scenario, 2) - change.prior_probability) > SLACK:
-            return Proposal(path, problem=f"scenario {change.scenario[:60]!r} is not in memory with that probability")
+            return ProposedWrite(
+                path, problem=f"scenario {change.scenario[:60]!r} is not in memory with that probability"
+            )
         before[change.scenario] = change.updated_probability
     try:
         made = replace(
@@ -48,19 +50,21 @@ def _view(fs: ReadFS, update: ViewUpdate) -> Proposal:
             body=f"{view.body}\n\n{' '.join(update.key_evidence.split())}".strip("\n"),
         )
     except ValueError as problem:
-        return Proposal(path, problem=str(problem))
-    return Proposal(path, render(made))
+        return ProposedWrite(path, problem=str(problem))
+    return ProposedWrite(path, render(made))
 
 
-def _expression(fs: ReadFS, implied: ExpressionImplication) -> Proposal | None:
+def _expression(fs: ReadFS, implied: ExpressionImplication) -> ProposedWrite | None:
     path = KINDS["expressions"].path(implied.expression_id)
     if implied.action == "hold":
         return None
     if not fs.exists(path):
-        return Proposal(path, problem=f"there is no Expression {implied.expression_id}")
+        return ProposedWrite(path, problem=f"there is no Expression {implied.expression_id}")
     if implied.action == "adjust":
-        return Proposal(path, problem=f"to be adjusted by you: {implied.adjustment[:200] or 'nothing is said how'}")
+        return ProposedWrite(
+            path, problem=f"to be adjusted by you: {implied.adjustment[:200] or 'nothing is said how'}"
+        )
     expression = cast("Expression", parse(KINDS["expressions"], fs.read_file(path)))
     if implied.action == "close":
-        return Proposal(path, render(replace(expression, status="closed", exit_reason="synthesis")))
-    return Proposal(path, render(replace(expression, status="review_required")))
+        return ProposedWrite(path, render(replace(expression, status="closed", exit_reason="synthesis")))
+    return ProposedWrite(path, render(replace(expression, status="review_required")))

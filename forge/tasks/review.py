@@ -7,17 +7,17 @@ approval rests on.
 import re
 from typing import Literal, get_args
 
-from forge.conversation import Conversation, Limits
+from forge.conversation import Conversation, LoopLimits
 from forge.errors import ContentRefused
 from forge.fs import ForgeFS
 from forge.loop import loop, unsaid
-from forge.memory import Call, Writing
+from forge.memory import WriteCall, Writing
 from forge.memory.effects import CODE
 from forge.model.messages import ToolSpec
 from forge.records import KINDS, Expression, ProcessKnowledge, Review, content_hash, parse, render
 from forge.records.base import UNSTORED
 from forge.tasks import figures
-from forge.tasks.subagent import Room
+from forge.tasks.subagent import TaskContext
 from forge.tools.base import schema
 from pitlake.clock import micros
 from pitlake.errors import PitlakeError
@@ -63,7 +63,7 @@ class ReviewTool:
 
     spec = SPEC
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: TaskContext) -> None:
         self._room = room
 
     async def execute(self, call_id: str, /, output: str, focus: str) -> str:
@@ -74,7 +74,7 @@ class ReviewTool:
         lane = room.models.lane(f"review {call_id}")
         talk = Conversation(REVIEW_PROMPT, [self._message(text, focus, subject, fs)], "review")
         tools = room.tools(fs, ("search", "fetch"))
-        limits = Limits(MOST_TURNS, room.limits.repeats)
+        limits = LoopLimits(MOST_TURNS, room.limits.repeats)
         answer, end = await loop(room.patient("review", lane), lane, talk, tools, limits, unsaid)
         found: Verdict = verdict(answer) if end == "answered" else "escalate"
         why = "" if end == "answered" else f" ({talk.stopped})"
@@ -110,7 +110,7 @@ class ReviewTool:
 
     def _keep(self, call_id: str, subject: Expression, found: Verdict, reviewer: str, body: str) -> None:
         known = self._room.known
-        call = Call(actor=CODE, session=known.session, call_id=f"{call_id}:verdict", after=micros(known.as_of))
+        call = WriteCall(actor=CODE, session=known.session, call_id=f"{call_id}:verdict", after=micros(known.as_of))
 
         def put(body: str) -> None:
             def work(writing: Writing) -> None:

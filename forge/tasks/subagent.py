@@ -10,9 +10,9 @@ from functools import cached_property
 from pathlib import Path
 
 from forge import contracts
-from forge.config import Executor as Settings
+from forge.config import ExecutorSettings as Settings
 from forge.contracts import Output, OutputUnreadable
-from forge.conversation import Conversation, Limits
+from forge.conversation import Conversation, LoopLimits
 from forge.embedder import Meaning
 from forge.fs import ForgeFS, ReadFS
 from forge.loop import loop, unsaid
@@ -37,7 +37,7 @@ REPAIR = "Your output does not keep to its form: {}. Give the whole output again
 
 
 @dataclass
-class Room:
+class TaskContext:
     """What sub-agents and reviewers of a turn share. known: what it remembers; own: the PM's folder of skills."""
 
     memory: Memory
@@ -48,7 +48,7 @@ class Room:
     shelf: Shelf
     own: Path | None = None
     settings: Settings = field(default_factory=Settings)
-    limits: Limits = field(default_factory=Limits)
+    limits: LoopLimits = field(default_factory=LoopLimits)
 
     @cached_property
     def skills(self) -> SkillLoader:
@@ -78,7 +78,7 @@ class Room:
 class SubAgents:
     """The sub-agents of a turn, as an executor runs them."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: TaskContext) -> None:
         self._room = room
         self._files: dict[str, ForgeFS] = {}
 

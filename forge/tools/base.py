@@ -37,7 +37,7 @@ class Tool(Protocol):
         """
 
 
-class Entry(Protocol):
+class ListingEntry(Protocol):
     """A line of a listing."""
 
     @property
@@ -55,7 +55,7 @@ class Readable(Protocol):
     def read_file(self, path: str) -> str:
         """The text at a path. Raises BadInput."""
 
-    def list_dir(self, path: str, query: str | None = None) -> Sequence[Entry]:
+    def list_dir(self, path: str, query: str | None = None) -> Sequence[ListingEntry]:
         """What is in a folder. Raises BadInput."""
 
     def exists(self, path: str) -> bool:

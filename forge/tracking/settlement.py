@@ -173,7 +173,7 @@ def _earliest(told: Forecast, late: Settlement, market: Market) -> Settlement:
 
 
 def _restated(told: Forecast, last: Settlement, market: Market) -> Settlement | None:
-    """A second settlement, where the figure that judged it is another one as of now."""
+    """A second settlement, where the figure that judged it has changed since."""
     named = json.loads(last.named)
     rows, answer = market.asked(told.settles, market.now.as_of)
     same = [row for row in rows if named and _named(told.settles, row) == named]

@@ -29,7 +29,7 @@ _PRICE = re.compile(r"\$?([0-9]+(?:\.[0-9]+)?)")
 
 
 @dataclass(frozen=True)
-class Told:
+class FollowedTrade:
     """A path with where it comes from. answer: SHA-256 of what the lake said; version: which was asked."""
 
     path: Path
@@ -43,7 +43,7 @@ def expressions(known: Remembered) -> list[tuple[str, Expression]]:
     return [(path, cast("Expression", known.record(row))) for path, row in rows if row]
 
 
-def told_by_bars(expression: Expression, since: datetime, until: date, at: At) -> Told:
+def told_by_bars(expression: Expression, since: datetime, until: date, at: At) -> FollowedTrade:
     """What became, or would have become, of an Expression opened at the first session from an instant on.
 
     Raises Untold where bars can't say, with the reason; BadInput for an instrument that is no ticker.
@@ -56,7 +56,7 @@ def told_by_bars(expression: Expression, since: datetime, until: date, at: At) -
     trade = Trade(side, level(expression.target, "target"), level(expression.stop, "stop"), until)
     first = new_york_day(since)
     found = traded(expression.instrument, first, at)
-    return Told(followed(trade, found.bars, sessions(since, until, at.as_of)), found.answer, found.version)
+    return FollowedTrade(followed(trade, found.bars, sessions(since, until, at.as_of)), found.answer, found.version)
 
 
 def exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
@@ -80,7 +80,7 @@ def exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
     return made, gaps
 
 
-def _closed(expression: Expression, told: Told, now: At) -> Expression | str | None:
+def _closed(expression: Expression, told: FollowedTrade, now: At) -> Expression | str | None:
     """The Expression once it is left; the reason where a bar is missing, None while it is held."""
     path, over = told.path, expression.expires and expression.expires < new_york_day(now.as_of)
     if path.reason == "" and (path.gap or not over):

@@ -149,7 +149,7 @@ def _pinned(walk: Walk, ground: Ground) -> int:
     kept = json.loads(place.read_text())
     if other := [name for name, value in told.items() if kept[name] != value]:
         raise BadInput(
-            other[0], f"the run {walk.name} was begun with another one", "go on as it was begun, or give --name"
+            other[0], f"the run {walk.name} was begun with another value", "go on as it was begun, or give --name"
         )
     version: int = kept["version"]
     return version

@@ -6,14 +6,14 @@ from markupsafe import Markup
 
 from forge.records import Calibration, Counterfactual, Expression
 from forge.tracking.scores import by_chance, seen
-from forge.tracking.trades import SIDES, Told, level
+from forge.tracking.trades import SIDES, FollowedTrade, level
 from forge.web.curves import SMALL, SQUARE, Level, Point, course, reliability
 from pitlake.web.plots import FULL, NARROW, spark
 
 PERCENT = 100
 
 
-def courses(expression: Expression, told: Told, at: datetime) -> list[Markup]:
+def courses(expression: Expression, told: FollowedTrade, at: datetime) -> list[Markup]:
     """What a trade made by day, in percent of what was opened, wide and narrow."""
     points = [(mark.day, PERCENT * mark.value) for mark in told.path.marks]
     levels = []

@@ -30,7 +30,7 @@ from forge.records import (
 )
 from forge.tape import Tape
 from forge.tracking.bars import Untold
-from forge.tracking.trades import LAST_DAY, Told, told_by_bars
+from forge.tracking.trades import LAST_DAY, FollowedTrade, told_by_bars
 from forge.web.decided import Begun, Decision, begun, decision
 from pitlake import clock
 from pitlake.clock import iso
@@ -48,7 +48,7 @@ class Text(NamedTuple):
     record: Any
 
 
-class Room(NamedTuple):
+class LimitUse(NamedTuple):
     """What the book comes to beside a limit; None where the book does not say."""
 
     rule: str
@@ -134,7 +134,7 @@ class Day:
         """An Expression beside each limit, in the book of the day."""
         return self.desk.guardrails.measure(expression, self._portfolio, self._constraints)
 
-    def room(self) -> list[Room]:
+    def room(self) -> list[LimitUse]:
         """The book beside each limit that it alone can come to."""
         book = self._portfolio
         shares = book.factor_exposures if book else None
@@ -143,13 +143,15 @@ class Day:
             "max_duration": abs(book.duration) if book and book.duration is not None else None,
             "max_factor_conc": None if shares is None else max((abs(one) for one in shares.values()), default=0.0),
         }
-        return [Room(name, value, self.desk.guardrails.limit(name, self._constraints)) for name, value in told.items()]
+        return [
+            LimitUse(name, value, self.desk.guardrails.limit(name, self._constraints)) for name, value in told.items()
+        ]
 
     def expressions_of(self, view: View) -> list[list[Text]]:
         """The Expressions of a View."""
         return [texts for texts in self.all("expressions") if texts[-1].record.view_id == view.id]
 
-    def course(self, texts: Sequence[Text]) -> Told | str:
+    def course(self, texts: Sequence[Text]) -> FollowedTrade | str:
         """What became of an Expression by the day since it was active first; else the reason why that can't be told."""
         told: Expression = texts[-1].record
         since = next((text.at for text in texts if text.record.status == "active"), None)

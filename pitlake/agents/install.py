@@ -16,8 +16,8 @@ from typing import Any
 
 from pitlake import __version__
 from pitlake.agents import kit, settings
-from pitlake.checkout import entries
 from pitlake.errors import BadInput, PitlakeError
+from pitlake.extensions import entries
 
 RECORD = ".claude/pitlake-kit.json"
 PYTHON = ".claude/pitlake-python"

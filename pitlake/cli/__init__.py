@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import click
 
-from pitlake import __version__, checkout, machine
+from pitlake import __version__, extensions, machine
 from pitlake.errors import PitlakeError, choice
 
 COMMANDS = (
@@ -66,18 +66,18 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, or None."""
-        return load(cmd_name) if cmd_name in COMMANDS or cmd_name in checkout.entries("commands") else None
+        return load(cmd_name) if cmd_name in COMMANDS or cmd_name in extensions.entries("commands") else None
 
 
 def names() -> list[str]:
     """Every command: the kernel's own, then what is added."""
-    return [*COMMANDS, *(name for name in checkout.entries("commands") if name not in COMMANDS)]
+    return [*COMMANDS, *(name for name in extensions.entries("commands") if name not in COMMANDS)]
 
 
 def load(name: str) -> click.Command:
     """The command of that name, one of `names`."""
     if name not in COMMANDS:
-        added: click.Command = checkout.load("commands", name)
+        added: click.Command = extensions.load("commands", name)
         return added
     command: click.Command = import_module(f"{__name__}.{name}").command
     return command

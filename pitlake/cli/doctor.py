@@ -19,7 +19,7 @@ from pitlake.cli import FAILED, render
 from pitlake.cli.options import format_option, lake_option
 
 if TYPE_CHECKING:
-    from pitlake.machine import Room
+    from pitlake.machine import DiskSpace
 
 LIBRARIES = ("duckdb", "pyarrow", "deltalake")
 PLATFORM = ("dagster", "neo4j")
@@ -119,7 +119,7 @@ def disks(root: str | None) -> list[Finding]:
     return [_disk(name, path, machine.room(path)) for name, path in places.items()]
 
 
-def _disk(name: str, path: Path, room: "Room") -> Finding:
+def _disk(name: str, path: Path, room: "DiskSpace") -> Finding:
     says = f"{path}, {room.free >> 20:,} of {room.size >> 20:,} MiB free"
     if not room.files:
         says += ", but no more files"

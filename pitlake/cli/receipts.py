@@ -1,4 +1,4 @@
-"""`pitlake receipts`: the receipts a lake keeps, newest first, and letting go of one."""
+"""`pitlake receipts`: the receipts a lake keeps, newest first, and removing one."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -44,7 +44,7 @@ def command(
     \b
     pitlake web --as-of 2024-05-29T17:00:00-04:00 --ticker NVDA
     """
-    from pitlake import checkout, clock
+    from pitlake import clock, extensions
     from pitlake.web import serve
     from pitlake.web.app import Doors
     from pitlake.web.asked import asked
@@ -52,7 +52,7 @@ def command(
 
     begin = as_of or clock.iso((clock.now() - timedelta(hours=1)).replace(microsecond=0))
     home = asked({"as_of": begin, "ticker": ticker})
-    rooms = checkout.rooms()
+    rooms = extensions.rooms()
     pool = Pool(lake, isolation)
     doors = Doors(pool, home, serve.token(), allowed_hosts, rooms)
 

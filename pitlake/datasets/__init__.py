@@ -1,4 +1,4 @@
-"""The catalogue: one module a dataset, each with one `DATASET`. The file name is the dataset's name.
+"""All datasets' contracts: one module a dataset, each with one `DATASET`. The file name is the dataset's name.
 
 Adding a dataset is adding a file here; nothing registers it.
 """
@@ -7,9 +7,9 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
+from pitlake.aliases import meant
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput, choice
-from pitlake.spoken import meant
 
 
 @cache
@@ -20,7 +20,7 @@ def all_datasets() -> dict[str, Dataset]:
 
 
 def get(name: str) -> Dataset:
-    """The contract of one dataset, also by a name of pitlake.spoken. Raises BadInput naming the datasets there are."""
+    """The contract of one dataset, also by a name of pitlake.aliases. Raises BadInput naming the datasets there are."""
     try:
         return all_datasets()[meant(name)]
     except KeyError:

@@ -17,7 +17,7 @@ from pitlake.contract import Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
 from pitlake.lake.arrays import as_micros
 from pitlake.lake.delta import DeltaTables, table_key, table_schema
-from pitlake.lake.fairness import Turn
+from pitlake.lake.fairness import WriterTurn
 from pitlake.lake.files import NewFile, month_of_file, sorted_by, take_rows, write_file
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.manifest import DataFile
@@ -55,10 +55,10 @@ class Compactor:
         if before is not None and not MONTH.fullmatch(before):
             raise BadInput("before", "not a month", 'give it as "YYYY-MM"')
         self._log.now()
-        turn = Turn(self._store, self._log, dataset.name)
+        turn = WriterTurn(self._store, self._log, dataset.name)
         return turn.attempts(partial(self._compact_once, dataset, before))
 
-    def _compact_once(self, dataset: Dataset, before: str | None, turn: Turn) -> Compacted:
+    def _compact_once(self, dataset: Dataset, before: str | None, turn: WriterTurn) -> Compacted:
         base = self._log.head()
         pins: dict[str, int] = {}
         merged: list[DataFile] = []

@@ -1,5 +1,5 @@
-"""What a lake is agreed to mean for ever: from when its filings count, and when its world ends. One small file each,
-written once or not at all.
+"""What is agreed once for a lake and never changes: from when its filings count, and when its world ends. One small
+file each, written once or not at all.
 
 Rows of two rules side by side would make one answer of two clocks. A world that ends, such as the sample's, is not
 stale for what happened after its end.

@@ -35,7 +35,7 @@ RETRY = Retrying(
 Result = TypeVar("Result")
 
 
-class Turn:
+class WriterTurn:
     """One writer of a dataset, as others see it while it tries to commit."""
 
     def __init__(self, store: Store, log: LakeLog, dataset: str) -> None:
@@ -45,7 +45,7 @@ class Turn:
         self._slowest = 0.0
         self._first_seen: dict[str, float] = {}
 
-    def attempts(self, work: Callable[["Turn"], Result]) -> Result:
+    def attempts(self, work: Callable[["WriterTurn"], Result]) -> Result:
         """`work` done, and again from the start when it raises LakeConflict, from then on in its turn.
 
         `work` calls `check` before it commits. Raises the last LakeConflict after both FEWEST_ATTEMPTS attempts and
@@ -59,7 +59,7 @@ class Turn:
         if self._is_anothers(self._key(base)):
             raise LakeConflict(f"another writer of {self._dataset} goes first; nothing was published, run again")
 
-    def _attempt(self, work: Callable[["Turn"], Result]) -> Result:
+    def _attempt(self, work: Callable[["WriterTurn"], Result]) -> Result:
         if self._slowest:  # one was lost
             self._take()
         begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""What of a lake this user may not read or write, told as that.
+"""Files of a lake that this user may not read or write: told as a refusal, not as loss or damage.
 
 Libraries tell a folder that this user may not enter as one that is not there, or as damage. So whatever fails below a
 lake's root passes `translated`, which looks at the files' permissions before anything is called lost.

@@ -21,7 +21,7 @@ from pitlake.lake.audit import Audit, CheckResult, audit_with, enforce, freshnes
 from pitlake.lake.conventions import ends_at
 from pitlake.lake.delta import DeltaTables, table_key, table_schema
 from pitlake.lake.diff import NewGaps, NewRows, new_gaps, new_rows
-from pitlake.lake.fairness import Turn
+from pitlake.lake.fairness import WriterTurn
 from pitlake.lake.files import NewFile, write_file
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.looks import Look, Looks
@@ -104,11 +104,11 @@ class Publisher:
         enforce(staged.dataset, results)
         days, entities = staged.looked_at
         looks.keep(self._store, staged.dataset.name, Look(clock.micros(observed_at), staged.run_id, days, entities))
-        turn = Turn(self._store, self._log, staged.dataset.name)
+        turn = WriterTurn(self._store, self._log, staged.dataset.name)
         return turn.attempts(partial(self._publish_once, staged, observed_at, results))
 
     def _publish_once(
-        self, staged: Staged, observed_at: datetime, results: tuple[CheckResult, ...], turn: Turn
+        self, staged: Staged, observed_at: datetime, results: tuple[CheckResult, ...], turn: WriterTurn
     ) -> Published:
         plan = self._plan(staged, observed_at)
         if not plan.empty:
@@ -127,7 +127,7 @@ class Publisher:
         plan: Plan,
         observed_at: datetime,
         results: tuple[CheckResult, ...],
-        turn: Turn,
+        turn: WriterTurn,
         made: dict[str, list[NewFile]],
     ) -> Published:
         """All that can fail, and the log entry last: once it is there, nothing is left to do."""

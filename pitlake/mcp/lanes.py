@@ -1,4 +1,4 @@
-"""Two lanes for a server's questions, so that slow ones hold up no quick one.
+"""Two lanes for a server's questions, so that slow ones don't hold up quick ones.
 
 A question begins in the quick lane. One that is not answered within `PATIENCE` is stopped and asked again in the slow
 lane, where it may take as long as the session's limits allow. Both are bounded, and so is the wait for the second.

@@ -16,12 +16,12 @@ from mcp_types import INVALID_PARAMS
 from pydantic import Field
 
 from pitlake import catalogue, datasets
+from pitlake.aliases import meant
 from pitlake.clock import iso
 from pitlake.dictionary import facts, shown
 from pitlake.errors import BadInput, PitlakeError, for_agents
 from pitlake.mcp.query_service import QueryService
 from pitlake.parameters import spell
-from pitlake.spoken import meant
 
 ANSWER = (
     "Say of each figure when it became public (available_at) and what it is taken from (evidence). What the answers do "
@@ -32,7 +32,7 @@ Call = tuple[str, dict[str, Any]]
 
 
 def description(service: QueryService, name: str | None) -> dict[str, Any]:
-    """Datasets and queries there are, or one of them in full, also by a name of pitlake.spoken. Raises BadInput."""
+    """Datasets and queries there are, or one of them in full, also by a name of pitlake.aliases. Raises BadInput."""
     found, queries = datasets.all_datasets(), catalogue.all_queries()
     told: dict[str, Any] = {"as_of": iso(service.as_of) if service.as_of else None, "datasets": [], "queries": []}
     if name is None:

@@ -1,4 +1,4 @@
-"""A bearer token for the server over HTTP: who does not bring it is told 401, and nothing else."""
+"""A bearer token for the server over HTTP: a request without it gets a 401 and nothing else."""
 
 import hmac
 import os

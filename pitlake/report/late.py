@@ -65,7 +65,7 @@ class Arrival:
 
 
 @dataclass(frozen=True)
-class Late:
+class LateArrivals:
     """The late arrivals of a dataset. Lags are between available_at and observed_at, in seconds; the newest first."""
 
     count: int = 0
@@ -76,10 +76,10 @@ class Late:
 
 def arrivals(
     sql: duckdb.DuckDBPyConnection, dataset: Dataset, files: Sequence[DataFile], looks: Sequence[Look]
-) -> Late:
+) -> LateArrivals:
     """The late arrivals among a version's rows, by the looks at their dataset."""
     if not files or not looks:
-        return Late()
+        return LateArrivals()
     sets: dict[frozenset[str], int] = {}
     spans = [
         {
@@ -97,6 +97,6 @@ def arrivals(
     query = MISSED.format(entity=quoted(dataset.entity), rows=reading(files), limit=MOST_LISTED)
     found = sql.sql(query).fetchall()
     if not found:
-        return Late()
+        return LateArrivals()
     count, median, largest = found[0][4:]
-    return Late(count, median, largest, [Arrival(*one[:4]) for one in found])
+    return LateArrivals(count, median, largest, [Arrival(*one[:4]) for one in found])

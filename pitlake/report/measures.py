@@ -19,7 +19,7 @@ from pitlake.lake.manifest import DataFile, Snapshot
 from pitlake.lake.query import calculator, columns, quoted, reading
 from pitlake.report import known_then, late
 from pitlake.report.anomalies import Anomaly, anomalies
-from pitlake.report.late import Late
+from pitlake.report.late import LateArrivals
 
 DRIFT = "drift"
 MOST_EXAMPLES = 5
@@ -108,7 +108,7 @@ class Measures:
     sources: Mapping[str, int]
     lags: Mapping[str, int]
     lag_quantiles: tuple[float, float, float] | None
-    late: Late
+    late: LateArrivals
     newest: datetime | None
     observed: datetime | None
     freshness: CheckResult

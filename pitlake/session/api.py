@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from pitlake import catalogue as queries
 from pitlake import clock, machine
+from pitlake.aliases import meant
 from pitlake.clock import iso
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost, choice
@@ -30,7 +31,6 @@ from pitlake.session.sealed.process import Failed, Reply, SealedProcess
 from pitlake.session.sql import statements
 from pitlake.session.visible.binding import Binding
 from pitlake.session.visible.cut_cache import CutCache
-from pitlake.spoken import meant
 from pitlake.tickers import Tickers
 
 if TYPE_CHECKING:

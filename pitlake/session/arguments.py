@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
+from pitlake.aliases import meant
 from pitlake.clock import instant
 from pitlake.errors import BadInput
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Caps, Failure, Limits
 from pitlake.session.result import OMIT, SHOW
 from pitlake.session.sealed.protocol import pack_parameters
-from pitlake.spoken import meant
 
 if TYPE_CHECKING:
     import pandas as pd

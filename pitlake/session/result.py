@@ -1,4 +1,4 @@
-"""What a query gives back: the rows in the caller's favourite form, and the receipt that lets them be asked for again.
+"""What a query gives back: the rows in the form the caller wants, and the receipt that lets them be asked for again.
 
 Made by the session; holds an Arrow table that was validated when it came in. No connection, no process behind it.
 """

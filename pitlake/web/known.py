@@ -94,10 +94,10 @@ class Known:
         return ends[::-1], sorted(table.items(), key=lambda item: CONCEPTS.index(item[0]))
 
     @property
-    def sources(self) -> list["Source"]:
+    def sources(self) -> list["SourceRows"]:
         """Every source the page asks, with what it gave."""
         held = {one.dataset: one for one in self.known}
-        return [Source(name, len(self.rows_of(name)), held[name].rows, self._gaps_of(name)) for name in _SHOWN]
+        return [SourceRows(name, len(self.rows_of(name)), held[name].rows, self._gaps_of(name)) for name in _SHOWN]
 
     def rows_of(self, dataset: str) -> list[Any]:
         """The rows of a dataset that the page has."""
@@ -138,7 +138,7 @@ _SHOWN = (
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceRows:
     """A dataset: how many of its rows the page has of this company, how many it holds of any at T, and its gaps."""
 
     dataset: str

@@ -23,7 +23,7 @@ _HEADER = re.compile(r"-- title: (?P<title>.+)\n-- reads: (?P<reads>.+)\n")
 
 
 @dataclass(frozen=True)
-class Question:
+class PageQuestion:
     """One question. title: what it is about; reads: datasets; sql: with `$ticker` and `$cik` for values."""
 
     name: str
@@ -47,7 +47,7 @@ class Question:
 
 
 @cache
-def all_questions() -> dict[str, Question]:
+def all_questions() -> dict[str, PageQuestion]:
     """Every question, by name."""
     found = {}
     for path in sql_files("pages"):
@@ -56,11 +56,11 @@ def all_questions() -> dict[str, Question]:
         if header is None:
             raise ValueError(f"sql/pages/{path.name}: the header must be a title and what it reads")
         reads = tuple(header["reads"].split(", "))
-        found[path.stem] = Question(path.stem, header["title"], reads, text[header.end() :].strip())
+        found[path.stem] = PageQuestion(path.stem, header["title"], reads, text[header.end() :].strip())
     return found
 
 
-def get(name: str) -> Question:
+def get(name: str) -> PageQuestion:
     """One question. Raises BadInput naming those there are."""
     known = all_questions()
     if name not in known:

@@ -1,5 +1,4 @@
-"""Turns what the driver raises into the error tree: the one place that knows the driver's classes and the servers'
-status codes.
+"""Turns what the driver raises into the error tree, by the driver's classes and the servers' status codes.
 
 Messages carry the address, the status code and the server's sentence; never credentials, parameters or values.
 """

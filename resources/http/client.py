@@ -1,4 +1,4 @@
-"""The one way to ask a provider: captures first, then the network, slowly enough, and again where that may help.
+"""The one way to ask a provider: captures first, then the network within its rate, and again where that may help.
 
 Every answer is captured before it is judged, refusals included; refusals are never served as data. What a capture is
 lives in `capture`, who the provider is in `provider`.
@@ -39,7 +39,7 @@ CLOCKS_AGREE = timedelta(minutes=1)
 
 
 class _AskAgain(Exception):
-    """An answer that may be another one soon; `after` is how many seconds the provider asks to wait."""
+    """An answer that may change soon; `after` is how many seconds the provider asks to wait."""
 
     def __init__(self, refusal: AnswerRefused, after: float) -> None:
         super().__init__(refusal.reason)

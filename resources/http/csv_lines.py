@@ -1,4 +1,4 @@
-"""Answers that are lines of cells (CSV), read so that a quote nobody closed can't make the lines after it vanish.
+"""CSV answers, read so that an unclosed quote can't make the lines after it vanish.
 
 Pure.
 """

@@ -1,7 +1,7 @@
 """What a provider of outside data is: where it lives, how fast it may be asked, its secrets, who judges its answers.
 
 One `PROVIDER` a file in resources/http/providers. A judge reads an answer by its meaning, because refusals come as
-HTTP 200 as well. Nothing here opens a connection; called by the client and by feeds.
+HTTP 200 as well. Nothing here opens a connection.
 """
 
 import os
@@ -35,7 +35,7 @@ OK = Assessment("ok")
 
 
 def retry(reason: str, gap_type: str = "upstream_error") -> Assessment:
-    """The answer may be another one soon; if not, it becomes this gap."""
+    """The answer may change soon; if not, it becomes this gap."""
     return Assessment("retry", gap_type, reason)
 
 

@@ -6,7 +6,7 @@ import neo4j
 import pytest
 
 from assets.graph import _traded
-from assets.graph._traded import Known
+from assets.graph._traded import EntitySplits
 from assets.graph.event_returns import EXTRACTOR, extractor
 from assets.splits import merged
 from pitlake.lake.lake import Lake
@@ -85,7 +85,7 @@ def test_an_open_window_is_not_public_yet(run):
 
 def with_splits(*splits):
     """The extractor where the company's shares were split: (day, ratio)."""
-    return extractor({("Company", "0000320193"): Known("AAPL", merged(splits))})
+    return extractor({("Company", "0000320193"): EntitySplits("AAPL", merged(splits))})
 
 
 def reason_of(run, percent, *splits, **changes):

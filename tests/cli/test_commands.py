@@ -12,7 +12,7 @@ from pitlake import __version__, cli
 from pitlake.datasets import all_datasets
 from pitlake.lake import Lake
 from pitlake.lake.copies import caches
-from pitlake.machine import Room
+from pitlake.machine import DiskSpace
 from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
 from tests.every import every
 
@@ -128,7 +128,7 @@ def test_compact_merges_nothing_when_one_name_is_none(pitlake, tmp_path):
     ],
 )
 def test_the_doctor_sees_a_disk_that_is_full_or_nearly(tmp_path, monkeypatch, capfd, free, files, verdict, said):
-    monkeypatch.setattr("pitlake.machine.room", lambda _path: Room(free, 100 << 30, files))
+    monkeypatch.setattr("pitlake.machine.room", lambda _path: DiskSpace(free, 100 << 30, files))
     code = cli.invoke(["doctor", "--format", "json", "--lake", str(tmp_path)])
     found = {one["check"]: one for one in json.loads(capfd.readouterr().out)}
     for name, path in (("lake", tmp_path), ("staging", tmp_path / "_staging"), ("cache", caches())):

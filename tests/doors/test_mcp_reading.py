@@ -14,13 +14,13 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
 from pitlake import clock, datasets
+from pitlake.aliases import ALIASES
 from pitlake.cli import main
 from pitlake.errors import GONE, BadInput, QueryFailed
 from pitlake.lake.lake import Lake
 from pitlake.mcp.server import server
 from pitlake.mcp.token import token
 from pitlake.session import connect
-from pitlake.spoken import SPOKEN
 from tests.doors.conftest import AS_OF
 from tests.doors.mcp_client import COMMAND, SETTINGS, ask, http, refusal, service, talk
 from tests.every import every
@@ -109,8 +109,8 @@ def test_wrong_arguments_are_told_by_field_and_next_step(lake, tool, arguments, 
 
 
 def test_names_people_use_name_datasets_and_shadow_none(lake):
-    assert not SPOKEN.keys() & datasets.all_datasets().keys()
-    assert {*SPOKEN.values()} <= datasets.all_datasets().keys()
+    assert not ALIASES.keys() & datasets.all_datasets().keys()
+    assert {*ALIASES.values()} <= datasets.all_datasets().keys()
     assert ask(lake, "describe", name="Stock prices")["datasets"][0]["name"] == "prices"
     assert ask(lake, "gaps", dataset="headlines") == ask(lake, "gaps", dataset="news")
     assert ask(lake, "gaps", dataset="headlines")["gaps"]

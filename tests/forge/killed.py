@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from forge.conversation import Conversation, Limits
+from forge.conversation import Conversation, LoopLimits
 from forge.fs import ForgeFS
 from forge.loop import loop
 from forge.memory import Memory
@@ -91,7 +91,7 @@ def decide(root: str, seed: int, chance: float, journal: str | None = None) -> N
         return brain(request)
 
     talk = Conversation("You are Forge.", ["go"])
-    asyncio.run(loop(Taped(Scripted(asked), lane), lane, talk, tools, Limits(), lambda line: None))
+    asyncio.run(loop(Taped(Scripted(asked), lane), lane, talk, tools, LoopLimits(), lambda line: None))
     memory.close()
 
 

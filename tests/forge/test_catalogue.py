@@ -3,7 +3,7 @@
 import pytest
 
 from forge.datasets import MEMORY, contracts, views
-from forge.memory import Call
+from forge.memory import WriteCall
 from pitlake import connect, receipts
 from pitlake.errors import BadInput, ReplayImpossible
 from pitlake.session import Catalogue
@@ -13,7 +13,7 @@ OURS = Catalogue(contracts(), views())
 
 def test_a_foreign_dataset_is_asked_and_replayed_with_its_catalogue(memory):
     for number in range(2):
-        call = Call(actor="agent", session="s", call_id=str(number))
+        call = WriteCall(actor="agent", session="s", call_id=str(number))
         memory.journal.append("/session/s/a.md", f"text {number}", call)
     memory.flush()
     with connect(memory.lake.now(), lake=memory.lake, catalogue=OURS) as session:

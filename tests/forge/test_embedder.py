@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from forge.embedder import KeptVectors, Model, instants
+from forge.embedder import KeptVectors, TextModel, instants
 from forge.embedder import ranked as ranked_by
 from pitlake.embedding import own
 from pitlake.errors import BadInput
@@ -55,7 +55,7 @@ def test_a_text_is_embedded_once_by_each_model_wherever_it_stands(tmp_path):
         return [3.0, 4.0]
 
     for name, texts in (("a", ["x", "y", "x"]), ("a", ["y", "z"]), ("b", ["x"])):
-        kept = KeptVectors(tmp_path / "vectors.sqlite", Model(name, embed))
+        kept = KeptVectors(tmp_path / "vectors.sqlite", TextModel(name, embed))
         assert kept.of(texts).tolist() == [[pytest.approx(0.6), pytest.approx(0.8)]] * len(texts)
         kept.close()
     assert asked == ["x", "y", "z", "x"]
@@ -66,7 +66,7 @@ def test_a_thousand_texts_are_kept_and_given_back_the_same(tmp_path):
     first = KeptVectors(tmp_path / "vectors.sqlite")
     made = first.of(texts)
     first.close()
-    again = KeptVectors(tmp_path / "vectors.sqlite", Model(embed=lambda _: pytest.fail("it is kept")))
+    again = KeptVectors(tmp_path / "vectors.sqlite", TextModel(embed=lambda _: pytest.fail("it is kept")))
     assert np.array_equal(again.of(texts), made)
     assert made[0] == pytest.approx(np.array(own(texts[0])), abs=1e-6)
     assert again.of([]).shape == (0, 0)
@@ -74,6 +74,6 @@ def test_a_thousand_texts_are_kept_and_given_back_the_same(tmp_path):
 
 
 def test_a_text_without_words_is_like_nothing():
-    kept = KeptVectors(model=Model("none", lambda _: [0.0, 0.0]))
+    kept = KeptVectors(model=TextModel("none", lambda _: [0.0, 0.0]))
     (hit,) = ranked(EAST, kept.of(["…"]), [T], T)
     assert hit.similarity == 0

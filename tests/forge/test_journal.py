@@ -11,7 +11,7 @@ import pytest
 from forge.clock import Simulated
 from forge.datasets import MEMORY, contracts
 from forge.errors import CallDiffers, ClockBehind, ClocksMixed, ContentRefused, Stale
-from forge.memory import Call, Journal, Memory, chain, flush
+from forge.memory import Journal, Memory, WriteCall, chain, flush
 from forge.memory.chain import Row
 from forge.memory.flush import memory_audit, table
 from pitlake.errors import BadInput, CheckFailed
@@ -19,7 +19,7 @@ from tests.forge.world import T0, cut, now, shown
 
 
 def call(number=0, session="s", **more):
-    return Call(actor="agent", session=session, call_id=str(number), **more)
+    return WriteCall(actor="agent", session=session, call_id=str(number), **more)
 
 
 def fill(memory, count=6, text="text"):

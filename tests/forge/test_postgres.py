@@ -8,7 +8,7 @@ import time
 import pytest
 import sqlalchemy as sa
 
-from forge.memory import Call, Memory
+from forge.memory import Memory, WriteCall
 from forge.memory.tables import TABLES
 from forge.records import render
 from pitlake.cli import invoke
@@ -49,7 +49,7 @@ def test_a_decision_that_is_killed_and_a_server_that_is_killed_lose_and_double_n
                 connection.exec_driver_sql(statement)
         journal.dispose()
         last = memory.journal.append(
-            "/memory/views/V-001.md", render(NEW_VIEW), Call(actor="a", session="s", call_id="1")
+            "/memory/views/V-001.md", render(NEW_VIEW), WriteCall(actor="a", session="s", call_id="1")
         )
         server = int((data / "postmaster.pid").read_text().split()[0])
         os.killpg(server, signal.SIGKILL)

@@ -9,7 +9,7 @@ import pytest
 from forge.agent import Agent
 from forge.approvals import approve, pending
 from forge.clock import Simulated
-from forge.conversation import Limits
+from forge.conversation import LoopLimits
 from forge.guardrails import Guardrails
 from forge.memory import Memory
 from forge.model import Answer, Call, ModelFailed
@@ -292,7 +292,7 @@ def test_t6_a_reviewer_that_never_comes_to_an_end_is_stopped_after_twelve_turns(
     decided = desk.ask(agent=script, review=endless)
     assert answers(desk, decided.decision, "review")[0].endswith("[review: escalate (the limit of turns was reached)]")
     assert len(desk.models["review"].asked) == 12
-    assert Limits().turns == 40
+    assert LoopLimits().turns == 40
 
 
 def test_a_retry_needs_no_more_than_the_task_it_retries(desk):

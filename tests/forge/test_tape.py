@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from forge.conversation import Conversation, Limits
+from forge.conversation import Conversation, LoopLimits
 from forge.loop import loop
 from forge.model import Answer, Call, Results
 from forge.model.messages import ToolSpec, dumped, loaded
@@ -37,7 +37,7 @@ def run(tape, script, tools=(), mode="record", limits=None, decision="d", system
     lane = tape.lane(decision, mode=mode)
     talk = Conversation(system, ["go"])
     known = {tool.spec.name: tool for tool in tools}
-    told = asyncio.run(loop(Taped(model, lane), lane, talk, known, limits or Limits(), lambda line: None))
+    told = asyncio.run(loop(Taped(model, lane), lane, talk, known, limits or LoopLimits(), lambda line: None))
     if mode != "record":
         lane.ended()
     return told, model, talk
@@ -82,8 +82,8 @@ def test_a_changed_prompt_names_the_first_step(tape):
 def test_a_replay_that_ends_early_or_late_says_so(tape):
     run(tape, SCRIPT, [Echo()])
     with pytest.raises(Diverged, match="the tape goes on here"):
-        run(tape, [], [Echo()], mode="strict", limits=Limits(turns=1))
-    run(tape, SCRIPT, [Echo()], decision="short", limits=Limits(turns=1))
+        run(tape, [], [Echo()], mode="strict", limits=LoopLimits(turns=1))
+    run(tape, SCRIPT, [Echo()], decision="short", limits=LoopLimits(turns=1))
     with pytest.raises(Diverged, match="the tape ends before it"):
         run(tape, [], [Echo()], mode="strict", decision="short")
 
@@ -176,11 +176,11 @@ def test_a1_unknown_tools_bad_arguments_and_exceptions_are_answers_in_one_reques
 @pytest.mark.parametrize(
     ("script", "limits", "end"),
     [
-        ([say("", ("echo", {"text": str(n)})) for n in range(9)], Limits(turns=2), "turns"),
-        ([say("a budget of 1 calls is reached", finish="budget")], Limits(), "budget"),
-        ([say("", ("echo", {"text": "a"})) for n in range(9)], Limits(), "repeated"),
-        ([say("I won't", finish="refused")], Limits(), "refused"),
-        ([say("half of", finish="length")], Limits(), "cut"),
+        ([say("", ("echo", {"text": str(n)})) for n in range(9)], LoopLimits(turns=2), "turns"),
+        ([say("a budget of 1 calls is reached", finish="budget")], LoopLimits(), "budget"),
+        ([say("", ("echo", {"text": "a"})) for n in range(9)], LoopLimits(), "repeated"),
+        ([say("I won't", finish="refused")], LoopLimits(), "refused"),
+        ([say("half of", finish="length")], LoopLimits(), "cut"),
     ],
 )
 def test_a1_a_stopped_loop_says_what_is_known_and_what_is_missing(tape, script, limits, end):

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from forge.conversation import Conversation
-from forge.embedder import KeptVectors, Meaning, Model
+from forge.embedder import KeptVectors, Meaning, TextModel
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.model import Answer, Call, Results, Returned
@@ -23,7 +23,7 @@ from forge.model.taped import Models
 from forge.records import Observation, render
 from forge.tape import Tape
 from forge.tasks.crew import Crew
-from forge.tasks.subagent import Room
+from forge.tasks.subagent import TaskContext
 from forge.tools.base import FAILED, MOST_CHARACTERS, run
 from forge.tools.fetch import FetchTool, Shelf
 from forge.tools.toolset import agents
@@ -86,7 +86,7 @@ async def economic(params):
     return Found()
 
 
-ALIKE = Meaning(KeptVectors(model=Model("alike", lambda text: [1.0])))
+ALIKE = Meaning(KeptVectors(model=TextModel("alike", lambda text: [1.0])))
 
 
 def told(text="in short"):
@@ -104,7 +104,7 @@ def toolset(memory, model=None, source=economic):
     talk, asks, shelf = Conversation("You are Forge.", []), {"economic": source}, Shelf(fs.remembered)
     tape = Tape(Path(f"{memory.lake.root}-tape.sqlite"))
     models = Models(tape, uuid.uuid4().hex, "record", lambda role: model or told())
-    crew = Crew(Room(memory, fs.remembered, models, ALIKE, asks, shelf), fs)
+    crew = Crew(TaskContext(memory, fs.remembered, models, ALIKE, asks, shelf), fs)
     return agents(fs, ALIKE, asks, lambda call_id: model or told(), talk, shelf, crew.tools), fs, talk
 
 

@@ -147,7 +147,7 @@ def test_a_walk_goes_on_only_as_it_was_begun(walked):
     before = json.dumps(transcript(ground.place(DAYS)))
     run(DAYS, replace(ground, models=None))
     assert json.dumps(transcript(ground.place(DAYS))) == before
-    with pytest.raises(BadInput, match="until: the run days was begun with another one"):
+    with pytest.raises(BadInput, match="until: the run days was begun with another value"):
         run(replace(DAYS, until=date(2014, 5, 12)), ground)
 
 

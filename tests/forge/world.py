@@ -12,7 +12,7 @@ from forge.approvals import approve
 from forge.clock import Simulated
 from forge.fs import ForgeFS
 from forge.guardrails import Guardrails
-from forge.memory import Call, Memory
+from forge.memory import Memory, WriteCall
 from forge.memory.tables import TABLES, engine
 from forge.records import (
     KINDS,
@@ -79,7 +79,7 @@ def reviewed(memory, expression, verdict="approve"):
         made = replace(review, id=writing.next_id("reviews"))
         writing.put(f"/reviews/{made.id}.md", render(made))
 
-    memory.journal.write(Call(actor="code", session="review", call_id=os.urandom(8).hex()), work)
+    memory.journal.write(WriteCall(actor="code", session="review", call_id=os.urandom(8).hex()), work)
 
 
 def activated(memory, name="E-001"):
@@ -110,7 +110,7 @@ def history(root, writes, seed=0):
         clock.move(clock.now() + timedelta(microseconds=rng.choice((1, 2, 10**6, 10**9))))
         path = f"/memory/views/V-{rng.randint(1, 20):03d}.md"
         text = render(replace(NEW_VIEW, id=path[-8:-3], body=f"write {number}"))
-        call = Call(actor="agent", session=f"s{number % 5}", call_id=str(number), event=rng.choice(("", "", "E")))
+        call = WriteCall(actor="agent", session=f"s{number % 5}", call_id=str(number), event=rng.choice(("", "", "E")))
         stamps.append(memory.journal.append(path, text, call).written_at)
         if rng.random() < 8 / writes:
             memory.flush()

@@ -14,7 +14,7 @@ import pytest
 from pitlake.errors import LakeConflict
 from pitlake.lake import Lake, fairness
 from pitlake.lake.delta import DeltaTables
-from pitlake.lake.fairness import Turn
+from pitlake.lake.fairness import WriterTurn
 from pitlake.lake.log import LakeLog
 from pitlake.lake.publish import Publisher
 from pitlake.lake.stage import StagedGap
@@ -192,7 +192,7 @@ def test_a_slow_writer_gets_on_beside_a_quick_one_that_never_pauses(lake, monkey
 def turn_of_a_dead_writer(lake, monkeypatch, seconds):
     """A turn on top of the newest version whose writer never comes, as one that was killed leaves it."""
     monkeypatch.setattr(fairness, "PATIENCE_SECONDS", seconds)
-    Turn(Store(lake.root), LakeLog(Store(lake.root)), TOY.name)._take()
+    WriterTurn(Store(lake.root), LakeLog(Store(lake.root)), TOY.name)._take()
     [file] = (file for file in (lake.root / fairness.TURNS).rglob("*") if file.is_file())
     return file
 

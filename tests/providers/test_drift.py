@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.derived import drift
-from assets.derived.drift import Drift, measure, wilson
+from assets.derived.drift import FieldDrift, measure, wilson
 from assets.external import all_feeds
 from assets.external.runs import run_feed
 from pitlake import clock
@@ -44,7 +44,7 @@ def rewrite(ask, reply):
     return replace(reply, body=json.dumps(answer).encode())
 
 
-def again(lake) -> dict[str, Drift]:
+def again(lake) -> dict[str, FieldDrift]:
     with HttpClient(hasty(all_feeds()[NAME].provider), CaptureStore.of(lake.root), "refresh") as client:
         return {one.field: one for one in measure(all_feeds()[NAME], SCOPES[NAME], client, lake)}
 

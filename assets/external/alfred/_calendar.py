@@ -3,8 +3,7 @@
 A clock time counts only from a day on since when the agency has kept to it, on weekdays for which the release's
 calendar says that data came. Every other vintage is public at the END of its New York day: late by up to 24 hours,
 never early. A release delayed to another day is dated on that day. What no calendar of days can tell is a release
-delayed within its day: its clock would be early by the delay, so whoever can't have that asks for no clocks. Pure;
-called by macro_observations.
+delayed within its day: its clock would be early by the delay, so whoever can't have that asks for no clocks. Pure.
 """
 
 from collections.abc import Collection
@@ -14,7 +13,7 @@ from typing import NamedTuple
 from assets.external.dating import end_of_day, new_york_at
 
 
-class Clock(NamedTuple):
+class ReleaseTime(NamedTuple):
     """A release's time of day in New York, and since when."""
 
     at: time
@@ -23,7 +22,7 @@ class Clock(NamedTuple):
 
 SATURDAY = 5
 RELEASE_CLOCK, END_OF_DAY = "release_clock", "end_of_day"
-MORNING = Clock(time(8, 30), date(1997, 1, 1))
+MORNING = ReleaseTime(time(8, 30), date(1997, 1, 1))
 
 CLOCKS = {
     10: MORNING,  # Consumer Price Index, Bureau of Labor Statistics
@@ -43,7 +42,7 @@ def rule(vintage: date, release: int | None, released_on: Collection[date]) -> s
     return RELEASE_CLOCK if _clock(vintage, release, released_on) else END_OF_DAY
 
 
-def _clock(vintage: date, release: int | None, released_on: Collection[date]) -> Clock | None:
+def _clock(vintage: date, release: int | None, released_on: Collection[date]) -> ReleaseTime | None:
     clock = CLOCKS.get(release) if release is not None else None
     if clock is None or vintage < clock.since or vintage not in released_on or vintage.weekday() >= SATURDAY:
         return None

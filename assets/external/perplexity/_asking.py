@@ -1,7 +1,7 @@
 """How Perplexity is asked: one request a question, with the filters a scope names, under the names the provider reads.
 
-Date filters only save work: what they let through is dated and judged like everything else. Pure; called by
-web_results and web_syntheses, which share requests and so captures.
+Date filters only save work: what they let through is dated and judged like everything else. Pure;
+web_results and web_syntheses share its requests and so their captures.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

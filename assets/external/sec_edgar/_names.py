@@ -1,6 +1,6 @@
 """EDGAR's names of things: CIKs, accession numbers, columns of lists, and the addresses built of them. Pure.
 
-No dataset lives here; called by the modules beside it.
+No dataset lives here.
 """
 
 import re

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Literal
 
 from assets.external import claimed
-from assets.external.web._sources import Source
+from assets.external.web._sources import AllowedHost
 from pitlake.errors import Unreadable
 from resources.http.capture import Capture
 
@@ -49,7 +49,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Proven:
+class ProvenClaim:
     """A claim that stands, and the latest instant its words can mean."""
 
     claim: Claim
@@ -67,19 +67,19 @@ class Dating:
     dated_at: datetime | None
     published: datetime | None
     claim: Claim
-    proven: tuple[Proven, ...]
+    proven: tuple[ProvenClaim, ...]
 
 
-def prove(candidate: Candidate, capture: Capture, source: Source) -> tuple[Proven, ...]:
+def prove(candidate: Candidate, capture: Capture, source: AllowedHost) -> tuple[ProvenClaim, ...]:
     """The claims that stand, in their order. What cannot be proven is dropped."""
     return tuple(
-        Proven(claim, instant)
+        ProvenClaim(claim, instant)
         for claim in candidate.claims
         if _stands(claim, candidate, capture) and (instant := _reading(claim, capture, source)) is not None
     )
 
 
-def decide(candidate: Candidate, capture: Capture, source: Source) -> Dating | None:
+def decide(candidate: Candidate, capture: Capture, source: AllowedHost) -> Dating | None:
     """What dates a candidate. The only place in lane 3 that makes an availability.
 
     None when no claim stands, and when the page tells of an update that can't be read: the text may be that young.
@@ -98,7 +98,7 @@ def decide(candidate: Candidate, capture: Capture, source: Source) -> Dating | N
     return Dating(latest_claim.instant, latest_claim.instant, published, latest_claim.claim, proven)
 
 
-def plausible(proven: Sequence[Proven], fetched_at: datetime) -> bool:
+def plausible(proven: Sequence[ProvenClaim], fetched_at: datetime) -> bool:
     """Whether no claim is older than the web or younger than the page's own download."""
     return all(FIRST_PAGE <= one.instant <= fetched_at + AHEAD for one in proven)
 
@@ -112,7 +112,7 @@ def _stands(claim: Claim, candidate: Candidate, capture: Capture) -> bool:
     return claim.quote in ((candidate.text or "") if claim.place == "shown" else capture.text())
 
 
-def _reading(claim: Claim, capture: Capture, source: Source) -> datetime | None:
+def _reading(claim: Claim, capture: Capture, source: AllowedHost) -> datetime | None:
     try:
         instant = claimed.latest(claim.stated, source.zone)
     except Unreadable:

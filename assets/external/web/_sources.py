@@ -15,7 +15,7 @@ WESTMOST = ZoneInfo("Etc/GMT+12")
 
 
 @dataclass(frozen=True)
-class Source:
+class AllowedHost:
     """A host that may date its own pages. zone: its clock where a text names none; the last on Earth if not known."""
 
     host: str
@@ -25,18 +25,18 @@ class Source:
 ALLOWED = {
     source.host: source
     for source in (
-        Source("www.bea.gov", NEW_YORK),
-        Source("www.bls.gov", NEW_YORK),
-        Source("www.businesswire.com"),
-        Source("www.federalreserve.gov", NEW_YORK),
-        Source("www.globenewswire.com"),
-        Source("www.prnewswire.com"),
-        Source("www.sec.gov", NEW_YORK),
+        AllowedHost("www.bea.gov", NEW_YORK),
+        AllowedHost("www.bls.gov", NEW_YORK),
+        AllowedHost("www.businesswire.com"),
+        AllowedHost("www.federalreserve.gov", NEW_YORK),
+        AllowedHost("www.globenewswire.com"),
+        AllowedHost("www.prnewswire.com"),
+        AllowedHost("www.sec.gov", NEW_YORK),
     )
 }
 
 
-def source_of(url: str) -> Source | None:
+def source_of(url: str) -> AllowedHost | None:
     """The source an address belongs to: https, a listed host, no port and no login. None for every other one."""
     try:
         parts = urlsplit(url)

@@ -85,7 +85,7 @@ def values(record: Record) -> dict[str, Any]:
     }
 
 
-def _told(proven: claims.Proven) -> dict[str, str]:
+def _told(proven: claims.ProvenClaim) -> dict[str, str]:
     told = {"kind": proven.claim.kind, "method": proven.claim.method}
     if proven.claim.kind == "served":
         return told

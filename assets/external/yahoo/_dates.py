@@ -20,23 +20,23 @@ _BLANK_SEPARATED = re.compile(r"(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})", re.ASC
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
-class Dated(NamedTuple):
+class DatedDay(NamedTuple):
     """The day an item counts for, and the instant it was public at the latest."""
 
     day: date
     available_at: datetime
 
 
-def of_instant(moment: datetime) -> Dated:
+def of_instant(moment: datetime) -> DatedDay:
     """The end of the instant's day in UTC or New York, whichever is later. Late by INSTANT_BOUND at most."""
     try:
         day = max(moment.astimezone(timezone.utc).date(), new_york_day(moment))
     except (BadInstant, OverflowError):
         raise Unreadable("outside of the calendar") from None
-    return Dated(day, dating.believed(dating.end_of_day(day)))
+    return DatedDay(day, dating.believed(dating.end_of_day(day)))
 
 
-def of_text(text: Any) -> Dated:
+def of_text(text: Any) -> DatedDay:
     """`of_instant` of a text with an offset. A bare day may be the evening before the item's own: late by DAY_BOUND
     at most. A time without an offset is unreadable, for it is the asking machine's. Raises Unreadable.
     """
@@ -46,7 +46,7 @@ def of_text(text: Any) -> Dated:
             day = dating.day(spelled) + timedelta(days=1)
         except OverflowError:
             raise Unreadable("outside of the calendar") from None
-        return Dated(day, dating.believed(dating.end_of_day(day)))
+        return DatedDay(day, dating.believed(dating.end_of_day(day)))
     return of_instant(dating.iso(_BLANK_SEPARATED.sub(r"\1T\2", spelled)))
 
 

@@ -29,7 +29,7 @@ from pitlake.session.sealed.protocol import (
     OWN_ROOT,
     READY,
     ChildEnd,
-    Told,
+    OrderEnd,
 )
 from pitlake.session.sql import engine
 
@@ -49,7 +49,7 @@ def serve(descriptor: int, blank: Blank, separated: bool) -> None:
         connection = _open(end, blank, separated)
     except (sandbox.Unsealable, protocol.ProtocolError, OSError, duckdb.Error) as problem:
         failure = Failure(type(problem).__name__, str(problem))
-        end.send(END, protocol.end_of(Told(0, failure=failure)))
+        end.send(END, protocol.end_of(OrderEnd(0, failure=failure)))
         return
     Server(end, connection).run()
 
@@ -132,14 +132,14 @@ class Server:
             if told.failure and told.failure.fatal:
                 os._exit(1)
 
-    def _load(self, order: dict[str, Any], body: bytes) -> Told:
+    def _load(self, order: dict[str, Any], body: bytes) -> OrderEnd:
         try:
             engine.load(self._connection, order["name"], pa.ipc.open_stream(body).read_all())
         except Exception as error:  # noqa: BLE001  the boundary: whatever an order raises is told, the session lives
-            return Told(order["id"], failure=engine.failure(error))
-        return Told(order["id"])
+            return OrderEnd(order["id"], failure=engine.failure(error))
+        return OrderEnd(order["id"])
 
-    def _query(self, order: dict[str, Any]) -> Told:
+    def _query(self, order: dict[str, Any]) -> OrderEnd:
         stateless = False
         caps = Caps(rows=order["rows"], bytes=order["bytes"], truncate=order["truncate"])
         try:
@@ -152,8 +152,8 @@ class Server:
                     writer.write_batch(batch)
             sink.flush()
         except Exception as error:  # noqa: BLE001  the same boundary
-            return Told(order["id"], stateless=stateless, failure=engine.failure(error))
-        return Told(order["id"], answer.truncated, stateless)
+            return OrderEnd(order["id"], stateless=stateless, failure=engine.failure(error))
+        return OrderEnd(order["id"], answer.truncated, stateless)
 
 
 class _Sink:

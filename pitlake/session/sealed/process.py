@@ -31,9 +31,9 @@ from pitlake.session.sealed.protocol import (
     QUERY,
     READY,
     Channel,
-    Late,
+    DeadlinePassed,
+    OrderEnd,
     ProtocolError,
-    Told,
     encode,
     file_name,
     tell,
@@ -137,7 +137,9 @@ class SealedProcess:
             raise IsolationUnavailable(failure.message)
         raise SessionError(f"the session did not open: {failure.message}")
 
-    def _ask(self, kind: bytes, order: dict[str, Any], body: memoryview | bytes, cap: int) -> tuple[Told, bytearray]:
+    def _ask(
+        self, kind: bytes, order: dict[str, Any], body: memoryview | bytes, cap: int
+    ) -> tuple[OrderEnd, bytearray]:
         self._order += 1
         head = encode({**order, "id": self._order})
         deadline = time.monotonic() + self._limits.seconds
@@ -159,12 +161,12 @@ class SealedProcess:
             raise self._lost(f"DuckDB failed in itself: {told.failure.message}")
         raise Failed(told.failure, stateless=told.stateless, reason=reason)
 
-    def _await(self, cap: int, deadline: float) -> tuple[Told, bytearray, str]:
+    def _await(self, cap: int, deadline: float) -> tuple[OrderEnd, bytearray, str]:
         reason, give_up, stream = "", deadline, bytearray()
         while True:
             try:
                 kind, payload = self._channel.receive(_FRAME_BYTES, deadline)
-            except (Late, KeyboardInterrupt) as stopped:
+            except (DeadlinePassed, KeyboardInterrupt) as stopped:
                 by_hand = isinstance(stopped, KeyboardInterrupt)
                 if reason and (by_hand or time.monotonic() >= give_up):
                     raise self._killed(reason) from None

@@ -34,7 +34,7 @@ FILES_PER_FRAME = 128
 
 
 @dataclass(frozen=True)
-class Told:
+class OrderEnd:
     """How the order of this number ended, as the child tells it. `stateless`: later answers can't depend on it."""
 
     order: int
@@ -47,7 +47,7 @@ class ProtocolError(Exception):
     """The other side went away, was late, or did not keep to the protocol. Never leaves this package."""
 
 
-class Late(ProtocolError):
+class DeadlinePassed(ProtocolError):
     """Nothing came before the deadline."""
 
 
@@ -61,26 +61,26 @@ def encode(message: object) -> bytes:
     return json.dumps(message, separators=(",", ":"), allow_nan=True).encode()
 
 
-def end_of(told: Told) -> bytes:
+def end_of(told: OrderEnd) -> bytes:
     """The payload of an END frame."""
     return encode(asdict(told))
 
 
-def tell(payload: bytes | bytearray) -> Told:
+def tell(payload: bytes | bytearray) -> OrderEnd:
     """The inverse of end_of, for a payload that need not be honest. Raises ProtocolError."""
     try:
         said = json.loads(payload)
         order, truncated, stateless = int(said["order"]), said["truncated"] is True, said["stateless"] is True
         failed = said["failure"]
         if failed is None:
-            return Told(order, truncated, stateless)
+            return OrderEnd(order, truncated, stateless)
         kind, message, limit = str(failed["kind"]), str(failed["message"]), str(failed["limit"])
         failure = Failure(kind, message, limit, fatal=failed["fatal"] is True)
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         raise ProtocolError("the session's last word on a query can't be read") from None
     if limit not in LIMITS:
         raise ProtocolError("the session names an unknown limit")
-    return Told(order, truncated, stateless, failure)
+    return OrderEnd(order, truncated, stateless, failure)
 
 
 class Channel:
@@ -102,7 +102,7 @@ class Channel:
             self._sock.sendall(b"".join((HEADER.pack(kind, len(payload)), payload)))
             self._torn = False
         except TimeoutError:
-            raise Late("the session does not read") from None
+            raise DeadlinePassed("the session does not read") from None
         except OSError as error:
             raise ProtocolError(os.strerror(error.errno or 0)) from None
 
@@ -116,7 +116,7 @@ class Channel:
         self.expect(ACK, 0, deadline)
 
     def receive(self, cap: int, deadline: float | None) -> tuple[bytes, bytearray]:
-        """The next frame, of at most `cap` bytes. After Late or KeyboardInterrupt, call again: nothing is lost."""
+        """The next frame, of at most `cap` bytes. After DeadlinePassed or an interrupt, call again: nothing is lost."""
         if self._kind is None:
             self._fill(HEADER.size, deadline)
             kind, length = HEADER.unpack(self._buffer)
@@ -149,7 +149,7 @@ class Channel:
                     raise ProtocolError("the session's process ended")
                 self._filled += count
         except TimeoutError:
-            raise Late("the session does not answer") from None
+            raise DeadlinePassed("the session does not answer") from None
         except OSError as error:
             raise ProtocolError(os.strerror(error.errno or 0)) from None
 

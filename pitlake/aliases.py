@@ -1,6 +1,6 @@
 """Names people use for datasets, beside the lake's own: one table, for every door. Nothing here reads a lake."""
 
-SPOKEN = {
+ALIASES = {
     "8-k": "reports",
     "10-k": "reports",
     "10-q": "reports",
@@ -35,4 +35,4 @@ SPOKEN = {
 
 def meant(name: str) -> str:
     """The dataset's own name where people call it otherwise ("Stock prices", "filings"); any other name as it is."""
-    return SPOKEN.get(name.strip().lower().replace(" ", "_"), name)
+    return ALIASES.get(name.strip().lower().replace(" ", "_"), name)
