@@ -345,7 +345,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     (default: $PITLAKE_LAKE, else ./.pitlake/lake). isolation: "process" is sealed; "in_process" is for trusted code.
     datasets: which to bind (default: all). open_mode: ask without an instant, outcomes included. hindsight: "omit"
     leaves out the columns that nobody could know at available_at, such as today's tickers.
-    catalogue: contracts and views of a lake that holds others than this installation's.
+    catalogue: contracts and views of a lake that holds others than this installation's; macros over those are left out.
     Raises BadInput (also for an instant in the future), BadInstant, LakeNotFound, MachineExhausted, SessionRefused,
     IsolationUnavailable.
     """

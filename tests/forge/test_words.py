@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from forge import contracts
-from forge.config import Executor
+from forge.config import ExecutorSettings
 from forge.guardrails import Guardrails, Violation
 from forge.model import Answer, ModelFailed
 from forge.model.messages import Request
@@ -174,7 +174,7 @@ class Flaky:
 
 
 def test_x3_a_call_is_tried_twice_more_and_each_limit_is_a_setting():
-    assert vars(Executor()) == {"task_seconds": 300.0, "call_seconds": 120.0, "retries": 2}
+    assert vars(ExecutorSettings()) == {"task_seconds": 300.0, "call_seconds": 120.0, "retries": 2}
     model = Flaky()
 
     def asked(retries):

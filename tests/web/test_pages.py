@@ -167,7 +167,7 @@ def test_the_slider_has_no_mark_after_t_and_an_end_that_t_alone_says():
         (f"/history?as_of={AS_OF}&ticker=NOG&of=event_returns.daily_stock", "of: names no dataset"),
         (f"/history?as_of={AS_OF}&ticker=NOG&of=prices.symbol", "of: names no column of numbers"),
         (f"/history?as_of={AS_OF}&ticker=NOG&of=prices.close&k_date=x", "k_date: is not a day"),
-        (f"/ask?as_of={AS_OF}&ticker=NOG&question=secrets", "question: there is none"),
+        (f"/ask?as_of={AS_OF}&ticker=NOG&question=secrets", "question: there is no such question"),
         ("/r/../../etc/passwd", "Not Found"),
         ("/r/0123456789abcdez", "receipt: is not the id"),
         ("/r/0123456789abcdef", "no kept receipt"),
