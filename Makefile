@@ -121,6 +121,8 @@ canaries: $(SET_UP) ## Walk a scripted agent over 1,000 decisions through a lake
 
 forge: $(SET_UP) ## Kill, race, fuzz and cut Forge's memory, run random tasks, settle Views, as often as its acceptance says.
 	@$(BIN)/python -m tests.forge.campaign all
+	@$(BIN)/python -m tests.forge.killed
+	@$(BIN)/python -m tests.forge.test_tools 10000
 	@$(BIN)/python -m tests.forge.graphs
 	@$(BIN)/python -m tests.forge.test_settlement 500
 
