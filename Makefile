@@ -2,17 +2,20 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run web axe pictures report expectations bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
+.PHONY: help demo test ui serve run web axe pictures notebooks site report expectations bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 SET_UP := .venv/.set-up
-WORKERS ?= 2
+# Tests wait for servers and disks now and then: three processes keep two processors busy.
+WORKERS ?= 3
 N ?= 10000
 CLAUDE ?= 2.1.197
 AXE ?= 4.14.1
 INSPECTOR ?= 2.12.0
+MATERIAL ?= 9.8.1
+WORKER ?= 1.0.4
 SEED ?= 0
 ASSETS ?= group:graph and not key:companies
 
@@ -46,11 +49,21 @@ axe: $(SET_UP) ## Look for faults of accessibility in the pages on the demo's la
 pictures: $(SET_UP) ## Take the README's pictures of time machine and desk on the demo's lake, in Chromium.
 	@$(BIN)/python -m tests.web.showing pictures .pitlake/demo/lake docs/pictures time-machine desk
 
+notebooks: $(SET_UP) ## Run the notebooks of docs/ on the demo's lake and keep what they show.
+	@PITLAKE_LAKE="$(CURDIR)/.pitlake/demo/lake" $(BIN)/python scripts/run_notebooks.py
+
+site: $(SET_UP) ## Build docs/ as pages that open offline, into .pitlake/site, with mkdocs-material (PyPI, npm).
+	@$(BIN)/uv pip install --quiet --target .pitlake/site-tools mkdocs-material==$(MATERIAL)
+	@npm install --silent --no-fund --no-audit --prefix .pitlake/site-tools iframe-worker@$(WORKER)
+	@PYTHONPATH=.pitlake/site-tools NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "$(CURDIR)/.pitlake/site/index.html"
+
 serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, webserver and daemon, until interrupted.
 	@$(BIN)/python -m pipelines.serve
 
 run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (the job graph_days) in one run.
 	$(if $(DAYS),,$(error name the days: make run DAYS=2024-01-01...2024-12-31))
+	@$(BIN)/python -m resources.graph
 	@$(DG) launch $(if $(filter file,$(origin ASSETS)),--job graph_days,--assets "$(ASSETS)") --partition-range "$(DAYS)" --config-json '$(QUIET)'
 	@$(BIN)/pitlake versions --limit 1 && $(BIN)/pitlake datasets --open
 
@@ -102,12 +115,16 @@ inspector: $(SET_UP) ## Read the MCP server's tools, resources and prompts with 
 hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks.
 	@$(BIN)/python -m tests.agents.mutate --n $(N)
 
-canaries: $(SET_UP) ## Walk a scripted agent forward over 1,000 decisions through a lake of canaries.
+canaries: $(SET_UP) ## Walk a scripted agent over 1,000 decisions through a lake of canaries; kill a quarter twice in Dagster.
 	@$(BIN)/python -m tests.forge.walks
+	@$(BIN)/python -m tests.forge.quarters
 
-forge: $(SET_UP) ## Kill, race, fuzz and cut Forge's memory, and run random tasks, as often as its acceptance says.
+forge: $(SET_UP) ## Kill, race, fuzz and cut Forge's memory, run random tasks, settle Views, as often as its acceptance says.
 	@$(BIN)/python -m tests.forge.campaign all
+	@$(BIN)/python -m tests.forge.killed
+	@$(BIN)/python -m tests.forge.test_tools 10000
 	@$(BIN)/python -m tests.forge.graphs
+	@$(BIN)/python -m tests.forge.test_settlement 500
 
 asofbench: $(SET_UP) ## Score who sees the future: this lake and its peers from the package index, into .pitlake/asofbench.
 	@$(BIN)/python -m asofbench --out .pitlake/asofbench --cache .pitlake/asofbench/peers

@@ -10,9 +10,9 @@ from asofbench.report import WORDS
 CELL, LEFT, TOP = 26, 190, 210
 COLOURS = {LEAK: "#c0392b", WITHHELD: "#d99a1c", REFUSED: "#8a8f98", CAUGHT: "#2f855a", UNABLE: "#e8eaed"}
 VERBS = {LEAK: "leaks", WITHHELD: "withholds", REFUSED: "refuses", CAUGHT: "right", UNABLE: "no such door"}
-COLUMNS = ("system", "configuration", "cases", "leak", "withheld", "refused", "controls")
+COLUMNS = ("system", "configuration", "cases", "leak", "withheld", "refused", "calls touching the future", "controls")
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1c2126; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 88rem; margin: 2rem auto; padding: 0 1rem; color: #1c2126; }
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { padding: .25rem .6rem; text-align: left; border-bottom: 1px solid #d7dbe0; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
@@ -37,9 +37,14 @@ def page(told: Mapping[str, Any]) -> str:
 <p>{summary}, {told["date"][:10]}, seed {escape(told["seed"])}, {frozen}.</p>
 <div class="wide">{picture(systems, list(told["classes"]))}</div>
 <div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>
-<p>{escape(WORDS)} Controls are systems whose score is known beforehand.</p>
+<p>{escape(WORDS)} Controls are systems whose score is known beforehand.{escape(_absent(told))}</p>
 </html>
 """
+
+
+def _absent(told: Mapping[str, Any]) -> str:
+    named = "; ".join(f"{one['name']} ({' '.join(one['why'].split())[:200]})" for one in told["not_run"])
+    return f" Not run: {named}." if named else ""
 
 
 def picture(systems: Sequence[Mapping[str, Any]], classes: Sequence[str]) -> str:
@@ -80,7 +85,7 @@ def _square(x: int, y: int, system: Mapping[str, Any], name: str) -> str:
 def _row(system: Mapping[str, Any]) -> str:
     shares = "".join(
         f"<td class='n'>{one['share']:.1%} ({one['low']:.1%}–{one['high']:.1%})</td>"
-        for one in (system[name] for name in (LEAK, WITHHELD, REFUSED))
+        for one in (system[name] for name in (LEAK, WITHHELD, REFUSED, "calls"))
     )
     controls = f"{system['controls']['passed']}/{system['controls']['of']}"
     named = f"<th scope='row'>{escape(system['name'])}</th><td>{escape(system['configuration'])}</td>"

@@ -18,8 +18,8 @@ CANARIES = "canaries in answers, errors, logs"
 COLUMNS = ("system", "configuration", "cases", *FAILURES, "calls touching the future", CANARIES, "controls")
 WORDS = (
     "Leak: something shown that nobody could know as of the instant. Withheld: something not shown that was public. "
-    "Refused: an ordinary question answered by an error. Shares of the cases that could be put to the system, with "
-    "Wilson's 95 % interval."
+    "Refused: an ordinary question answered by an error. Shares of the cases that could be put to the system, and of "
+    "its calls, with Wilson's 95 % interval."
 )
 
 
@@ -128,7 +128,8 @@ def markdown(told: Mapping[str, Any]) -> str:
         "| --- |" + " ---: |" * len(real),
         *(_row(name, [system for _, system in real]) for name in told["classes"]),
         "",
-        "L leaks, W withholds, R refuses; a dot: right; a dash: the system has no such door.",
+        "L leaks, W withholds, R refuses; a dot: right; a dash: the system has no such door. "
+        + _widest(system for _, system in real),
         "",
         *(f"{place}. {_configured(system)}" for place, system in real),
         "",
@@ -174,13 +175,24 @@ def _real(told: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
 def _line(system: Mapping[str, Any]) -> str:
     canaries = ", ".join(str(count) for count in system["canaries"].values())
     controls = f"{system['controls']['passed']}/{system['controls']['of']}"
-    touched = f"{system['calls']['touched']} of {system['calls']['of']}"
-    cells = [system["name"], system["configuration"], system["asked"], *(_told(system[name]) for name in FAILURES)]
-    return "| " + " | ".join(map(str, (*cells, touched, canaries, controls))) + " |"
+    touched = _told(f"{system['calls']['touched']} of {system['calls']['of']}", system["calls"])
+    shares = (_told(system[name]["cases"], system[name]) for name in FAILURES)
+    cells = [system["name"], system["configuration"], system["asked"], *shares, touched, canaries, controls]
+    return "| " + " | ".join(map(str, cells)) + " |"
 
 
-def _told(share: Mapping[str, Any]) -> str:
-    return f"{share['cases']} ({share['share']:.1%}; {share['low']:.1%}–{share['high']:.1%})"
+def _told(count: int | str, share: Mapping[str, Any]) -> str:
+    return f"{count} ({share['share']:.1%}; {share['low']:.1%}–{share['high']:.1%})"
+
+
+def _widest(systems: Iterable[Mapping[str, Any]]) -> str:
+    """What none and all of a class's cases leave open, by how many of them there are."""
+    counts = sorted({sum(told.values()) for system in systems for told in system["by_class"].values()})
+    return " ".join(
+        f"Of {count} cases, none is {0:.1%} with {wilson(0, count)[0]:.1%}–{wilson(0, count)[1]:.1%}, "
+        f"all are {1:.1%} with {wilson(count, count)[0]:.1%}–{wilson(count, count)[1]:.1%}."
+        for count in counts
+    )
 
 
 def _row(name: str, systems: Sequence[Mapping[str, Any]]) -> str:

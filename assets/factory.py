@@ -6,14 +6,16 @@ Publishing is guarded by the kernel, not by Dagster: a failed blocking check has
 import contextlib
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
+from types import MappingProxyType
 from typing import Any
 
 import dagster as dg
 import pyarrow as pa
 
 from assets.extraction import Extractor
+from assets.lineage import column_lineage
 from assets.runs import Refusal, RunReport, attempt_partitions
 from checks.audit import check_results, check_specs
 from checks.expectations import expected
@@ -46,6 +48,7 @@ def graph_asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) 
 
 def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinition:
     dataset = extractor.dataset
+    lineage = column_lineage(extractor, SOURCE.key)
 
     @dg.asset(
         name=dataset.name,
@@ -76,7 +79,7 @@ def _asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg
                 publication_lag=settings.publication_lag(),
                 audits=(expected,),
             )
-        yield from shown(context, dataset, report)
+        yield from shown(context, dataset, report, {"dagster/column_lineage": lineage})
 
     return materialise
 
@@ -91,16 +94,22 @@ def not_retried() -> Iterator[None]:
 
 
 def shown(
-    context: dg.AssetExecutionContext, dataset: Dataset, report: RunReport
+    context: dg.AssetExecutionContext,
+    dataset: Dataset,
+    report: RunReport,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-    """The report as Dagster events: a materialisation with its checks, or the checks and a failure."""
+    """The report as Dagster events: a materialisation with its checks, or the checks and a failure.
+
+    more: metadata of the run beside the report's.
+    """
     for note in report.notes:
         context.log.warning(note)
     checks = list(check_results(dataset, report.checks))
     if isinstance(report.outcome, Refusal):
         yield from checks
         raise dg.Failure(str(report.outcome), metadata=refusal_metadata(report.outcome), allow_retries=False)
-    whole = run_metadata(report, report.outcome)
+    whole = run_metadata(report, report.outcome) | dict(more)
     if dataset.partitioned:
         _add_day_metadata(context, report.outcome, whole)
     yield dg.MaterializeResult(metadata=None if dataset.partitioned else whole, check_results=checks)

@@ -3,7 +3,11 @@
 A blocking check that fails has already kept the run from publishing: Dagster only shows it.
 """
 
+import re
 from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
@@ -15,6 +19,7 @@ from pitlake import clock
 from pitlake.contract import Dataset
 from pitlake.lake.audit import CheckResult, Severity
 
+RUNBOOK = Path(__file__).resolve().parents[1] / "docs" / "runbook.md"
 BLOCKING = {
     "gate": "Every staged row passes the gate: strict availability, a known source tag, no forbidden key at any depth.",
     "required": "No required column is null, and every row cites its evidence.",
@@ -62,7 +67,18 @@ def _listed(dataset: Dataset, severity: Severity) -> str:
 
 
 def _spec(dataset: Dataset, name: str, description: str, *, blocking: bool) -> dg.AssetCheckSpec:
-    return dg.AssetCheckSpec(name, asset=dataset.name, description=description, blocking=blocking)
+    told = {"runbook": runbook(name)}
+    return dg.AssetCheckSpec(name, asset=dataset.name, description=description, blocking=blocking, metadata=told)
+
+
+@cache
+def runbook(name: str) -> dg.MetadataValue[Any]:
+    """What the runbook says of a failed check, and where it says it."""
+    text = RUNBOOK.read_text()
+    (found,) = re.finditer(rf"^\| `{name}` \| (.+) \| (.+) \|$", text, flags=re.MULTILINE)
+    (*_, section) = re.finditer(r"^## (.+)$", text[: found.start()], flags=re.MULTILINE)
+    place = f"docs/runbook.md, {section[1]}"
+    return dg.MetadataValue.md(f"**It means:** {found[1]}\n\n**Do:** {found[2]}\n\n{place}")
 
 
 def check_results(dataset: Dataset, results: Iterable[CheckResult]) -> Iterator[dg.AssetCheckResult]:
@@ -82,6 +98,8 @@ def _shown(result: CheckResult) -> dict[str, dg.MetadataValue]:
         name: dg.MetadataValue.int(fact) if isinstance(fact, int) else dg.MetadataValue.text(str(fact))
         for name, fact in result.facts.items()
     }
+    if not result.passed:
+        shown["runbook"] = runbook(result.name)
     if result.examples:
         shown["examples"] = dg.MetadataValue.md("\n".join(f"- `{example}`" for example in result.examples))
     return shown

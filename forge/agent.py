@@ -129,6 +129,14 @@ class Agent:
             raise BadInput("decision", "was never finished", f"go on with it: pitlake forge ask --resume {decision}")
         return Decided(decision, answer, end, same(loaded(kept), receipt))
 
+    def fetched(self, decision: str) -> list[dict[str, Any]]:
+        """What a decision fetched, each with its label, data, gaps and receipts: from the tape and what its calls
+        wrote, so that a resumed turn and a replay have all of it. Raises BadInput for one that is not on the tape.
+        """
+        session = self.tape.begun(decision)["session"]
+        wrote = {row.call_id: row.content for row in self.memory.written_by(session, decision)}
+        return [json.loads(wrote[call]) for call in self.tape.calls(decision, "fetch") if call in wrote]
+
     def _begin(self, text: str, at: datetime, trigger: Trigger, user: str, event: str) -> dict[str, Any]:
         """All that a turn starts from."""
         remembered = self.memory.standing(at)
@@ -206,7 +214,7 @@ class Agent:
             as_of=turn.begun["as_of"],
             market=turn.begun["market"],
             memory=head.version,
-            tools=tuple(self._fetched(turn)),
+            tools=tuple(one for told in self.fetched(turn.decision) for one in told["receipts"]),
             models=cut_offs,
             exposure=exposure(cut_offs.values(), at),
             prompt=digest(turn.talk.system),
@@ -215,14 +223,6 @@ class Agent:
             end=end,
             answer=digest(answer),
         )
-
-    def _fetched(self, turn: Turn) -> list[dict[str, Any]]:
-        """What the lake was asked in this turn: from the tape and what its calls wrote, so that a resumed turn and a
-        replay have all of it.
-        """
-        wrote = {row.call_id: row.content for row in self.memory.written_by(turn.begun["session"], turn.decision)}
-        calls = self.tape.calls(turn.decision, "fetch")
-        return [one for call in calls if call in wrote for one in json.loads(wrote[call])["receipts"]]
 
 
 def loaded(text: str) -> Receipt:

@@ -33,6 +33,11 @@ class Spent(NamedTuple):
         """Both together."""
         return Spent(self.calls + other.calls, self.tokens + other.tokens, self.dollars + other.dollars)
 
+    def told(self) -> str:
+        """In words."""
+        dollars = f"${self.dollars:,.2f}" if self.dollars != float("inf") else "at no known price"
+        return f"{self.calls:,} requests, {self.tokens:,} tokens, {dollars}"
+
 
 @dataclass
 class Meter:
@@ -122,10 +127,10 @@ class Metered:
             return await self.model.ask(request)
 
 
-def of_all(tape: Tape, config: Config) -> Spent:
-    """Of everything that is on a tape."""
+def of_all(tape: Tape, config: Config, decision: str = "") -> Spent:
+    """Of everything that is on a tape, or of one decision."""
     told, _ = tape.spent(from_micros(0), instant("9999-12-30T00:00:00Z"))
-    return Meter(tape, "", from_micros(0), config).priced(told)
+    return Meter(tape, "", from_micros(0), config).priced(one for one in told if decision in ("", one.decision))
 
 
 def day_of(at: datetime, zone: str) -> tuple[datetime, datetime]:

@@ -1,8 +1,6 @@
 """`pitlake forge skills propose | proposals | test | approve | rollback`: how skills change, by the PM's word alone."""
 
-import difflib
 import getpass
-from pathlib import Path
 
 import click
 
@@ -32,18 +30,13 @@ def propose() -> None:
 def proposals() -> None:
     """What waits for your word: the patch, its lessons, its test and its hash."""
     from forge.desk import desk
-    from forge.evolution.propose import pending
-    from forge.skill_loader import SkillLoader
+    from forge.evolution.propose import patch, pending
 
     own = desk()
     waiting = pending(own.memory())
     for one in waiting:
-        before = (SkillLoader(own.skills).meta(one.skill).path / one.file).read_text(encoding="utf-8")
-        names = (f"{one.skill}/{one.file}",) * 2
-        patch = difflib.unified_diff(before.splitlines(), one.body.splitlines(), *names, lineterm="")
-        click.echo(
-            "\n".join([*patch, f"{one.id}: {', '.join(one.links)}", f"test: {one.tested}", f"hash: {one.sha256}"])
-        )
+        told = (f"{one.id}: {', '.join(one.links)}", f"test: {one.tested}", f"hash: {one.sha256}")
+        click.echo("\n".join([patch(one, own.skills), *told]))
     if not waiting:
         click.echo("nothing waits for you")
 
@@ -81,7 +74,7 @@ def approve(name: str, sha256: str, untested: str) -> None:
     from forge.evolution.approve import approve as approved
 
     own = desk()
-    done = approved(own.memory(), name, sha256, getpass.getuser(), own.skills or Path(f"{own.beside}-skills"), untested)
+    done = approved(own.memory(), name, sha256, getpass.getuser(), own.changed_skills, untested)
     click.echo(f"{done.id} is applied: {done.skill} is {done.sha256}")
 
 
@@ -90,8 +83,8 @@ def approve(name: str, sha256: str, untested: str) -> None:
 def rollback(skill: str) -> None:
     """Undo the last change of a skill."""
     from forge.desk import desk
-    from forge.evolution.revisions import back
+    from forge.evolution.approve import rollback as rolled_back
 
     own = desk()
-    found = back(own.skills or Path(f"{own.beside}-skills"), skill)
+    found = rolled_back(own.memory(), skill, getpass.getuser(), own.changed_skills)
     click.echo(f"{skill} is {found if found != 'none' else 'the one that comes along'}")

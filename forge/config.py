@@ -9,7 +9,7 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo
 
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, choice
 
 ROLES = ("agent", "subagent", "validation", "contrastive_validation", "review", "synthesis", "compact")
 SHARED = ("read", "search", "decisions")
@@ -152,7 +152,7 @@ class Config:
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.models) - set(ROLES)):
-            raise BadInput(f"models.{unknown[0]}", "is not a role", f"choose from {', '.join(ROLES)}")
+            raise BadInput(f"models.{unknown[0]}", "is not a role", choice(unknown[0], ROLES))
         object.__setattr__(self, "models", ROUTING | self.models)
 
 
@@ -176,7 +176,7 @@ def _made(kind: Any, told: Any, at: str) -> Any:
         raise BadInput(at or "config", "is not a table", "write its keys below it")
     hints, known = get_type_hints(kind), [one.name for one in fields(kind)]
     if unknown := sorted(set(told) - set(known)):
-        raise BadInput(f"{at}{unknown[0]}", "is not a known key", f"choose from {', '.join(known)}")
+        raise BadInput(f"{at}{unknown[0]}", "is not a known key", choice(unknown[0], known))
     needed = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]
     if missing := [name for name in needed if name not in told]:
         raise BadInput(f"{at}{missing[0]}", "is missing", f"give {', '.join(needed)}")

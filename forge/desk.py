@@ -43,6 +43,11 @@ class Desk:
         return Guardrails(self.config.guardrails)
 
     @property
+    def changed_skills(self) -> Path:
+        """Where skills that the PM changes are put, also where there is no such folder yet."""
+        return self.skills or Path(f"{self.beside}-skills")
+
+    @property
     def routing(self) -> Routing:
         """The models of the environment and of the settings."""
         return Routing(self.config.models, self.config.executor.call_seconds)

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, choice
 
 OURS = Path(__file__).parent / "skills"
 MOST_DESCRIPTION = 80
@@ -69,7 +69,7 @@ class SkillLoader:
         """A skill. Raises BadInput naming those there are."""
         found = self.index.get(self.named(name))
         if found is None:
-            raise BadInput("skill", f"there is no skill {name[:60]!r}", f"choose from {', '.join(self.index)}")
+            raise BadInput("skill", f"there is no skill {name[:60]!r}", choice(name, self.index))
         return found
 
     def load(self, name: str) -> LoadedSkill:

@@ -30,8 +30,10 @@ _FIRST_LOGIN = ("neo4j", "neo4j")
 _CHANGE_LOGIN = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"
 _LEAST_JAVA = 17
 _MAVEN_SECONDS = 900
+# It lives for minutes: the second compiler never pays back, without it a start and a load take half the time.
 _JVM_OPTIONS = (
     "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--add-opens=java.base/java.io=ALL-UNNAMED",
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",

@@ -28,7 +28,11 @@ DISK_FULL = os.strerror(errno.ENOSPC)
 _logger = logging.getLogger("pitlake.alerts")
 
 
-@dg.run_failure_sensor(default_status=dg.DefaultSensorStatus.RUNNING, monitor_all_code_locations=False)
+@dg.run_failure_sensor(
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    monitor_all_code_locations=False,
+    description="Tells of each failed run: which steps, and why where it was a refusal of ours.",
+)
 def tell_of_failures(context: dg.RunFailureSensorContext, lake: LakeResource, notifier: Notifier) -> None:
     """Each failed run: which steps, and why if it was a refusal of ours. Other errors' texts may hold anything."""
     title = f"pitlake: {context.dagster_run.job_name} failed"

@@ -111,7 +111,11 @@ def _covered(instance: dg.DagsterInstance, runs: Iterable[dg.DagsterRun]) -> fro
     return frozenset(found)
 
 
-@dg.sensor(job=earnings_bundles, minimum_interval_seconds=SENSOR_SECONDS)
+@dg.sensor(
+    job=earnings_bundles,
+    minimum_interval_seconds=SENSOR_SECONDS,
+    description="Makes releases of which nothing was built yet partitions, and builds them as few runs.",
+)
 def new_earnings(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult | dg.SkipReason:
     """Releases of which nothing was built yet, as partitions and as few runs."""
     try:

@@ -12,6 +12,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from forge.budget import of_all
 from forge.desk import desk
 from forge.fs import ForgeFS
 from forge.occasions import OCCASIONS, asked
@@ -24,7 +25,7 @@ from forge.tracking.untaken import untaken
 from forge.walk.plan import TRIGGERS, Walk
 from forge.walk.report import page
 from forge.walk.run import run
-from pipelines.schedules import NEW_YORK, without_session
+from pipelines.schedules import in_new_york, without_session
 from pitlake.clock import instant, iso, now
 from pitlake.errors import LakeNotFound
 from resources.forge import ForgeResource
@@ -170,6 +171,7 @@ def forge_backtest(
             "ends": dg.MetadataValue.json(dict(walked.ends)),
             "requests": walked.spent.calls,
             "tokens": walked.spent.tokens,
+            "spent": walked.spent.told(),
             "page": dg.MetadataValue.path(str(place)),
         }
     )
@@ -185,12 +187,16 @@ def take_turn(context: dg.OpExecutionContext, config: Occasion, lake: LakeResour
         agent = forge.agent(memory, lake.open())
         turn = agent.ask(text, config.at, decision=decision, trigger="schedule", said=context.log.info)
         decided = asyncio.run(turn)
+        fetched = agent.fetched(decision)
+    gaps = [f"- {one['label']}: {gap['reason']}" for one in fetched for gap in one["gaps"]]
     context.add_output_metadata(
         {
             "decision": decided.decision,
             "as of": decided.receipt.as_of,
             "end": decided.end,
             "exposure": decided.receipt.exposure,
+            "spent": of_all(agent.tape, agent.config, decision).told(),
+            "gaps": dg.MetadataValue.md("\n".join(gaps) or "nothing was missing"),
             "answer": dg.MetadataValue.md(decided.answer),
             "receipt": dg.MetadataValue.json(decided.receipt.__dict__),
         }
@@ -216,25 +222,25 @@ def _cron(clock: str, days: str) -> str:
     return f"{int(minute)} {int(hour)} * * {days}"
 
 
-@dg.schedule(job=forge_turn, cron_schedule=_cron(PLAN.morning_time, "1-5"), execution_timezone=NEW_YORK)
+@in_new_york(forge_turn, _cron(PLAN.morning_time, "1-5"))
 def forge_morning(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """The morning review, on days with a session."""
     return without_session(context) or turn_at(context, "morning_review")
 
 
-@dg.schedule(job=forge_turn, cron_schedule=_cron(PLAN.eod_time, "1-5"), execution_timezone=NEW_YORK)
+@in_new_york(forge_turn, _cron(PLAN.eod_time, "1-5"))
 def forge_end_of_day(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """The review after the close, on days with a session."""
     return without_session(context) or turn_at(context, "end_of_day")
 
 
-@dg.schedule(job=forge_turn, cron_schedule=_cron(PLAN.retrospective_time, "5"), execution_timezone=NEW_YORK)
+@in_new_york(forge_turn, _cron(PLAN.retrospective_time, "5"))
 def forge_friday(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """The week's retrospective, on Fridays."""
     return turn_at(context, "weekly_retrospective")
 
 
-@dg.schedule(job=tracking, cron_schedule="0 * * * *", execution_timezone=NEW_YORK)
+@in_new_york(tracking, "0 * * * *")
 def forge_hourly(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
     """What is due is settled, once there is a lake."""
     try:

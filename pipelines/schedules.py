@@ -6,8 +6,9 @@ keys at hand. A schedule with nothing to watch says so.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import Any
 
 import dagster as dg
 
@@ -44,6 +45,20 @@ SUNDAY_NIGHT = "0 3 * * 0"
 NEW_YORK = "America/New_York"
 
 
+Decide = Callable[..., Any]
+"""What a schedule runs, or why it does not."""
+
+
+def in_new_york(job: Any, cron: str | list[str]) -> Callable[[Decide], dg.ScheduleDefinition]:
+    """A schedule by New York's clock, described to the user interface by its docstring."""
+
+    def made(decide: Decide) -> dg.ScheduleDefinition:
+        clocked = dg.schedule(job=job, cron_schedule=cron, execution_timezone=NEW_YORK, description=decide.__doc__)
+        return clocked(decide)
+
+    return made
+
+
 def day_range(first_back: int, context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
     """Today and the days before it, `first_back` in all, as one run."""
     today = new_york_day(context.scheduled_execution_time)
@@ -57,30 +72,34 @@ def day_range(first_back: int, context: dg.ScheduleEvaluationContext) -> dg.RunR
     )
 
 
-@dg.schedule(job=graph_days, cron_schedule=AFTER_CLOSE, execution_timezone=NEW_YORK)
+@in_new_york(graph_days, AFTER_CLOSE)
 def evening(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
     """Today and the six days before as one run: what was loaded or edited since is published, the rest is unchanged."""
     yield day_range(LOOKBACK_DAYS, context)
 
 
-@dg.schedule(job=graph_days, cron_schedule=PRE_OPEN, execution_timezone=NEW_YORK)
+@in_new_york(graph_days, PRE_OPEN)
 def before_the_open(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """The night's news and filings, on days with a session."""
     return without_session(context) or day_range(2, context)
 
 
 evening_snapshots = dg.ScheduleDefinition(
-    name="evening_snapshots", job=graph_snapshots, cron_schedule=AFTER_CLOSE, execution_timezone=NEW_YORK
+    name="evening_snapshots",
+    job=graph_snapshots,
+    cron_schedule=AFTER_CLOSE,
+    execution_timezone=NEW_YORK,
+    description="What the graph holds without a date, as it is this evening.",
 )
 
 
-@dg.schedule(job=earnings_releases, cron_schedule=AFTER_GRAPH, execution_timezone=NEW_YORK)
+@in_new_york(earnings_releases, AFTER_GRAPH)
 def evening_releases(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
     """Which releases there were, once the evening has loaded what tells of them, on days with a session."""
     return without_session(context) or once_there_is_a_lake(context, lake)
 
 
-@dg.schedule(job=earnings.earnings_bundles, cron_schedule=AFTER_RELEASES, execution_timezone=NEW_YORK)
+@in_new_york(earnings.earnings_bundles, AFTER_RELEASES)
 def evening_bundles(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> list[dg.RunRequest] | dg.SkipReason:
     """Releases of the last weeks again, on days with a session: what was in the future when they were built."""
     try:
@@ -96,19 +115,19 @@ def evening_bundles(context: dg.ScheduleEvaluationContext, lake: LakeResource) -
     return [dg.RunRequest(run_key=f"{at} {first}", tags=earnings.tags(first, last)) for first, last in spans]
 
 
-@dg.schedule(job=quality, cron_schedule=AFTER_EVENING, execution_timezone=NEW_YORK)
+@in_new_york(quality, AFTER_EVENING)
 def evening_report(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
     """What the day left, once there is a lake."""
     return once_there_is_a_lake(context, lake)
 
 
-@dg.schedule(job=texts, cron_schedule=AFTER_NEWS, execution_timezone=NEW_YORK)
+@in_new_york(texts, AFTER_NEWS)
 def new_texts(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
     """Vectors of what the morning and the evening have loaded, once there is a lake."""
     return once_there_is_a_lake(context, lake)
 
 
-@dg.schedule(job=dropped_files, cron_schedule=DROPS, execution_timezone=NEW_YORK)
+@in_new_york(dropped_files, DROPS)
 def drops(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """Files that were dropped, where a folder for them is named."""
     if not os.environ.get(DROPS_VARIABLE):
@@ -116,13 +135,13 @@ def drops(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReaso
     return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat())
 
 
-@dg.schedule(job=edgar_watch, cron_schedule=EDGAR_HOURS, execution_timezone=NEW_YORK)
+@in_new_york(edgar_watch, EDGAR_HOURS)
 def edgar(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """New filings of the watched companies, while EDGAR accepts them."""
     return watch(context, "sec_filings", "PITLAKE_WATCH_CIKS", "ciks")
 
 
-@dg.schedule(job=macro_watch, cron_schedule=RELEASES, execution_timezone=NEW_YORK)
+@in_new_york(macro_watch, RELEASES)
 def macro_releases(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """New vintages of the watched series, after the usual release times."""
     return watch(context, "macro_observations", "PITLAKE_WATCH_SERIES", "series")
@@ -145,7 +164,7 @@ def watch(
     return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat(), run_config=config)
 
 
-@dg.schedule(job=maintenance, cron_schedule=SUNDAY_NIGHT, execution_timezone=NEW_YORK)
+@in_new_york(maintenance, SUNDAY_NIGHT)
 def weekly_upkeep(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
     """Compaction and a vacuum that only tells, once there is a lake."""
     return once_there_is_a_lake(context, lake)

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from pitlake.aliases import meant
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, choice
 from pitlake.parameters import TYPES, spell
 from pitlake.sql_files import sql_files
 
@@ -118,9 +118,7 @@ def get(name: str) -> Query:
         return _all_queries()[name]
     except KeyError:
         over = [query.name for query in _all_queries().values() if meant(name) in query.reads]
-        raise BadInput(
-            "query", f"there is no query {name!r}", f"choose one of {', '.join(over or _all_queries())}"
-        ) from None
+        raise BadInput("query", f"there is no query {name!r}", choice(name, over or _all_queries())) from None
 
 
 def by_text(sql: str) -> Query | None:

@@ -56,7 +56,7 @@ def _utc(moment: datetime, field: str = "instant") -> datetime:
 def _moved(moment: datetime, zone: tzinfo, field: str = "instant") -> datetime:
     try:
         return moment.astimezone(zone)
-    except (OverflowError, ValueError):
+    except OverflowError:
         raise BadInstant(field, "out_of_range", "outside the years 1 to 9999") from None
 
 

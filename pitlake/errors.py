@@ -47,6 +47,7 @@ Errors carry fields, never secrets and never values of rows that the caller may 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 
@@ -65,6 +66,15 @@ def _unpickled(kind: type[PitlakeError], args: tuple[object, ...], fields: dict[
     error.args = args
     error.__dict__.update(fields)
     return error
+
+
+def choice(name: str, known: "Iterable[str]") -> str:
+    """The next step for a name that is unknown: the known ones it looks like, or else all of them."""
+    from difflib import get_close_matches
+
+    all_known = list(known)
+    near = get_close_matches(name, all_known)
+    return f"did you mean {' or '.join(near)}?" if near else f"choose one of {', '.join(all_known)}"
 
 
 class BadInput(PitlakeError):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pitlake import catalogue
 from pitlake.aliases import meant
 from pitlake.embedding import MODEL, configured, embed
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, choice
 
 Within = Literal["news", "calls", "sections", "exhibits", "concepts", "everything"]
 By = Literal["words", "meaning"]
@@ -39,9 +39,9 @@ def find(
     within = texts(within)
     known = {"words": BY_WORDS, "meaning": BY_MEANING}
     if by not in known:
-        raise BadInput("by", f"{by!r} is not a way to search", f"choose from {', '.join(known)}")
+        raise BadInput("by", f"{by!r} is not a way to search", choice(by, known))
     if within not in known[by]:
-        raise BadInput("within", f"{within!r} can't be searched by {by}", f"choose from {', '.join(known[by])}")
+        raise BadInput("within", f"{within!r} can't be searched by {by}", choice(within, known[by]))
     query = catalogue.get(known[by][within])
     asked = {"query": text, "limit": limit} if by == "words" else {"k": limit, **_meant(text)}
     return query, {name: value for name, value in (asked | {"ticker": ticker}).items() if value is not None}

@@ -43,9 +43,12 @@ if TYPE_CHECKING:
     import dagster as dg
 
 HOME = Path(".pitlake") / "demo"
+SETTINGS = Path(__file__).resolve().parents[1] / "dagster.yaml"
 FIRST_DAY, LAST_DAY = "2023-01-01", "2025-06-30"
 ALL_DAYS = {"dagster/asset_partition_range_start": FIRST_DAY, "dagster/asset_partition_range_end": LAST_DAY}
 TOLD = "NOG"
+WEB = "http://127.0.0.1:8765/at?as_of=2024-05-29T21%3A00%3A00Z&ticker=NVDA"
+"""Where `make web` shows the time machine of this lake."""
 QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 WIDTH = 110
 
@@ -115,9 +118,10 @@ def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.Dag
     graph = GraphResource(uri=server.uri, username=user, password=password, database=server.database)
     definitions = build_definitions(resources={"graph": graph, "lake": LakeResource(root=str(home / "lake"))})
     (home / "dagster").mkdir(parents=True)
+    shutil.copy(SETTINGS, home / "dagster")
     log = {"module": "resources.event_log", "class": "RangeEventLog", "config": {"base_dir": str(home / "dagster")}}
-    settings = {"event_log_storage": log, "telemetry": {"enabled": False}}
-    instance = dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(home / "dagster"), overrides=settings))
+    place = InstanceRef.from_dir(str(home / "dagster"), overrides={"event_log_storage": log})
+    instance = dg.DagsterInstance.from_ref(place)
     return definitions.resolve_implicit_global_asset_job_def(), instance
 
 
@@ -212,7 +216,7 @@ def show_next_steps(home: Path, decision: str) -> None:
         f'{command} query --as-of {DEMO_RESTATEMENT.after} "SELECT ticker, count(*) FROM reports GROUP BY ALL"',
         f"{command} datasets --as-of {DEMO_RESTATEMENT.after}",
         f"{command} forge replay {decision}",
-        *(["make ui", "make web"] if Path("Makefile").exists() else []),
+        *(["make ui", f"make web  # opens {WEB}"] if Path("Makefile").exists() else []),
     ]
     for line in lines:
         out.print(f"  {line}", markup=False)

@@ -15,9 +15,6 @@ __all__ = ["graph", "graph_admin", "graph_db", "graph_server"]
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# Graph servers of tests live for a minute or two: what the second compiler would make of that is not worth its time.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-
 # A property is held by its examples, not by how fast a busy machine makes them.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")

@@ -153,3 +153,12 @@ def test_now_is_aware_and_goes_on():
     readings = [clock.now() for _ in range(3)]
     assert every(later >= earlier for earlier, later in pairwise(readings))
     assert {reading.tzinfo for reading in readings} == {UTC}
+
+
+@pytest.mark.parametrize("spelled", [str, clock.instant], ids=["text", "datetime"])
+def test_what_a_door_is_asked_as_of_has_passed(monkeypatch, spelled):
+    at = "2024-05-29T21:00:00.000001Z"
+    monkeypatch.setattr(clock, "now", lambda: clock.instant(at))
+    assert clock.past(spelled(at)) == clock.instant(at)
+    with pytest.raises(BadInput, match=r"^pit: lies in the future"):
+        clock.past(spelled("2024-05-29T21:00:00.000002Z"), "pit")

@@ -91,8 +91,10 @@ def event_asset(
             return
         for note in report.notes:
             context.log.warning(note)
-        last = context.partition_keys[-1]
-        context.add_asset_metadata(run_metadata(report, report.outcome), partition_key=last)
+        whole = run_metadata(report, report.outcome)
+        for key in context.partition_keys:  # the run's own facts stand on the last one alone
+            facts = whole if key == context.partition_keys[-1] else {"lake version": report.outcome.version}
+            context.add_asset_metadata(facts, partition_key=key)
         yield dg.MaterializeResult(check_results=list(check_results(dataset, report.checks)))
 
     return materialise

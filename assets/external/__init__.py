@@ -9,7 +9,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from assets.external.feed import Feed
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, choice
 
 
 @cache
@@ -23,7 +23,7 @@ def feed(name: str) -> Feed:
     try:
         return _feed(_modules()[name])
     except KeyError:
-        raise BadInput("feed", f"there is no feed {name!r}", f"choose one of {', '.join(all_feeds())}") from None
+        raise BadInput("feed", f"there is no feed {name!r}", choice(name, all_feeds())) from None
 
 
 @cache

@@ -112,7 +112,7 @@ class _Story:
         for one in settle(self.memory, At(as_of=instant(JUDGED), lake=self.lake.root), lambda _: ()):
             self.said(f"  {one.view} {one.status.replace('_', ' ')}: {one.rule} by {one.by}, and it is {one.value}")
         for mark in calibrate(self.memory, instant(JUDGED)):
-            self.said(f"  calibration of {mark.id}: {mark.forecasts} forecasts, {mark.status}")
+            self.said(f"  calibration of {mark.id}: {mark.status}, of {mark.forecasts} settled")
         self.memory.flush()
 
     def _replay(self) -> None:

@@ -1,5 +1,6 @@
 """Proposals: what lessons that agree would change in a skill, as a patch that cites them. Nothing is changed here."""
 
+import difflib
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -87,6 +88,16 @@ def propose(memory: Memory, skills: Path | None, settings: Evolution | None = No
         written = files.write_file(f"{FOLDER}new.md", render(proposal), call_id=call)
         made.append(cast("Proposal", known.record(written.rows[0])))
     return made
+
+
+def patch(proposal: Proposal, skills: Path | None) -> str:
+    """What it changes, as a unified diff; the whole new text where the skill is not as it was proposed for."""
+    meta = SkillLoader(skills).index.get(proposal.skill)
+    if meta is None or folder_hash(meta.path) != proposal.base:
+        return proposal.body
+    before, after = (meta.path / proposal.file).read_text(encoding="utf-8").splitlines(), proposal.body.splitlines()
+    names = (f"{proposal.skill}/{proposal.file}",) * 2
+    return "\n".join(difflib.unified_diff(before, after, *names, lineterm=""))
 
 
 def _with_lesson(text: str, claim: Claim) -> str:

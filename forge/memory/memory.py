@@ -42,6 +42,7 @@ class Memory:
         place = journal or (os.environ.get(JOURNAL_VARIABLE) if clock.name == LIVE else None)
         self.lake = Lake(root)
         self.journal = Journal(place or f"{self.lake.root}-journal.sqlite", clock)
+        self._read: tuple[tuple[datetime, int], list[Row]] | None = None
 
     def hydrate(
         self,
@@ -58,7 +59,7 @@ class Memory:
         the lake alone, for a replay. Raises BadInstant, LakeNotFound for a version there is none of.
         """
         at = lake_clock.instant(as_of)
-        published, found = self._published(at, version)
+        published, found = self._as_of(at, version)
         after = published[-1] if published else None
         recent: list[Row] = []
         if version is None:
@@ -119,6 +120,17 @@ class Memory:
     def close(self) -> None:
         """Let the journal's connections go."""
         self.journal.close()
+
+    def _as_of(self, at: datetime, version: int | None) -> tuple[list[Row], int | None]:
+        """What a version of the lake has as of an instant, which never changes: kept until another is asked for."""
+        try:
+            key = at, self.lake.head() if version is None else version
+        except LakeNotFound:
+            return [], None
+        read = self._read
+        if read is None or read[0] != key:
+            self._read = read = key, self._published(*key)[0]
+        return read[1], key[1]
 
     def _published(self, as_of: datetime | None, version: int | None) -> tuple[list[Row], int | None]:
         try:

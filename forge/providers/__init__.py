@@ -5,7 +5,7 @@ from functools import cache
 
 from forge.providers import analytics, economic, market, news, research, web
 from forge.providers.base import Provider
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, choice
 
 
 @cache
@@ -20,4 +20,4 @@ def provider(name: str) -> Provider:
     try:
         return all_providers()[name]
     except KeyError:
-        raise BadInput("source", f"there is no source {name!r}", f"choose from {', '.join(all_providers())}") from None
+        raise BadInput("source", f"there is no source {name!r}", choice(name, all_providers())) from None

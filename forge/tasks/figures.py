@@ -52,7 +52,7 @@ def _rows(fs: ReadFS) -> Iterator[tuple[str, str, Any]]:
             receipts = ", ".join(str(one["answer"])[:12] for one in told["receipts"])
             rows = [row for row in told["data"] if isinstance(row, dict)]
         except (ValueError, KeyError, TypeError):
-            continue  # an agent's own file of that name proves nothing
+            continue  # not every source's answer has rows
         name = entry.name.removesuffix(".md")
         yield from ((f"{name} row {number}", receipts, row) for number, row in enumerate(rows, start=1))
 

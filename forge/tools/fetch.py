@@ -10,6 +10,8 @@ from forge.tools.base import Files, schema, tokens
 from pitlake.errors import LakeError, PitlakeError, for_agents
 
 CONTEXT = "/session/context/"
+FETCHED = f"{CONTEXT}ctx_"
+"""What the paths of kept answers begin with. Figures are proven by them, so nobody else writes there."""
 _NAME = re.compile(r"/context/(ctx_[0-9]{3,9})\.md$")
 
 

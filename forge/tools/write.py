@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from forge.errors import GuardrailsBroken
 from forge.fs import ForgeFS
+from forge.tools.fetch import FETCHED
 from pitlake.errors import BadInput, PitlakeError, for_agents
 
 
@@ -39,6 +40,8 @@ class WriteTool:
         try:
             if not isinstance(content, str):
                 raise BadInput("content", f"is a {type(content).__name__}, not a text", "give the whole text")
+            if isinstance(path, str) and path.startswith(FETCHED):
+                raise BadInput("path", f"{path[:60]!r} is for what was fetched", "use fetch, or another name")
             return f"Written: {self._fs.write_file(path, content, call_id=call_id).path}"
         except GuardrailsBroken as broken:
             return "\n".join(["GUARDRAIL VIOLATIONS:", *(f"  {one}" for one in broken.violations)])

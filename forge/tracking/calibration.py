@@ -94,9 +94,7 @@ def _cell(ahead: str, source: str, exposure: str, found: Sequence[Settlement]) -
     if len(found) < FEWEST:
         return cell
     told = _scores(found)
-    figures: dict[str, Any] = {
-        name: _round(getattr(told, name)) for name in ("brier", "base_brier", "log_score", "ece", "null_ece")
-    }
+    figures: dict[str, Any] = {name: _round(getattr(told, name)) for name in SHOWN}
     return replace(cell, **figures)
 
 

@@ -97,11 +97,12 @@ def settle(memory: Memory, now: At, cut_offs: CutOffs) -> list[Settlement]:
     made, earlier = [], defaultdict(list)
     for one in settlements(known):
         earlier[one.view, one.question].append(one)
+    market = Market(now)
     for told in forecasts(known):
         if told.due > now.as_of:
             continue
         before = earlier[told.view.id, told.question]
-        found = _judged(told, before, now)
+        found = _judged(told, before, market)
         if found is not None:
             days = told.stated_at, told.settles.by
             live = memory.journal.clock.name == "live" and told.source == PM  # a person has no cut-off
@@ -112,32 +113,52 @@ def settle(memory: Memory, now: At, cut_offs: CutOffs) -> list[Settlement]:
     return made
 
 
-def _judged(told: Forecast, before: list[Settlement], now: At) -> Settlement | None:
+class Market:
+    """The lake at the version to ask, as of `now` or earlier. What many Views ask is asked of it once."""
+
+    def __init__(self, now: At) -> None:
+        self.now = now
+        self._told: dict[tuple[str, str, datetime], tuple[tuple[Row, ...], str]] = {}
+
+    def asked(self, settles: Settles, as_of: datetime) -> tuple[tuple[Row, ...], str]:
+        """The rows, and the answer's SHA-256. Raises BadInput and what the lake raises."""
+        key = settles.query, _plain(settles.params), as_of
+        if key not in self._told:
+            answer = ask(catalogue.get(settles.query), settles.params, self.at(as_of))
+            self._told[key] = answer["rows"], answer["receipts"][0].result_sha256
+        return self._told[key]
+
+    def at(self, as_of: datetime) -> At:
+        """This lake as of another instant."""
+        return replace(self.now, as_of=as_of)
+
+
+def _judged(told: Forecast, before: list[Settlement], market: Market) -> Settlement | None:
     """The settlement that is to be written next, None where nothing has changed."""
-    last = before[-1] if before else None
+    last, now = before[-1] if before else None, market.now
     if last and last.status in ANSWERED:
-        return _restated(told, last, now)
+        return _restated(told, last, market)
     if told.stated_at >= told.due:
         return None if last else _unanswered(told, now, "it was stated after the day that judges it")
-    found = _answered(told, replace(now, as_of=told.due))
+    found = _answered(told, told.due, market)
     if isinstance(found, str):
-        late = _answered(told, now)
+        late = _answered(told, now.as_of, market)
         if isinstance(late, str):
             return None if last and last.reason == late else _unanswered(told, now, late)
-        found = _earliest(told, late, now)
+        found = _earliest(told, late, market)
     return found
 
 
-def _answered(told: Forecast, at: At) -> Settlement | str:
+def _answered(told: Forecast, as_of: datetime, market: Market) -> Settlement | str:
     """The settlement as of an instant, or why there is none."""
     try:
-        rows, answer = _asked(told.settles, at)
-        return _settled(told, rows[0], at, answer) if rows else "the lake has no row that answers it"
+        rows, answer = market.asked(told.settles, as_of)
+        return _settled(told, rows[0], market.at(as_of), answer) if rows else "the lake has no row that answers it"
     except (ValueError, BadInput) as refused:
         return str(refused)
 
 
-def _earliest(told: Forecast, late: Settlement, now: At) -> Settlement:
+def _earliest(told: Forecast, late: Settlement, market: Market) -> Settlement:
     """The first answer after the day that judges: rows of a publication appear at once, so that its stamp is tried
     first, then what lies between is halved.
     """
@@ -146,24 +167,19 @@ def _earliest(told: Forecast, late: Settlement, now: At) -> Settlement:
         public = late.public_at or late.asked_as_of
         for tried in (public, public - MICROSECOND, without + (late.asked_as_of - without) / 2):
             if without < tried < late.asked_as_of:
-                found = _answered(told, replace(now, as_of=tried))
+                found = _answered(told, tried, market)
                 without, late = (tried, late) if isinstance(found, str) else (without, found)
     return late
 
 
-def _restated(told: Forecast, last: Settlement, now: At) -> Settlement | None:
+def _restated(told: Forecast, last: Settlement, market: Market) -> Settlement | None:
     """A second settlement, where the figure that judged it has changed since."""
     named = json.loads(last.named)
-    rows, answer = _asked(told.settles, now)
+    rows, answer = market.asked(told.settles, market.now.as_of)
     same = [row for row in rows if named and _named(told.settles, row) == named]
     if not same or _plain(same[0].get(told.settles.column)) in (last.value, "null"):
         return None
-    return replace(_settled(told, same[0], now, answer), restates=last.id)
-
-
-def _asked(settles: Settles, at: At) -> tuple[tuple[Row, ...], str]:
-    answer = ask(catalogue.get(settles.query), settles.params, at)
-    return answer["rows"], answer["receipts"][0].result_sha256
+    return replace(_settled(told, same[0], market.now, answer), restates=last.id)
 
 
 def _settled(told: Forecast, row: Row, at: At, answer: str) -> Settlement:

@@ -3,13 +3,15 @@
 Made from their memories and tapes alone, as HTML that needs nothing else.
 """
 
-import json
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from forge.budget import of_all
 from forge.records import KINDS, Calibration, Outcome, Portfolio, Settlement, View
@@ -23,12 +25,14 @@ EXPOSURES = ("clean", "partial", "exposed")
 
 @dataclass(frozen=True)
 class Shown:
-    """One run. pnl: by Outcome, percent of capital, with its sum so far; gross, most_gross: the most the book held and
-    the limit; judged: count and Brier score by exposure; views: confidence by day and scope.
+    """One run. exposures: decisions of each; pnl: by Outcome, percent of capital, with its sum so far; gross,
+    most_gross: the most the book held and the limit; judged: count and Brier score by exposure; views: confidence by
+    day and scope.
     """
 
     walk: Walk
     decisions: list[dict[str, Any]]
+    exposures: Counter[str]
     pnl: list[tuple[Outcome, float]]
     gross: float
     most_gross: float
@@ -44,11 +48,14 @@ def page(walks: list[Walk], ground: Ground) -> str:
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     shown = [_shown(one, ground) for one in walks]
-    return templates.get_template("report.html").render(runs=shown, pairs=_pairs(shown), exposures=EXPOSURES)
+    style = files("pitlake.web").joinpath("static/pitlake.css").read_text(encoding="utf-8")
+    told = {"runs": shown, "pairs": _pairs(shown), "exposures": EXPOSURES, "style": Markup(style)}  # noqa: S704 - ours
+    return templates.get_template("report.html").render(told)
 
 
 def _shown(walk: Walk, ground: Ground) -> Shown:
     tape = ground.tape(walk)
+    decided = receipts(tape)
     with closing(ground.memory(walk, walk.ends)) as memory:
         known = hydrated(memory, walk.ends)
     newest = {
@@ -62,10 +69,10 @@ def _shown(walk: Walk, ground: Ground) -> Shown:
         pnl.append((one, total))
     judged = [one for one in settlements(known) if one.status in ANSWERED and not one.restates]
     by = {name: [one for one in judged if one.exposure == name] for name in EXPOSURES}
-    spent = of_all(tape, ground.config)
     return Shown(
         walk=walk,
-        decisions=receipts(tape),
+        decisions=decided,
+        exposures=Counter(one["exposure"] for one in decided),
         pnl=pnl,
         gross=max((one.gross or 0.0 for one in books), default=0.0),
         most_gross=ground.config.guardrails.max_gross,
@@ -76,7 +83,7 @@ def _shown(walk: Walk, ground: Ground) -> Shown:
             for one in cast("list[View]", newest["views"])
             if one.updated
         },
-        spent=json.dumps(spent._asdict()),
+        spent=of_all(tape, ground.config).told(),
     )
 
 

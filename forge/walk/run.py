@@ -104,7 +104,7 @@ async def _run(walk: Walk, ground: Ground, said: Callable[[str], None]) -> Walke
                 text = asked(occasion, _files(agent, at), at, ground.config.schedules)
                 decided = await agent.ask(text, at, decision=decision, trigger="schedule")
                 spent = of_all(tape, ground.config)
-                said(f"{walk.name} {number}/{len(steps)} {decision}: {decided.end}, {_cost(spent)} so far")
+                said(f"{walk.name} {number}/{len(steps)} {decision}: {decided.end}, {spent.told()} so far")
         _time_passes(agent, walk.ends, version)
     ends = [str(one["end"]) for one in receipts(tape)]
     return Walked(
@@ -153,8 +153,3 @@ def _pinned(walk: Walk, ground: Ground) -> int:
         )
     version: int = kept["version"]
     return version
-
-
-def _cost(spent: Spent) -> str:
-    dollars = f"${spent.dollars:,.2f}" if spent.dollars != float("inf") else "at no known price"
-    return f"{spent.calls} requests, {spent.tokens:,} tokens, {dollars}"

@@ -1,6 +1,7 @@
-"""Approving and rejecting from the page: the PM's own doors, by POST with the token, for exactly what was shown."""
+"""What the PM decides on the pages: the PM's own doors, by POST with the token, for exactly what was shown."""
 
 import getpass
+from contextlib import AbstractContextManager
 from functools import partial
 
 from anyio import to_thread
@@ -9,7 +10,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from forge import approvals
+from forge.evolution import approve as evolution
 from forge.web.desk import DeskPages
+from forge.web.remembered import Day
 from pitlake.errors import BadInput
 from pitlake.web.app import form
 
@@ -17,7 +20,7 @@ CHANGED = "what it says, its review or the book changed since this page was read
 
 
 class Deciding:
-    """What changes an Expression that waits."""
+    """What changes an Expression or a skill."""
 
     def __init__(self, pages: DeskPages) -> None:
         self._pages = pages
@@ -27,6 +30,7 @@ class Deciding:
         return [
             Route("/desk/e/{name}/approve", self.approve, methods=["POST"]),
             Route("/desk/e/{name}/reject", self.reject, methods=["POST"]),
+            Route("/desk/skills/{name}/approve", self.apply, methods=["POST"]),
         ]
 
     async def approve(self, request: Request) -> Response:
@@ -39,11 +43,28 @@ class Deciding:
         told = await form(request)
         return await to_thread.run_sync(partial(self._decide, request, told.get("sha256", ""), told.get("reason", "")))
 
-    def _decide(self, request: Request, sha256: str, reason: str | None) -> Response:
-        name = request.path_params["name"]
+    async def apply(self, request: Request) -> Response:
+        """Apply a proposal to the PM's own folder of skills, if it is what was shown."""
+        told = await form(request)
+        return await to_thread.run_sync(partial(self._apply, request, told.get("sha256", ""), told.get("untested", "")))
+
+    def _apply(self, request: Request, sha256: str, untested: str) -> Response:
+        with self._today(request) as day:
+            own = day.desk.changed_skills
+            try:
+                evolution.approve(day.memory, request.path_params["name"], sha256, getpass.getuser(), own, untested)
+            except BadInput as refused:
+                return self._pages.proposed(request, day, str(refused), 409)
+        return RedirectResponse("/desk/skills", 303)
+
+    def _today(self, request: Request) -> AbstractContextManager[Day]:
         if "as_of" in request.query_params:
             raise BadInput("as_of", "is an earlier instant", "decide on the desk of now")
-        with self._pages.day(request) as day:
+        return self._pages.day(request)
+
+    def _decide(self, request: Request, sha256: str, reason: str | None) -> Response:
+        name = request.path_params["name"]
+        with self._today(request) as day:
             shown = next((one.sha256 for one in day.waiting() if one.expression.id == name), "")
             if not shown or shown != sha256:
                 return self._pages.waiting(request, day, f"{name}: {CHANGED}.", 409)

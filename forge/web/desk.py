@@ -16,7 +16,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import BaseRoute, Route
 
-from forge.skill_loader import OURS, SkillLoader
 from forge.web.pictures import courses, curve, marks
 from forge.web.remembered import Day
 from pitlake import clock
@@ -101,10 +100,13 @@ class DeskPages:
     def skills(self, request: Request) -> HTMLResponse:
         """The skills in force, and the changes of them that were proposed by the day."""
         with self.day(request) as day:
-            loader = SkillLoader(day.desk.skills)
-            listed = [(one, one.path.is_relative_to(OURS)) for one in loader.index.values()]
-            found = [texts[-1] for texts in day.all("proposals")]
-            return self.page(request, "skills.html", day, skills=listed, sha256=loader.sha256(), proposals=found)
+            return self.proposed(request, day)
+
+    def proposed(self, request: Request, day: Day, problem: str = "", status: int = 200) -> HTMLResponse:
+        """The same page, with what came in a decision's way."""
+        found = [(texts[-1], day.patch(texts[-1].record)) for texts in day.all("proposals")]
+        told = {"skills": day.skills(), "proposals": found, "problem": problem}
+        return self.page(request, "skills.html", day, status, **told)
 
     def view(self, request: Request) -> HTMLResponse:
         """A View: confidence over time, scenarios, what would kill it, its Expressions."""

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 from forge.approvals import Pending, pending
 from forge.clock import Simulated
 from forge.desk import Desk, desk
+from forge.evolution.in_force import InForce, in_force
+from forge.evolution.propose import patch
 from forge.guardrails import Measure
 from forge.lineage import lineage
 from forge.memory import Memory, Remembered
@@ -30,6 +32,7 @@ from forge.tape import Tape
 from forge.tracking.bars import Untold
 from forge.tracking.trades import LAST_DAY, FollowedTrade, told_by_bars
 from forge.web.decided import Begun, Decision, begun, decision
+from pitlake import clock
 from pitlake.clock import iso
 from pitlake.errors import BadInput, LakeNotFound
 from pitlake.lake.lake import Lake
@@ -107,6 +110,14 @@ class Day:
     def proposed(self) -> list[Proposal]:
         """The changes of skills that wait for the PM."""
         return [one for one in self.newest("proposals", Proposal) if one.status == "pending"]
+
+    def patch(self, proposal: Proposal) -> str:
+        """What a proposal that waits would change; of one that was decided, the file's new text."""
+        return patch(proposal, self.desk.skills) if proposal.status == "pending" else proposal.body
+
+    def skills(self) -> list[InForce]:
+        """The skills in force on the day."""
+        return in_force(self.memory.hydrate(clock.now()), self.at, self.desk.skills)
 
     def stale(self) -> list[Text]:
         """Views that stand and were not written for longer than the settings allow, the oldest first."""

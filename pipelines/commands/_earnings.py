@@ -1,7 +1,7 @@
 """The work of `pitlake backfill earnings`: which releases are meant, and their runs. Imported when the command runs."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
@@ -13,7 +13,7 @@ import dagster as dg
 
 from assets.derived.bundle_assets import bundle_assets
 from assets.derived.earnings_bundles import ANCHORS, Event, as_of, events
-from pipelines.earnings import ranges, register, tags
+from pipelines.earnings import earnings_bundles, ranges, register, tags
 from pipelines.partitions import EARNINGS
 from pitlake import clock
 from pitlake.errors import BadInput
@@ -21,6 +21,8 @@ from pitlake.lake.lake import Lake
 from resources.lake import LakeResource
 
 HOME = "DAGSTER_HOME"
+ASKED = "pitlake/asked"
+"""The tag that tells what was typed."""
 # Dagster tells of a failed step in scores of lines; what is said instead is `_failures`.
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -52,6 +54,17 @@ class Wanted:
                 raise BadInput("--anchors", found.problem, found.next_step) from None
         return wanted
 
+    @property
+    def command(self) -> str:
+        """What asks for just this, as it is typed."""
+        given = {
+            "--tickers": ",".join(sorted(self.tickers)),
+            "--from": "" if self.first == date.min else self.first.isoformat(),
+            "--to": "" if self.last == date.max else self.last.isoformat(),
+            "--anchors": "" if self.anchors == ANCHORS else ",".join(self.anchors),
+        }
+        return " ".join(("pitlake backfill earnings", *(f"{name} {value}" for name, value in given.items() if value)))
+
     def includes(self, event: Event) -> bool:
         """Whether a release is meant."""
         day = clock.new_york_day(event.event_at)
@@ -80,22 +93,25 @@ def backfill(root: str | None, wanted: Wanted, say: Callable[[str], None]) -> di
         failed = 0
         for number, (first, last) in enumerate(spans, 1):
             say(f"run {number} of {len(spans)}: {first} to {last}")
-            result = _run(instance, lake, wanted.anchors, first, last)
+            result = _run(instance, lake, wanted, first, last)
             failed += not result.success
             for line in _failures(result):
                 say(line)
     return {"releases": len(chosen), "runs": len(spans), "failed": failed, "version": lake.head()}
 
 
-def _run(
-    instance: dg.DagsterInstance, lake: Lake, anchors: Sequence[str], first: str, last: str
-) -> dg.ExecuteInProcessResult:
-    return dg.materialize(
-        bundle_assets(EARNINGS),
-        instance=instance,
+def _run(instance: dg.DagsterInstance, lake: Lake, wanted: Wanted, first: str, last: str) -> dg.ExecuteInProcessResult:
+    """One run of the job that the schedule and the sensor run too."""
+    wiring = dg.Definitions(
+        assets=bundle_assets(EARNINGS),
+        jobs=[earnings_bundles],
         resources={"lake": LakeResource(root=lake.location)},
-        run_config=QUIET | {"ops": {"earnings_snapshots": {"config": {"anchors": list(anchors)}}}},
-        tags=tags(first, last),
+        executor=dg.in_process_executor,
+    )
+    return wiring.resolve_job_def(earnings_bundles.name).execute_in_process(
+        instance=instance,
+        run_config=QUIET | {"ops": {"earnings_snapshots": {"config": {"anchors": list(wanted.anchors)}}}},
+        tags=tags(first, last) | {ASKED: wanted.command},
         raise_on_error=False,
     )
 

@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 
 from pitlake.aliases import meant
 from pitlake.contract import Dataset
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, choice
 
 
 @cache
@@ -24,9 +24,7 @@ def get(name: str) -> Dataset:
     try:
         return all_datasets()[meant(name)]
     except KeyError:
-        raise BadInput(
-            "dataset", f"there is no dataset {name!r}", f"choose one of {', '.join(all_datasets())}"
-        ) from None
+        raise BadInput("dataset", f"there is no dataset {name!r}", choice(name, all_datasets())) from None
 
 
 def _load(name: str) -> Dataset:

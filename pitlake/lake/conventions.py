@@ -48,7 +48,7 @@ def count_filings_from(store: Store, rule: str, *, has_filings: bool) -> None:
     """Agree on a rule. Raises BadInput for no rule, and where the lake's filings already count by the other one."""
     if rule not in (RELEASE, ACCEPTANCE):
         raise BadInput("filings_count_from", f"{rule!r} is not a rule", f"give {RELEASE} or {ACCEPTANCE}")
-    if not store.exists(KEY) and (rule == RELEASE or not has_filings):
+    if not store.exists(KEY) and not has_filings:
         store.put_new(KEY, rule.encode())
     known = filings_count_from(store)
     if known != rule:

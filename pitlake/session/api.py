@@ -21,7 +21,7 @@ from pitlake import clock, machine
 from pitlake.aliases import meant
 from pitlake.clock import iso
 from pitlake.contract import Dataset
-from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
+from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost, choice
 from pitlake.lake.conventions import RELEASE
 from pitlake.lake.manifest import Snapshot
 from pitlake.session import arguments
@@ -71,8 +71,7 @@ class Catalogue:
         names = None if names is None else [name if name in self.contracts else meant(name) for name in names]
         for name in names or ():
             if name not in self.contracts:
-                known = ", ".join(sorted(self.contracts))
-                raise BadInput("datasets", f"there is no dataset {name!r}", f"choose from {known}")
+                raise BadInput("datasets", f"there is no dataset {name!r}", choice(name, sorted(self.contracts)))
             if self.contracts[name].open_only and not open_mode:
                 raise BadInput("datasets", f"{name} is shown in open mode only", "leave it out, or give open_mode=True")
         chosen = [self.contracts[name] for name in sorted(set(self.contracts if names is None else names))]
@@ -346,7 +345,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     (default: $PITLAKE_LAKE, else ./.pitlake/lake). isolation: "process" is sealed; "in_process" is for trusted code.
     datasets: which to bind (default: all). open_mode: ask without an instant, outcomes included. hindsight: "omit"
     leaves out the columns that nobody could know at available_at, such as today's tickers.
-    catalogue: contracts and views of a lake that holds others than this installation's.
+    catalogue: contracts and views of a lake that holds others than this installation's; macros over those are left out.
     Raises BadInput (also for an instant in the future), BadInstant, LakeNotFound, MachineExhausted, SessionRefused,
     IsolationUnavailable.
     """

@@ -4,6 +4,7 @@ Made by the session; holds an Arrow table that was validated when it came in. No
 """
 
 import hashlib
+import html
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 SHOW, OMIT = "show", "omit"
 """What a session does with columns that nobody could know at available_at."""
+
+ROWS_SHOWN, TEXT_SHOWN = 20, 80
+"""How many rows, and characters of a value, a notebook shows of a result."""
 
 _LIMITS = Limits()
 
@@ -70,7 +74,7 @@ class Question:
     filings_count_from: str = RELEASE
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Receipt:
     """A question and the hashes of its text and its answer: the same question gives the same answer, for ever."""
 
@@ -102,6 +106,10 @@ class Receipt:
     def to_json(self) -> bytes:
         """The receipt as it is kept."""
         return json.dumps(self.to_dict(), sort_keys=True, indent=1).encode()
+
+    def __repr__(self) -> str:
+        told = f"version={self.version}, rows={self.rows}, result_sha256={self.result_sha256}"
+        return f"Receipt(as_of={self.as_of}, {told})"
 
 
 class Result:
@@ -179,6 +187,22 @@ class Result:
     def __repr__(self) -> str:
         cut = ", truncated" if self.truncated else ""
         return f"Result({len(self)} rows × {len(self.columns)} columns{cut}, as_of={self._question.as_of})"
+
+    def _repr_html_(self) -> str:
+        """The first rows as a notebook shows them, and how many there are as of when."""
+        first = self._table.slice(0, ROWS_SHOWN)
+        values = ([_shown(value) for value in column.to_pylist()] for column in first.columns)
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        rows = (f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in zip(*values, strict=True))
+        count = f"{len(self)} rows" if len(first) == len(self) else f"{len(first)} of {len(self)} rows"
+        cut = ", truncated" if self.truncated else ""
+        when = f"as of {self._question.as_of}" if self._question.as_of else "open mode"
+        return f"<table><tr>{head}</tr>{''.join(rows)}</table><p>{count}{cut}, {when}</p>"
+
+
+def _shown(value: object) -> str:
+    text = "" if value is None else str(value)
+    return html.escape(text if len(text) <= TEXT_SHOWN else f"{text[:TEXT_SHOWN]}…")
 
 
 def canonical(packed: object) -> str:

@@ -5,7 +5,7 @@ ground that ends at T; no scale leaves room for what comes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from pitlake.web.shown import day_text, written
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 TICKS, MOST_LABELS = 4, 8
-_LABEL_ROOM, _YEAR_ROOM = 130, 24
+_LABEL_ROOM, _YEAR_ROOM, _LETTER_ROOM = 130, 24, 6.5
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,11 @@ class Frame:
     def y(self, share: float) -> float:
         """Up, for a share from 0 to 1."""
         return round(self.height - self.bottom - share * (self.height - self.top - self.bottom), 1)
+
+    def beside(self, values: Sequence[float]) -> "Frame":
+        """The same with room at its left for these values."""
+        longest = max(len(written(value)) for value in values)
+        return replace(self, left=max(self.left, _LETTER_ROOM * longest + 10))
 
 
 WIDE, NARROW = Frame(760, 300), Frame(360, 230)
@@ -121,7 +126,7 @@ def steps(rows: Sequence[tuple[datetime, float]], as_of: datetime, frame: Frame,
     seconds = max((as_of - first).total_seconds(), 1.0)
     values = [value for _, value in rows]
     marks = ticks(min(values), max(values))
-    low, high = min(marks[0], *values), max(marks[-1], *values)
+    low, high, frame = min(marks[0], *values), max(marks[-1], *values), frame.beside(marks)
     drawn = [ground(frame), *across(frame, marks, low, high), *_known_from(frame, first, as_of)]
     path: list[str] = []
     last = 0.0

@@ -55,7 +55,7 @@ class GraphResource(dg.ConfigurableResource[None]):
             return
         with self._lock:
             if self._graph is None:
-                self._graph = _filled(self._run.enter_context(open_graph(self.settings())))
+                self._graph = filled(self._run.enter_context(open_graph(self.settings())))
         yield self._graph
 
     def settings(self) -> GraphSettings:
@@ -74,7 +74,8 @@ class GraphResource(dg.ConfigurableResource[None]):
         return dataclasses.replace(GraphSettings.from_env(), **said)  # type: ignore[arg-type]
 
 
-def _filled(graph: Graph) -> Graph:
+def filled(graph: Graph) -> Graph:
+    """The same graph. Raises BadInput where it has no nodes."""
     if not any(graph.stream("MATCH (n) RETURN 1 AS one LIMIT 1")):
         raise BadInput(
             "NEO4J_URI", f"the graph at {graph.address} has no nodes", "set it to your graph, or load this one first"

@@ -1,31 +1,19 @@
 -- title: Planned for later, as was known at T
 -- reads: av_earnings_calendar, dividends
 WITH
-    reports AS (
-        FROM lake.av_earnings_calendar
-        WHERE ticker = $ticker
-        QUALIFY row_number() OVER (
-            PARTITION BY fiscal_date_ending ORDER BY available_at DESC, evidence DESC, content_hash DESC
-        ) = 1
-    ),
-    paid AS (
-        FROM lake.dividends
-        WHERE ticker = $ticker
-        QUALIFY row_number() OVER (
-            PARTITION BY dividend_id ORDER BY available_at DESC, evidence DESC, content_hash DESC
-        ) = 1
-    ),
     days AS (
         SELECT
             report_date AS day, 'earnings' AS what, time_of_day AS detail, 'av_earnings_calendar' AS dataset, ticker,
             fiscal_date_ending, NULL AS dividend_id, estimate, NULL AS cash_amount, available_at, available_at_source,
             evidence
-        FROM reports
+        FROM av_earnings_calendar
+        WHERE ticker = $ticker
         UNION ALL
         SELECT
             unnest([ex_dividend_date, pay_date]), unnest(['goes ex dividend', 'pays the dividend']), dividend_type,
             'dividends', ticker, NULL, dividend_id, NULL, cash_amount, available_at, available_at_source, evidence
-        FROM paid
+        FROM dividends
+        WHERE ticker = $ticker
     )
 FROM days
 WHERE day > (as_of() AT TIME ZONE 'America/New_York')::DATE

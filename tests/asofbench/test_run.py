@@ -10,6 +10,7 @@ import pytest
 from asofbench import run
 from asofbench.__main__ import main
 from asofbench.generate import CLASSES, differences
+from asofbench.page import page
 from asofbench.report import markdown, results
 from asofbench.systems import BY_NAME
 from tests.every import every
@@ -34,12 +35,29 @@ def test_a_run_writes_what_it_found(written):
 
 
 def test_the_page_and_the_picture_are_whole(written):
-    page = (written / "results.html").read_text()
-    assert "<title>AsOfBench: who sees the future?</title>" in page
-    assert not re.search(r"""(src|href)=["']|<script""", page)
+    whole = (written / "results.html").read_text()
+    assert "<title>AsOfBench: who sees the future?</title>" in whole
+    assert not re.search(r"""(src|href)=["']|<script""", whole)
     picture = ET.fromstring((written / "picture.svg").read_text())
     texts = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert {name.replace("_", " ") for name in CLASSES} <= set(texts)
+
+
+def test_every_share_stands_with_its_interval(recorded):
+    found = markdown(recorded)
+    table = [line.split(" | ") for line in found.splitlines() if re.match(r"\|.*\d/768 \|$", line)]
+    assert len(table) == len(recorded["systems"])
+    interval = re.compile(r"\d+( of \d+)? \(\d+\.\d%; \d+\.\d%–\d+\.\d%\)")
+    assert every(interval.fullmatch(cell) for row in table for cell in row[3:7])
+    assert "Of 32 cases, none is 0.0% with 0.0%–10.7%, all are 100.0% with 89.3%–100.0%." in found
+    rows = re.findall("<tr><th scope='row'.*?</tr>", page(recorded))
+    assert every(len(re.findall(r"\d% \(\d+\.\d%–\d+\.\d%\)", row)) == 4 for row in rows)
+
+
+def test_what_did_not_run_stands_in_both_with_its_reason(recorded):
+    told = recorded | {"not_run": [{"name": "a <peer>", "why": "took  too long"}]}
+    assert "- a <peer>: took too long" in markdown(told)
+    assert "Not run: a &lt;peer&gt; (took too long)." in page(told)
 
 
 def test_a_name_that_is_nobody_s_is_refused(capsys):

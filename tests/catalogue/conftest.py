@@ -11,6 +11,7 @@ from pitlake import catalogue
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets, get
 from pitlake.session.sql import statements
+from pitlake.tombstones import newest_first
 
 MISSING = {
     "string": "",
@@ -37,7 +38,10 @@ class World:
         for dataset in datasets.values():
             self.load(dataset, [row for row in rows.get(dataset.name, ()) if row["available_at"] <= as_of])
             self.connection.execute(statements.revisions(statements.Ready(dataset, "")))
-        for text in (*map(statements.agent_view, datasets.values()), *catalogue.session_macros(datasets)):
+            self.connection.execute(superseded(dataset))
+        ready = [statements.Ready(dataset, statements.agent_view(dataset)) for dataset in datasets.values()]
+        views = [statements.newest(each) if each.is_plain else each.view for each in ready]
+        for text in (*views, *catalogue.session_macros(datasets)):
             self.connection.execute(text)
 
     def load(self, dataset: Dataset, rows: list[Mapping[str, Any]]) -> None:
@@ -62,6 +66,17 @@ class World:
         answer = self.connection.execute(sql, dict(values) if values else None)
         names = [column[0] for column in answer.description]
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+
+def superseded(dataset: Dataset) -> str:
+    """The view of a dataset's tombstones: every stored row but the newest of its key."""
+    order = ", ".join(f"{name} DESC" for name in newest_first(dataset))
+    return (
+        f"CREATE VIEW lake.superseded_{dataset.name} AS "
+        "SELECT available_at AS dead_at, content_hash AS dead_hash "
+        f"FROM (FROM lake.{dataset.name} "
+        f"QUALIFY row_number() OVER (PARTITION BY {', '.join(dataset.key)} ORDER BY {order}) > 1)"
+    )
 
 
 def plain_row(dataset: Dataset) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The macros that read one company fast give what a filter over the view gives, whatever the revisions."""
+"""The macros that read one company give what the newest revisions hold of it, whatever the revisions."""
 
 import hashlib
 
@@ -45,14 +45,14 @@ def revisions(draw, name):
 @pytest.mark.parametrize("name", KEYS)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
-def test_reading_one_company_is_the_view_filtered(world, name, data):
+def test_reading_one_company_is_what_its_newest_revisions_hold(world, name, data):
     made = world(datasets=[name], **{name: data.draw(revisions(name))})
     dataset = get(name)
-    columns, key = ", ".join(dataset.session_columns), ", ".join(dataset.key)
+    columns, key = ", ".join(dataset.agent_columns), ", ".join(dataset.key)
     order = ", ".join(f"{column} DESC" for column in newest_first(dataset))
     newest = f"(FROM lake.{name} QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {order}) = 1)"
-    fast = made.ask(f"SELECT {columns} FROM {name}_of('A') ORDER BY ALL")
-    assert fast == made.ask(f"SELECT {columns} FROM {newest} WHERE {OF_A[name]} ORDER BY ALL")
+    told = made.ask(f"SELECT {columns} FROM {name}_of('A') ORDER BY ALL")
+    assert told == made.ask(f"SELECT {columns} FROM {newest} WHERE {OF_A[name]} ORDER BY ALL")
     if name not in ("xbrl_facts", "prices"):
         everything = made.ask(f"SELECT {columns} FROM {name}_of(NULL) ORDER BY ALL")
         assert everything == made.ask(f"SELECT {columns} FROM {newest} ORDER BY ALL")

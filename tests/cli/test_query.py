@@ -172,7 +172,7 @@ REFUSED = {
         ["run", "vector_news", "--as-of", AFTER, "--embedding", f"[1{'0' * 400}]"], ["embedding", "finite"],
     ),
     "unknown option": (["query", "--asof", AFTER, "SELECT 1"], ["--asof", "--help"]),
-    "unknown command": (["qury"], ["qury", "--help"]),
+    "unknown command": (["qury"], ["qury", "did you mean query?"]),
     "dataset to describe": (["describe", "nws"], ["nws", "news"]),
 }  # fmt: skip
 

@@ -119,6 +119,18 @@ def test_the_command_registers_what_it_builds_alone(lake, home, looked):
     with dg.DagsterInstance.get() as instance:
         assert instance.get_dynamic_partitions("earnings_events") == [first.key]
         assert looked(instance) == [tags(second.key, second.key)]
+        (run,) = instance.get_runs()
+        assert run.job_name == "earnings_bundles"
+        assert run.tags["pitlake/asked"] == "pitlake backfill earnings --to 2024-03-01 --anchors at_release"
+
+
+def test_each_release_of_a_range_names_the_version_that_published_it(known, home):
+    assert invoke(["backfill", "earnings", "--lake", known.location]) == 0
+    with dg.DagsterInstance.get() as instance:
+        found = instance.fetch_materializations(dg.AssetKey("earnings_snapshots"), limit=10).records
+    told = {one.partition_key: one.asset_materialization.metadata["lake version"].value for one in found}
+    (version,) = {entry.version for entry in known.versions() if entry.dataset == "earnings_snapshots"}
+    assert told == dict.fromkeys((event.key for event in events(known)), version)
 
 
 @pytest.mark.parametrize(("home", "says"), [("relative", "is relative"), ("/nonexistent", "is not a directory")])

@@ -72,7 +72,10 @@ def test_the_help_of_a_query_names_its_parameters_and_columns(pitlake):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("run", "news_newest", "--as-of", AS_OF), "No such command"),
+        (("run", "news_newest", "--as-of", AS_OF), "'pitlake run news_newest'; did you mean news_latest"),
+        (("quarry",), "there is no command 'pitlake quarry'; did you mean query?"),
+        (("describe", "nws"), "there is no dataset 'nws'; did you mean news?"),
+        (("describe", "zzzz"), "there is no dataset 'zzzz'; choose one of av_daily_bars, av_earnings"),
         (("run", "entity_company", "--as-of", AS_OF), "ticker"),
         (("run", "news_latest", "--ticker", "NOG"), "--as-of"),
         (("run", "news_latest", "--ticker", "NOG", "--as-of", "2024-05-01"), "date_only"),

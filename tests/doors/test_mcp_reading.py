@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 
 import anyio
@@ -12,10 +13,11 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
-from pitlake import datasets
+from pitlake import clock, datasets
 from pitlake.aliases import ALIASES
 from pitlake.cli import main
 from pitlake.errors import GONE, BadInput, QueryFailed
+from pitlake.lake.lake import Lake
 from pitlake.mcp.server import server
 from pitlake.mcp.token import token
 from pitlake.session import connect
@@ -132,6 +134,23 @@ def test_an_instant_in_the_future_is_refused_at_every_door(lake, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["query", "SELECT 1", "--as-of", FUTURE, "--lake", str(lake)])
     assert "--as-of: lies in the future" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("ours", "lake_s"), [(0, 0), (0, -1), (-1, 0), (1, -1), (-1, 1)])
+def test_an_instant_that_one_of_the_clocks_shows_is_not_in_the_future(lake, monkeypatch, ours, lake_s):
+    at = clock.instant(AS_OF)
+    monkeypatch.setattr(clock, "now", lambda: at + timedelta(microseconds=ours))
+    monkeypatch.setattr(Lake, "now", lambda _: at + timedelta(microseconds=lake_s))
+    with connect(at, lake=lake, datasets=["news"]) as session:
+        assert session.sql("SELECT 1").rows() == [(1,)]
+
+
+def test_an_instant_that_neither_clock_shows_yet_is_in_the_future(lake, monkeypatch):
+    earlier = clock.instant(AS_OF) - timedelta(microseconds=1)
+    monkeypatch.setattr(clock, "now", lambda: earlier)
+    monkeypatch.setattr(Lake, "now", lambda _: earlier)
+    with pytest.raises(BadInput, match="as_of: lies in the future"):
+        connect(AS_OF, lake=lake)
 
 
 def over_http(address, headers):

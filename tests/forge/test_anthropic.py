@@ -33,8 +33,8 @@ def text(*parts):
     return {"type": "text", "text": ""}, [{"type": "text_delta", "text": part} for part in parts]
 
 
-def use(arguments):
-    start = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}
+def use(arguments, name="read"):
+    start = {"type": "tool_use", "id": "toolu_1", "name": name, "input": {}}
     return start, [{"type": "input_json_delta", "partial_json": part} for part in (arguments[:7], arguments[7:])]
 
 

@@ -96,10 +96,11 @@ def test_what_a_receipt_says_the_lake_was_asked_is_held_against_the_session_s_fi
         desk.replay(mode)
 
 
-def test_a_fetched_file_that_the_agent_wrote_over_leaves_the_receipt_whole(desk):
+def test_a_fetched_file_is_not_the_agents_to_write_over(desk):
     over = Call("write", {"path": "/session/context/ctx_003.md", "content": "mine"}, "over")
     script = [Answer("", (LATEST,), "tools"), Answer("", (over,), "tools"), Answer("done")]
     decided = asyncio.run(desk.agent(script).ask("What of growth?", T))
     answers = [step.answer for step in desk.agent([]).tape.steps(decided.decision) if step.kind == "tool"]
-    assert (answers[0][:9], answers[1]) == ("[ctx_003 ", "Written: /session/context/ctx_003.md")
+    assert answers[0].startswith("[ctx_003 ")
+    assert answers[1].startswith("Not written. path: '/session/context/ctx_003.md' is for what was fetched")
     assert decided.receipt.tools == desk.decided.receipt.tools[:1]

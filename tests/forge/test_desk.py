@@ -10,7 +10,7 @@ from forge.agent import Agent
 from forge.memory import Memory
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
-from forge.records import Band, Calibration, Scenario, render
+from forge.records import Band, Calibration, Cell, Scenario, render
 from forge.tape import Tape
 from forge.tracking.scores import wilson
 from forge.web import room
@@ -132,8 +132,13 @@ def test_calibration_is_shown_where_any_was_measured(desk):
     least, most = wilson(0.9, 40)
     band = Band(low=0.5, high=0.6, forecasts=40, bias=-0.35, least=least, most=most)
     measured = Calibration(
-        id="macro_regime", forecasts=40, brier=0.21, ece=0.35, null_ece=0.14, status="measured", bands=(band,)
-    )
+        id="macro_regime", forecasts=40, brier=0.21, ece=0.35, null_ece=0.14, status="measured", bands=(band,),
+        log_score=0.61, reliability=0.03, resolution=0.02,
+        cells=(
+            Cell(horizon="to 1 month", source="agent", exposure="clean", forecasts=40, brier=0.21, base_brier=0.25),
+            Cell(horizon="to 3 months", source="pm", exposure="exposed", forecasts=7),
+        ),
+    )  # fmt: skip
     wrote(turn(memory, "code", actor="code"), "/memory/calibration/macro_regime.md", measured, "measured")
     memory.close()
     page = client.get("/desk/calibration").text
@@ -143,3 +148,9 @@ def test_calibration_is_shown_where_any_was_measured(desk):
     assert "above what chance shows" in page
     assert page.count('class="k-band"') == 2  # for a wide and for a narrow window
     assert "1 of them outside of what chance alone would show" in page
+    assert "Log score 0.610 nats. Of the Brier score, 0.030 is due to" in page
+    rows = [re.findall(r">([^<>]+)</t[hd]>", row) for row in page.split("by horizon, who wrote")[1].split("<tr>")[2:]]
+    assert [row[:6] for row in rows] == [
+        ["to 1 month", "agent", "clean", "40", "0.210", "0.250"],
+        ["to 3 months", "pm", "exposed", "7", "insufficient", "insufficient"],
+    ]

@@ -102,7 +102,9 @@ def obeys(request):
 @pytest.mark.parametrize("part", range(10))
 def test_nothing_a_text_orders_is_reached(tmp_path, monkeypatch, part):
     reached = []
-    monkeypatch.setattr(socket.socket, "connect", lambda self, address: reached.append(address))
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, lambda self, *told: reached.append(told))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *told, **more: reached.append(told))
     memory = Memory(tmp_path / "forge", clock=Simulated("test", T))
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
     fs = turn(memory, "seed", at=memory.standing(memory.journal.clock.now()))

@@ -9,10 +9,11 @@ import pytest
 
 IDS = frozenset((
     "T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "A1", "A2", "A3", "F1", "F2", "F3", "F4", "S1", "G1", "C1", "O2",
-    "P1", "N1", "Q1", "L1", "K1", "K2", "X1", "X2", "O1", "R1",
+    "P1", "N1", "Q1", "L1", "K1", "K2", "K3", "K4", "X1", "X2", "X3", "O1", "R1", "M1",
 ))  # fmt: skip
 """Tools, the agent's loop, prompt and routing, files, sessions, guardrails, settings, what follows from a write, the
-audit trail, the names, who may do what, the layers, skills, sub-agents, their checks and outputs, what activates."""
+audit trail, the names, who may do what, the layers, skills, sub-agents, their checks and outputs, what activates,
+how skills change."""
 HOMES = {
     "forge.fs.entries": "DirEntry",
     "forge.guardrails": "Violation Guardrails",
@@ -33,7 +34,7 @@ def borne(source: str) -> set[str]:
         if not isinstance(test, ast.FunctionDef) or not test.name.startswith("test_"):
             continue
         given = [one.value for part in test.decorator_list for one in ast.walk(part) if isinstance(one, ast.Constant)]
-        names = [test.name.split("_")[1], *(one for one in given if isinstance(one, str))]
+        names = [test.name.split("_")[1], *(one.split(" ")[0] for one in given if isinstance(one, str))]
         asserts = any(isinstance(one, ast.Assert) or "raises" in ast.dump(one) for one in ast.walk(test))
         found |= {name.upper() for name in names if asserts} & IDS
     return found

@@ -11,7 +11,7 @@ import pytest
 from forge.clock import Simulated
 from forge.datasets import MEMORY, contracts
 from forge.errors import CallDiffers, ClockBehind, ClocksMixed, ContentRefused, Stale
-from forge.memory import Journal, Memory, WriteCall, chain
+from forge.memory import Journal, Memory, WriteCall, chain, flush
 from forge.memory.chain import Row
 from forge.memory.flush import memory_audit, table
 from pitlake.errors import BadInput, CheckFailed
@@ -225,3 +225,27 @@ def test_a_cut_journal_is_the_whole_one_as_of_then(tmp_path, memory):
     at = random.Random(1).choice(rows).written_at
     whole = {row.path for row in rows if row.written_at <= at}
     assert {row.path for row in cut(memory, tmp_path / "cut", at).journal.rows()} == whole
+
+
+def test_what_the_lake_has_as_of_an_instant_is_read_once_a_version(memory, monkeypatch):
+    opened, original = [], flush.opened
+
+    def counted(lake, as_of, version=None):
+        opened.append(version)
+        return original(lake, as_of, version)
+
+    fill(memory)
+    monkeypatch.setattr(flush, "opened", counted)
+    memory.flush()
+    opened.clear()
+    then = now()
+    first = shown(memory.hydrate(then, session="s"))
+    later = memory.journal.append("/session/s/later.md", "later", call("later"))
+    assert shown(memory.hydrate(then, session="s")) == first
+    assert len(opened) == 1
+    memory.flush()
+    opened.clear()
+    told = shown(memory.hydrate(now(), session="s"))
+    assert told == first | {later.path: [(later.seq, "later")]}
+    assert shown(memory.hydrate(then, session="s")) == first
+    assert len(opened) == 2

@@ -59,7 +59,7 @@ def fetch(lake, source, at=T, **params):
 def test_t3_the_six_sources_are_there_by_name():
     assert set(all_providers()) == {"economic", "market", "news", "research", "web", "analytics"}
     assert every(name == one.name and one.summary for name, one in all_providers().items())
-    with pytest.raises(BadInput, match="choose from economic"):
+    with pytest.raises(BadInput, match="choose one of economic"):
         provider("bloomberg")
 
 

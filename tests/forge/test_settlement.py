@@ -16,7 +16,7 @@ import pytest
 from forge.clock import Simulated
 from forge.memory import Memory
 from forge.prompt import worst_calibration
-from forge.providers.base import At
+from forge.providers.base import At, ask
 from forge.records import KINDS, Calibration, Settlement, Settles, parse, render
 from forge.tracking.calibration import calibrate, measured
 from forge.tracking.settlement import settle, settlements
@@ -87,6 +87,21 @@ def test_o2_a_restated_figure_is_a_second_settlement_beside_the_first(memory, la
     assert settled(memory, lake, 2014, 8, 1) == []
     (mark,) = calibrate(memory, END)
     assert mark.forecasts == 1
+
+
+def test_o2_what_many_views_ask_is_asked_once(memory, lake, monkeypatch):
+    asked = []
+
+    def counted(query, params, at):
+        asked.append((query.name, at.as_of))
+        return ask(query, params, at)
+
+    monkeypatch.setattr("forge.tracking.settlement.ask", counted)
+    for bound in (17100, 17110, 17120):
+        view(memory, rule=f"value > {bound}")
+    assert len(settled(memory, lake, 2014, 6, 2)) == 3
+    assert len(settled(memory, lake, 2014, 7, 1)) == 3
+    assert asked == [("macro_series", datetime(2014, month, 1, tzinfo=NEW_YORK)) for month in (6, 7)]
 
 
 def test_o2_moving_the_question_or_the_confidence_changes_no_score(memory, lake):

@@ -14,7 +14,7 @@ from forge.guardrails import Guardrails
 from forge.memory import Memory
 from forge.model import Answer, Call, ModelFailed
 from forge.model.scripted import Scripted
-from forge.records import content_hash, parse, render
+from forge.records import Calibration, ProcessKnowledge, content_hash, parse, render
 from forge.records.kinds import KINDS
 from forge.tape import Tape
 from forge.tasks.review import REVIEW_PROMPT, VERDICTS, verdict
@@ -129,6 +129,19 @@ def test_a_turn_dispatches_collects_and_replays_the_same(desk):
         assert (desk.memory.journal.head(), desk.asked[-1:]) == (before, ["subagent"])
 
 
+def test_t4_an_unknown_skill_and_an_id_of_an_earlier_turn_are_refused_as_they_are_dispatched(desk):
+    desk.ask(agent=[say("", dispatch("one")), *SCRIPT[1:]], subagent=analyst)
+    script = [say("", dispatch("one"), dispatch("two", "magic"), dispatch("three", "rv_analysis")), *SCRIPT[1:]]
+    decided = desk.ask(agent=script, subagent=analyst)
+    again, unknown, fine = answers(desk, decided.decision, "dispatch")
+    assert "one was dispatched in an earlier turn" in again
+    assert "there is no skill 'magic'" in unknown
+    assert fine.startswith("Dispatched: three | skill: rv-analysis")
+    assert answers(desk, decided.decision, "collect")[0].endswith(
+        "LEDGER: 1 ok, 0 failed, 0 running, 0 never collected"
+    )
+
+
 def test_a_killed_turn_asks_no_model_again_for_what_ended(desk):
     failing = [*SCRIPT[:2]]
     with pytest.raises(ModelFailed):
@@ -238,6 +251,29 @@ def test_t6_a_review_is_bound_to_exactly_what_it_read(desk):
         approve(desk.memory, "E-001", waiting.sha256, "pm", Guardrails())
     with pytest.raises(BadInput, match="no review of exactly this content"):
         approve(desk.memory, "E-001", content_hash(text), "pm", Guardrails())
+
+
+def test_t6_a_reviewer_is_given_the_marks_of_the_category_and_the_lessons_of_the_focus(desk):
+    fs = standing(desk, "first")
+    wrote(fs, "/memory/views/new.md", NEW_VIEW, "view")
+    wrote(fs, "/memory/expressions/new.md", replace(NEW_EXPRESSION, status="draft"), "expression")
+    for name, weight in (("rates_growth", 0.5), ("rates_weak", 0.3), ("other", 0.9)):
+        lesson = ProcessKnowledge(id="new", skill=("x",), category=name, weight=weight, claim="Look.")
+        wrote(standing(desk, "first"), "/memory/pk/new.md", lesson, name)
+    code = turn(desk.memory, "code", at=desk.memory.standing(instant(T)), actor="code")
+    for category in ("macro_regime", "thematic"):
+        marks = Calibration(id=category, forecasts=40, brier=0.21, status="measured")
+        wrote(code, f"/memory/calibration/{category}.md", marks, category)
+    script = [say("", ("review", {"output": "E-001", "focus": "the rates"})), say("done")]
+    desk.ask(agent=script, review=[say("VERDICT: approve")])
+    told = desk.models["review"].asked[0].messages[0]
+    heads = [
+        line for line in told.splitlines() if line.startswith(("# ", "OUTPUT", "REVIEW", "PORTF", "CALIB", "PROC"))
+    ]
+    assert heads == [
+        "OUTPUT TO REVIEW:", "# E-001", "REVIEW FOCUS:", "PORTFOLIO:", "CALIBRATION:", "# macro_regime",
+        "PROCESS KNOWLEDGE:", "# PK-001",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

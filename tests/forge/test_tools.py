@@ -112,7 +112,7 @@ def call(tools, name, arguments, call_id="c"):
     return asyncio.run(run(tools, Call(name, arguments, "id"), call_id))
 
 
-def test_the_eight_tools_have_the_designs_names_arguments_and_required_fields(tools):
+def test_t1_to_t8_have_the_designs_names_arguments_and_required_fields(tools):
     schemas = {name: tool.spec.schema for name, tool in tools.items()}
     assert {name: (set(one["properties"]), set(one["required"])) for name, one in schemas.items()} == SCHEMAS
     assert schemas["read"]["properties"]["depth"]["enum"] == ["header", "summary", "full"]

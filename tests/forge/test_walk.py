@@ -1,6 +1,8 @@
 """Walk-forward: when it asks, that nothing later reaches it, and that a killed run is an undisturbed one. Ids: L1."""
 
 import json
+import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -10,14 +12,15 @@ from datetime import date
 import pytest
 from click.testing import CliRunner
 
-from forge import cli
+from forge import cli, cli_walk
+from forge.desk import desk
 from forge.records import KINDS
 from forge.tracking.settlement import hydrated, settlements
 from forge.walk.plan import Walk
-from forge.walk.report import page
-from forge.walk.run import Ground, run
+from forge.walk.report import EXPOSURES, page
+from forge.walk.run import Ground, run, run_all
 from pitlake.errors import BadInput
-from tests.forge.walks import DAYS, SINCE, canaries, scripted, transcript, world
+from tests.forge.walks import DAYS, SINCE, canaries, of_canaries, scripted, transcript, world
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +74,9 @@ def test_a_walk_decides_settles_and_trades_on_a_memory_of_its_own(walked):
     with_clock = ground.memory(DAYS, DAYS.ends)
     known = hydrated(with_clock, DAYS.ends)
     told_of = page([DAYS], ground)
-    assert "<td>exposed</td><td>3</td>" in told_of
-    assert "<td>clean</td><td>0</td>" in told_of
+    counted = {name: re.search(f'row">{name}<.*?>(\\d+)<.*?>(\\d+)<', told_of).groups() for name in EXPOSURES}
+    assert counted == {"clean": ("0", "0"), "partial": ("0", "0"), "exposed": ("7", "3")}
+    assert f"spent: {found.spent.calls} requests, {found.spent.tokens:,} tokens, at no known price</p>" in told_of
     assert "D-end_of_day-20140508T203000Z" in told_of
     kinds = {name: len(list(known.paths(kind.folder))) for name, kind in KINDS.items()}
     with_clock.close()
@@ -88,11 +92,47 @@ def test_a_walk_reads_no_canary_from_after_its_instant(walked):
     assert seen > 100
 
 
-def test_two_lakes_that_differ_only_after_the_end_give_one_transcript(walked, lake, tmp_path):
-    other = world(tmp_path / "other", cut=DAYS.ends)
-    ground = Ground(tmp_path / "walks", other, scripted)
+@pytest.mark.parametrize("wanted", [1, 1000, 10_000])
+def test_the_campaign_of_canaries_has_as_many_decisions_as_it_is_asked_for(wanted):
+    assert wanted <= len(of_canaries(wanted).occasions()) <= 1.05 * wanted + 30
+
+
+class Stopped(Exception):
+    pass
+
+
+def test_lakes_that_differ_only_after_each_instant_give_one_transcript(walked, tmp_path):
+    """Every decision is asked of a lake of its own, which ends with its instant but for rows of another future."""
+
+    def stop(_):
+        raise Stopped
+
+    for number, (at, _) in enumerate(DAYS.occasions()):
+        with pytest.raises(Stopped):
+            run(DAYS, Ground(tmp_path / "walks", world(tmp_path / f"{number}", cut=at), scripted), stop)
+    ground = Ground(tmp_path / "walks", world(tmp_path / "end", cut=DAYS.ends), scripted)
     run(DAYS, ground)
     assert transcript(ground.place(DAYS)) == transcript(walked[0].place(DAYS))
+
+
+def test_runs_beside_each_other_are_those_one_after_another(lake, tmp_path):
+    two = Walk(name="two", since=date(2014, 5, 30), until=date(2014, 6, 2), triggers=("morning", "weekly"))
+    months = two.split("month")
+    alone, beside = (
+        run_all(months, Ground(tmp_path / f"{jobs}", lake, scripted), jobs, cli_walk.told) for jobs in (1, 2)
+    )
+    assert [(one.name, one.decisions) for one in beside] == [("two-2014-05", 2), ("two-2014-06", 1)]
+    assert alone == beside
+    for one in months:
+        assert transcript(tmp_path / "1" / one.name) == transcript(tmp_path / "2" / one.name)
+
+
+def test_what_a_desk_s_runs_stand_on_goes_to_other_processes(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORGE_LAKE", str(tmp_path / "forge"))
+    ground = desk().ground(tmp_path / "lake")
+    sent = pickle.loads(pickle.dumps(ground))
+    assert replace(sent, models=None) == replace(ground, models=None)
+    assert sent.models.__self__.chosen == ground.models.__self__.chosen
 
 
 def test_a_walk_that_is_killed_twice_is_the_undisturbed_one(walked, lake, tmp_path):

@@ -13,12 +13,13 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
+from forge.cli_walk import told as told_of
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
 from forge.records import Expression, Settles, render
 from forge.tape import Tape
 from forge.walk.plan import Walk
-from forge.walk.run import WORK, Ground, run
+from forge.walk.run import WORK, Ground, run, run_all
 from pitlake.clock import instant, micros
 from pitlake.exchange import session
 from pitlake.lake.lake import Lake
@@ -144,24 +145,30 @@ def canaries(place):
     return len(decisions), seen, late
 
 
+def of_canaries(wanted):
+    """A walk of at least so many decisions: eleven a week, but for days off."""
+    return Walk(name="canaries", since=SINCE, until=SINCE + timedelta(days=wanted * 2 // 3 + 14))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--decisions", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--killed", type=Path, nargs=2, metavar=("FOLDER", "LAKE"), help="A few days, killed twice.")
     told = parser.parse_args()
-    wanted = told.decisions
     if told.killed:
         folder, lake = told.killed
         run(DAYS, Ground(folder, lake, lambda role: Deadly(folder, KILLS)))
         return
+    walk = of_canaries(told.decisions)
     with tempfile.TemporaryDirectory(prefix="walks-") as folder:
-        until = SINCE + timedelta(days=wanted * 7 // 11 + 14)
-        walk = Walk(name="canaries", since=SINCE, until=until)
-        ground = Ground(Path(folder), world(Path(folder) / "lake", SINCE, until), scripted)
-        run(walk, ground, lambda line: print(line, file=sys.stderr))
-        decisions, seen, late = canaries(ground.place(walk))
-    print(f"{decisions} decisions read {seen} canaries, {len(late)} of them from after their instant")
-    sys.exit(bool(late) or decisions < wanted or not seen)
+        ground = Ground(Path(folder), world(Path(folder) / "lake", walk.since, walk.until), scripted)
+        quarters = walk.split("quarter")
+        run_all(quarters, ground, told.jobs, told_of)
+        found = [(count, seen, len(late)) for count, seen, late in (canaries(ground.place(one)) for one in quarters)]
+    decisions, seen, late = (sum(counts) for counts in zip(*found, strict=True))
+    print(f"{decisions} decisions read {seen} canaries, {late} of them from after their instant")
+    sys.exit(late > 0 or decisions < told.decisions or not seen)
 
 
 if __name__ == "__main__":

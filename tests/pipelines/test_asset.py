@@ -7,6 +7,9 @@ import dagster as dg
 import pytest
 
 from assets.extraction import Place
+from assets.factory import SOURCE
+from assets.graph import all_extractors
+from assets.lineage import column_lineage
 from checks.audit import BLOCKING
 from tests.every import every
 from tests.toys import NOTES, TOY, between, stored
@@ -41,6 +44,24 @@ def test_what_a_person_wants_to_see_is_shown(materialise, toy):
     assert "x\\|y" in shown["preview"].value
     assert shown["evidence"].value == "- `toy:a`"
     assert [record.data["reason"] for record in shown["gaps by reason"].records] == ["undated"]
+
+
+def test_a_run_tells_what_each_column_is_read_from(materialise, toy):
+    toy.write("a", "2024-03-10T12:00:00-04:00")
+    query = "MATCH (n:Note)-[s:SAID]->() RETURN n.id AS id, [s.first, s[0]] + n.text AS said, n.at AS at, n.id AS more"
+    result = materialise("2024-03-10", "2024-03-10", replace(TOY, windows=(query,)))
+    told = result.asset_materializations_for_node("notes")[0].metadata["dagster/column_lineage"].value
+    read = {name: [(one.asset_key.path, one.column_name) for one in of] for name, of in told.deps_by_column.items()}
+    graph = ["source_graph"]
+    assert read == {"id": [(graph, "Note.id")], "said": [(graph, "Note.text"), (graph, "SAID.first")]}
+
+
+def test_most_columns_of_the_graph_are_read_by_name():
+    told = {name: column_lineage(one, SOURCE.key).deps_by_column for name, one in all_extractors().items()}
+    assert [one.column_name for one in told["news"]["tickers"]] == ["Company.ticker"]
+    assert [one.column_name for one in told["embeddings"]["vector"]] == ["News.embedding", "QAExchange.embedding"]
+    assert every(told.values())
+    assert sum(map(len, told.values())) >= 0.7 * sum(len(one.dataset.columns) for one in all_extractors().values())
 
 
 def test_each_day_shows_its_own_counts(materialise, toy, instance):

@@ -6,6 +6,9 @@ from zoneinfo import ZoneInfo
 import dagster as dg
 import pytest
 
+from checks.audit import BLOCKING, WARNINGS
+from checks.expectations import BLOCKING as EXPECTED
+from checks.expectations import WARNING as WARNED
 from pipelines.definitions import build_definitions
 from pipelines.partitions import DAYS, FIRST_DAY
 from pipelines.schedules import evening
@@ -68,3 +71,21 @@ def test_the_evening_covers_the_last_week():
 def test_standard_resources_can_be_replaced():
     replaced = build_definitions(resources={"lake": dg.ResourceDefinition.mock_resource()})
     assert set(replaced.resources) == {"graph", "lake", "settings", "notifier", "forge"}
+
+
+def test_every_schedule_and_sensor_says_what_it_is_for(definitions):
+    clocked = [*definitions.schedules, *definitions.sensors]
+    assert len(clocked) > 15
+    assert [one.name for one in clocked if not (one.description or "").endswith(".")] == []
+
+
+def test_a_check_says_what_the_runbook_says_of_it(specs, definitions):
+    told = {
+        spec.name: spec.metadata["runbook"].value
+        for asset in definitions.assets
+        if isinstance(asset, dg.AssetsDefinition)
+        for spec in asset.check_specs
+    }
+    assert {*BLOCKING, *WARNINGS, EXPECTED, WARNED} == set(told)
+    assert "Never publish past it" in told["conservation"]
+    assert every(text.count("**Do:** ") == 1 and "docs/runbook.md, Checks that " in text for text in told.values())

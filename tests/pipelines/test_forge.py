@@ -1,6 +1,7 @@
 """Forge by the clock: when it runs, as of when, and that a run that is tried again goes on from its tape. Ids: H1."""
 
 import json
+import signal
 import threading
 import warnings
 from contextlib import closing
@@ -29,9 +30,10 @@ from pitlake.lake.lake import Lake
 from resources.forge import ForgeResource
 from resources.lake import LakeResource
 from tests.derived.conftest import put_rows
+from tests.forge import quarters
 from tests.forge.test_anthropic import events, failure, text, use
 from tests.forge.test_providers import gdp
-from tests.forge.walks import scripted
+from tests.forge.walks import KILLS, world
 from tests.forge.world import NEW_VIEW, turn, wrote
 
 NEW_YORK = ZoneInfo("America/New_York")
@@ -196,7 +198,8 @@ def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_t
     monkeypatch.setenv("FORGE_MODEL_AGENT", f"anthropic:claude-x@http://127.0.0.1:{provider.server_address[1]}")
     at = "2024-07-05T11:00:00Z"
     config = {"take_turn": {"config": {"as_of": at, "occasion": "morning_review"}}}
-    reading = events(use('{"path": "/memory/views/"}'), stop="tool_use")
+    fetching = use('{"source": "economic", "params": {"op": "series", "series": "NONE"}}', name="fetch")
+    reading = events(fetching, stop="tool_use")
     provider.script = [(200, reading), (400, failure("invalid_request_error"))]
     assert not run("forge_turn", forge_home, market, config).success
     provider.script = [(200, events(text("Nothing moved.")))]
@@ -204,27 +207,22 @@ def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_t
     assert done.success
     assert len(provider.asked) == 3
     assert provider.asked[2]["messages"][0] == provider.asked[0]["messages"][0]
-    (told,) = (event.step_success_data for event in done.all_events if event.is_step_success)
-    assert told is not None
+    (told,) = (event.step_output_data.metadata for event in done.all_events if event.is_successful_output)
+    assert told["spent"].value.startswith("2 requests, ")
+    assert (
+        told["gaps"].value == "- economic series (series=NONE): the lake has no row of macro_panels as of this instant"
+    )
     receipt = json.loads(forge_home.tape().receipt("D-morning_review-20240705T110000Z"))
     assert (receipt["as_of"], receipt["end"], receipt["exposure"]) == (at, "answered", "exposed")
 
 
-class ScriptedForge(ForgeResource):
-    """A desk whose models are scripts."""
-
-    def ground(self, lake):
-        return replace(super().ground(lake), models=scripted)
-
-
-def test_a_quarter_is_decided_again_by_a_partition_and_a_second_run_asks_nothing(tmp_path, market):
-    home = ScriptedForge(memory=str(tmp_path / "forge"))
-    resources, config = (
-        {"forge": home, "lake": market},
-        {"ops": {"forge_backtest": {"config": {"triggers": ["weekly"]}}}},
-    )
+def test_a_quarter_is_decided_again_by_a_partition_and_a_second_run_asks_nothing(tmp_path):
+    lake, home = world(tmp_path / "lake", quarters.SINCE, quarters.UNTIL), tmp_path / "forge"
     for _ in range(2):
-        done = dg.materialize([forge.forge_backtest], partition_key="2014-04", resources=resources, run_config=config)
+        done = quarters.decided(home, lake, ["weekly"])
         (told,) = done.asset_materializations_for_node("forge_backtest")
         assert (told.metadata["decisions"].value, told.metadata["requests"].value) == (13, 26)
     assert "2014-04-01 to 2014-06-30, 13 decisions" in Path(told.metadata["page"].value).read_text()
+    ends = quarters.killed(tmp_path / "killed", lake, ["weekly"], KILLS)
+    assert ends == [-signal.SIGKILL, -signal.SIGKILL, 0]
+    assert quarters.steps(tmp_path / "killed", ["weekly"]) == quarters.steps(home, ["weekly"])

@@ -8,7 +8,7 @@ from sample.__main__ import main
 @pytest.mark.parametrize("arguments", [["ten"], ["1", "2"], ["-1"]])
 def test_a_scale_that_is_none_is_refused(arguments, capsys):
     assert main(arguments) == 2
-    assert "scale: is one whole number" in capsys.readouterr().err
+    assert "scale: must be one whole number" in capsys.readouterr().err
 
 
 def test_a_server_of_the_user_s_is_never_written_to(monkeypatch, capsys):

@@ -1,11 +1,18 @@
 """What the demo shows and when it refuses to, on a small lake; the tests of the pipelines walk the whole road."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from local_servers.server import GraphServer
+from pitlake.cli.web import command as web
+from pitlake.clock import instant
 from pitlake.errors import IsolationUnavailable, PitlakeError
 from pitlake.lake.lake import Lake
+from pitlake.web.asked import Asked
+from resources.event_log import RangeEventLog
 from sample import demo
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT, Demonstration
 from sample.progress import step
@@ -71,9 +78,26 @@ def test_the_two_answers_of_a_question_differ(question):
     assert question.answer_before != question.answer_after
 
 
+def test_dagster_s_home_has_its_settings_and_sends_nothing_home(tmp_path):
+    _, instance = demo.wiring(GraphServer("bolt://127.0.0.1:1", "neo4j"), tmp_path)
+    with instance:
+        assert instance.telemetry_enabled is False
+        assert isinstance(instance.event_log_storage, RangeEventLog)
+    assert (tmp_path / "dagster/dagster.yaml").read_bytes() == demo.SETTINGS.read_bytes()
+
+
 def test_a_step_says_what_is_done_and_how_long_it_took(capsys):
     with step("working", of=2) as tick:
         tick(1, "first")
     said = capsys.readouterr().err.splitlines()
     assert said[:2] == ["working …", "  1 of 2: first"]
     assert said[2].startswith("working: ")
+
+
+def test_it_ends_with_the_address_that_make_web_opens(tmp_path, capsys):
+    demo.show_next_steps(tmp_path, "D-1")
+    (told,) = re.findall(r"make web  # opens (\S+)", capsys.readouterr().out.replace("\n", ""))
+    (line,) = re.findall(r"pitlake web --lake \S+ (--as-of .*) --browse", Path("Makefile").read_text())
+    _, as_of, _, ticker = line.split()
+    port = next(option.default for option in web.params if option.name == "port")
+    assert told == f"http://127.0.0.1:{port}{Asked(instant(as_of), ticker).address()}"

@@ -27,6 +27,32 @@ def test_enums_come_as_texts_wherever_they_stand(ask, isolation):
     assert told.rows() == [("a", {"x": "a", 'y "z"': ["a"]}, ["a"], ["a", "a"], [("a", ["a"])])]
 
 
+def test_a_notebook_shows_an_answer_as_a_table_and_a_receipt_is_printed_in_a_line(ask):
+    session = ask()
+    told = session.sql(
+        "SELECT i AS n, '<b>' || repeat('x', 500) AS text, NULL AS nothing, [i] AS list FROM range(30) t(i)"
+    )
+    shown = told._repr_html_()
+    assert shown.count("<tr>") == 1 + 20
+    assert "<th>text</th>" in shown
+    assert "<td>19</td>" in shown
+    assert "<td>[19]</td>" in shown
+    assert "<td></td>" in shown
+    assert "<b>" not in shown
+    assert "&lt;b&gt;xxx" in shown
+    assert len(shown) < 20 * 200
+    assert f"20 of 30 rows, as of {session.as_of.strftime('%Y-%m-%dT%H:%M:%SZ')}" in shown
+    assert "2 rows" in session.sql("SELECT * FROM range(2)")._repr_html_()
+    receipt = told.receipt
+    assert (
+        str(receipt)
+        == repr(receipt)
+        == (
+            f"Receipt(as_of={receipt.as_of}, version={receipt.version}, rows=30, result_sha256={receipt.result_sha256})"
+        )
+    )
+
+
 def test_a_field_beyond_its_table_s_list_is_absent():
     fields = struct.pack("<HHHH", 6, 0, 8, 0xFFFF)  # room for one field; what follows is not the table's
     message = memoryview(fields.ljust(16, b"\0") + struct.pack("<i", 16))

@@ -59,6 +59,7 @@ PAGES = {
     "calibration": "/desk/calibration",
     "ledger": "/desk/ledger",
     "skills": "/desk/skills",
+    "decision": "/desk/d/D-morning",
     "run": "/desk/d/D-live",
 }
 SHAPES = (("desktop", DESKTOP), ("phone", PHONE))
@@ -119,9 +120,14 @@ def remember(memory, days):
     wrote(turn(memory), "/memory/expressions/new.md", draft, "draft")
     wrote(turn(memory), "/memory/expressions/new.md", replace(draft, instrument="XOM", max_loss_pct=4.8), "unreviewed")
     reviewed(memory, parse(KINDS["expressions"], turn(memory).read_file("/memory/expressions/E-002.md")))
-    asked = {"text": "Alert: NVDA filed an 8-K. Does V-001 stand?", "as_of": iso(days()), "clock": "live"}
+    asked = {
+        "text": "Alert: NVDA filed an 8-K. Does V-001 stand?",
+        "as_of": iso(days()),
+        "clock": "live",
+        "session": "s",
+    }
     tape = Tape(f"{memory.lake.root}-tape.sqlite")
-    tape.begin("D-live", asked | {"trigger": "alert", "session": "s"})
+    tape.begin("D-live", asked | {"trigger": "alert"})
     tape.begin("D-morning", asked | {"text": MORNING, "trigger": "schedule"})
     told = {"text": BRIEF, "calls": []}
     asyncio.run(tape.lane("D-morning").once("model", "", partial(_said, json.dumps(told))))
@@ -259,7 +265,7 @@ CHANGE = Proposal(
 )
 MORNING = "Morning review — 2024-05-29.\nBudget: ~8 analyses."
 BRIEF = "V-001 stands: the quarter was above its rule. E-002 is drafted from V-002 and waits for you."
-RECEIPT = {"exposure": "clean", "market": 21, "memory": 3, "models": {"scripted-1": None}, "end": "stop"}
+RECEIPT = {"exposure": "clean", "market": 21, "memory": 3, "models": {"scripted-1": "2023-12-31"}, "end": "stop"}
 RECEIPT |= {"prompt": "9b1c", "skills": "7e02", "journal": [31, "c41e"], "answer": "90ab"}
 STEPS = (
     ("fetch", {"source": "news", "ticker": "NVDA"}, "3 rows, newest public since 28 May 2024 16:21"),

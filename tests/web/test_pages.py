@@ -167,7 +167,7 @@ def test_the_slider_has_no_mark_after_t_and_an_end_that_t_alone_says():
         (f"/history?as_of={AS_OF}&ticker=NOG&of=event_returns.daily_stock", "of: names no dataset"),
         (f"/history?as_of={AS_OF}&ticker=NOG&of=prices.symbol", "of: names no column of numbers"),
         (f"/history?as_of={AS_OF}&ticker=NOG&of=prices.close&k_date=x", "k_date: is not a day"),
-        (f"/ask?as_of={AS_OF}&ticker=NOG&question=secrets", "question: there is none"),
+        (f"/ask?as_of={AS_OF}&ticker=NOG&question=secrets", "question: there is no such question"),
         ("/r/../../etc/passwd", "Not Found"),
         ("/r/0123456789abcdez", "receipt: is not the id"),
         ("/r/0123456789abcdef", "no kept receipt"),
@@ -278,3 +278,10 @@ def test_a_scale_reaches_from_below_to_above_and_has_room(low, high):
     assert marks[0] <= low
     assert marks[-1] >= high
     assert 2 <= len(marks) <= 2 * plots.TICKS
+
+
+def test_a_long_value_has_room_beside_its_picture():
+    drawn = plots.steps([(T - timedelta(days=9), 26_044e6), (T, 26_100e6)], T, plots.HALF, "wide")
+    values = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="end">([\d,. m]+)</text>', drawn)
+    assert values
+    assert [value for x, value in values if float(x) < 6 * len(value)] == []

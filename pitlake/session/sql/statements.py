@@ -219,6 +219,7 @@ def lake_info(as_of: datetime | None, bound: Iterable[tuple[str, datetime | None
     )
 
 
+@cache
 def newest_by_window(dataset: Dataset) -> str:
     """`<dataset>`: the newest revision of every key, by a sort of all revisions."""
     columns = fill(", ".join(dataset.agent_columns), 116, break_on_hyphens=False)
@@ -264,6 +265,7 @@ def opening(
     bound = {one.name: Ready(one, views[one.name], one.name in omits) for one in binding.datasets}
     kept = {name: each for name, each in bound.items() if ready.get(name) == each}
     made = [each for name, each in bound.items() if name not in kept]
+    usual = {name for name, each in bound.items() if installed().get(name) == each}  # what macros know the columns of
     return [
         *clock(binding.as_of),
         *_without(ready, kept),
@@ -272,7 +274,7 @@ def opening(
         *(f"DROP VIEW {identifier(name)}" for name, each in kept.items() if each.is_plain and name not in tombstones),
         *(each.view for name, each in kept.items() if each.is_plain and name not in tombstones),
         *(newest(each) if each.by_tombstones and each.dataset.name in tombstones else _view(each) for each in made),
-        *(text for text in _library(bound.keys() - omits) if text not in _library(kept)),
+        *(text for text in _library(usual) if text not in _library(kept)),
         *(
             stored_rows(relation.name, relation.columns, source(relation))
             for relation in (*rows, *(dead for dead in tombstones.values() if dead.rows))

@@ -10,6 +10,7 @@ from assets.factory import graph_asset
 from assets.graph import all_extractors
 from pipelines.partitions import DAYS
 from pitlake.errors import BadInput
+from resources.graph.__main__ import main
 from resources.graph.open import GraphSettings, graph_server, open_graph
 from resources.graph.resource import GraphResource
 from resources.lake import LakeResource
@@ -123,6 +124,20 @@ def test_a_graph_without_nodes_is_refused_and_nothing_counts_as_done(tmp_path):
         assert not instance.get_materialized_partitions(dg.AssetKey("calendar"))
     (failure,) = [event.step_failure_data for event in result.all_events if event.is_step_failure]
     assert "has no nodes; set it to your graph" in failure.user_failure_data.description
+
+
+def test_before_a_run_an_empty_or_absent_graph_is_one_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("NEO4J_URI", raising=False)
+    monkeypatch.setenv("PITLAKE_GRAPH_ROOT", str(tmp_path))
+    assert main() == BadInput.exit_code
+    empty = capsys.readouterr().err
+    with graph_server(GraphSettings(root=tmp_path)) as server, GraphAdmin(server) as admin:
+        admin.write("CREATE (:Date {id: '2024-01-02'})")
+        assert (main(), capsys.readouterr().err) == (0, "")
+    monkeypatch.setenv("NEO4J_URI", "graph")
+    assert main() == BadInput.exit_code
+    assert [said.count("\n") for said in (empty, capsys.readouterr().err)] == [1, 1]
+    assert "has no nodes; set it to your graph" in empty
 
 
 def test_outside_of_a_run_each_connection_is_its_own(graph_db):

@@ -1,0 +1,42 @@
+"""Which of the graph's properties a dataset's columns are read from, by its own queries, as Dagster's lineage.
+
+A column that no query returns under its own name has none here: it is made of others, or of the run.
+"""
+
+import re
+
+import dagster as dg
+
+from assets.extraction import Extractor
+
+_LABELLED = re.compile(r"[(\[](\w+):(\w+)")
+_PROPERTY = re.compile(r"\b(\w+)\.(\w+)")
+_OPEN, _SHUT = "([{", ")]}"
+
+
+def column_lineage(extractor: Extractor, source: dg.AssetKey) -> dg.TableColumnLineage:
+    """Each column that a query returns by name, with the properties in its expression as columns of the source:
+    Label.property.
+    """
+    found: dict[str, set[str]] = {}
+    for query in (*extractor.windows, *extractor.sweeps):
+        labels = dict(_LABELLED.findall(query))
+        for expression in _returned(query):
+            value, _, name = map(str.strip, expression.rpartition(" AS "))
+            if name in extractor.dataset.content_columns:
+                read = {f"{labels[node]}.{one}" for node, one in _PROPERTY.findall(value) if node in labels}
+                found[name] = found.get(name, set()) | read
+    told = {name: [dg.TableColumnDep(source, one) for one in sorted(read)] for name, read in found.items() if read}
+    return dg.TableColumnLineage(told)
+
+
+def _returned(query: str) -> list[str]:
+    """The expressions of the last RETURN, split where a comma stands outside of brackets."""
+    parts, depth = [""], 0
+    for mark in query.rpartition("RETURN")[2]:
+        depth += (mark in _OPEN) - (mark in _SHUT)
+        if mark == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += mark
+    return parts

@@ -1,0 +1,46 @@
+"""LangChain (on LangGraph) over the lake as of an instant.
+
+pip install 'pitlake[mcp]' langchain langchain-openai
+python examples/langchain_agent.py 2024-05-29T17:00:00-04:00 "What did NVIDIA last report as revenue?"
+"""
+
+import asyncio
+import json
+import os
+import sys
+from typing import Any
+
+import mcp_types
+from langchain.agents import create_agent
+from langchain_core.messages import HumanMessage
+from langchain_core.tools import StructuredTool
+from langchain_openai import ChatOpenAI
+from mcp import Client, StdioServerParameters
+
+RULES = "Answer from the tools alone. Cite the evidence and the available_at of every number. Name what is missing."
+
+
+def tool(lake: Client, one: mcp_types.Tool) -> StructuredTool:
+    """A tool of the lake's server as one of LangChain's, whose adapter for MCP knows the first SDK alone."""
+
+    async def call(**arguments: Any) -> str:
+        answer = await lake.call_tool(one.name, arguments)
+        return json.dumps(answer.structured_content) if answer.structured_content else str(answer.content)
+
+    return StructuredTool(
+        name=one.name, description=one.description or "", args_schema=one.input_schema, coroutine=call
+    )
+
+
+async def answer(as_of: str, question: str) -> str:
+    """What the agent says to a question, with the lake's tools as its own."""
+    server = StdioServerParameters(command="pitlake", args=["mcp", "--as-of", as_of], env={**os.environ})
+    async with Client(server) as lake:
+        tools = [tool(lake, one) for one in (await lake.list_tools()).tools]
+        agent = create_agent(ChatOpenAI(model=os.environ["OPENAI_MODEL"]), tools, system_prompt=RULES)
+        told = await agent.ainvoke({"messages": [HumanMessage(question)]})
+    return str(told["messages"][-1].content)
+
+
+if __name__ == "__main__":
+    print(asyncio.run(answer(*sys.argv[1:])))

@@ -1,0 +1,28 @@
+"""The OpenAI Agents SDK over the lake as of an instant.
+
+pip install 'pitlake[mcp]' openai-agents
+python examples/openai_agent.py 2024-05-29T17:00:00-04:00 "What did NVIDIA last report as revenue?"
+"""
+
+import asyncio
+import os
+import sys
+
+from agents import Agent, Runner, set_default_openai_api, set_tracing_disabled
+from agents.mcp import MCPServerStdio, MCPServerStdioParams
+
+RULES = "Answer from the tools alone. Cite the evidence and the available_at of every number. Name what is missing."
+
+
+async def answer(as_of: str, question: str) -> str:
+    """What the agent says to a question, with the lake's tools as its own."""
+    server: MCPServerStdioParams = {"command": "pitlake", "args": ["mcp", "--as-of", as_of], "env": {**os.environ}}
+    async with MCPServerStdio(server, cache_tools_list=True, client_session_timeout_seconds=60) as lake:
+        agent = Agent("analyst", instructions=RULES, mcp_servers=[lake], model=os.environ["OPENAI_MODEL"])
+        return str((await Runner.run(agent, question)).final_output)
+
+
+if __name__ == "__main__":
+    set_tracing_disabled(True)  # the SDK would send what was asked and answered to OpenAI
+    set_default_openai_api("chat_completions")  # what servers that speak OpenAI's protocol all have
+    print(asyncio.run(answer(*sys.argv[1:])))

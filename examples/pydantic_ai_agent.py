@@ -1,0 +1,28 @@
+"""Pydantic AI over the lake as of an instant.
+
+pip install 'pitlake[mcp]' 'pydantic-ai-slim[openai,mcp]'
+python examples/pydantic_ai_agent.py 2024-05-29T17:00:00-04:00 "What did NVIDIA last report as revenue?"
+"""
+
+import asyncio
+import os
+import sys
+
+from fastmcp.client.transports import StdioTransport
+from pydantic_ai import Agent
+from pydantic_ai.mcp import MCPToolset
+from pydantic_ai.models.openai import OpenAIChatModel
+
+RULES = "Answer from the tools alone. Cite the evidence and the available_at of every number. Name what is missing."
+
+
+async def answer(as_of: str, question: str) -> str:
+    """What the agent says to a question, with the lake's tools as its own."""
+    lake = MCPToolset(StdioTransport("pitlake", ["mcp", "--as-of", as_of], env={**os.environ}))
+    agent = Agent(OpenAIChatModel(os.environ["OPENAI_MODEL"]), toolsets=[lake], instructions=RULES)
+    async with agent:
+        return (await agent.run(question)).output
+
+
+if __name__ == "__main__":
+    print(asyncio.run(answer(*sys.argv[1:])))

@@ -1,0 +1,76 @@
+"""examples/: each runs as docs/frameworks.md types it, with the lake's own server and a scripted model on loopback."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pitlake.mcp.tools import Toolbox
+from tests.agents import world
+from tests.agents.harness import ROOT
+from tests.every import every
+from tests.loopback import Answer, Loopback
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+PAGE = (ROOT / "docs/frameworks.md").read_text()
+LATER = "2024-06-20T17:00:00-04:00"
+CALLS = (
+    ("run_query", {"name": "news_latest", "params": {"ticker": "AAPL"}}),
+    ("query", {"sql": "SELECT * FROM news", "pit": LATER}),
+)
+
+
+@pytest.fixture
+def model():
+    """A server of OpenAI's protocol whose model makes the calls one after another and then says that it is done."""
+    running = Loopback()
+    calls = [
+        {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+        for number, (name, arguments) in enumerate(CALLS)
+    ]
+    said = [*(said_by_model("tool_calls", tool_calls=[call]) for call in calls), said_by_model("stop", content="Done.")]
+    running.plays("/v1/chat/completions", *said)
+    yield running
+    running.close()
+
+
+def said_by_model(finish, **message):
+    choice = {"index": 0, "message": {"role": "assistant", "content": None} | message, "finish_reason": finish}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    told = {"id": "c", "object": "chat.completion", "created": 1, "model": "scripted", "choices": [choice]}
+    return Answer(told | {"usage": usage}, headers={"Content-Type": "application/json"})
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_agent_has_the_lake_s_tools_and_reads_nothing_later(path, model, marked_lake, tmp_path):
+    (typed,) = re.findall(rf"^python examples/{path.name} .*$", PAGE, flags=re.MULTILINE)
+    env = {
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.defpath)),
+        "HOME": str(tmp_path), "PITLAKE_LAKE": str(marked_lake), "OPENAI_MODEL": "scripted",
+        "OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "none",
+    }  # fmt: skip
+    said = subprocess.run(
+        shlex.split(typed), cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (said.returncode, said.stdout) == (0, "Done.\n"), said.stderr
+    bodies = [body.decode() for _, _, _, body in model.asked]
+    assert len(bodies) == len(CALLS) + 1
+    assert not any(map(world.marked, bodies))
+    first, _, last = map(json.loads, bodies)
+    assert {tool["function"]["name"] for tool in first["tools"]} == {"query", "run_query", "search", "gaps", "describe"}
+    rows, refused = (str(one["content"]) for one in last["messages"] if one["role"] == "tool")
+    assert "bzNews_" in rows
+    assert "available_at" in rows
+    assert "pit_excluded" in refused or "later" in refused
+
+
+def test_the_page_has_every_example_and_its_packages():
+    for path in EXAMPLES:
+        (needs,) = re.findall(r"^pip install .*$", path.read_text(), flags=re.MULTILINE)
+        assert needs in PAGE, path.name
+    assert every(hasattr(Toolbox, name) for name in ("query", "run_query", "search", "gaps", "describe"))
