@@ -83,7 +83,7 @@ def _settled(row: Mapping[str, Any], statements: Sequence[Mapping[str, Any]]) ->
 
 def _possible(raw: str, own: Dated) -> set[datetime]:
     naive = dating.wall_clock(raw) if own.rule in UNPROVEN else None
-    return {own.instant} if naive is None else {own.instant, naive.replace(tzinfo=timezone.utc), _new_york(naive)}
+    return {own.instant} if naive is None else {naive.replace(tzinfo=timezone.utc), _new_york(naive)}
 
 
 def _new_york(naive: datetime) -> datetime:

@@ -31,9 +31,9 @@ def env(tmp_path):
     return {"PITLAKE_HOOK_LOG": str(tmp_path / "hooks.jsonl")}
 
 
-def stop(said, env, agent="neo4j-news", number="a1"):
+def stop(said, env, agent="neo4j-news", number="a1", session="s"):
     message = {
-        "hook_event_name": "SubagentStop", "session_id": "s", "agent_id": number, "agent_type": agent,
+        "hook_event_name": "SubagentStop", "session_id": session, "agent_id": number, "agent_type": agent,
         "stop_hook_active": False, "last_assistant_message": said,
     }  # fmt: skip
     return pit_answer.decide(json.dumps(message).encode(), env)
@@ -71,6 +71,7 @@ def test_a_wrong_answer_goes_back_twice_and_then_becomes_a_clean_gap(env, said):
 
 def test_each_agent_has_its_own_tries_and_an_answer_that_holds_ends_them(env):
     assert [bool(stop("prose", env, number=number)) for number in ("a1", "a2", "a1", "a1")] == [True, True, True, False]
+    assert stop("prose", env, session="another")["reason"].endswith("try 1 of 2.")
     assert stop(SOUND, env) == {}
     assert stop("prose", env)["reason"].endswith("try 1 of 2.")
 
@@ -121,9 +122,9 @@ def test_the_hook_runs_as_claude_code_starts_it_and_logs_no_payload(env):
 def test_the_log_names_question_and_receipt_of_what_passed(env):
     receipt = {"as_of": PIT, "known_by": None, "sql_sha256": "0" * 64, "result_sha256": "f" * 64, "rows": 0}
     payload = {"data": [], "gaps": [], "truncated": False, "next_cursor": None, "receipt": receipt}
-    for sql in ("SELECT 1", "SELECT 1", "SELECT 2"):
+    for given in ({"sql": "SELECT 1", "pit": PIT}, {"pit": PIT, "sql": "SELECT 1"}, {"sql": "SELECT 2", "pit": PIT}):
         message = {
-            "tool_name": "mcp__pitlake__query", "tool_input": {"sql": sql, "pit": PIT},
+            "tool_name": "mcp__pitlake__query", "tool_input": given,
             "tool_response": [{"type": "text", "text": json.dumps(payload)}],
         }  # fmt: skip
         assert pit_gate.decide(json.dumps(message).encode(), env) == {}

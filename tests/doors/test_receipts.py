@@ -1,11 +1,12 @@
 """Kept receipts: the same bytes again after whatever happened to the lake, or an error that says what is missing."""
 
 import json
+import os
 import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
 import pytest
@@ -74,6 +75,40 @@ def test_a_receipt_is_found_by_id_prefix_or_file(own_lake):
     file = next((root / "_lake" / "receipts").glob("*.json"))
     assert receipts.kept(root) == {name: result.receipt}
     assert receipts.find(name[:6], root) == receipts.find(str(file), root) == result.receipt
+
+
+def test_a_receipt_is_found_by_the_hash_of_its_answer_and_of_several_versions_the_newest_tells(own_lake):
+    first, early = ask(own_lake), ask(own_lake, "SELECT 1 AS one")
+    revise(own_lake)
+    late = ask(own_lake, "SELECT 1 AS one")
+    for result in (late, first, early):
+        result.keep(own_lake)
+    assert early.receipt.result_sha256 == late.receipt.result_sha256
+    assert receipts.find(early.receipt.result_sha256, own_lake.root) == late.receipt != early.receipt
+    assert receipts.find(first.receipt.result_sha256, own_lake.root) == first.receipt
+    with pytest.raises(BadInput, match="no kept receipt has the answer"):
+        receipts.find("0" * 64, own_lake.root)
+
+
+def test_the_start_of_several_ids_is_refused_and_names_them(own_lake):
+    name = ask(own_lake).keep(own_lake)
+    folder = own_lake.root / "_lake" / "receipts"
+    twin = name[:-1] + ("0" if name[-1] != "0" else "1")
+    (folder / f"{twin}.json").write_bytes((folder / f"{name}.json").read_bytes())
+    with pytest.raises(BadInput, match=f"{min(name, twin)}, {max(name, twin)}"):
+        receipts.find(name[:8], own_lake.root)
+    assert receipts.find(name, own_lake.root) == ask(own_lake).receipt
+
+
+def test_when_receipts_were_kept_is_told_to_the_microsecond_the_newest_first(own_lake):
+    names = [ask(own_lake, f"SELECT {number} AS n").keep(own_lake) for number in range(3)]
+    folder = own_lake.root / "_lake" / "receipts"
+    (folder / "readme.txt").write_text("not a receipt")
+    when = [datetime(2024, 6, day, 12, 0, 0, 250_000, tzinfo=timezone.utc) for day in (2, 3, 1)]
+    for name, at in zip(names, when, strict=True):
+        os.utime(folder / f"{name}.json", (at.timestamp(), at.timestamp()))
+    expected = {names[1]: when[1], names[0]: when[0], names[2]: when[2]}
+    assert list(receipts.kept_at(own_lake.root).items()) == list(expected.items())
 
 
 def test_keeping_a_receipt_twice_keeps_it_once(own_lake):

@@ -9,7 +9,7 @@ from pitlake.errors import LakeError
 from pitlake.lake import looks
 from pitlake.lake.looks import MOST_FILES, NEVER, Look, Looks, kept, spans
 from pitlake.lake.root import open_store
-from tests.lake.world import BY_COLUMN, Toy, publish, utc
+from tests.lake.world import BY_COLUMN, WHEN_OBSERVED, Toy, publish, rows, utc
 
 NOON = utc("2024-03-05T12:00:00-05:00")
 A = Toy("a", "x", NOON)
@@ -94,3 +94,15 @@ def test_an_unpartitioned_run_tells_its_entities_and_those_of_its_rows(lake, sto
         lake.publish(stage, at(1))
     [one] = kept(store, "companies")
     assert (one.days, one.entities) == ((("2024-03-01", "2024-03-04"),), frozenset({"0000320193", "0000789019"}))
+
+
+@pytest.mark.parametrize("dataset", [WHEN_OBSERVED, BY_COLUMN], ids=["observed", "column"])
+def test_a_row_is_a_sighting_even_where_its_look_is_not_kept(lake, store, dataset):
+    moved = Toy("a", "y", NOON, at(1))
+    publish(lake, [A._replace(revised=NOON)], at(2), dataset=dataset)
+    for file in list(store.walk(looks.LOOKS)):
+        store.delete(file.key)
+    publish(lake, [moved], at(4), dataset=dataset)
+    dates = {row.text: row.available_at for row in rows(lake)}
+    assert dates["x"] == NOON
+    assert dates["y"] > at(2), "what a look saw otherwise was not there yet"

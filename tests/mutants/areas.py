@@ -65,7 +65,10 @@ AREAS = {
     ),
     "hooks": Area(
         (".claude/hooks/*.py",),
-        ("tests/agents/test_gate.py", "tests/agents/test_guard*.py", "tests/agents/test_places.py"),
+        (
+            "tests/agents/test_gate.py", "tests/agents/test_guard*.py", "tests/agents/test_places.py",
+            "tests/agents/test_answer.py",
+        ),
         frozenset(f".claude/hooks/{name}.py" for name in _HOOKS),
     ),
 }  # fmt: skip

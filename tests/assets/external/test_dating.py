@@ -184,6 +184,9 @@ def test_an_instant_from_before_the_web_is_unreadable_unless_it_is_asked_for(yea
 
 def test_an_old_dividend_was_public_on_its_old_day():
     assert dating.end_of_day_text("1962-02-06") == datetime(1962, 2, 7, 5, tzinfo=UTC)
+    assert dating.end_of_day_text("1960-01-01") == datetime(1960, 1, 2, 5, tzinfo=UTC)
+    with pytest.raises(Unreadable):
+        dating.end_of_day_text("1959-12-30")
 
 
 def test_a_clock_time_new_york_has_twice_or_never_is_the_later_one():
