@@ -49,6 +49,8 @@ GAP_SCHEMA = pa.schema(
         pa.field("observed_at", INSTANT, nullable=False),
     ]
 )
+GAP_COLUMNS = ("dataset", "gap_type", "reason", "locator", "available_at")
+"""Those of them that sessions see."""
 
 KNOWN = {
     "record": "Whoever read the record at `available_at`: its source states it there.",

@@ -235,8 +235,9 @@ class PinnedTables(Mapping[str, TableState]):
         self._store, self._tables, self._pins = store, tables, pins
 
     def __getitem__(self, table: str) -> TableState:
+        pin = self._pins[table]
         with machine.working_in(PLACE, self._store.location), self._store.translated():
-            return self._tables.state(table, self._pins[table])
+            return self._tables.state(table, pin)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._pins)

@@ -77,10 +77,6 @@ class Catalogue:
         chosen = [self.contracts[name] for name in sorted(set(self.contracts if names is None else names))]
         return [dataset for dataset in chosen if open_mode or not dataset.open_only]
 
-    def views_of(self, datasets: list[Dataset]) -> Mapping[str, str]:
-        """The views' texts of these datasets."""
-        return {one.name: self.views.get(one.name) or statements.agent_view(one) for one in datasets}
-
 
 class Session:
     """What was public at `as_of`, in SQL. One query at a time; `interrupt` and `close` from any thread.
@@ -391,7 +387,7 @@ def open_session(  # noqa: PLR0913 - all that a session is made of
     limits, catalogue = arguments.bounds(limits), catalogue or Catalogue(_installed_contracts())
     omit = arguments.omits(hindsight, open_mode=open_mode)
     binding = Binding(snapshot, asked, catalogue.choose(arguments.names(datasets), open_mode=open_mode), omit)
-    opening = partial(statements.opening, binding, catalogue.views_of(list(binding.datasets)))
+    opening = statements.Opening(binding, catalogue.views)
     backend: Backend
     with machine.working_in("a session of the lake", "."):
         if isolation == "process":

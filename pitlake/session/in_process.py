@@ -17,7 +17,7 @@ from pitlake.session.limits import Caps, Limits
 from pitlake.session.sealed import protocol
 from pitlake.session.sealed.process import Failed, Reply
 from pitlake.session.sql import engine
-from pitlake.session.sql.statements import Statements
+from pitlake.session.sql.statements import Opening
 from pitlake.session.visible.binding import Binding, Relation
 from pitlake.session.visible.cut_cache import CutCache
 
@@ -29,7 +29,7 @@ class InProcess:
 
     own_root = False
 
-    def __init__(self, binding: Binding, cut_cache: CutCache, limits: Limits, statements: Statements) -> None:
+    def __init__(self, binding: Binding, cut_cache: CutCache, limits: Limits, opening: Opening) -> None:
         files: dict[str, list[ds.Fragment]] = {relation.name: [] for relation in binding.relations}
 
         def take(relation: Relation, _number: int, descriptor: int) -> None:
@@ -37,14 +37,15 @@ class InProcess:
             files[relation.name].append(_PARQUET.make_fragment(content))
 
         binding.deliver(cut_cache, take)
-        self._connection = engine.connect({})
+        self._connection = engine.connect()
         try:
+            engine.prepare(self._connection, opening.usual)
             engine.allot(self._connection, threads=int(limits.threads), memory=limits.address_space // 2)
-            for relation in binding.relations:
+            for relation in (one for one in binding.relations if one.numbers):
                 self._connection.register(
-                    _name(relation), ds.FileSystemDataset(files[relation.name], relation.cuts[0].schema, _PARQUET)
+                    _name(relation), ds.FileSystemDataset(files[relation.name], relation.schema, _PARQUET)
                 )
-            engine.execute(self._connection, *statements(_name, {}))
+            engine.execute(self._connection, *opening.statements(_name))
             engine.lock(self._connection, files=(), seconds=limits.seconds)
         except BaseException:
             self.close()

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pitlake.clock import micros
 from pitlake.lake import copies
-from pitlake.session.visible import footer
+from pitlake.session.visible import cut_cache, footer
 from pitlake.session.visible.cut_cache import CutCache
 from pitlake.session.visible.cuts import Cut, Sources
 from tests.session.toylake import CHARTS, T, row
@@ -51,19 +52,18 @@ def test_a_cut_is_a_function_of_the_rows_it_keeps(lake, ask_of, tmp_path):
     assert cuts[0] == cuts[1]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"table": "sales"},
-        {"schema": CHARTS.arrow_schema.remove(0)},
-        {"order": ("position",)},
-        {"since": 1},
-        {"until": 2},
-        {"by_month": True},
-        {"periods": ()},
-    ],
-    ids=lambda change: next(iter(change)),
-)
+CHANGES = [
+    {"table": "sales"},
+    {"schema": CHARTS.arrow_schema.remove(0)},
+    {"order": ("position",)},
+    {"since": 1},
+    {"until": 2},
+    {"by_month": True},
+    {"periods": ()},
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
 def test_cuts_that_would_hold_something_else_have_other_names(lake, change):
     file, stored = lake.add("charts", [row("a", T)]), CHARTS.arrow_schema
     cut = Cut(table="charts", periods=(((file,),),), stored=stored, schema=stored, order=("track",), until=1, bound=1)
@@ -72,6 +72,29 @@ def test_cuts_that_would_hold_something_else_have_other_names(lake, change):
         with Sources(each) as sources:
             names.add(sources.identity())
     assert len(names) == 2
+
+
+@pytest.mark.parametrize("change", [*CHANGES, {"bound": 2}, {"parts": (0, 2)}], ids=lambda change: next(iter(change)))
+def test_what_would_hold_something_else_is_not_opened_again_in_its_place(lake, home, change):
+    file, stored = lake.add("charts", [row("a", T)]), CHARTS.arrow_schema
+    bound = micros(T) + 1
+    cut = Cut(table="charts", periods=(((file,),),), stored=stored, schema=stored, order=("track",), until=bound,
+              bound=bound, parts=(0,))  # fmt: skip
+    cuts = CutCache(home, few=0)
+    first = [os.fstat(descriptor).st_ino for descriptor in cuts.open(cut)]
+    assert [os.fstat(descriptor).st_ino for descriptor in cuts.open_again(replace(cut)) or ()] == first
+    changed = replace(cut, **{name: bound + 1 if value == 2 else value for name, value in change.items()})
+    assert cuts.open_again(changed) == ([] if not changed.files else None)
+    assert CutCache(home, few=1).open_again(cut) is CutCache(home.parent, few=0).open_again(cut) is None
+
+
+def test_an_instant_that_was_asked_of_before_needs_no_file_of_the_lake(lake, ask, home, monkeypatch):
+    lake.add("charts", [row(f"t{number}", T - number * 9 * HOUR) for number in range(20)])
+    right = shown(ask(cut_cache=CutCache(home, few=2)))
+    monkeypatch.setattr(cut_cache, "Sources", None)
+    assert shown(ask(cut_cache=CutCache(home, few=2))) == right
+    with pytest.raises(TypeError):
+        ask(T - HOUR, cut_cache=CutCache(home, few=2))
 
 
 def test_a_cut_is_made_once_for_the_same_question(lake, ask, home):
@@ -124,11 +147,13 @@ def swapped(path):
 @pytest.mark.parametrize("few", [1, 100])
 def test_a_kept_file_that_was_changed_by_hand_is_not_believed(lake, ask, home, few, harm):
     lake.add("charts", [row(f"t{number}", T - number * 9 * HOUR) for number in range(20)])
+    ask(T - 30 * HOUR, cut_cache=CutCache(home, few=few)).close()
     right = shown(ask(cut_cache=CutCache(home, few=few)))
     good = kept(home)
     for path in home.glob("*.parquet"):
         harm(path)
     assert kept(home) != good
+    ask(T - 30 * HOUR, cut_cache=CutCache(home, few=few)).close()
     assert shown(ask(cut_cache=CutCache(home, few=few))) == right
     assert kept(home) == good
 

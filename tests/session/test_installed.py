@@ -1,5 +1,7 @@
 """The installation's own datasets: prepared once in the zygote, the same as if made for each session alone."""
 
+import re
+
 import pytest
 
 from pitlake.datasets import all_datasets
@@ -7,7 +9,8 @@ from pitlake.errors import IsolationUnavailable, QueryFailed
 from pitlake.lake.manifest import Snapshot
 from pitlake.session import open_session, warm
 from pitlake.session.api import Catalogue
-from pitlake.session.sealed import launcher, process
+from pitlake.session.sealed import launcher
+from pitlake.session.sealed.zygote import MOST_PREPARED
 from pitlake.session.sql import statements
 from tests.session.toylake import T
 
@@ -48,21 +51,14 @@ def test_a_session_holds_what_was_chosen_however_it_was_prepared(bound, datasets
         assert ready.sql(contents).rows() == alone.sql(contents).rows()
 
 
-def test_sessions_of_datasets_that_are_often_asked_for_are_prepared(bound, monkeypatch):
-    often, before = ["news", "prices"], []
-    monkeypatch.setattr(launcher, "_zygote", None)
-    monkeypatch.setattr(launcher, "_often", frozenset())
-    monkeypatch.setattr(process, "ready", lambda names: before.append(set(names)) or statements.ready(names))
-    try:
-        warm(often)
-        ready, alone = (bound(datasets=often, isolation=each) for each in ("process", "in_process"))
+def test_of_many_choices_each_is_prepared_as_if_it_were_the_only_one(bound):
+    choices = [[name] for name in NAMES[: MOST_PREPARED + 2]]
+    warm(choices[0])
+    for datasets in (*choices, choices[0], choices[-1], [*choices[0], *choices[1]]):
+        ready, alone = (bound(datasets=datasets, isolation=each) for each in ("process", "in_process"))
         for contents in CONTENTS:
             assert ready.sql(contents).rows() == alone.sql(contents).rows()
-        for datasets in (None, ["xbrl_facts"]):
-            bound(datasets=datasets)
-    finally:
-        launcher._drop()
-    assert before == [set(often), set(all_datasets()), set()]
+        ready.close()
 
 
 def test_open_mode_holds_the_outcomes_too(bound):
@@ -84,8 +80,10 @@ def test_every_installed_dataset_has_a_view():
 
 
 def test_macros_are_found_by_their_names(bound):
-    made = {name for text in statements._library(statements.installed()) for name, _ in statements._MACRO.findall(text)}
-    general = {name for text in statements.session_macros(()) for name, _ in statements._MACRO.findall(text)}
+    made, general = (
+        {name for text in texts for name in re.findall(r"CREATE MACRO (\w+)\(", text)}
+        for texts in (statements._library(statements.installed()), statements.session_macros(()))
+    )
     clock = {*statements._CLOCK, "as_of", "age"}
     found = bound().sql("SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal").rows()
     assert {name for (name,) in found} == made | general | clock

@@ -111,7 +111,7 @@ def test_a_dead_zygote_loses_its_sessions_and_is_replaced(lake, ask):
 
 def test_a_zygote_that_does_not_end_is_killed(monkeypatch):
     monkeypatch.setattr(launcher, "END_SECONDS", 0.2)
-    zygote = launcher.Zygote((frozenset(),))
+    zygote = launcher.Zygote()
     os.kill(zygote.process.pid, signal.SIGSTOP)
     zygote.close()
     assert zygote.process.returncode == -signal.SIGKILL

@@ -90,7 +90,9 @@ def results(pool: ProcessPoolExecutor, share: Callable[[int], Any], only: int | 
         yield share(only)
         return
     numbers = count()
-    running = deque(pool.submit(share, next(numbers)) for _ in range(8 * pool._max_workers))  # none waits for a slow one
+    running = deque(
+        pool.submit(share, next(numbers)) for _ in range(8 * pool._max_workers)
+    )  # none waits for a slow one
     try:
         while True:
             yield running.popleft().result()

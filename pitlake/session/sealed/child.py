@@ -8,7 +8,6 @@ started after the seal, runs the queries, so that a query can be interrupted.
 import json
 import os
 import threading
-from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import Any
 
@@ -38,15 +37,13 @@ _CHUNK = 1 << 18
 _READABLE_WITHOUT_OWN_ROOT = ("/proc/self/cgroup", "/sys/fs/cgroup")
 
 
-Blank = Sequence[duckdb.DuckDBPyConnection]
-"""The zygote's blank DuckDBs, each of which knows other datasets."""
-
-
-def serve(descriptor: int, blank: Blank, separated: bool) -> None:
-    """Live one session on this socket. `separated`: the zygote has its own namespaces, so a root can be made."""
+def serve(descriptor: int, connection: duckdb.DuckDBPyConnection, separated: bool) -> None:
+    """Live one session on this socket. connection: its copy of a DuckDB that is prepared with its datasets, without a
+    row. `separated`: the zygote has its own namespaces, so a root can be made.
+    """
     end = ChildEnd(descriptor)
     try:
-        connection = _open(end, blank, separated)
+        _open(end, connection, separated)
     except (sandbox.Unsealable, protocol.ProtocolError, OSError, duckdb.Error) as problem:
         failure = Failure(type(problem).__name__, str(problem))
         end.send(END, protocol.end_of(OrderEnd(0, failure=failure)))
@@ -54,7 +51,7 @@ def serve(descriptor: int, blank: Blank, separated: bool) -> None:
     Server(end, connection).run()
 
 
-def _open(end: ChildEnd, blank: Blank, separated: bool) -> duckdb.DuckDBPyConnection:
+def _open(end: ChildEnd, connection: duckdb.DuckDBPyConnection, separated: bool) -> None:
     files = 0
     while True:
         kind, payload = end.receive()
@@ -65,13 +62,11 @@ def _open(end: ChildEnd, blank: Blank, separated: bool) -> duckdb.DuckDBPyConnec
         files += _take_files(end, json.loads(payload))
     order = json.loads(payload)
     own_root = _seal(order["memory"], files, separated)
-    connection = blank[int(order["prepared"])]
     engine.allot(connection, threads=order["threads"], memory=order["memory"] // 2)
     engine.execute(connection, *order["statements"])
     names = [protocol.file_name(index) for index in range(files)]
     engine.lock(connection, files=names, seconds=order["seconds"])
     end.send(READY, OWN_ROOT if own_root else b"")
-    return connection
 
 
 def _take_files(end: ChildEnd, indexes: list[int]) -> int:

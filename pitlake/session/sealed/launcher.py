@@ -5,12 +5,13 @@ runs on the other side is zygote.py.
 """
 
 import atexit
+import json
 import os
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,26 +35,22 @@ _ENVIRONMENT = {
 
 @dataclass
 class Forked:
-    """A new session's process: the socket to it, its pid, and a pidfd that can't be mistaken for another process.
-
-    chosen: the datasets that each of its blank DuckDBs knows.
-    """
+    """A new session's process: the socket to it, its pid, and a pidfd that can't be mistaken for another process."""
 
     channel: socket.socket
     pid: int
     pidfd: int
-    chosen: tuple[frozenset[str], ...]
 
 
 class Zygote:
-    """The running zygote and the socket to it. chosen: the datasets that each of its blank DuckDBs knows."""
+    """The running zygote and the socket to it."""
 
-    def __init__(self, chosen: tuple[frozenset[str], ...]) -> None:
-        self.owner, self._chosen = os.getpid(), chosen
-        ours, theirs = socket.socketpair()
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-W", "ignore", "-c", _program(theirs.fileno(), chosen)],
+                [sys.executable, "-I", "-S", "-W", "ignore", "-c", _program(theirs.fileno())],
                 env=_ENVIRONMENT,
                 cwd="/",
                 stdin=subprocess.DEVNULL,
@@ -75,19 +72,22 @@ class Zygote:
         """Whether it runs and is ours: a fork of this process must not share its parent's."""
         return self.owner == os.getpid() and self.process.poll() is None
 
-    def fork(self) -> Forked:
-        """A new process, waiting for its files. Raises SessionLost when the zygote is gone."""
+    def fork(self, datasets: Collection[str]) -> Forked:
+        """A new process with a DuckDB prepared with these datasets, waiting for its files.
+
+        Raises SessionLost when the zygote is gone.
+        """
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                socket.send_fds(self._control, [b"\0"], [theirs.fileno()])
+                socket.send_fds(self._control, [json.dumps(sorted(datasets)).encode()], [theirs.fileno()])
             answer, descriptors, _, _ = socket.recv_fds(self._control, ANSWER.size, 1)
         except OSError:
             answer, descriptors = b"", []
         if len(answer) != ANSWER.size or not descriptors:
             ours.close()
             raise SessionLost("the process sessions are forked from is gone; try again")
-        return Forked(ours, ANSWER.unpack(answer)[0], descriptors[0], self._chosen)
+        return Forked(ours, ANSWER.unpack(answer)[0], descriptors[0])
 
     def close(self) -> None:
         """End it, and every session with it."""
@@ -115,28 +115,29 @@ class Zygote:
 
 _lock = threading.Lock()
 _zygote: Zygote | None = None
-_often: frozenset[str] = frozenset()
 
 
 def warm(datasets: Collection[str] = ()) -> None:
-    """Start the zygote, so that the first session need not wait for it. Raises IsolationUnavailable.
-
-    datasets: those that sessions will often be of, which open sooner then; known to a zygote that starts after this.
+    """Start the zygote and prepare it for sessions of these datasets (default: of all that an instant is asked of), so
+    that the first session need not wait. Raises IsolationUnavailable.
     """
-    global _often  # noqa: PLW0603
-    with _lock:
-        _often = frozenset(datasets) or _often
-        _running()
+    chosen = datasets or [name for name, each in installed().items() if not each.dataset.open_only]
+    forked = fork(chosen)
+    forked.channel.close()  # which ends the process
+    os.close(forked.pidfd)
 
 
-def fork() -> Forked:
-    """A new session's process. Raises IsolationUnavailable where sessions can't be sealed."""
+def fork(datasets: Collection[str]) -> Forked:
+    """A new session's process, prepared with these of this installation's datasets.
+
+    Raises IsolationUnavailable where sessions can't be sealed.
+    """
     with _lock:
         try:
-            return _running().fork()
+            return _running().fork(datasets)
         except SessionLost:
             _drop()
-            return _running().fork()
+            return _running().fork(datasets)
 
 
 def separated() -> bool:
@@ -151,8 +152,7 @@ def _running() -> Zygote:
         _drop()
         if problem := sandbox.lacking():
             raise IsolationUnavailable(problem)
-        # Of every dataset, and of none: a session of few is sooner made from nothing.
-        _zygote = Zygote((frozenset(installed()), frozenset(), *([_often] if _often else [])))
+        _zygote = Zygote()
     return _zygote
 
 
@@ -163,13 +163,12 @@ def _drop() -> None:
         _zygote = None
 
 
-def _program(descriptor: int, chosen: Iterable[frozenset[str]]) -> str:
+def _program(descriptor: int) -> str:
     # No site, no environment, no current directory: only where this process itself finds its libraries.
     path = [entry for entry in sys.path if os.path.isabs(entry)]  # noqa: PTH117
     if _ROOT not in path:
         path.append(_ROOT)
-    names = [sorted(each) for each in chosen]
-    run = f"from pitlake.session.sealed.zygote import main; main({descriptor}, {names!r})"
+    run = f"from pitlake.session.sealed.zygote import main; main({descriptor})"
     return f"import sys; sys.path[:] = {path!r}; {run}"
 
 

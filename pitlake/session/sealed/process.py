@@ -10,7 +10,6 @@ import signal
 import threading
 import time
 import weakref
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -38,7 +37,7 @@ from pitlake.session.sealed.protocol import (
     file_name,
     tell,
 )
-from pitlake.session.sql.statements import Statements, parquet, ready
+from pitlake.session.sql.statements import Opening, parquet
 from pitlake.session.visible.binding import Binding, Relation
 from pitlake.session.visible.cut_cache import CutCache
 
@@ -71,15 +70,15 @@ class Failed(Exception):
 class SealedProcess:
     """One session's process. Not for several threads at once, but `interrupt` is."""
 
-    def __init__(self, binding: Binding, cut_cache: CutCache, limits: Limits, statements: Statements) -> None:
+    def __init__(self, binding: Binding, cut_cache: CutCache, limits: Limits, opening: Opening) -> None:
         self._limits = limits
-        forked = launcher.fork()
+        forked = launcher.fork(opening.usual)
         self._channel = Channel(forked.channel)
         self.pid, self._pidfd = forked.pid, forked.pidfd
         self._end = weakref.finalize(self, _end, self._channel, self._pidfd, os.getpid())
         self._sending, self._order, self._running = threading.Lock(), 0, False
         try:
-            self.own_root = self._open(binding, cut_cache, statements, forked.chosen)
+            self.own_root = self._open(binding, cut_cache, opening)
         except ProtocolError as problem:
             self.close()
             raise SessionLost(f"the session did not open: {problem}") from None
@@ -113,16 +112,11 @@ class SealedProcess:
         """Kill the process and see it gone."""
         self._end()
 
-    def _open(
-        self, binding: Binding, cut_cache: CutCache, statements: Statements, chosen: Sequence[frozenset[str]]
-    ) -> bool:
+    def _open(self, binding: Binding, cut_cache: CutCache, opening: Opening) -> bool:
         with _Parcel(self._channel) as parcel:
             binding.deliver(cut_cache, parcel.add)
-        names = {dataset.name for dataset in binding.datasets}
-        nearest = min(chosen, key=lambda there: len(there ^ names))  # what has least to be made and to be dropped
         order = {
-            "prepared": chosen.index(nearest),
-            "statements": statements(_files, ready(nearest)),
+            "statements": opening.statements(_files),
             "memory": self._limits.address_space,
             "threads": int(self._limits.threads),
             "seconds": self._limits.seconds,

@@ -1,34 +1,70 @@
-"""The warm process sessions are forked from: libraries loaded and blank DuckDBs ready, no lake, no caller's data.
+"""The warm process sessions are forked from: libraries loaded and DuckDBs prepared, no lake, no caller's data.
 
 A fork gives every session its own copy of one, which is sound because neither it nor this process has a second
-thread, and spares the session most of its opening time. The zygote never sees what a session is about: it takes a
-socket from its parent, forks, and hands back the child's pid and pidfd; all else goes over that socket. It ends when
-its parent's end closes, and its children end with it. Started by launcher.py as an interpreter of its own.
+thread, and spares the session most of its opening time. Of a session the zygote is told which datasets it is of, and
+nothing else: it takes these names and a socket from its parent, forks, and hands back the child's pid and pidfd; all
+else goes over that socket. It ends when its parent's end closes, and its children end with it. Started by launcher.py
+as an interpreter of its own.
 """
 
 import gc
+import json
 import os
 import signal
 import socket
 import struct
 import sys
+from collections import OrderedDict
 from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
 
 ANSWER = struct.Struct(">q")
 SEPARATED, NOT_SEPARATED = b"\x01", b"\x02"
+MOST_PREPARED = 8
+_LONGEST_ORDER = 1 << 16
 
 
-def main(descriptor: int, chosen: list[list[str]]) -> None:
-    """Serve forks on this socket until the other side closes it. chosen: datasets, one DuckDB for each choice."""
+class Prepared:
+    """DuckDBs without a row, one for each choice of datasets that sessions were lately of, and one in reserve."""
+
+    def __init__(self) -> None:
+        self._of: OrderedDict[tuple[str, ...], duckdb.DuckDBPyConnection] = OrderedDict()
+        self._reserve: duckdb.DuckDBPyConnection | None = None
+        self.refill()
+
+    def of(self, names: tuple[str, ...]) -> "duckdb.DuckDBPyConnection":
+        """That of these datasets, which is made at their first time. The one not used for longest gives way."""
+        from pitlake.session.sql import engine
+
+        if names not in self._of:
+            self._of[names] = engine.prepare(self._reserve or engine.connect(), names)
+            self._reserve = None
+        self._of.move_to_end(names)
+        while len(self._of) > MOST_PREPARED:
+            self._of.popitem(last=False)[1].close()
+        return self._of[names]
+
+    def refill(self) -> None:
+        """Have one in reserve for the next choice."""
+        from pitlake.session.sql import engine
+
+        self._reserve = self._reserve or engine.connect()
+        if len(os.listdir("/proc/self/task")) != 1:  # noqa: PTH208  nothing else of pathlib is loaded here
+            sys.exit("a second thread: forks would not be copies")
+
+
+def main(descriptor: int) -> None:
+    """Serve forks on this socket until the other side closes it."""
     # DuckDB and Arrow use these to hand data to Python, which never happens here; without them the start is shorter.
     sys.modules["numpy"] = sys.modules["pandas"] = None  # type: ignore[assignment]
     from pitlake.session.sealed import child, sandbox
-    from pitlake.session.sql import engine, statements
+    from pitlake.session.sql import statements
 
     sandbox.load_libraries()
-    connections = [engine.connect(statements.ready(names)) for names in chosen]
-    if len(os.listdir("/proc/self/task")) != 1:  # noqa: PTH208  nothing else of pathlib is loaded here
-        sys.exit("a second thread: forks would not be copies")
+    prepared = Prepared()
     os.environ.clear()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps children; the parent holds their pidfds
     _be_killed_first()
@@ -38,22 +74,25 @@ def main(descriptor: int, chosen: list[list[str]]) -> None:
     os.dup2(0, 2)  # nobody listens from here on
     with socket.socket(fileno=descriptor) as control:
         control.sendall((SEPARATED if separated else NOT_SEPARATED) + statements.fingerprint())
-        while channel := _next_channel(control):
+        while order := _next_order(control):
+            names, channel = order
+            connection = prepared.of(names)
             zygote = os.getpid()
             pid = os.fork()
             if pid == 0:
                 _leave_zygote(zygote, channel)
                 try:
-                    child.serve(channel, connections, separated)
+                    child.serve(channel, connection, separated)
                 finally:
                     os._exit(0)
             os.close(channel)
             _introduce(control, pid)
+            prepared.refill()
 
 
-def _next_channel(control: socket.socket) -> int:
-    signalled, descriptors, _, _ = socket.recv_fds(control, 1, 1)
-    return descriptors[0] if signalled and descriptors else 0
+def _next_order(control: socket.socket) -> tuple[tuple[str, ...], int] | None:
+    told, descriptors, _, _ = socket.recv_fds(control, _LONGEST_ORDER, 1)
+    return (tuple(json.loads(told)), descriptors[0]) if told and descriptors else None
 
 
 def _leave_zygote(zygote: int, channel: int) -> None:

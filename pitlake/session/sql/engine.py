@@ -3,7 +3,7 @@
 The sealed child and in-process sessions ask by it, so both answer alike. It knows no lake, no process, no pipe.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,6 +15,7 @@ from pitlake.session.sql import arrow_fidelity, statements
 
 BATCH_ROWS = 32_768
 _LONGEST_MESSAGE = 8192
+_SETTINGS = ("SET TimeZone='UTC'", "SET enable_progress_bar=false", "SET parquet_metadata_cache=true")
 _READERS = 8  # threads that only fetch what a scan will want next
 # Reads only, whatever it reads. Anything else may change the session, so later answers depend on it.
 _STATELESS = frozenset({"SELECT"})
@@ -29,11 +30,8 @@ class OverCap(Exception):
         super().__init__(limit)
 
 
-def connect(ready: Mapping[str, statements.Ready]) -> duckdb.DuckDBPyConnection:
-    """A private in-memory DuckDB, prepared for these datasets.
-
-    It spills nowhere, loads nothing, remembers nothing and has no thread of its own.
-    """
+def connect() -> duckdb.DuckDBPyConnection:
+    """A private in-memory DuckDB that spills nowhere, loads nothing, remembers nothing and has no thread of its own."""
     connection = duckdb.connect(
         ":memory:",
         config={
@@ -52,7 +50,13 @@ def connect(ready: Mapping[str, statements.Ready]) -> duckdb.DuckDBPyConnection:
             "secret_directory": "/nonexistent",
         },
     )
-    execute(connection, "SET TimeZone='UTC'", "SET enable_progress_bar=false", *statements.prepared(ready))
+    execute(connection, *_SETTINGS, *statements.blank())
+    return connection
+
+
+def prepare(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> duckdb.DuckDBPyConnection:
+    """Make the views of these of this installation's datasets, over no rows."""
+    execute(connection, *statements.prepared(names))
     return connection
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from textwrap import fill, indent
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pitlake.catalogue import session_macros
 from pitlake.clock import iso
-from pitlake.contract import INSTANT, Dataset
+from pitlake.contract import GAP_COLUMNS, GAP_SCHEMA, INSTANT, Dataset
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
 from pitlake.sql_files import sql_file
@@ -24,9 +24,6 @@ from pitlake.tombstones import SUPERSEDED_SCHEMA, newest_first
 
 if TYPE_CHECKING:
     from pitlake.session.visible.binding import Binding, Relation
-
-Statements = Callable[[Callable[["Relation"], str], Mapping[str, "Ready"]], list[str]]
-"""Makes a session's statements, given what names a relation's files in SQL and what its DuckDB was prepared with."""
 
 STORED = "lake"
 """The schema of the views over stored rows: every revision up to T, with `content_hash`, which makes orders total."""
@@ -70,8 +67,6 @@ _KINDS = {
 }
 """What DuckDB makes of the types rows are stored in."""
 
-_MACRO = re.compile(r"CREATE MACRO (\w+)\(.*?\)\s+AS\b(\s+TABLE\b)?", re.DOTALL)
-
 
 @dataclass(frozen=True)
 class Ready:
@@ -101,7 +96,7 @@ class Ready:
         """Whether its newest revisions are what is not superseded."""
         return self.is_plain or (self.omit and bool(self.dataset.hindsight.intersection(self.dataset.key)))
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether the view shows the newest revision of every key and nothing else, so that tombstones can."""
         return self.view == newest_by_window(self.dataset)
@@ -127,20 +122,29 @@ def instant(moment: datetime | None) -> str:
     return "NULL::TIMESTAMPTZ" if moment is None else f"TIMESTAMPTZ {literal(iso(moment))}"
 
 
-def prepared(ready: Mapping[str, Ready]) -> list[str]:
-    """What a blank DuckDB can know before any session: the spellings of now, and datasets' views over no rows.
-
-    Views and macros find each other by name when they are asked, so a session only has to put its rows in their place.
-    """
+def blank() -> list[str]:
+    """What every DuckDB knows before any session: the spellings of now, macros of no dataset, and no gaps."""
+    nothing = ", ".join(f"NULL::{_KINDS[GAP_SCHEMA.field(name).type]} AS {name}" for name in GAP_COLUMNS)
     return [
         f"CREATE SCHEMA {STORED}",
         f"CREATE MACRO as_of() AS {instant(None)}",
         *(f"CREATE MACRO {identifier(name)}() AS {value}" for name, value in _CLOCK.items()),
         _AGE,
         *session_macros(()),
-        *_blank(ready.values()),
-        *(newest(each) if each.is_plain else each.view for each in ready.values()),
-        *_library(ready),
+        f"CREATE VIEW gaps AS SELECT {nothing} WHERE false",
+    ]
+
+
+def prepared(names: Collection[str]) -> list[str]:
+    """What a blank DuckDB can know besides: the views of these of this installation's datasets, over no rows.
+
+    Views and macros find each other by name when they are asked, so a session only has to put its rows in their place.
+    """
+    ready = [each for name, each in installed().items() if name in names]
+    return [
+        *_blank(ready),
+        *(newest(each) if each.is_plain else each.view for each in ready),
+        *_library(names),
     ]
 
 
@@ -203,7 +207,7 @@ def no_tombstones(name: str) -> str:
 
 def gaps(source: str) -> str:
     """`gaps`: what could not become a row, as far as that was public at T."""
-    return f"CREATE VIEW gaps AS SELECT dataset, gap_type, reason, locator, available_at FROM {source}"
+    return f"CREATE OR REPLACE VIEW gaps AS SELECT {', '.join(GAP_COLUMNS)} FROM {source}"
 
 
 def lake_info(as_of: datetime | None, bound: Iterable[tuple[str, datetime | None, int]]) -> str:
@@ -242,49 +246,60 @@ def installed() -> dict[str, Ready]:
     return {name: Ready(dataset, agent_view(dataset)) for name, dataset in all_datasets().items()}
 
 
-def ready(names: Collection[str]) -> dict[str, Ready]:
-    """Those of this installation's datasets."""
-    return {name: each for name, each in installed().items() if name in names}
-
-
 def fingerprint() -> bytes:
-    """Of everything the zygote prepares: two processes that agree on it can rely on each other's."""
-    return sha256("\0".join(prepared(installed())).encode()).digest()
+    """Of everything that is prepared: two processes that agree on it can rely on each other's."""
+    return sha256("\0".join((*blank(), *prepared(installed()))).encode()).digest()
 
 
-def opening(
-    binding: "Binding",
-    views: Mapping[str, str],
-    source: Callable[["Relation"], str],
-    ready: Mapping[str, Ready],
-) -> list[str]:
-    """The statements of a delivered session in a DuckDB prepared with `ready`, in their order."""
-    rows, gap_rows = binding.relations[: len(binding.datasets)], binding.relations[-1]
-    tombstones = binding.superseded
-    omits = {dataset.name for dataset in binding.datasets if binding.omit and dataset.hindsight}
-    bound = {one.name: Ready(one, views[one.name], one.name in omits) for one in binding.datasets}
-    kept = {name: each for name, each in bound.items() if ready.get(name) == each}
-    made = [each for name, each in bound.items() if name not in kept]
-    usual = {name for name, each in bound.items() if installed().get(name) == each}  # what macros know the columns of
-    return [
-        *clock(binding.as_of),
-        *_without(ready, kept),
-        *_blank(made),
+@dataclass(frozen=True)
+class Opening:
+    """The statements of a session, in a DuckDB that is prepared with its `usual` datasets.
+
+    views: the texts of views that are other than `agent_view` has them.
+    """
+
+    binding: "Binding"
+    views: Mapping[str, str]
+
+    @cached_property
+    def bound(self) -> dict[str, Ready]:
+        """Its datasets, as it shows them."""
+        return {one.name: self._ready(one) for one in self.binding.datasets}
+
+    @cached_property
+    def usual(self) -> tuple[str, ...]:
+        """Those that it shows as this installation does, whose columns macros can rely on."""
+        return tuple(name for name, each in self.bound.items() if each is installed().get(name))
+
+    def _ready(self, dataset: Dataset) -> Ready:
+        usual, view = installed().get(dataset.name), self.views.get(dataset.name)
+        omits = self.binding.omit and bool(dataset.hindsight)
+        if usual and usual.dataset == dataset and view in (None, usual.view) and not omits:
+            return usual
+        return Ready(dataset, view or agent_view(dataset), omits)
+
+    def statements(self, source: Callable[["Relation"], str]) -> list[str]:
+        """In their order, once all is delivered. source: what names a relation's files in SQL."""
+        binding, tombstones = self.binding, self.binding.superseded
+        rows, gap_rows = binding.relations[: len(binding.datasets)], binding.relations[-1]
+        made = [each for name, each in self.bound.items() if name not in self.usual]
         # A version from before there were tombstones shows its newest revisions as it did then.
-        *(f"DROP VIEW {identifier(name)}" for name, each in kept.items() if each.is_plain and name not in tombstones),
-        *(each.view for name, each in kept.items() if each.is_plain and name not in tombstones),
-        *(newest(each) if each.by_tombstones and each.dataset.name in tombstones else _view(each) for each in made),
-        *(text for text in _library(usual) if text not in _library(kept)),
-        *(
-            stored_rows(relation.name, relation.columns, source(relation))
-            for relation in (*rows, *(dead for dead in tombstones.values() if dead.rows))
-        ),
-        gaps(source(gap_rows)),
-        lake_info(
-            binding.as_of,
-            [(relation.name, relation.watermark, relation.rows) for relation in rows],
-        ),
-    ]
+        then = [each for each in map(self.bound.__getitem__, self.usual)
+                if each.is_plain and each.dataset.name not in tombstones]  # fmt: skip
+        return [
+            *clock(binding.as_of),
+            *_blank(made),
+            *(f"DROP VIEW {identifier(each.dataset.name)}" for each in then),
+            *(each.view for each in then),
+            *(newest(each) if each.by_tombstones and each.dataset.name in tombstones else _view(each) for each in made),
+            *(
+                stored_rows(relation.name, relation.columns, source(relation))
+                for relation in (*rows, *tombstones.values())
+                if relation.numbers
+            ),
+            *([gaps(source(gap_rows))] if gap_rows.numbers else []),
+            lake_info(binding.as_of, [(relation.name, relation.watermark, relation.rows) for relation in rows]),
+        ]
 
 
 def _view(each: Ready) -> str:
@@ -327,19 +342,6 @@ def _blank(ready: Iterable[Ready]) -> list[str]:
 def _library(datasets: Collection[str]) -> list[str]:
     general = session_macros(())
     return [text for text in session_macros(datasets) if text not in general]
-
-
-def _without(ready: Mapping[str, Ready], kept: Collection[str]) -> list[str]:
-    unread = [text for text in _library(ready) if text not in _library(kept)]
-    macros = [found for text in unread for found in _MACRO.findall(text)]
-    unbound = [name for name in ready if name not in kept]
-    return [
-        *(f"DROP MACRO {'TABLE ' if table else ''}{name}" for name, table in macros),
-        *(f"DROP VIEW {identifier(name)}" for name in unbound),
-        *(f"DROP VIEW {identifier(name + '_revisions')}" for name in unbound),
-        *(f"DROP VIEW {STORED}.{identifier(name)}" for name in unbound),
-        *(f"DROP VIEW {STORED}.{_superseded(name)}" for name in unbound),
-    ]
 
 
 def _superseded(name: str) -> str:

@@ -15,7 +15,7 @@ from itertools import chain, count
 import pyarrow as pa
 
 from pitlake.clock import AVAILABLE_AT, OBSERVED_AT, from_micros, micros
-from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
+from pitlake.contract import GAP_COLUMNS, GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.lake.manifest import DataFile, Snapshot
 from pitlake.session.visible import footer
 from pitlake.session.visible.cut_cache import CutCache
@@ -24,8 +24,6 @@ from pitlake.session.visible.plan import Choice, choose
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 _CUTTERS = 2
-GAP_COLUMNS = ("dataset", "gap_type", "reason", "locator", "available_at")
-
 Take = Callable[["Relation", int, int], None]
 """What receives a file: whose it is, its number and a descriptor, which is closed afterwards."""
 
@@ -34,12 +32,14 @@ Take = Callable[["Relation", int, int], None]
 class Relation:
     """One table as a session will see it: what is made of its cuts; in open mode, whole files of the lake.
 
-    numbers (of its files), rows and newest (microseconds) are known once delivered; by_name: some file lacks a column.
+    stored: the schema of the lake's rows; schema: that of cuts. numbers (of its files, those without rows left out),
+    rows and newest (microseconds) are known once delivered; by_name: some file lacks a column.
     """
 
     name: str
     columns: tuple[str, ...]
     stored: pa.Schema
+    schema: pa.Schema
     cuts: tuple[Cut, ...]
     whole: tuple[DataFile, ...] = ()
     bound: int | None
@@ -88,17 +88,19 @@ class Binding:
         self.relations = [*rows, *self.superseded.values(), self._gaps()]
 
     def deliver(self, cut_cache: CutCache, take: Take) -> None:
-        """Open, prove, number and give every file. Raises SessionRefused, after which nothing may be opened."""
+        """Open and prove every file, number and give those with rows. Raises SessionRefused: nothing may be opened."""
         self.snapshot.fetch(file for relation in self.relations for file in relation.sources)
         numbers = count()
         with ThreadPoolExecutor(_CUTTERS) as cutters:
-            cutting = deque(
-                (relation, cutters.submit(cut_cache.open, cut)) for relation in self.relations for cut in relation.cuts
-            )
+            cutting = deque[tuple[Relation, Future[list[int]]]]()
             try:
                 for relation in self.relations:
+                    for cut in relation.cuts:
+                        kept = cut_cache.open_again(cut)
+                        cutting.append((relation, cutters.submit(cut_cache.open, cut) if kept is None else _done(kept)))
+                for relation in self.relations:
                     for file in relation.whole:
-                        _give(relation, next(numbers), open_file(file.path, relation.name), take, file)
+                        _give(relation, numbers, open_file(file.path, relation.name), take, file)
                 while cutting:
                     relation, promised = cutting[0]
                     descriptors = deque(promised.result())
@@ -144,14 +146,18 @@ class Binding:
         return self._relation(f"superseded_{dataset.name}", tuple(SUPERSEDED_SCHEMA.names), years, choice)
 
     def _relation(self, name: str, columns: tuple[str, ...], years: Cut, choice: Choice) -> Relation:
-        until = self._bound if choice.straddles else None
-        months = replace(years, periods=choice.months)
-        edge = replace(years, periods=((choice.edge,),), until=until, parts=choice.parts)
+        cuts = [years] if choice.years else []
+        if choice.months:
+            cuts.append(replace(years, periods=choice.months))
+        if choice.edge:
+            until = self._bound if choice.straddles else None
+            cuts.append(replace(years, periods=((choice.edge,),), until=until, parts=choice.parts))
         return Relation(
             name=name,
             columns=columns,
             stored=years.stored,
-            cuts=(years, months, edge),
+            schema=years.schema,
+            cuts=tuple(cuts),
             whole=choice.whole,
             bound=self._bound,
         )
@@ -177,6 +183,7 @@ class Binding:
             name="gaps",
             columns=GAP_COLUMNS,
             stored=GAP_SCHEMA,
+            schema=closed.schema,
             cuts=(closed, replace(closed, periods=((edge,),), until=until)),
             bound=self._bound,
         )
@@ -189,23 +196,34 @@ class Binding:
 def _give_made(relation: Relation, descriptors: deque[int], numbers: Iterator[int], take: Take) -> None:
     try:
         while descriptors:
-            _give(relation, next(numbers), descriptors.popleft(), take)
+            _give(relation, numbers, descriptors.popleft(), take)
     finally:
         for descriptor in descriptors:
             os.close(descriptor)
 
 
-def _give(relation: Relation, number: int, descriptor: int, take: Take, whole: DataFile | None = None) -> None:
+def _give(
+    relation: Relation, numbers: Iterator[int], descriptor: int, take: Take, whole: DataFile | None = None
+) -> None:
     try:
         found = footer.read(descriptor)
         if whole is not None:  # what was made of a cut was proven when it was opened
             footer.prove(found, relation.name, relation.bound, relation.stored, whole.rows)
+        if not found.rows:
+            return
+        number = next(numbers)
         relation.numbers.append(number)
         relation.count(found)
         relation.by_name |= not found.columns.issuperset(relation.columns)
         take(relation, number, descriptor)
     finally:
         os.close(descriptor)
+
+
+def _done(descriptors: list[int]) -> Future[list[int]]:
+    done = Future[list[int]]()
+    done.set_result(descriptors)
+    return done
 
 
 def _close_result(promised: Future[list[int]]) -> None:

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,21 @@ LEAST_BYTES = 2 << 30
 FEW_ROWS = 8_192
 _SWEEPS = 64  # the whole directory is looked through once per this part of what may be kept, and once an hour
 _TALLIED = 4096  # bytes written that one byte of a tally stands for
+_MOST_REMEMBERED = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A cut's file, open for reading, and where it is kept; None where it is not."""
+
+    descriptor: int
+    path: Path | None
+
+
+_remembered: dict[tuple[object, ...], tuple[pa.Schema, list[Path]]] = {}
+"""Of cuts that were opened before: their schema, and where their files are kept. Whether those still are what they were
+is proven again at every use.
+"""
 
 
 class CutCache:
@@ -54,17 +69,50 @@ class CutCache:
         LakeError where there is no room for them.
         """
         with machine.working_in("the cache", self._directory):
-            return self._open(cut)
+            opened = self._open(cut)
+        paths = [one.path for one in opened if one.path is not None]
+        if len(paths) == len(opened):
+            if len(_remembered) >= _MOST_REMEMBERED:
+                _remembered.clear()
+            _remembered[self._remembered_by(cut)] = cut.schema, paths
+        return [one.descriptor for one in opened]
 
-    def _open(self, cut: Cut) -> list[int]:
+    def open_again(self, cut: Cut) -> list[int] | None:
+        """What `open` gives, of a cut that this process opened before, if its files are still kept; else None."""
+        if not cut.files:
+            return []
+        schema, paths = _remembered.get(self._remembered_by(cut), (None, []))
+        if schema is None or not schema.equals(cut.schema):
+            return None
+        opened: list[int] = []
+        with suppress(SessionRefused):
+            for path in paths:
+                descriptor = self._kept(path)
+                if descriptor is None:
+                    break
+                opened.append(_proven(descriptor, cut))
+            else:
+                return opened
+        _close(opened)
+        return None
+
+    def _remembered_by(self, cut: Cut) -> tuple[object, ...]:
+        bound = cut.bound if cut.parts else None
+        files = tuple(tuple(tuple(file.path for file in month) for month in period) for period in cut.periods)
+        kind = (cut.table, cut.order, cut.since, cut.until, cut.by_month, cut.parts, bound)
+        return (str(self._directory), self._few, *kind, files)
+
+    def _open(self, cut: Cut) -> list[_Opened]:
+        if not cut.files:
+            return []
         if cut.rows <= self._few:
-            return [self._open_one(cut)] if cut.parts or cut.periods else []
+            return [self._open_one(cut)]
         if not cut.parts:
             periods = [replace(cut, periods=(period,)) for period in cut.periods]
             return _each(self._open_one, (replace(one, by_month=one.rows > self._few) for one in periods))
         return self._open_days(cut)
 
-    def _open_days(self, cut: Cut) -> list[int]:
+    def _open_days(self, cut: Cut) -> list[_Opened]:
         until = cut.bound
         if until is None:
             raise ValueError("days are cut for an instant")
@@ -74,28 +122,28 @@ class CutCache:
         read: dict[str, pa.Table] = {}
         open_one = partial(self._open_one, already=read)
         kept = _each(open_one, (day for day in days if day.rows))
-        closed = [(descriptor, footer.read(descriptor).rows) for descriptor in kept]
+        closed = [(one, footer.read(one.descriptor).rows) for one in kept]
         if sum(rows for _, rows in closed) <= self._few:
-            _close(kept)
+            _close(one.descriptor for one in kept)
             return [open_one(cut.between(None, until))]
-        _close(descriptor for descriptor, rows in closed if not rows)
-        past = [descriptor for descriptor, rows in closed if rows]
+        _close(one.descriptor for one, rows in closed if not rows)
+        past = [one for one, rows in closed if rows]
         return past + _each(open_one, [cut.between(first[-1], until)], past)
 
-    def _open_one(self, cut: Cut, already: dict[str, pa.Table] | None = None) -> int:
+    def _open_one(self, cut: Cut, already: dict[str, pa.Table] | None = None) -> _Opened:
         with Sources(cut, already) as sources:
             if not self._ready():
-                return _proven(self._write_unnamed(sources), cut)
+                return _Opened(_proven(self._write_unnamed(sources), cut), None)
             path = self._directory / f"{sources.identity()}.parquet"
             descriptor = self._kept(path)
             if descriptor is not None:
                 with suppress(SessionRefused):  # damaged: made again below
-                    return _proven(descriptor, cut)
+                    return _Opened(_proven(descriptor, cut), path)
             self._write(path, sources)
             descriptor = self._kept(path)
             if descriptor is None:  # evicted by another process within an instant
-                descriptor = self._write_unnamed(sources)
-            return _proven(descriptor, cut)
+                return _Opened(_proven(self._write_unnamed(sources), cut), None)
+            return _Opened(_proven(descriptor, cut), path)
 
     def _ready(self) -> bool:
         with self._lock:
@@ -163,13 +211,13 @@ class CutCache:
             total -= size
 
 
-def _each(open_one: Callable[[Any], int], given: Iterable[object], before: Iterable[int] = ()) -> list[int]:
-    """Descriptors of all that is given. If one can't be had, these and those opened before are closed."""
-    opened: list[int] = []
+def _each(open_one: Callable[[Any], _Opened], given: Iterable[object], before: Iterable[_Opened] = ()) -> list[_Opened]:
+    """The files of all that is given. If one can't be had, these and those opened before are closed."""
+    opened: list[_Opened] = []
     try:
         opened += (open_one(one) for one in given)
     except BaseException:
-        _close((*before, *opened))
+        _close(one.descriptor for one in (*before, *opened))
         raise
     return opened
 

@@ -41,12 +41,12 @@ def choose(files: Iterable[DataFile], as_of: datetime | None, *, by_year: bool =
     """
     public = (file for file in files if as_of is None or file.lo <= as_of)
     ordered = sorted(public, key=lambda file: (file.lo, file.hi, file.rows, file.size, file.path))
-    if as_of is None:
+    if as_of is None or not ordered:
         return Choice(whole=tuple(ordered))
     found: dict[tuple[int, int], list[DataFile]] = {}
     for file in ordered:
-        day = new_york_day(file.lo)
-        found.setdefault((day.year, 0 if by_year else day.month), []).append(file)
+        year, month = _month(file.lo)
+        found.setdefault((year, 0 if by_year else month), []).append(file)
     last = new_york_day(as_of)
     own = (last.year, 0 if by_year else last.month)
     edge = tuple(found.get(own, ()))
@@ -59,6 +59,13 @@ def choose(files: Iterable[DataFile], as_of: datetime | None, *, by_year: bool =
         straddles=any(file.hi > as_of for file in edge),
         parts=_months(last.year) if by_year else _days(last.year, last.month),
     )
+
+
+@lru_cache(maxsize=16_384)
+def _month(moment: datetime) -> tuple[int, int]:
+    """The year and the month that an instant lies in, in New York."""
+    day = new_york_day(moment)
+    return day.year, day.month
 
 
 @lru_cache(maxsize=64)
