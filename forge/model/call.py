@@ -5,12 +5,14 @@ asked again by their own client, with its pauses; what still fails is a ModelFai
 """
 
 import json
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from forge.model.messages import Answer, Call, Finish, Message, ModelFailed, Request
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage, ModelResponse
+    from pydantic_ai.messages import ModelMessage, ModelResponse, ModelResponsePart, ToolCallPart
     from pydantic_ai.models import Model as Library
 
 _FINISH: dict[str, Finish] = {
@@ -79,14 +81,38 @@ def _messages(request: Request) -> "list[ModelMessage]":
         if isinstance(message, str):
             return ModelRequest(parts=[UserPromptPart(message)])
         if isinstance(message, Answer):
-            said = [TextPart(message.text)] if message.text else []
-            called = [ToolCallPart(call.name, _object(call.arguments), call.id) for call in message.calls]
-            return ModelResponse(parts=[*said, *called])
+            called = {call.id: ToolCallPart(call.name, _object(call.arguments), call.id) for call in message.calls}
+            if message.carried:
+                return ModelResponse(parts=[_part(told, called) for told in message.carried])
+            return ModelResponse(parts=[*([TextPart(message.text)] if message.text else []), *called.values()])
         return ModelRequest(
             parts=[ToolReturnPart(given.call.name, given.text, given.call.id) for given in message.returned]
         )
 
     return [ModelRequest(parts=[SystemPromptPart(request.system)]), *map(one, request.messages)]
+
+
+def _part(told: dict[str, Any], called: "Mapping[str, ToolCallPart]") -> "ModelResponsePart":
+    from pydantic_ai.messages import TextPart, ThinkingPart
+
+    if "call" in told:
+        return called[told["call"]]
+    return TextPart(told["text"]) if "text" in told else ThinkingPart(**told)
+
+
+def _carried(response: "ModelResponse") -> tuple[dict[str, Any], ...]:
+    """The parts of a response that has thinking in it: that whole, of the others their text or their call's id."""
+    from pydantic_ai.messages import TextPart, ThinkingPart, ToolCallPart
+
+    def told(part: "ModelResponsePart") -> dict[str, Any] | None:
+        if isinstance(part, ThinkingPart):
+            return {name: value for name, value in asdict(part).items() if name != "part_kind"}
+        if isinstance(part, TextPart):
+            return {"text": part.content}
+        return {"call": part.tool_call_id} if isinstance(part, ToolCallPart) else None
+
+    thinks = any(isinstance(part, ThinkingPart) for part in response.parts)
+    return tuple(one for one in map(told, response.parts) if one is not None) if thinks else ()
 
 
 def _object(arguments: Any) -> dict[str, Any]:
@@ -111,6 +137,7 @@ def _answer(model: str, response: "ModelResponse") -> Answer:
         model=response.model_name or model,
         input_tokens=response.usage.input_tokens,
         output_tokens=response.usage.output_tokens,
+        carried=_carried(response),
     )
 
 

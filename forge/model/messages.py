@@ -33,7 +33,11 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model said. model: the id the provider names; tokens as the provider counts them."""
+    """What a model said. model: the id the provider names; tokens as the provider counts them.
+
+    carried: its parts in their order where some, such as thinking, are for the provider alone, which wants them back
+    unchanged. They are kept on the tape and are no part of what was said.
+    """
 
     text: str
     calls: tuple[Call, ...] = ()
@@ -41,6 +45,7 @@ class Answer:
     model: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
+    carried: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,8 @@ def dumped(answer: Answer) -> str:
 def loaded(text: str) -> Answer:
     """The answer of a tape's text."""
     told = json.loads(text)
-    return Answer(**{**told, "calls": tuple(Call(**call) for call in told["calls"])})
+    calls, carried = tuple(Call(**call) for call in told["calls"]), tuple(told.get("carried", ()))
+    return Answer(**{**told, "calls": calls, "carried": carried})
 
 
 def _told(message: Message) -> dict[str, Any]:

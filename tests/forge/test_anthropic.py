@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from pydantic_ai import models
 
 from forge.model import Answer, Call, ModelFailed, NoModel, Request, Results, Returned
+from forge.model.messages import dumped, loaded
 from forge.model.routing import ROLES, Routing
 from forge.tools.read import SPEC
 from pitlake.errors import BadInput
@@ -38,6 +40,11 @@ def use(arguments, name="read"):
     return start, [{"type": "input_json_delta", "partial_json": part} for part in (arguments[:7], arguments[7:])]
 
 
+def thought(said, signature):
+    deltas = [{"type": "thinking_delta", "thinking": said}, {"type": "signature_delta", "signature": signature}]
+    return {"type": "thinking", "thinking": "", "signature": ""}, deltas
+
+
 def ask(server, *script, request=None, seconds=20.0, retries=2):
     server.script = [(one if isinstance(one, tuple) else (200, one, 0)) for one in script]
     url = f"http://127.0.0.1:{server.server_address[1]}"
@@ -64,6 +71,29 @@ def test_tool_use_and_its_results_go_there_and_back(server):
     used, given = server.asked[-1]["messages"][1:]
     assert used["content"][-1]["input"] == {"path": "/memory/"}
     assert (given["content"][0]["type"], given["content"][0]["tool_use_id"]) == ("tool_result", "toolu_1")
+
+
+def test_thinking_goes_back_in_its_place_as_it_came_and_is_no_part_of_what_was_said(server):
+    hidden = {"type": "redacted_thinking", "data": "ZW5jcnlwdGVk"}
+    blocks = (thought("Prices first.", "s1gn"), (hidden, []), text("look"), thought("Then read.", "3d"))
+    answer = ask(server, events(*blocks, use('{"path": "/memory/"}'), stop="tool_use"))
+    assert (answer.text, [call.name for call in answer.calls]) == ("look", ["read"])
+    results = Results((Returned(answer.calls[0], "Directory: /memory/ (0 items)"),))
+    kept = loaded(dumped(answer))
+    assert kept == answer
+    ask(server, events(text("done")), request=Request("You are Forge.", ("go", kept, results)))
+    sent = server.asked[-1]["messages"][1]["content"]
+    assert [(one["type"], one.get("thinking") or one.get("data"), one.get("signature")) for one in sent] == [
+        ("thinking", "Prices first.", "s1gn"), ("redacted_thinking", "ZW5jcnlwdGVk", None), ("text", None, None),
+        ("thinking", "Then read.", "3d"), ("tool_use", None, None),
+    ]  # fmt: skip
+    silent = replace(answer, carried=())
+    assert Request("", ("go", answer, results)).canonical() == Request("", ("go", silent, results)).canonical()
+
+
+def test_an_answer_from_before_anything_was_carried_is_still_one():
+    told = {"text": "ok", "calls": [], "finish": "stop", "model": "m", "input_tokens": 1, "output_tokens": 2}
+    assert loaded(json.dumps(told)) == Answer("ok", (), "stop", "m", 1, 2)
 
 
 @pytest.mark.parametrize(("status", "kind"), [(429, "rate_limit_error"), (529, "overloaded_error"), (500, "api_error")])
