@@ -5,8 +5,7 @@ run's. One that is reached is the model's answer, so that it is on the tape, and
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from typing import Literal, NamedTuple
@@ -47,7 +46,6 @@ class Meter:
     decision: str
     at: datetime
     config: Config
-    _open: list[Spent] = field(default_factory=list)
     _told: list[Used] = field(default_factory=list)
     _seen: int = 0
 
@@ -57,11 +55,11 @@ class Meter:
 
     def spent(self) -> tuple[Spent, Spent]:
         """Of the run and of the day so far."""
-        told, self._seen = self.tape.spent(*day_of(self.at, self.config.schedules.timezone), self._seen)
+        day = day_of(self.at, self.config.schedules.timezone)
+        told, self._seen = self.tape.spent(*day, self._seen)
         self._told += told
-        run = (used for used in self._told if used.decision == self.decision)
-        under_way = _sum(self._open)
-        return self.priced(run).plus(under_way), self.priced(self._told).plus(under_way)
+        used = [*self._told, *self.tape.unanswered(*day)]
+        return self.priced(one for one in used if one.decision == self.decision), self.priced(used)
 
     def reached(self, model: str, asked: Request) -> str:
         """Which budget the next request would break and how to raise it; "" where none."""
@@ -79,21 +77,6 @@ class Meter:
         tokens = len(canonical(asked.canonical())) // CHARACTERS_A_TOKEN
         cost = self._price(model)
         return Spent(1, tokens, tokens * cost.input / MILLION if cost else math.inf)
-
-    @contextmanager
-    def taken(self, least: Spent) -> Iterator[None]:
-        """Count a request that is under way with what it takes at least, and one that failed as a call from then on.
-
-        One that was answered is on the tape.
-        """
-        self._open.append(least)
-        try:
-            yield
-        except BaseException:
-            self._open.append(Spent(calls=1))
-            raise
-        finally:
-            self._open.remove(least)
 
     def priced(self, told: Iterable[Used]) -> Spent:
         """What that took, in dollars too."""
@@ -123,7 +106,8 @@ class Metered:
         """Its answer, or, unasked, which budget is reached. Raises ModelFailed."""
         if why := self.meter.reached(self.id, request):
             return Answer(why, finish="budget")
-        with self.meter.taken(self.meter.least(self.id, request)):
+        least = self.meter.least(self.id, request)
+        with self.meter.tape.requesting(self.meter.decision, self.id, least.tokens):
             return await self.model.ask(request)
 
 

@@ -30,20 +30,33 @@ CREATE TABLE IF NOT EXISTS receipts (decision TEXT PRIMARY KEY, receipt TEXT NOT
 CREATE TABLE IF NOT EXISTS steps (
   decision TEXT NOT NULL, lane TEXT NOT NULL, step INTEGER NOT NULL, kind TEXT NOT NULL, asked TEXT NOT NULL,
   answer TEXT NOT NULL, PRIMARY KEY (decision, lane, step)) STRICT;
+CREATE TABLE IF NOT EXISTS requests (
+  request INTEGER PRIMARY KEY, decision TEXT NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS ends (request INTEGER PRIMARY KEY, answered INTEGER NOT NULL) STRICT;
 """
+TABLES = ("decisions", "receipts", "steps", "requests", "ends")
 _KEPT = """
 CREATE TRIGGER IF NOT EXISTS {0}_{1} BEFORE {1} ON {0} BEGIN SELECT RAISE(ABORT, 'a tape is never changed'); END;
 """
 
 
-_SPENT = """
+_DAY = """
+      CAST(strftime('%s', json_extract(decisions.asked, '$.as_of')) AS INTEGER) >= ?
+  AND CAST(strftime('%s', json_extract(decisions.asked, '$.as_of')) AS INTEGER) < ?
+"""
+_SPENT = f"""
 SELECT decision, json_extract(steps.asked, '$.model'), count(*),
   sum(json_extract(answer, '$.input_tokens')), sum(json_extract(answer, '$.output_tokens'))
 FROM decisions JOIN steps USING (decision)
-WHERE steps.rowid > ? AND steps.rowid <= ?
-  AND CAST(strftime('%s', json_extract(decisions.asked, '$.as_of')) AS INTEGER) >= ?
-  AND CAST(strftime('%s', json_extract(decisions.asked, '$.as_of')) AS INTEGER) < ?
+WHERE {_DAY} AND steps.rowid > ? AND steps.rowid <= ?
   AND kind = 'model' AND json_extract(answer, '$.finish') != 'budget'
+GROUP BY 1, 2
+"""
+# Of one that failed nobody knows what it took; of one that has no end, what it takes at least.
+_UNANSWERED = f"""
+SELECT decision, model, count(*), sum(iif(answered IS NULL, tokens, 0)), 0
+FROM decisions JOIN requests USING (decision) LEFT JOIN ends USING (request)
+WHERE {_DAY} AND coalesce(answered, 0) = 0
 GROUP BY 1, 2
 """
 
@@ -84,7 +97,7 @@ class Tape:
         self.place.parent.mkdir(parents=True, exist_ok=True)
         with self._open() as connection:
             connection.executescript(_TABLES)
-            for table in ("decisions", "receipts", "steps"):
+            for table in TABLES:
                 for change in ("UPDATE", "DELETE"):
                     connection.execute(_KEPT.format(table, change))
 
@@ -121,8 +134,29 @@ class Tape:
         """
         with self._open() as connection:
             last: int = connection.execute("SELECT coalesce(max(rowid), 0) FROM steps").fetchone()[0]
-            found = connection.execute(_SPENT, (after, last, since.timestamp(), until.timestamp()))
+            found = connection.execute(_SPENT, (since.timestamp(), until.timestamp(), after, last))
             return [Used(*one) for one in found], last
+
+    def unanswered(self, since: datetime, until: datetime) -> list[Used]:
+        """What requests take at least that these decisions' processes have under way, or that failed, or whose process
+        ended before they did.
+        """
+        with self._open() as connection:
+            return [Used(*one) for one in connection.execute(_UNANSWERED, (since.timestamp(), until.timestamp()))]
+
+    @contextmanager
+    def requesting(self, decision: str, model: str, tokens: int) -> Iterator[None]:
+        """Keep that a request is under way, before it leaves, and how it ends. tokens: what it takes at least."""
+        with self._open() as connection:
+            made = "INSERT INTO requests (decision, model, tokens) VALUES (?, ?, ?)"
+            request = connection.execute(made, (decision, model, tokens)).lastrowid
+        answered = False
+        try:
+            yield
+            answered = True
+        finally:
+            with self._open() as connection:
+                connection.execute("INSERT INTO ends VALUES (?, ?)", (request, answered))
 
     def calls(self, decision: str, tool: str) -> list[str]:
         """The ids of a decision's calls of a tool, by lane, in their order."""

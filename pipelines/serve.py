@@ -1,10 +1,14 @@
 """`make serve`: Postgres, Dagster's webserver and its daemon on this machine, without Docker, until interrupted.
 
+Forge's journal lies in the same Postgres, unless it was begun elsewhere. HOME/environment, which only its user can
+read, takes a shell there while all this runs.
+
 Only processes are wired here. What they run is `pipelines.definitions`; what Postgres is, `resources.postgres`.
 """
 
 import argparse
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -15,9 +19,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from forge.memory.memory import JOURNAL_VARIABLE, LAKE_VARIABLE, journal_file, root_of
 from local_servers.server import free_port
 from pitlake.errors import PitlakeError
-from resources.postgres import postgres
+from resources.postgres import Postgres, postgres
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = ROOT / "deploy" / "dagster-postgres.yaml"
@@ -70,9 +75,30 @@ def serving(
     home.mkdir(parents=True, exist_ok=True)
     shutil.copy(SETTINGS, home / "dagster.yaml")
     with postgres(data or home / "postgres") as server:
-        environment = {**FAST_EVENTS, **FEW_ARENAS, **server.environment, "DAGSTER_HOME": str(home), **settings}
-        with _processes(environment, port or free_port(), said) as house:
+        reached = {**server.environment, "DAGSTER_HOME": str(home), **_journal(server, os.environ | {**settings})}
+        environment = {**FAST_EVENTS, **FEW_ARENAS, **reached, **settings}
+        with _told(home / "environment", reached), _processes(environment, port or free_port(), said) as house:
             yield house
+
+
+def _journal(server: Postgres, settings: Mapping[str, str]) -> dict[str, str]:
+    """Forge's journal, where none is named and none was begun in a file."""
+    if settings.get(JOURNAL_VARIABLE) or journal_file(root_of(settings.get(LAKE_VARIABLE))).exists():
+        return {}
+    return {JOURNAL_VARIABLE: server.url}
+
+
+@contextmanager
+def _told(file: Path, environment: Mapping[str, str]) -> Iterator[None]:
+    """While this runs, what a shell needs to reach it."""
+    file.unlink(missing_ok=True)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as out:
+        out.writelines(f"export {name}={shlex.quote(value)}\n" for name, value in sorted(environment.items()))
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
 
 
 @contextmanager

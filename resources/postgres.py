@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ class Postgres:
     """A running server on 127.0.0.1."""
 
     port: int
-    password: str
+    password: str = field(repr=False)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -43,6 +43,11 @@ class Postgres:
             "DAGSTER_PG_PASSWORD": self.password,
             "DAGSTER_PG_DB": DATABASE,
         }
+
+    @property
+    def url(self) -> str:
+        """Its address for SQLAlchemy, with its password, which is made of letters that a URL takes as they are."""
+        return f"postgresql+psycopg2://{USER}:{self.password}@127.0.0.1:{self.port}/{DATABASE}"
 
 
 def programs() -> Path | None:

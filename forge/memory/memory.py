@@ -26,6 +26,11 @@ def root_of(lake: str | Path | None) -> str:
     return str(lake or os.environ.get(LAKE_VARIABLE) or DEFAULT_LAKE)
 
 
+def journal_file(root: str | Path) -> Path:
+    """Where the journal of memory at this root lies by default."""
+    return Path(f"{Lake(root).root}-journal.sqlite")
+
+
 class Memory:
     """A journal and its lake. lake: a root (default $FORGE_LAKE, else ./.pitlake/forge); journal: a file or URL
     (default $FORGE_JOURNAL, else `<lake>-journal.sqlite`). A simulated clock has places of its own beside them.
@@ -41,7 +46,7 @@ class Memory:
         root = f"{root_of(lake)}{aside}"
         place = journal or (os.environ.get(JOURNAL_VARIABLE) if clock.name == LIVE else None)
         self.lake = Lake(root)
-        self.journal = Journal(place or f"{self.lake.root}-journal.sqlite", clock)
+        self.journal = Journal(place or journal_file(root), clock)
         self._read: tuple[tuple[datetime, int], list[Row]] | None = None
 
     def hydrate(

@@ -2,6 +2,8 @@
 
 import asyncio
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 
 import pytest
@@ -112,8 +114,8 @@ def test_what_another_run_spends_meanwhile_counts_with_the_day(desk):
     assert meter.spent()[0] == Spent()
 
 
-def test_a_resumed_run_counts_what_is_on_its_tape(desk):
-    settings = {"budgets": {"run": {"calls": 2}}}
+def test_a_resumed_run_counts_what_is_on_its_tape_and_what_failed(desk):
+    settings = {"budgets": {"run": {"calls": 3}}}
     with pytest.raises(ModelFailed):
         desk.ask(settings, decision="D-1", agent=[listed(1)])
     decided = desk.ask(settings, decision="D-1", agent=[listed(2), Answer("done")])
@@ -130,6 +132,38 @@ def test_a_request_that_fails_counts_as_a_call(desk):
     decided = desk.ask(settings, agent=script, subagent=dead)
     assert decided.end == "budget"
     assert desk.asked() == 4
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["killed", "failed"])
+def test_what_another_process_asked_and_got_no_answer_to_counts_with_the_day(desk, ended):
+    program = """
+import asyncio, os, sys
+from forge.budget import Meter
+from forge.config import of
+from forge.model import ModelFailed, Request
+from forge.tape import Tape
+from pitlake.clock import instant
+
+class Dead:
+    id = "scripted:agent"
+    async def ask(self, request):
+        if sys.argv[3] == "False":
+            os._exit(9)
+        raise ModelFailed("dead")
+
+tape = Tape(sys.argv[1])
+tape.begin("D-0", {"as_of": sys.argv[2]})
+model = Meter(tape, "D-0", instant(sys.argv[2]), of({})).over(lambda role: Dead())("agent")
+asyncio.run(model.ask(Request("You are Forge.", ("x" * 4_000,))))
+"""
+    place = str(desk.root / "tape.sqlite")
+    done = subprocess.run([sys.executable, "-c", program, place, T, str(ended)], capture_output=True, check=False)
+    assert done.returncode == (1 if ended else 9), done.stderr
+    run, day = Meter(Tape(place), "D-1", instant(T), of({})).spent()
+    assert (run, day.calls, day.tokens > 1_000) == (Spent(), 1, not ended)
+    late = desk.ask({"budgets": {"day": {"calls": 1}}}, SAME_DAY, agent=[Answer("done", (), "stop", "s", 10, 10)])
+    assert (late.end, desk.asked()) == ("budget", 0)
+    assert desk.ask({"budgets": {"day": {"calls": 1}}}, NEXT_DAY, agent=[Answer("done")]).end == "answered"
 
 
 def test_an_unknown_price_stops_a_budget_in_dollars_before_anything_is_asked(desk):

@@ -15,12 +15,15 @@ import psutil
 import pytest
 
 from assets.factory import graph_asset
+from forge.clock import live
+from forge.memory.journal import Journal
+from pipelines import serve
 from pipelines.partitions import DAYS
 from pipelines.serve import FAST_EVENTS, ROOT, SETTINGS
 from pitlake.errors import ServerFailed
 from pitlake.lake.lake import Lake
 from resources.lake import LakeResource
-from resources.postgres import postgres, programs
+from resources.postgres import Postgres, postgres, programs
 from resources.settings import ExtractionSettings
 from tests.toys import TOY, ToyResource, between, stored
 
@@ -90,14 +93,39 @@ def test_serve_brings_up_webserver_and_daemons_and_takes_all_down(place, tmp_pat
         url = running.stdout.readline().removeprefix("serve: ").strip()
         health = wait_for_daemons(url, running)
         arenas = {child.environ().get("MALLOC_ARENA_MAX") for child in dagsters(running.pid)}
+        (journal,) = {child.environ().get("FORGE_JOURNAL") for child in dagsters(running.pid)}
+        assert Journal(journal, live()).rows() == []
+        told = place / "home" / "environment"
+        assert (told.stat().st_mode & 0o777, f"export FORGE_JOURNAL={journal}" in told.read_text()) == (0o600, True)
         running.send_signal(signal.SIGTERM)
         assert running.wait(120) == 0
     assert {"SENSOR", "SCHEDULER", "BACKFILL", "MONITORING"} <= health
     assert arenas == {"2"}
+    assert not told.exists()
     with pytest.raises(OSError):  # noqa: PT011 - gone, whichever way the system says it
         urllib.request.urlopen(f"{url}/server_info", timeout=5)
     with postgres(place / "home" / "postgres") as again:  # stopped cleanly: it can be opened
         assert again.port
+
+
+@pytest.mark.parametrize(
+    ("settings", "begun", "set_"),
+    [
+        ({}, (), True),
+        ({"FORGE_LAKE": "book"}, ("book-journal.sqlite",), False),
+        ({"FORGE_LAKE": "file:///nowhere/book"}, (), True),
+        ({"FORGE_JOURNAL": "mine.sqlite"}, (), False),
+        ({}, (".pitlake/forge-journal.sqlite",), False),
+    ],
+)
+def test_forge_s_journal_is_in_postgres_unless_it_was_begun_elsewhere(monkeypatch, tmp_path, settings, begun, set_):
+    monkeypatch.chdir(tmp_path)
+    for name in begun:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    server = Postgres(1, "secret")
+    assert serve._journal(server, settings) == ({"FORGE_JOURNAL": server.url} if set_ else {})
+    assert "secret" not in repr(server)
 
 
 def dagsters(pid):
