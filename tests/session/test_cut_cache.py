@@ -88,13 +88,17 @@ def test_what_would_hold_something_else_is_not_opened_again_in_its_place(lake, h
     assert CutCache(home, few=1).open_again(cut) is CutCache(home.parent, few=0).open_again(cut) is None
 
 
-def test_an_instant_that_was_asked_of_before_needs_no_file_of_the_lake(lake, ask, home, monkeypatch):
+def test_an_instant_that_was_asked_of_before_reads_no_file_of_the_lake_that_is_as_it_was(lake, ask, home, monkeypatch):
     lake.add("charts", [row(f"t{number}", T - number * 9 * HOUR) for number in range(20)])
     right = shown(ask(cut_cache=CutCache(home, few=2)))
     monkeypatch.setattr(cut_cache, "Sources", None)
     assert shown(ask(cut_cache=CutCache(home, few=2))) == right
     with pytest.raises(TypeError):
         ask(T - HOUR, cut_cache=CutCache(home, few=2))
+    (file,) = lake.root.rglob("*.parquet")
+    os.utime(file)
+    with pytest.raises(TypeError):
+        ask(cut_cache=CutCache(home, few=2))
 
 
 def test_a_cut_is_made_once_for_the_same_question(lake, ask, home):

@@ -25,7 +25,7 @@ from pitlake import machine
 from pitlake.errors import SessionRefused
 from pitlake.lake import copies
 from pitlake.session.visible import footer
-from pitlake.session.visible.cuts import Cut, Sources
+from pitlake.session.visible.cuts import Cut, FileFacts, Sources, facts_of
 
 _STALE_SECONDS = 3600.0
 _NOTED_SECONDS = 600.0
@@ -44,9 +44,9 @@ class _Opened:
     path: Path | None
 
 
-_remembered: dict[tuple[object, ...], tuple[pa.Schema, list[Path]]] = {}
-"""Of cuts that were opened before: their schema, and where their files are kept. Whether those still are what they were
-is proven again at every use.
+_remembered: dict[tuple[object, ...], tuple[pa.Schema, list[FileFacts], list[Path]]] = {}
+"""Of cuts that were opened before: their schema, what the file system knew of the files they were made of, and where
+their own are kept, which are proven again at every use.
 """
 
 
@@ -68,21 +68,24 @@ class CutCache:
         """Descriptors, open for reading, of the cut's files: kept from before or made now. Raises SessionRefused, and
         LakeError where there is no room for them.
         """
+        before = facts_of(cut)
         with machine.working_in("the cache", self._directory):
             opened = self._open(cut)
         paths = [one.path for one in opened if one.path is not None]
         if len(paths) == len(opened):
             if len(_remembered) >= _MOST_REMEMBERED:
                 _remembered.clear()
-            _remembered[self._remembered_by(cut)] = cut.schema, paths
+            _remembered[self._remembered_by(cut)] = cut.schema, before, paths
         return [one.descriptor for one in opened]
 
     def open_again(self, cut: Cut) -> list[int] | None:
-        """What `open` gives, of a cut that this process opened before, if its files are still kept; else None."""
+        """What `open` gives, of a cut that this process opened before, if the lake's files are those that they were and
+        its own are still kept; else None.
+        """
         if not cut.files:
             return []
-        schema, paths = _remembered.get(self._remembered_by(cut), (None, []))
-        if schema is None or not schema.equals(cut.schema):
+        schema, before, paths = _remembered.get(self._remembered_by(cut), (None, [], []))
+        if schema is None or not schema.equals(cut.schema) or facts_of(cut) != before:
             return None
         opened: list[int] = []
         with suppress(SessionRefused):

@@ -77,6 +77,22 @@ class Cut:
         return replace(self, periods=((files,),), since=since, until=None if every else until, parts=())
 
 
+FileFacts = tuple[int, int, int, int]
+"""Of a file: device, inode, size, time of the last change of its content in nanoseconds."""
+
+
+def facts_of(cut: Cut) -> list[FileFacts]:
+    """What the file system knows of a cut's files; nothing where one is not there."""
+    try:
+        return [_facts(os.stat(file.path)) for file in cut.files]  # noqa: PTH116  there may be thousands
+    except OSError:
+        return []
+
+
+def _facts(found: os.stat_result) -> FileFacts:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 class Sources:
     """The files of a cut, opened once: identified, proven and read through the same descriptors.
 
@@ -104,8 +120,7 @@ class Sources:
         """A name for what the cut would hold: the same name, the same bytes."""
         files = []
         for file, descriptor in zip(self._cut.files, self._descriptors, strict=True):
-            facts = os.fstat(descriptor)
-            files.append((file.path, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns))
+            files.append((file.path, *_facts(os.fstat(descriptor))))
         cut = self._cut
         parts = [_FORM, cut.table, str(cut.schema), cut.order, cut.since, cut.until, cut.by_month, files]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
