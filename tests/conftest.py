@@ -1,5 +1,6 @@
 """What every test may ask for by name, and the order test processes take tests in."""
 
+import gc
 import os
 import sys
 
@@ -18,6 +19,17 @@ sys.dont_write_bytecode = False
 # A property is held by its examples, not by how fast a busy machine makes them.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is imported and collected stays to the end: no search for garbage looks through it, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,13 +1,16 @@
 """What the tests of the wiring share: the toy asset materialised by Dagster itself, into a lake of its own."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
 from assets.factory import graph_asset
+from local_servers.server import GraphServer
 from pipelines.partitions import DAYS
 from pitlake.lake.lake import Lake
+from resources.graph.open import graph_server
 from resources.lake import LakeResource
 from resources.settings import ExtractionSettings
 from tests.graph_servers import _require_neo4j as require_neo4j
@@ -69,3 +72,10 @@ def story(request, tmp_path_factory) -> Story:
         require_neo4j()
     root = shared_folder(tmp_path_factory) / "story" / request.param
     return once(root / "told.json", lambda: tell(root, request.param))
+
+
+@pytest.fixture(scope="session")
+def world(story) -> Iterator[GraphServer]:
+    """The server of the story's world, as it was left: running for as long as tests of it do."""
+    with graph_server(story.settings) as server:
+        yield server

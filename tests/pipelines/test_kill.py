@@ -49,6 +49,7 @@ def test_a_killed_run_leaves_the_old_version_and_converges(tmp_path, step):
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
+@pytest.mark.usefixtures("world")
 def test_a_run_killed_while_it_streams_from_a_server_converges(story, tmp_path):
     lake, january = Lake(tmp_path / "lake"), between("2024-01-01", "2024-01-31")
     settings, extractor = story.settings, all_extractors()["prices"]

@@ -21,7 +21,7 @@ NAMES = [name for name in all_extractors() if get(name).partitioned]
 
 
 @pytest.fixture(scope="module")
-def door(story):
+def door(story, world):
     with story.graph() as door:
         yield door
 

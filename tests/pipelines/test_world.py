@@ -11,7 +11,7 @@ from pitlake.datasets import get
 from sample.manifest import EVOLVED, EXPECTATIONS, NOT_PLANTED
 from sample.verdicts import Outcomes
 from tests.every import every
-from tests.story import FIRST, WHOLE, began
+from tests.story import FIRST, TOUCHED, WHOLE, began
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 DATASETS = sorted(all_extractors())
@@ -84,10 +84,10 @@ def test_what_is_unchanged_is_what_the_lake_holds(story, name):
     assert gaps == rows(story, f"gaps/{name}", story.first_version)
 
 
-@pytest.mark.parametrize("name", DATASETS)
-def test_every_day_of_the_range_is_materialised(story, name):
-    if get(name).partitioned:
-        assert story.first_days[name] == [day.isoformat() for day in WHOLE]
+def test_every_day_of_the_range_is_materialised(story):
+    assert story.days.keys() == {*(DATASETS if story.kind == "embedded" else TOUCHED)}
+    for name, days in story.days.items():
+        assert days == [day.isoformat() for day in WHOLE if get(name).partitioned], name
 
 
 @pytest.mark.parametrize("name", DATASETS)

@@ -1,15 +1,17 @@
-"""The sample world, generated once, and loaded once into a server of each kind."""
+"""The sample world, generated once, and the one of the story on a server of each kind."""
 
 import pytest
 
-from sample import world
 from sample.graph_admin import GraphAdmin
-from sample.load import load_world
+from sample.world import parts as parts_of_world
+from tests.pipelines.conftest import story, world
+
+__all__ = ["story", "world"]
 
 
 @pytest.fixture(scope="session")
 def parts():
-    return list(world.parts())
+    return list(parts_of_world())
 
 
 @pytest.fixture(scope="session")
@@ -33,12 +35,7 @@ def edges(parts):
 
 
 @pytest.fixture(scope="module")
-def loaded(graph_server):
-    """An admin over the loaded world, what was written, and the progress that was told."""
-    told = []
-    own = graph_server.kind == "arcadedb"
-    with GraphAdmin(graph_server.with_database("sample") if own else graph_server) as admin:
-        make_empty, leave = (admin.create_database, admin.drop_database) if own else (admin.wipe, admin.wipe)
-        make_empty()
-        yield admin, load_world(admin, progress=lambda *step: told.append(step)), told
-        leave()
+def admin(world):
+    """An admin over the story's world, which was loaded and then moved on."""
+    with GraphAdmin(world) as admin:
+        yield admin
