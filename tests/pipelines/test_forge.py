@@ -2,12 +2,10 @@
 
 import json
 import signal
-import threading
 import warnings
 from contextlib import closing
 from dataclasses import replace
 from datetime import date, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -16,7 +14,6 @@ import dagster as dg
 import exchange_calendars
 import pytest
 from dagster._utils.schedules import cron_string_iterator
-from pydantic_ai import models
 
 from forge.clock import Clock
 from forge.config import Schedules
@@ -35,6 +32,7 @@ from tests.forge.test_anthropic import events, failure, text, use
 from tests.forge.test_providers import gdp
 from tests.forge.walks import KILLS, world
 from tests.forge.world import NEW_VIEW, turn, wrote
+from tests.messages_api import messages_api
 
 NEW_YORK = ZoneInfo("America/New_York")
 FIRST, LAST = date(2023, 1, 1), date(2024, 12, 31)
@@ -165,31 +163,8 @@ def test_o2_the_hour_settles_what_is_due_measures_it_and_says_so(forge_home, mar
 
 @pytest.fixture
 def provider():
-    """A server on loopback that speaks the Messages API: what it is to answer, and what it was asked."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            self.server.asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            status, body = self.server.script.pop(0)
-            self.send_response(status)
-            kind = "text/event-stream" if status == 200 else "application/json"
-            for name, value in (("content-type", kind), ("content-length", len(body.encode()))):
-                self.send_header(name, str(value))
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        def log_message(self, *_):
-            pass
-
-    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made.asked, made.script = [], []
-    thread = threading.Thread(target=made.serve_forever)
-    thread.start()
-    with models.override_allow_model_requests(True):
+    with messages_api() as made:
         yield made
-    made.shutdown()
-    thread.join()
-    made.server_close()
 
 
 def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_tape(
@@ -200,9 +175,9 @@ def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_t
     config = {"take_turn": {"config": {"as_of": at, "occasion": "morning_review"}}}
     fetching = use('{"source": "economic", "params": {"op": "series", "series": "NONE"}}', name="fetch")
     reading = events(fetching, stop="tool_use")
-    provider.script = [(200, reading), (400, failure("invalid_request_error"))]
+    provider.script = [(200, reading, 0), (400, failure("invalid_request_error"), 0)]
     assert not run("forge_turn", forge_home, market, config).success
-    provider.script = [(200, events(text("Nothing moved.")))]
+    provider.script = [(200, events(text("Nothing moved.")), 0)]
     done = run("forge_turn", forge_home, market, config)
     assert done.success
     assert len(provider.asked) == 3

@@ -1,0 +1,44 @@
+"""A model's server on loopback: what it is to answer, and what it was asked."""
+
+import json
+import threading
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from pydantic_ai import models
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.server.asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        self.server.keys.append(str(self.headers))
+        script = self.server.script
+        status, body, seconds = script.pop(0) if len(script) > 1 else script[0]
+        time.sleep(seconds)
+        self.send_response(status)
+        kind = "text/event-stream" if status == 200 else "application/json"
+        for name, value in (("content-type", kind), ("content-length", len(body.encode())), ("retry-after-ms", 5)):
+            self.send_header(name, str(value))
+        self.end_headers()
+        try:
+            self.wfile.write(body.encode())
+        except OSError:
+            self.close_connection = True
+
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def messages_api():
+    """script: its answers, as status, body and seconds, the last of which stays; asked, keys: what it was told."""
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.asked, made.keys, made.script = [], [], []
+    thread = threading.Thread(target=made.serve_forever)
+    thread.start()
+    with models.override_allow_model_requests(True):
+        yield made
+    made.shutdown()
+    thread.join()
+    made.server_close()
