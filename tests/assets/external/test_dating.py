@@ -182,6 +182,11 @@ def test_an_instant_from_before_the_web_is_unreadable_unless_it_is_asked_for(yea
         assert year == 1 or reader(spelled, dating.EVER) == early
 
 
+def test_a_header_at_midnight_states_a_day_without_a_time():
+    assert dating.edgar_header("20240215000000") == dating.Dated(datetime(2024, 2, 16, 5, tzinfo=UTC), dating.DATE_ONLY)
+    assert dating.edgar_header("20240215000001") == dating.Dated(datetime(2024, 2, 15, 5, 0, 1, tzinfo=UTC), dating.SGML)
+
+
 def test_an_old_dividend_was_public_on_its_old_day():
     assert dating.end_of_day_text("1962-02-06") == datetime(1962, 2, 7, 5, tzinfo=UTC)
     assert dating.end_of_day_text("1960-01-01") == datetime(1960, 1, 2, 5, tzinfo=UTC)
