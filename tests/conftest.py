@@ -32,6 +32,10 @@ def pytest_collection():
         gc.enable()
 
 
+def pytest_unconfigure():
+    gc.unfreeze()  # libraries look at the end for what nobody let go of
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Where processes share tests out: slow ones first, so that none is left with a long one at the end, and each named
