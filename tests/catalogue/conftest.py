@@ -1,6 +1,6 @@
 """A small world in plain DuckDB: the tables, views and macros a session has, over rows the test writes down."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import duckdb
@@ -100,3 +100,11 @@ def world():
     yield build
     for one in made:
         one.connection.close()
+
+
+@pytest.fixture(scope="module")
+def empty() -> Iterator[World]:
+    """A world of every dataset and no row, to be asked alone."""
+    made = World("2024-12-31T00:00:00Z", {})
+    yield made
+    made.connection.close()
