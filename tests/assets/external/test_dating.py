@@ -183,8 +183,8 @@ def test_an_instant_from_before_the_web_is_unreadable_unless_it_is_asked_for(yea
 
 
 def test_a_header_at_midnight_states_a_day_without_a_time():
-    assert dating.edgar_header("20240215000000") == dating.Dated(datetime(2024, 2, 16, 5, tzinfo=UTC), dating.DATE_ONLY)
-    assert dating.edgar_header("20240215000001") == dating.Dated(datetime(2024, 2, 15, 5, 0, 1, tzinfo=UTC), dating.SGML)
+    assert dating.edgar_header("20240215000000") == (datetime(2024, 2, 16, 5, tzinfo=UTC), dating.DATE_ONLY)
+    assert dating.edgar_header("20240215000001") == (datetime(2024, 2, 15, 5, 0, 1, tzinfo=UTC), dating.SGML)
 
 
 def test_an_old_dividend_was_public_on_its_old_day():
