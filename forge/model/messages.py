@@ -36,7 +36,7 @@ class Answer:
     """What a model said. model: the id the provider names; tokens as the provider counts them.
 
     carried: its parts in their order where some, such as thinking, are for the provider alone, which wants them back
-    unchanged. They are kept on the tape and are no part of what was said.
+    unchanged. They are kept on the tape, beside what was said.
     """
 
     text: str
