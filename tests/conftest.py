@@ -32,6 +32,11 @@ def pytest_collection():
         gc.enable()
 
 
+def pytest_unconfigure():
+    """Or what native libraries own is told as leaked at the end."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Where processes share tests out: slow ones first, so that none is left with a long one at the end, and each named
