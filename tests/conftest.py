@@ -33,7 +33,8 @@ def pytest_collection():
 
 
 def pytest_unconfigure():
-    gc.unfreeze()  # libraries look at the end for what nobody let go of
+    """Or what native libraries own is told as leaked at the end."""
+    gc.unfreeze()
 
 
 @pytest.hookimpl(tryfirst=True)

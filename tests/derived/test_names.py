@@ -77,8 +77,11 @@ def edgar(lake, answer=None, at=LATER):
     names.derive(lake, run_id="names", observed_at=at)
 
 
+READ = ("earnings_events", "names", "news", "sec_filings")
+
+
 def asked(lake, as_of, sql, **params):
-    with connect(as_of, lake=lake, isolation="in_process") as session:
+    with connect(as_of, lake=lake, datasets=READ, isolation="in_process") as session:
         return session.sql(sql, params or None).rows()
 
 

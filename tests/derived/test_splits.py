@@ -84,20 +84,20 @@ def close_of(day):
     return datetime(day.year, day.month, day.day, 20, tzinfo=timezone.utc)
 
 
-def ask(lake, day, sql):
-    datasets = ["prices", "splits", "polygon_splits"]
-    with connect(close_of(day), lake=lake, datasets=datasets, isolation="in_process") as session:
-        return session.sql(sql).rows()
+def answers(lake, day):
+    """As of the close of a day: levels by day, and the bars adjusted."""
+    reads = catalogue.get("bars_adjusted").reads
+    with connect(close_of(day), lake=lake, datasets=reads, isolation="in_process") as session:
+        bars = session.run("bars_adjusted", ticker="NVDA").arrow().to_pylist()
+        return dict(session.sql("SELECT date, close FROM prices").rows()), bars
 
 
 def levels(lake, day):
-    return dict(ask(lake, day, "SELECT date, close FROM prices"))
+    return answers(lake, day)[0]
 
 
 def adjusted(lake, day):
-    query = catalogue.get("bars_adjusted")
-    with connect(close_of(day), lake=lake, datasets=query.reads, isolation="in_process") as session:
-        return session.run("bars_adjusted", ticker="NVDA").arrow().to_pylist()
+    return answers(lake, day)[1]
 
 
 NVDA = (date(2024, 6, 3), date(2024, 6, 6))
@@ -116,8 +116,9 @@ KINDS = [
 def test_no_level_and_no_return_as_of_any_day_knows_a_later_split(lake, upstream, _kind):
     upstream.extract(lake)
     for day in DAYS[20:35]:
-        assert levels(lake, day) == pytest.approx({one: upstream.traded[one] for one in DAYS if one <= day})
-        for row in adjusted(lake, day):
+        found, bars = answers(lake, day)
+        assert found == pytest.approx({one: upstream.traded[one] for one in DAYS if one <= day})
+        for row in bars:
             shares = prod(ratio for at, ratio in upstream.splits.items() if row["date"] < at <= day)
             assert row["close"] == pytest.approx(upstream.traded[row["date"]] / shares)
             assert (row["basis"], row["available_at"] <= close_of(day)) == (
@@ -149,9 +150,11 @@ def test_what_a_split_too_small_to_be_seen_has_followed_is_not_proven(lake, rati
 
 def test_a_source_of_bars_as_traded_proves_them(lake, put):
     upstream = Upstream(s0610=1.047).late(*NVDA)
+    bars = []
     for day in DAYS:
         bar = dict.fromkeys(("open", "high", "low", "close"), upstream.traded[day] * 1.001)
-        put("av_daily_bars", {"ticker": "NVDA", "date": day, "volume": 1, "available_at": close_of(day), **bar})
+        bars.append({"ticker": "NVDA", "date": day, "volume": 1, "available_at": close_of(day), **bar})
+    put("av_daily_bars", *bars)
     upstream.extract(lake)
     assert levels(lake, DAYS[-1]) == pytest.approx(upstream.traded)
 

@@ -43,7 +43,7 @@ def derive(lake, run="vectors", **more):
 
 
 def ask(lake, sql, at=OBSERVED):
-    with pitlake.connect(at, lake=lake.root, isolation="in_process") as session:
+    with pitlake.connect(at, lake=lake.root, datasets=("news", "text_vectors"), isolation="in_process") as session:
         return session.sql(sql).rows()
 
 

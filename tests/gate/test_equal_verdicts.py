@@ -249,7 +249,7 @@ def item_verdicts(table, cutoff):
             yield number, verdict.code, verdict.detail
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(tables(), st.sampled_from([CUTOFF, None, CUTOFF + timedelta(days=400_000)]), st.booleans())
 def test_a_table_and_its_rows_as_items_get_the_same_verdicts(table, cutoff, hinted):
     expected = list(item_verdicts(table, cutoff))
@@ -259,7 +259,7 @@ def test_a_table_and_its_rows_as_items_get_the_same_verdicts(table, cutoff, hint
     assert bool(found) == bool(expected)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(hidden_json(), min_size=1, max_size=20))
 def test_json_in_texts_is_judged_alike_in_bulk_and_alone(texts):
     table = pa.table({"available_at": ["2024-01-01T00:00:00Z"] * len(texts), "note": texts}).append_column(
@@ -268,7 +268,7 @@ def test_json_in_texts_is_judged_alike_in_bulk_and_alone(texts):
     assert violations_in(table, None).rows == list(item_verdicts(table, None))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(instant_texts(), min_size=1, max_size=20))
 def test_instants_in_texts_are_judged_alike_in_bulk_and_alone(texts):
     table = pa.table({"available_at": texts, "available_at_source": ["edgar_accepted"] * len(texts)})

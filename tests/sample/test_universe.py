@@ -9,6 +9,7 @@ import pytest
 from assets.external import feed
 from assets.external.feed import Scope
 from assets.external.runs import run_feed
+from pitlake import catalogue
 from pitlake.clock import NEW_YORK
 from pitlake.lake.lake import Lake
 from pitlake.session import connect
@@ -22,6 +23,7 @@ from sample.prices import company_bars
 from sample.schedule import filings
 from tests.answers import FOLDER
 
+READ = catalogue.get("universe").reads
 EVERY = ["listed", "registered", "uncertain", "offered", "delisted", "deregistered"]
 WHOLE = outside.SCOPES["universe_events"]
 KNOWN_FROM = date(2024, 3, 28)  # by then every company has filed an annual report since the indexes begin
@@ -50,7 +52,7 @@ def universe(lake):
 
     @cache
     def ask(moment):
-        with connect(moment, lake=lake.location, isolation="in_process") as session:
+        with connect(moment, lake=lake.location, datasets=READ, isolation="in_process") as session:
             found = session.run("universe", statuses=EVERY).arrow().to_pylist()
         return {row["cik"]: row for row in found}
 
@@ -143,7 +145,7 @@ def test_a_lake_that_ends_at_an_instant_gives_the_same_universe_there(universe, 
     end = date(2024, 6, 30)
     moment = datetime.combine(end, time(23, 59), NEW_YORK)
     cut = lake_of(tmp_path / "lake", Scope(date_from=WHOLE.date_from, date_to=end, options=WHOLE.options))
-    with connect(moment, lake=cut.location, isolation="in_process") as session:
+    with connect(moment, lake=cut.location, datasets=READ, isolation="in_process") as session:
         shorter = session.run("universe", statuses=EVERY).arrow().to_pylist()
     assert len(shorter) > 20
     assert shorter == list(universe(moment).values())
