@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run web axe pictures notebooks site report expectations bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
+.PHONY: help demo test ui serve run web axe pictures notebooks site report bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -68,10 +68,7 @@ run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (the job graph_
 	@$(BIN)/pitlake versions --limit 1 && $(BIN)/pitlake datasets --open
 
 report: $(SET_UP) ## Write the quality report of the lake into .pitlake/report, as pages that open offline.
-	@$(BIN)/pitlake report
-
-expectations: $(SET_UP) ## Write what is expected of each dataset, and how the lake stands to it, into .pitlake/expectations.
-	@$(BIN)/python -m checks.docs
+	@$(BIN)/python -m checks.quality
 
 bench: $(SET_UP) ## Measure extraction, gate, publish, sessions and backfills; FULL=1 at full size, PARTS="wall" some.
 	@$(BIN)/python -m bench $(if $(FULL),--full) $(PARTS)

@@ -5,7 +5,7 @@ rows are judged. `expected` is the audit that `assets.factory` hands to the kern
 """
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from checks.rules import Rule, rules, window_of
-from pitlake.contract import Dataset
 from pitlake.lake.audit import MOST_EXAMPLES, CheckResult
 from pitlake.lake.files import take_rows
 from pitlake.lake.stage import Staged
@@ -50,11 +49,6 @@ def validate(rows: pa.Table, listed: Sequence[Rule]) -> dict[str, int]:
 def frame(rows: pa.Table) -> Any:
     """Rows as the pandas frame the rules are written for: no type is lost to a null, texts and lists stay Arrow's."""
     return rows.to_pandas(types_mapper=_pandas_type, date_as_object=False, split_blocks=True)
-
-
-def suite(dataset: Dataset, listed: Iterable[Rule]) -> Any:
-    """The rules as an ExpectationSuite, each with its name and severity."""
-    return library().ExpectationSuite(name=dataset.name, expectations=[expectation(rule) for rule in listed])
 
 
 def expectation(rule: Rule) -> Any:

@@ -1,15 +1,20 @@
-"""The quality report as a Dagster asset, after every dataset, so that the UI leads to it. pitlake.report writes it.
+"""The quality report, with how rows stand to what is expected of them: a Dagster asset after every dataset, so that the
+UI leads to it, and a command, `python -m checks.quality`. pitlake.report writes it.
 
-Wired in `pipelines.definitions`; `pitlake report` writes the same without Dagster.
+Wired in `pipelines.definitions`; `pitlake report` writes the same without the expectations, whose library it lacks.
 """
 
 import os
+import sys
 from pathlib import Path
 
 import dagster as dg
 from pydantic import Field
 
+from checks.standing import standing
 from pitlake.datasets import all_datasets
+from pitlake.errors import PitlakeError
+from pitlake.lake.lake import Lake
 from pitlake.report import site
 from resources.lake import LakeResource
 
@@ -34,8 +39,8 @@ class ReportSettings(dg.Config):
 )
 def quality_report(config: ReportSettings, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Write the report of the newest version and say where it is and what needs a look."""
-    folder = Path(config.folder or os.environ.get(FOLDER_VARIABLE) or DEFAULT_FOLDER)
-    report = site.build(lake.open(), folder)
+    folder = _folder(config.folder)
+    report = site.build(lake.open(), folder, judge=standing)
     failing = {one.dataset.name: [check.name for check in one.failing] for one in report.shown if one.failing}
     return dg.MaterializeResult(
         metadata={
@@ -46,5 +51,25 @@ def quality_report(config: ReportSettings, lake: LakeResource) -> dg.Materialize
             "gaps": sum(one.counts.gaps for one in report.shown),
             "late arrivals": sum(one.late.count for one in report.shown),
             "failing checks": dg.MetadataValue.json(failing),
+            "broken expectations": sum(1 for one in report.standing.values() for each in one.expected if each.broken),
         }
     )
+
+
+def _folder(named: str = "") -> Path:
+    return Path(named or os.environ.get(FOLDER_VARIABLE) or DEFAULT_FOLDER)
+
+
+def main() -> int:
+    """Write the report of the newest version and print its first page's path. Returns the exit code."""
+    try:
+        site.build(Lake(), _folder(), judge=standing)
+    except PitlakeError as error:
+        print(error, file=sys.stderr)  # noqa: T201 - a command line
+        return error.exit_code
+    print((_folder() / site.INDEX).absolute())  # noqa: T201 - a command line
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,9 +6,9 @@ comes last.
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from importlib.resources import files
 from itertools import takewhile
@@ -23,9 +23,11 @@ from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput, VersionVacuumed
 from pitlake.gate.rules import GAP_TYPES
+from pitlake.lake.audit import Severity
 from pitlake.lake.incidents import Incident
 from pitlake.lake.lake import Lake
 from pitlake.lake.log import Entry
+from pitlake.lake.manifest import Snapshot
 from pitlake.report import charts, known_then
 from pitlake.report.charts import Stack
 from pitlake.report.late import Arrival
@@ -38,11 +40,32 @@ MOST_ENTRIES = 40
 MOST_PASSED_OVER = 20
 
 
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of rows, and how many break it."""
+
+    name: str
+    severity: Severity
+    broken: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a dataset's newest rows, so many, stand to all that is expected of them."""
+
+    rows: int
+    expected: tuple[Expected, ...]
+
+
+Judge = Callable[[Dataset, Snapshot, Entry], Standing]
+"""Who judges rows by what is expected of them is outside of the kernel."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """What a report shows: a version, the one it is compared with, the measures of every dataset, and when it was made.
     `commits` are the log's entries after the base, `incidents` what happened to runs before the next version; both
-    newest first.
+    newest first. standing: by dataset, where that was judged.
     """
 
     version: Entry
@@ -51,6 +74,7 @@ class Report:
     measures: Sequence[Measures]
     commits: Sequence[Entry]
     incidents: Sequence[Incident]
+    standing: Mapping[str, Standing] = field(default_factory=dict)
 
     @property
     def shown(self) -> Sequence[Measures]:
@@ -71,14 +95,16 @@ def build(
     since: int | None = None,
     contracts: Mapping[str, Dataset] | None = None,
     at: datetime | None = None,
+    judge: Judge | None = None,
 ) -> Report:
     """Write the report of a lake version (default: the newest) into a folder, and return what it shows.
 
     since: the version it is compared with; default the last one of another run that no vacuum took, else the version
-    itself. at: the instant freshness is of; default now, or the end of the lake's world. Raises LakeNotFound,
-    LakeError, VersionVacuumed, and BadInput for a base that is no earlier version.
+    itself. at: the instant freshness is of; default now, or the end of the lake's world. judge: says how rows stand to
+    what is expected of them. Raises LakeNotFound, LakeError, VersionVacuumed, and BadInput for a base that is no
+    earlier version.
     """
-    report = read(lake, version=version, since=since, contracts=contracts, at=at)
+    report = read(lake, version=version, since=since, contracts=contracts, at=at, judge=judge)
     target.mkdir(parents=True, exist_ok=True)
     pages = _environment()
     for one in report.shown:
@@ -96,6 +122,7 @@ def read(
     since: int | None = None,
     contracts: Mapping[str, Dataset] | None = None,
     at: datetime | None = None,
+    judge: Judge | None = None,
 ) -> Report:
     """What `build` shows, without writing it. Raises as `build` does."""
     entry = lake.entry(version)
@@ -112,6 +139,7 @@ def read(
         measures=[measure(lake, dataset, snapshot, before, made_at) for dataset in datasets],
         commits=[lake.entry(number) for number in range(entry.version, base.version, -1)],
         incidents=known_then.incidents(lake, entry.version),
+        standing={one.name: judge(one, snapshot, entry) for one in datasets} if judge else {},
     )
 
 
@@ -137,8 +165,15 @@ def numbers(report: Report) -> dict[str, Any]:
             | {"reasons": list(one.reasons)}
             for one in report.incidents
         ],
-        "datasets": {one.dataset.name: _numbers(one) for one in report.shown},
+        "datasets": {one.dataset.name: _numbers(one) | _standing(report, one) for one in report.shown},
     }
+
+
+def _standing(report: Report, one: Measures) -> dict[str, Any]:
+    told = report.standing.get(one.dataset.name)
+    if told is None:
+        return {}
+    return {"expectations": {"rows": told.rows, "broken": {each.name: each.broken for each in told.expected}}}
 
 
 def _numbers(one: Measures) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 from assets.runs import attempt_partitions
-from checks.expectations import BLOCKING, WARNING, expected, suite, validate
+from checks.expectations import BLOCKING, WARNING, expectation, expected, validate
 from checks.rules import rules, window_of
 from pitlake import clock
 from pitlake.contract import Column
@@ -122,9 +122,9 @@ def test_what_a_contract_states_is_expected(name):
     assert f"one row per {', '.join(dataset.identity)}" in told
 
 
-def test_a_suite_carries_names_and_severities():
-    made = suite(all_datasets()["dividends"], rules(all_datasets()["dividends"], WINDOW))
-    levels = {one.meta["rule"]: one.severity for one in made.expectations}
+def test_an_expectation_carries_its_name_and_severity():
+    made = map(expectation, rules(all_datasets()["dividends"], WINDOW))
+    levels = {one.meta["rule"]: one.severity for one in made}
     assert levels["ticker is there"] == "critical"
     assert levels["cash_amount is at least 0"] == "warning"
 

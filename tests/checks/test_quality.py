@@ -1,14 +1,21 @@
-"""The data docs and the report as people get them: by a command and as a Dagster asset."""
+"""The report as people get it: with what is expected of rows, by a command and as a Dagster asset."""
+
+import json
+import re
+from dataclasses import replace
 
 import dagster as dg
 import pytest
+from markupsafe import escape
 
 from assets.runs import attempt_partitions
-from checks import docs
+from checks import quality
 from checks.quality import quality_report
+from checks.rules import rules
+from checks.standing import standing
 from pitlake.datasets import all_datasets
-from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
+from pitlake.report import site
 from resources.lake import LakeResource
 from tests.every import every
 from tests.toys import NOTES, OBSERVED, TOY, ToyGraph, between
@@ -22,20 +29,32 @@ def lake(tmp_path):
     return lake
 
 
-def test_data_docs_show_the_suite_and_how_the_lake_stands_to_it_without_values(lake, tmp_path):
-    page = docs.build(lake, tmp_path / "docs", [NOTES])
-    pages = {path.parts[len(page.parent.parts)]: path.read_text() for path in page.parent.rglob("*.html")}
-    assert "notes" in pages["index.html"]
-    assert "Succeeded" in pages["validations"]
-    assert "said" in pages["expectations"]
-    assert every("canary" not in text for text in pages.values())
+def test_the_report_says_how_the_newest_rows_stand_to_every_expectation_without_values_or_network(lake, tmp_path):
+    site.build(lake, tmp_path / "site", contracts={"notes": NOTES}, judge=standing)
+    page = (tmp_path / "site" / "notes.html").read_text()
+    listed = rules(NOTES, (None, None))
+    assert every(escape(one.name) in page for one in listed)
+    assert "canary" not in page
+    assert not re.search(r"(src|href)=.?(https?:)?//", page)
+    told = json.loads((tmp_path / "site" / site.NUMBERS).read_text())["datasets"]["notes"]["expectations"]
+    assert told == {"rows": 1, "broken": {one.name: 0 for one in listed}}
 
 
-def test_data_docs_replace_their_own_folder_and_no_other(lake, tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "notes.txt").write_text("keep me")
-    with pytest.raises(BadInput, match="holds other files"):
-        docs.build(lake, tmp_path / "mine", [NOTES])
+def test_what_newest_rows_break_is_counted(lake, tmp_path):
+    stricter = replace(
+        NOTES, columns=tuple(replace(one, pattern="z+") if one.name == "id" else one for one in NOTES.columns)
+    )
+    report = site.build(lake, tmp_path / "site", contracts={"notes": stricter}, judge=standing)
+    assert [(one.name, one.severity, one.broken) for one in report.standing["notes"].expected if one.broken] == [
+        ("id is like z+", "warning", 1)
+    ]
+
+
+def test_the_command_writes_it_where_the_setting_says(lake, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PITLAKE_REPORT", str(tmp_path / "site"))
+    monkeypatch.setenv("PITLAKE_LAKE", str(tmp_path / "none"))
+    assert quality.main() == 1
+    assert "there is no lake" in capsys.readouterr().err
 
 
 def test_the_report_is_an_asset_after_every_dataset(lake, tmp_path):

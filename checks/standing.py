@@ -1,0 +1,38 @@
+"""How the newest rows of the lake stand to what is expected of them, judged by Great Expectations; for the report.
+
+Counts alone, no values. What a run stages is judged before it is published, by `checks.expectations`; nothing is
+refused here.
+"""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from checks.expectations import validate
+from checks.rules import rules
+from pitlake.contract import Dataset
+from pitlake.lake.log import Entry
+from pitlake.lake.manifest import Snapshot
+from pitlake.lake.stage import staged_schema
+from pitlake.report.site import Expected, Standing
+
+MOST_ROWS = 100_000
+
+
+def standing(dataset: Dataset, snapshot: Snapshot, entry: Entry) -> Standing:
+    """Every expectation of a dataset and how many of its newest rows break it."""
+    listed, rows = rules(dataset, (None, entry.committed_at)), newest_rows(dataset, snapshot)
+    broken = validate(rows, listed) if rows.num_rows else {}
+    return Standing(rows.num_rows, tuple(Expected(one.name, one.severity, broken.get(one.name, 0)) for one in listed))
+
+
+def newest_rows(dataset: Dataset, snapshot: Snapshot) -> pa.Table:
+    """The rows of the newest files of a dataset, as they were staged; some more than MOST_ROWS at most."""
+    chosen, count = [], 0
+    for file in sorted(snapshot.files(dataset.name), key=lambda file: file.hi, reverse=True):
+        if count < MOST_ROWS:
+            chosen.append(file)
+            count += file.rows
+    snapshot.fetch(chosen)
+    schema = staged_schema(dataset)
+    tables = (pq.read_table(file.path, columns=schema.names, partitioning=None) for file in chosen)
+    return pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
