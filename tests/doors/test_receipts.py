@@ -1,6 +1,7 @@
 """Kept receipts: the same bytes again after whatever happened to the lake, or an error that says what is missing."""
 
 import json
+import shutil
 import threading
 import time
 from contextlib import suppress
@@ -31,9 +32,14 @@ SQL = "SELECT id, title FROM news WHERE available_at >= $since::TIMESTAMPTZ ORDE
 NOW = timedelta(0)
 
 
+@pytest.fixture(scope="module")
+def small_lake(tmp_path_factory):
+    return small(tmp_path_factory.mktemp("small") / "lake")
+
+
 @pytest.fixture
-def own_lake(tmp_path):
-    return small(tmp_path / "lake")
+def own_lake(small_lake, tmp_path):
+    return Lake(shutil.copytree(small_lake.root, tmp_path / "lake"))
 
 
 def ask(lake, sql=SQL, params=None, as_of=AS_OF, **more):
