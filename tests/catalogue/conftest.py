@@ -26,23 +26,36 @@ MISSING = {
 
 
 class World:
-    """What a session as of an instant has. Rows name the columns that matter; the others are null or plain."""
+    """What a session as of an instant has. Rows name the columns that matter; the others are null or plain.
+
+    It has the datasets that are named, or those with rows and then those a query reads.
+    """
 
     def __init__(
         self, as_of: str, rows: Mapping[str, Iterable[Mapping[str, Any]]], names: Iterable[str] | None = None
     ) -> None:
-        datasets = {name: get(name) for name in names} if names else all_datasets()
+        self.as_of, self.rows, self.is_named = as_of, rows, names is not None
+        self.datasets: dict[str, Dataset] = {}
+        self.macros: list[str] = []
         self.connection = duckdb.connect(config={"python_enable_replacements": "false"})
         self.connection.execute("SET TimeZone = 'UTC'; SET threads = 1; CREATE SCHEMA lake")
         self.connection.execute(f"CREATE MACRO as_of() AS TIMESTAMPTZ '{as_of}'")
-        for dataset in datasets.values():
-            self.load(dataset, [row for row in rows.get(dataset.name, ()) if row["available_at"] <= as_of])
+        self.add(rows if names is None else names)
+
+    def add(self, names: Iterable[str]) -> None:
+        """Have these datasets too."""
+        new = [get(name) for name in names if name not in self.datasets]
+        self.datasets |= {dataset.name: dataset for dataset in new}
+        for dataset in new:
+            self.load(dataset, [row for row in self.rows.get(dataset.name, ()) if row["available_at"] <= self.as_of])
             self.connection.execute(statements.revisions(statements.Ready(dataset, "")))
             self.connection.execute(superseded(dataset))
-        ready = [statements.Ready(dataset, statements.agent_view(dataset)) for dataset in datasets.values()]
+        ready = [statements.Ready(dataset, statements.agent_view(dataset)) for dataset in new]
         views = [statements.newest(each) if each.is_plain else each.view for each in ready]
-        for text in (*views, *catalogue.session_macros(datasets)):
+        macros = [text for text in catalogue.session_macros(self.datasets) if text not in self.macros]
+        for text in (*views, *macros):
             self.connection.execute(text)
+        self.macros += macros
 
     def load(self, dataset: Dataset, rows: list[Mapping[str, Any]]) -> None:
         """Make the table of a dataset's stored rows."""
@@ -59,6 +72,8 @@ class World:
     def run(self, name: str, **values: Any) -> list[dict[str, Any]]:
         """The rows a catalogue query gives."""
         query = catalogue.get(name)
+        if not self.is_named:
+            self.add(query.reads)
         return self.ask(query.sql, query.bind(values))
 
     def ask(self, sql: str, values: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
@@ -105,6 +120,6 @@ def world():
 @pytest.fixture(scope="module")
 def empty() -> Iterator[World]:
     """A world of every dataset and no row, to be asked alone."""
-    made = World("2024-12-31T00:00:00Z", {})
+    made = World("2024-12-31T00:00:00Z", {}, all_datasets())
     yield made
     made.connection.close()

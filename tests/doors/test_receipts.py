@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import threading
 import time
 from contextlib import suppress
@@ -32,9 +33,14 @@ SQL = "SELECT id, title FROM news WHERE available_at >= $since::TIMESTAMPTZ ORDE
 NOW = timedelta(0)
 
 
+@pytest.fixture(scope="module")
+def small_lake(tmp_path_factory):
+    return small(tmp_path_factory.mktemp("small") / "lake")
+
+
 @pytest.fixture
-def own_lake(tmp_path):
-    return small(tmp_path / "lake")
+def own_lake(small_lake, tmp_path):
+    return Lake(shutil.copytree(small_lake.root, tmp_path / "lake"))
 
 
 def ask(lake, sql=SQL, params=None, as_of=AS_OF, **more):
