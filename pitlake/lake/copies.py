@@ -1,4 +1,4 @@
-"""Files kept outside the lake to save work, such as cuts and mirrors: believed only while they are as they were made.
+"""Files kept to save work, such as cuts, mirrors and indexes: believed only while they are as they were made.
 
 Beside a file lies its record: the SHA-256 of its bytes and how the file system knew it then (device, inode, size, time
 of the last change of any kind, which no user can set), signed with a key of this user's that lies elsewhere. While the

@@ -12,7 +12,7 @@ And nothing of what a look has seen, as a row or as a gap, is ever dated at or b
 says, this content was not there yet. A gap about what was seen before counts when observed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -24,8 +24,9 @@ import pyarrow.compute as pc
 from pitlake import clock
 from pitlake.contract import Dataset
 from pitlake.lake.arrays import Positions, as_micros, as_numbers
+from pitlake.lake.identities import LikelyFiles
 from pitlake.lake.looks import NEVER
-from pitlake.lake.manifest import TableState
+from pitlake.lake.manifest import DataFile, TableState
 from pitlake.lake.query import calculator, columns, quoted, reading
 from pitlake.lake.sightings import HISTORY, Sightings
 from pitlake.lake.stage import Staged
@@ -93,24 +94,24 @@ class RowFindings:
 
 def new_rows(
     staged: Staged,
-    state: TableState,
+    stored: LikelyFiles,
     sightings: Sightings,
     observed_at: datetime,
     followed: Mapping[str, TableState],
 ) -> NewRows:
-    """The staged rows the lake version `state` doesn't have yet. followed: what it has of the datasets they follow."""
-    findings = RowFindings(staged)
+    """The staged rows that are not stored yet. followed: what the lake version has of the datasets they follow."""
+    dataset, findings = staged.dataset, RowFindings(staged)
     if staged.rows.num_rows:
-        if state.files:
-            judge = _against_history if staged.dataset.revised_at == HISTORY else _against_newest
-            judge(staged, state, observed_at, findings)
-            if staged.dataset.frozen:
-                _against_frozen(staged, state, observed_at, findings)
+        if files := stored.holding(dataset.identity):
+            judge = _against_history if dataset.revised_at == HISTORY else _against_newest
+            judge(staged, files, observed_at, findings)
+        if dataset.frozen and (files := stored.holding(dataset.frozen)):
+            _against_frozen(staged, files, observed_at, findings)
         findings.look(sightings)
         findings.floor = sightings.floors(np.flatnonzero(~findings.known), followed)
     found = findings.new_rows(staged, observed_at)
     judged = np.arange(len(found.positions))
-    if staged.dataset.revised_at == HISTORY:
+    if dataset.revised_at == HISTORY:
         found = found.without(_told_again(staged, found))
         judged = np.flatnonzero(found.revised)
     overruled = sightings.overruled(found.positions[judged], found.available[judged])
@@ -148,22 +149,22 @@ def _unknown_gaps(staged: Staged, state: TableState) -> Positions:
         return as_numbers(sql.sql(first).to_arrow_table()["position"])
 
 
-def _against_newest(staged: Staged, state: TableState, observed_at: datetime, findings: RowFindings) -> None:
-    position, seen, newest, same, stated = _newest(staged, state, observed_at)
+def _against_newest(staged: Staged, files: Sequence[DataFile], observed_at: datetime, findings: RowFindings) -> None:
+    position, seen, newest, same, stated = _newest(staged, files, observed_at)
     unchanged = (seen & same) | stated
     findings.known[position[unchanged]] = True
     changed = seen & ~unchanged
     findings.change(position[changed], _revised_at(staged)[position[changed]], newest[changed])
 
 
-def _newest(staged: Staged, state: TableState, observed_at: datetime) -> list[Positions]:
+def _newest(staged: Staged, files: Sequence[DataFile], observed_at: datetime) -> list[Positions]:
     """Per staged row with a known identity: its position, whether the lake had it as of the observation, the newest
     revision's instant then, whether that is the same content, and whether this content is dated so already.
     """
     order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in staged.dataset.revision_order)
     facts = """s._position AS position, e.available_at <= $observed AS seen, epoch_us(e.available_at) AS newest,
         e.content_hash = s._hash AS same"""
-    joined = f"FROM staged s JOIN {reading(state.files)} e ON {_same_identity(staged.dataset)}"
+    joined = f"FROM staged s JOIN {reading(files)} e ON {_same_identity(staged.dataset)}"
     every = f"SELECT {facts}, same AND e.available_at = $observed AS stated {joined}"
     # A window over all rows costs more than the join; few identities have more than one revision.
     only_newest = f"""
@@ -179,13 +180,13 @@ def _newest(staged: Staged, state: TableState, observed_at: datetime) -> list[Po
     return [np.concatenate([one[single], more]) for one, more in zip(found, several, strict=True)]
 
 
-def _against_history(staged: Staged, state: TableState, _observed_at: datetime, findings: RowFindings) -> None:
+def _against_history(staged: Staged, files: Sequence[DataFile], _observed_at: datetime, findings: RowFindings) -> None:
     query = f"""
         SELECT s._position AS position,
             bool_or(e.available_at = s.available_at) AS dated,
             bool_or(e.content_hash = s._hash AND (e.available_at = s.available_at
                 OR (e.available_at > s.available_at AND e.available_at = e.observed_at))) AS stated
-        FROM staged s JOIN {reading(state.files)} e ON {_same_identity(staged.dataset)}
+        FROM staged s JOIN {reading(files)} e ON {_same_identity(staged.dataset)}
         GROUP BY s._position"""
     position, dated, stated = _ask(query, staged, (*staged.dataset.identity, "available_at"))
     findings.known[position[dated & stated]] = True
@@ -193,10 +194,10 @@ def _against_history(staged: Staged, state: TableState, _observed_at: datetime, 
     findings.change(position[dated & ~stated], NEVER)
 
 
-def _against_frozen(staged: Staged, state: TableState, observed_at: datetime, findings: RowFindings) -> None:
+def _against_frozen(staged: Staged, files: Sequence[DataFile], observed_at: datetime, findings: RowFindings) -> None:
     """Rows that are added to what was built before are revisions of it: its past stays as it was."""
     names = staged.dataset.frozen
-    there = f"FROM staged s SEMI JOIN {reading(state.files)} e ON {_same(names, names, 's', 'e')}"
+    there = f"FROM staged s SEMI JOIN {reading(files)} e ON {_same(names, names, 's', 'e')}"
     (position,) = _ask(
         f"SELECT s._position AS position {there} AND e.available_at <= $observed", staged, names, observed=observed_at
     )

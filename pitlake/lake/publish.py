@@ -23,8 +23,10 @@ from pitlake.lake.delta import DeltaTables, table_key, table_schema
 from pitlake.lake.diff import NewGaps, NewRows, new_gaps, new_rows
 from pitlake.lake.fairness import WriterTurn
 from pitlake.lake.files import NewFile, write_file
+from pitlake.lake.identities import LikelyFiles
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.looks import Look, Looks
+from pitlake.lake.manifest import TableState
 from pitlake.lake.months import Month, instants, months_of_gaps, months_of_rows, years_of_tombstones
 from pitlake.lake.parallel import each
 from pitlake.lake.sightings import Sightings
@@ -170,15 +172,17 @@ class Publisher:
         rows, gaps = (self._tables.state(name, base.tables.get(name)) for name in names)
         self._store.fetch((*rows.files, *gaps.files))
         before = Looks(self._store, staged.dataset.name, observed_at, but=staged.run_id)
-        sightings = Sightings(staged, rows, gaps, before, observed_at)
+        stored = LikelyFiles(self._store, staged.dataset, rows.files, staged.rows)
+        sightings = Sightings(staged, stored, gaps, before, observed_at)
         texts = {name: self._tables.state(name, base.tables.get(name)) for _, name, _ in staged.dataset.follows}
         self._store.fetch([file for state in texts.values() for file in state.files])
-        fresh = new_rows(staged, rows, sightings, observed_at, texts)
+        fresh = new_rows(staged, stored, sightings, observed_at, texts)
         tombstones = None
         if len(fresh.positions):
             complete = not rows.files or superseded_table_name(staged.dataset.name) in base.tables
             revisions = _revisions(staged, fresh)
-            tombstones = new_tombstones(staged.dataset, revisions, rows, complete=complete)
+            known = stored.holding(staged.dataset.key) if complete else rows.files
+            tombstones = new_tombstones(staged.dataset, revisions, TableState(known), complete=complete)
         return Plan(base, fresh, new_gaps(staged, gaps, sightings, observed_at), tombstones)
 
     def _commit(

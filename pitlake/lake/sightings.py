@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from pitlake import clock
 from pitlake.lake.arrays import Positions, as_numbers
+from pitlake.lake.identities import EVIDENCE, LikelyFiles
 from pitlake.lake.looks import FOREVER, NEVER, Looks
 from pitlake.lake.manifest import TableState
 from pitlake.lake.query import calculator, quoted, reading
@@ -41,9 +42,11 @@ GROUP BY _position"""
 class Sightings:
     """What one lake version had seen of the staged records as of an observation."""
 
-    def __init__(self, staged: Staged, rows: TableState, gaps: TableState, looks: Looks, observed_at: datetime) -> None:
+    def __init__(
+        self, staged: Staged, rows: LikelyFiles, gaps: TableState, looks: Looks, observed_at: datetime
+    ) -> None:
         self._staged, self._dataset, self._looks = staged, staged.dataset, looks
-        self._rows, self._gaps, self._observed = rows.files, gaps.files, observed_at
+        self._rows, self._gaps, self._observed = rows, gaps.files, observed_at
 
     def of_rows(self, known: Positions, unknown: Positions) -> Positions:
         """Per staged row the last look that saw what it tells of, in microseconds; NEVER where none did, or not asked.
@@ -52,12 +55,11 @@ class Sightings:
         """
         last = np.full(self._staged.rows.num_rows, NEVER)
         dataset = self._dataset
-        if self._rows:
-            self._note(last, known, self._rows_like(_same(dataset.thing)), until="<=")
-            if dataset.thing != dataset.identity or dataset.revised_at == HISTORY:
-                self._note(last, unknown, self._rows_like(_same(dataset.thing)))
-            if dataset.evidence_names:
-                self._note(last, unknown, self._rows_like("s.evidence = e.evidence"))
+        self._note(last, known, self._rows_like(dataset.thing), until="<=")
+        if dataset.thing != dataset.identity or dataset.revised_at == HISTORY:
+            self._note(last, unknown, self._rows_like(dataset.thing))
+        if dataset.evidence_names:
+            self._note(last, unknown, self._rows_like(EVIDENCE))
         if self._gaps:
             self._note(last, unknown, self._gaps_like())
         return last
@@ -67,10 +69,12 @@ class Sightings:
         tell of, and the lake tells it otherwise until its next revision.
         """
         found = np.zeros(len(positions), bool)
-        if not len(positions) or not self._rows or self._looks.newest:
-            return found
         dataset, observed = self._dataset, clock.micros(self._observed)
-        alike = self._rows_like(_same(dataset.identity if dataset.revised_at == HISTORY else dataset.thing))
+        if not len(positions) or self._looks.newest:
+            return found
+        alike = self._rows_like(dataset.identity if dataset.revised_at == HISTORY else dataset.thing)
+        if alike is None:
+            return found
         place_of = {int(position): place for place, position in enumerate(positions)}
         for position, known, next_at, seen, day, entity in self._ask(positions, OVERRULING.format(like=alike)):
             if known is not None and known <= available[place_of[position]]:
@@ -99,11 +103,11 @@ class Sightings:
 
     def of_gaps(self, positions: Positions) -> npt.NDArray[np.bool_]:
         """Which of these staged gaps bear the name of what was seen, as a row or as a gap."""
-        if not len(positions) or not (self._rows or self._gaps):
+        if not len(positions) or not (self._rows.all or self._gaps):
             return np.zeros(len(positions), bool)
         gaps = self._staged.gaps.select(["locator"]).append_column("_position", _numbered(self._staged.gaps.num_rows))
         names = [_name("evidence"), *map(_spelled, self._dataset.gap_names)]
-        told = {f"SELECT unnest([{', '.join(names)}]) AS name, observed_at FROM": self._rows}
+        told = {f"SELECT unnest([{', '.join(names)}]) AS name, observed_at FROM": self._rows.all}
         told |= {f"SELECT {_name('locator')} AS name, observed_at FROM": self._gaps}
         known = " UNION ALL ".join(f"{select} {reading(files)}" for select, files in told.items() if files)
         with calculator(staged=gaps.take(pa.array(positions))) as sql:
@@ -114,13 +118,16 @@ class Sightings:
             ).to_arrow_table()
         return np.isin(positions, as_numbers(found["_position"]))
 
-    def _rows_like(self, condition: str) -> str:
+    def _rows_like(self, names: tuple[str, ...]) -> str | None:
+        """The stored rows with a staged one's values in these columns, as SQL; None where there are none."""
+        if not (files := self._rows.holding(names)):
+            return None
         entity, day = f"e.{quoted(self._dataset.entity)}::VARCHAR", f"'{OPEN}'"
         if self._dataset.partitioned:  # what an observation dates has no day of the source's any more
             new_york = "strftime(e.available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
             day = f"CASE WHEN e.available_at = e.observed_at THEN '{OPEN}' ELSE {new_york} END"
         return f"""SELECT s._position, e.observed_at, e.available_at, {day} AS day, {entity} AS entity
-            FROM staged s JOIN {reading(self._rows)} e ON {condition}"""
+            FROM staged s JOIN {reading(files)} e ON {_same(names)}"""
 
     def _gaps_like(self) -> str:
         names = [_name("evidence"), *map(_spelled, self._dataset.gap_names)]
@@ -129,10 +136,12 @@ class Sightings:
             FROM (SELECT _position, unnest([{", ".join(names)}]) AS name FROM staged) s
             JOIN {reading(self._gaps)} g ON {_name("g.locator")} = s.name"""
 
-    def _note(self, last: Positions, positions: Positions, like: str, until: str = "<") -> None:
+    def _note(self, last: Positions, positions: Positions, like: str | None, until: str = "<") -> None:
         """Take down the last look that saw each of these rows' likes. What another part of a record brought at the same
         instant is no earlier sighting, so that it makes no difference in which order a run publishes its days.
         """
+        if like is None:
+            return
         for place, observed, day, entity in self._ask(positions, SEEN.format(like=like, until=until)):
             looks = [self._looks.last(**where) for where in self._where(place, day, entity)]
             if not self._dataset.partitioned or self._dataset.revised_at != HISTORY:

@@ -65,6 +65,7 @@ def main(descriptor: int) -> None:
 
     sandbox.load_libraries()
     prepared = Prepared()
+    known = statements.fingerprint()  # which reads all there is to read of this installation, while it can be reached
     os.environ.clear()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps children; the parent holds their pidfds
     _be_killed_first()
@@ -73,7 +74,7 @@ def main(descriptor: int) -> None:
     gc.freeze()
     os.dup2(0, 2)  # nobody listens from here on
     with socket.socket(fileno=descriptor) as control:
-        control.sendall((SEPARATED if separated else NOT_SEPARATED) + statements.fingerprint())
+        control.sendall((SEPARATED if separated else NOT_SEPARATED) + known)
         while order := _next_order(control):
             names, channel = order
             connection = prepared.of(names)

@@ -1,0 +1,145 @@
+"""The index of identities: it leaves out files, never one with a row like a staged one, and is only what was made."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pitlake.datasets import all_datasets
+from pitlake.lake import Lake, copies, identities
+from pitlake.lake.files import write_parquet
+from pitlake.lake.identities import LikelyFiles
+from pitlake.lake.manifest import DataFile
+from tests.lake.world import TOY, Toy, publish, rows, utc
+
+NOON = utc("2024-03-05T12:00:00-05:00")
+SEEN = utc("2024-06-01T12:00:00-04:00")
+VALUES = {
+    "string": st.sampled_from(["", "a", "b", "ä", "a" * 13, "\U0001f642"]),
+    "int64": st.integers(-2, 2),
+    "date32[day]": st.dates(),
+    "timestamp[us, tz=UTC]": st.datetimes(timezones=st.just(NOON.tzinfo)),
+}
+
+
+def likely(lake, *keys, dataset=TOY):
+    """Which files may hold toys of these keys, told from indexes; by the key of the first row of each."""
+    staged = pa.table({name: pa.array(keys, pa.string()) for name in ("key", "maker", "evidence")})
+    files = lake.snapshot().files("toys")
+    found = LikelyFiles(lake._store, dataset, files, staged).holding(("key",))
+    return [pa.parquet.read_table(file.path, partitioning=None)["key"][0].as_py() for file in found]
+
+
+@pytest.fixture
+def lake(tmp_path):
+    """A file each of the toys a, b and c, and what a second publish made of the first files' indexes."""
+    lake = Lake(tmp_path / "lake")
+    for number, name in enumerate("abc"):
+        publish(lake, [Toy(name, "text", NOON)], SEEN + timedelta(hours=number))
+    assert likely(lake, "b") == ["b"]
+    return lake
+
+
+def indexes(lake):
+    return sorted((lake.root / identities.FOLDER / "toys").glob(f"*{identities.SUFFIX}"))
+
+
+@pytest.fixture
+def unread(monkeypatch):
+    """How often a file's rows were hashed, in place of an index that is believed."""
+    asked, hashes = [], identities._hashes
+    monkeypatch.setattr(
+        identities, "_hashes", lambda of, sets, **tables: asked.append(of) or hashes(of, sets, **tables)
+    )
+    return lambda: sum("read_parquet" in one for one in asked)
+
+
+def test_only_files_with_a_row_like_a_staged_one_are_left(lake, unread):
+    assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
+    assert likely(lake, "c", "a", "z") == ["a", "c"]
+    assert likely(lake, "z") == likely(lake) == []
+    assert unread() == 0
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda path: path.write_bytes(b"\0" * path.stat().st_size),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(path.read_bytes()[:-8]),
+        lambda path: path.unlink(),
+        lambda path: copies.record(path).unlink(),
+        lambda path: copies.record(path).write_text("[]"),
+        lambda path: (path.unlink(), path.mkdir()),
+    ],
+    ids=["zeros", "empty", "cut off", "gone", "no record", "another record", "a folder"],
+)
+def test_an_index_that_is_not_as_it_was_made_is_made_again(lake, unread, monkeypatch, harm):
+    monkeypatch.setattr(copies, "_believed", {})
+    for path in indexes(lake):
+        harm(path)
+    assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
+    assert unread() >= 3
+    publish(lake, [Toy("b", "text", NOON), Toy("b2", "text", NOON)], SEEN + timedelta(days=1))
+    assert sorted(row[0] for row in rows(lake)) == ["a", "b", "b2", "c"]
+
+
+def test_an_index_of_another_file_in_the_place_of_its_own_is_not_believed(lake):
+    first, second, *_ = indexes(lake)
+    for of in (lambda path: path, copies.record):
+        of(first).write_bytes(of(second).read_bytes())
+    assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
+
+
+@pytest.mark.parametrize("changed", ["engine", "columns"])
+def test_an_index_made_by_another_engine_or_of_other_columns_is_not_asked(lake, unread, monkeypatch, changed):
+    if changed == "engine":
+        monkeypatch.setattr(identities.duckdb, "__version__", "0")
+    assert likely(lake, "b", dataset=TOY if changed == "engine" else replace(TOY, key=("maker",))) == ["b"]
+    assert unread() == 3
+
+
+def test_nothing_is_lost_where_no_index_can_be_kept(lake, unread):
+    folder = lake.root / identities.FOLDER
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    folder.rmdir()
+    folder.write_text("no folder")
+    assert likely(lake, "b") == ["b"]
+    publish(lake, [Toy("b", "other text", NOON)], SEEN + timedelta(days=1))
+    assert [row[1] for row in rows(lake) if row[0] == "b"] == ["other text", "text"]
+    assert unread() >= 6
+
+
+def test_the_indexes_of_files_that_compaction_replaced_go_with_the_next_publish(lake):
+    publish(lake, [Toy("d", "text", NOON + timedelta(days=60))], SEEN + timedelta(days=1))
+    before = indexes(lake)
+    lake.compact(TOY)
+    publish(lake, [Toy("e", "text", NOON + timedelta(days=60))], SEEN + timedelta(days=2))
+    files = {
+        file.path.rpartition("/")[2].removesuffix(".parquet") for file in lake.snapshot(lake.head() - 1).files("toys")
+    }
+    assert {path.name.rpartition("-")[0] for path in indexes(lake)} == files
+    assert len(files) < len(before)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_a_row_has_one_hash_in_memory_and_in_a_file(tmp_path_factory, data):
+    """Of every dataset: what identifies its rows, nulls included."""
+    dataset = data.draw(st.sampled_from(list(all_datasets().values())))
+    names = list(dict.fromkeys((*dataset.identity, *dataset.key, *dataset.frozen)))
+    schema = pa.schema([dataset.arrow_schema.field(name) for name in names] + [("evidence", pa.string())])
+    drawn = {f.name: st.none() | VALUES[str(f.type)] if f.nullable else VALUES[str(f.type)] for f in schema}
+    table = pa.Table.from_pylist(data.draw(st.lists(st.fixed_dictionaries(drawn), min_size=1, max_size=5)), schema)
+    path = tmp_path_factory.mktemp("hashes") / "rows.parquet"
+    write_parquet(table, path)
+    sets = LikelyFiles(Lake(path.parent)._store, dataset, (), table)._sets
+    stored = identities._hashes(f"FROM {identities.reading([DataFile(str(path), 5, 1, NOON, NOON)])}", sets)
+    assert np.array_equal(stored, identities._hashes("FROM staged", sets, staged=table))
+    halves = pa.concat_tables([table.slice(1), table.slice(0, 1)])
+    assert np.array_equal(stored, identities._hashes("FROM staged", sets, staged=halves))
