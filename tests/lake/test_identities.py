@@ -31,7 +31,7 @@ def likely(lake, *keys, dataset=TOY):
     staged = pa.table({name: pa.array(keys, pa.string()) for name in ("key", "maker", "evidence")})
     files = lake.snapshot().files("toys")
     found = LikelyFiles(lake._store, dataset, files, staged).holding(("key",))
-    return [pa.parquet.read_table(file.path, partitioning=None)["key"][0].as_py() for file in found]
+    return sorted(pa.parquet.read_table(file.path, partitioning=None)["key"][0].as_py() for file in found)
 
 
 @pytest.fixture
