@@ -64,7 +64,7 @@ class LikelyFiles:
     def _meets(self, file: DataFile, asked: Hashes) -> list[bool]:
         """Of each set of columns, whether the file has a hash that is asked for."""
         path = self._folder / self._name(file)
-        with suppress(OSError, ValueError), path.open("rb") as kept:
+        with suppress(OSError), path.open("rb") as kept:
             if copies.as_made(path, kept.fileno()):
                 with mmap.mmap(kept.fileno(), 0, access=mmap.ACCESS_READ) as bytes_of:
                     return _meet(np.frombuffer(bytes_of, np.uint64).reshape(len(self._sets), file.rows), asked)
