@@ -15,6 +15,7 @@ from pitlake.lake.files import write_parquet
 from pitlake.lake.identities import LikelyFiles
 from pitlake.lake.manifest import DataFile
 from tests.lake.world import TOY, Toy, publish, rows, utc
+from tests.toys import stored
 
 NOON = utc("2024-03-05T12:00:00-05:00")
 SEEN = utc("2024-06-01T12:00:00-04:00")
@@ -106,8 +107,7 @@ def test_an_index_of_other_columns_is_not_asked(lake, unread):
 
 
 def test_each_set_of_columns_is_asked_on_its_own(lake):
-    publish(lake, [Toy("d", "text", NOON)], SEEN + timedelta(days=1))
-    (evidence,) = {row.evidence for row in rows(lake) if row[0] == "c"}
+    evidence = {row["key"]: row["evidence"] for row in stored(lake, "toys")}["c"]
     named = replace(TOY, group="graph")
     assert likely(lake, evidence, "a", dataset=named) == ["a"]
     assert likely(lake, evidence, "a", dataset=named, names=identities.EVIDENCE) == ["c"]
