@@ -1,0 +1,91 @@
+"""What publishing little costs beside much: about a thousand facts, bars and articles, in lakes of more and more rows.
+
+Each lake has a file a month over fourteen years, as compaction leaves them; what is published lies in the months after.
+Costs are CPU time. Every row staged must come out published, and unchanged when it is published again.
+"""
+
+import statistics
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from datetime import date, datetime, timezone
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bench import biglake
+from bench.figures import Figure, figure
+from pitlake.clock import new_york_day
+from pitlake.contract import Dataset
+from pitlake.datasets import get
+from pitlake.lake import Lake
+from pitlake.lake.stage import staged_schema
+
+OBSERVED = datetime(2026, 6, 1, tzinfo=timezone.utc)
+MONTHS = tuple(date(2025, month, 1) for month in range(1, 7))  # the first of them warms up
+ITEMS = {"xbrl_facts": 27, "prices": 45, "news": 1_000}
+"""How many companies (of articles: articles) a round is about: about a thousand rows."""
+SHARE = {"xbrl_facts": 1.0, "prices": 1.0, "news": 0.25}
+OTHERS = 20_000
+FULL = {"rows": (100_000, 1_000_000, 10_000_000)}
+
+
+def run(rows: tuple[int, ...] = (100_000, 1_000_000, 4_000_000)) -> list[Figure]:
+    """Each dataset's cost beside so many of its rows (of articles: a quarter of them)."""
+    figures = []
+    for name in ITEMS:
+        costs = {}
+        for count in rows:
+            with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as scratch:
+                costs[count] = _cost(get(name), Path(scratch) / "lake", round(count * SHARE[name]))
+        base = costs[rows[0]]
+        against = f"beside {rows[0] * SHARE[name]:,.0f}"
+        figures += [
+            figure(
+                f"publish about 1,000 {name} beside {count * SHARE[name]:,.0f}",
+                cost * 1e3,
+                "ms of CPU",
+                baseline=against,
+                ratio=cost / base,
+                aim="≤ 1.3",
+            )
+            for count, cost in costs.items()
+        ]
+    return figures
+
+
+def _cost(dataset: Dataset, root: Path, count: int) -> float:
+    """Median seconds of CPU of a publish."""
+    short = {"xbrl_facts": "facts"}
+    counts = {short.get(name, name): count if name == dataset.name else OTHERS for name in ITEMS}
+    lake = biglake.build(root, **counts)
+    costs = [_publish(lake, dataset, rows) for rows in _rounds(dataset)]
+    assert _publish(lake, dataset, next(_rounds(dataset)), changes=False)
+    return statistics.median(costs[1:])
+
+
+def _rounds(dataset: Dataset) -> Iterator[pa.Table]:
+    schema = staged_schema(dataset)
+    for month in MONTHS:
+        rows = biglake.rows_of(dataset, ITEMS[dataset.name], month)
+        rows = rows.filter(pc.is_null(rows["updated"])) if dataset.name == "news" else rows
+        yield rows.select(schema.names).cast(schema)
+
+
+def _publish(lake: Lake, dataset: Dataset, rows: pa.Table, *, changes: bool = True) -> float:
+    days = pa.array([new_york_day(moment) for moment in rows["available_at"].to_pylist()])
+    with lake.stage(dataset, uuid.uuid4().hex) as stage:
+        for day in sorted(set(days.to_pylist())):
+            of_day = rows.filter(pc.equal(days, pa.scalar(day)))
+            stage.add(day, of_day, extracted=len(of_day))
+        started = time.process_time()
+        published = lake.publish(stage, OBSERVED).total
+    assert (published.published, published.unchanged) == ((len(rows), 0) if changes else (0, len(rows)))
+    return time.process_time() - started
+
+
+if __name__ == "__main__":
+    for one in run():
+        print(one)
