@@ -8,6 +8,7 @@ import hashlib
 import json
 import mmap
 import os
+import shutil
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -85,6 +86,11 @@ class LikelyFiles:
             for path in self._folder.iterdir():
                 if path.name.removesuffix(copies.SUFFIX) not in wanted:
                     path.unlink(missing_ok=True)
+
+
+def forget(store: Store, dataset: Dataset) -> None:
+    """Give back the room that a dataset's indexes take; the next publish makes them again."""
+    shutil.rmtree(store.path(f"{FOLDER}/{dataset.name}"), ignore_errors=True)
 
 
 def _hashes(of: str, sets: tuple[tuple[str, ...], ...], **tables: pa.Table) -> Hashes:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pitlake import clock, machine
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
-from pitlake.lake import looks
+from pitlake.lake import identities, looks
 from pitlake.lake.audit import Audit, CheckResult, audit_with, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.conventions import ends_at
 from pitlake.lake.delta import DeltaTables, table_key, table_schema
@@ -120,6 +120,7 @@ class Publisher:
             return self._committed(staged, plan, observed_at, results, turn, made)
         except Exception as problem:
             if machine.lacking(problem):
+                identities.forget(self._store, staged.dataset)
                 self._give_back(staged.dataset, plan.base, made)
             raise
 

@@ -52,6 +52,7 @@ class Graphs:
             self._run(name, lake, self._server.uri)
             self._due[name] = seen(lake, name)
         lake, problems = Lake(home / "lake"), []
+        lake.start()
         self._door.pause = 0.05 if what == "slow" else 0.0
         timer = threading.Timer(chance.uniform(0.0, 0.5), self._fail, [what]) if what != "slow" else None
         if timer:
