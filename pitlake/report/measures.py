@@ -20,11 +20,12 @@ from pitlake.lake.query import calculator, columns, quoted, reading
 from pitlake.report import known_then, late
 from pitlake.report.anomalies import Anomaly, anomalies
 from pitlake.report.late import LateArrivals
+from pitlake.report.revisions import NEW_YORK_DAY, RevisionCounter, Revisions
 
 DRIFT = "drift"
 MOST_EXAMPLES = 5
 CELL_CHARACTERS = 160
-NEW_YORK_DAY = "(available_at AT TIME ZONE 'America/New_York')::DATE"
+HOUR = 3_600_000_000
 # Upper bounds of the lag between publication and observation, with the names people read.
 LAGS = (
     ("under a minute", timedelta(minutes=1)),
@@ -138,15 +139,17 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
     """
     files = _files(snapshot, dataset.name)
     with calculator() as sql:
-        days = _days(sql, dataset, snapshot)
+        counter = RevisionCounter(sql, dataset)
+        revisions, revised_before = counter.of(files), counter.of(_files(base, dataset.name))
+        days = _days(sql, dataset, snapshot, revisions)
         undated = days.pop(None, Day()).gaps
         newest, observed = _newest(sql, files)
         dated = {day: what for day, what in days.items() if day is not None}
         judgements = known_then.judgements(lake, dataset.name, snapshot.version)
         return Measures(
             dataset=dataset,
-            counts=_counts(sql, dataset, snapshot),
-            before=_counts(sql, dataset, base),
+            counts=_counts(dataset, snapshot, revisions),
+            before=_counts(dataset, base, revised_before),
             days=dated,
             undated=undated,
             reasons=_reasons(sql, dataset, snapshot),
@@ -174,35 +177,30 @@ def _ask(sql: duckdb.DuckDBPyConnection, query: str, **parameters: object) -> li
     return sql.sql(query, params=parameters or None).fetchall()
 
 
-def _counts(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot) -> Counts:
-    files = _files(snapshot, dataset.name)
+def _counts(dataset: Dataset, snapshot: Snapshot, revisions: Revisions) -> Counts:
+    rows = sum(file.rows for file in snapshot.files(dataset.name))
     gaps = sum(file.rows for file in snapshot.files(gap_table_name(dataset.name)))
-    if not files:
-        return Counts(gaps=gaps)
-    per_key = f"SELECT count(*) AS revisions FROM {reading(files)} GROUP BY {columns(dataset.key)}"
-    query = f"SELECT sum(revisions), count(*), count(*) FILTER (revisions > 1) FROM ({per_key})"
-    rows, keys, revised = _ask(sql, query)[0]
-    return Counts(rows=int(rows), keys=keys, revised_keys=revised, gaps=gaps)
+    return Counts(rows=rows, keys=rows - revisions.rows, revised_keys=revisions.keys, gaps=gaps)
 
 
-def _days(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot) -> dict[date | None, Day]:
-    rows: dict[date | None, tuple[int, int]] = {}
+def _days(
+    sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot, revisions: Revisions
+) -> dict[date | None, Day]:
+    rows: dict[date | None, int] = {}
     files, gap_files = _files(snapshot, dataset.name), _files(snapshot, gap_table_name(dataset.name))
-    if files:
-        order = columns(dataset.revision_order)
-        numbered = f"""
-            SELECT {NEW_YORK_DAY} AS day,
-                row_number() OVER (PARTITION BY {columns(dataset.key)} ORDER BY {order}) AS revision
-            FROM {reading(files)}"""
-        query = f"SELECT day, count(*), count(*) FILTER (revision > 1) FROM ({numbered}) GROUP BY day"
-        rows = {day: (count, revisions) for day, count, revisions in _ask(sql, query)}
+    if files:  # New York is whole hours from UTC, so each hour lies in one day, and hours are few
+        hour = f"epoch_us(available_at) // {HOUR} AS hour"
+        hours = f"SELECT {hour}, count(*) AS rows FROM {reading(files)} GROUP BY hour"
+        dated = f"SELECT make_timestamptz(hour * {HOUR}) AS available_at, rows FROM ({hours})"
+        rows = dict(_ask(sql, f"SELECT {NEW_YORK_DAY}, sum(rows)::BIGINT FROM ({dated}) GROUP BY ALL"))
     gaps: defaultdict[date | None, dict[str, int]] = defaultdict(dict)
     if gap_files:
         query = f"SELECT try_cast(partition AS DATE), gap_type, count(*) FROM {reading(gap_files)} GROUP BY ALL"
         for day, kind, count in _ask(sql, query):
             gaps[day][kind] = count
+    revised = revisions.by_day
     every = rows.keys() | gaps.keys()
-    return {day: Day(*rows.get(day, (0, 0)), gaps.get(day, {})) for day in every}
+    return {day: Day(rows.get(day, 0), revised.get(day, 0) if day else 0, gaps.get(day, {})) for day in every}
 
 
 def _reasons(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot) -> list[tuple[str, str, int]]:
