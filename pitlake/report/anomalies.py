@@ -5,12 +5,12 @@ where they are empty, for that is what they are expected to be.
 """
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cache
 from statistics import median
+
+from pitlake import exchange
 
 LOOKED_BACK = timedelta(days=3 * 365)
 WEEKS = 8
@@ -39,17 +39,16 @@ def anomalies(rows: Mapping[date, int]) -> tuple[Anomaly, ...]:
     last = max(filled)
     first = max(min(filled), last - LOOKED_BACK)
     span = [first + timedelta(days=offset) for offset in range((last - first).days + 1)]
-    closed = _closed(first.year, last.year)
-    judged = (_judge(day, rows, first, closed) for day in span)
+    judged = (_judge(day, rows, first) for day in span)
     return tuple(sorted((one for one in judged if one is not None), key=lambda one: one.day, reverse=True))
 
 
-def _judge(day: date, rows: Mapping[date, int], first: date, closed: frozenset[date]) -> Anomaly | None:
+def _judge(day: date, rows: Mapping[date, int], first: date) -> Anomaly | None:
     count = rows.get(day, 0)
-    if day in closed and not count:
+    if not count and _is_closed(day):
         return None
     before = [day - timedelta(weeks=weeks) for weeks in range(1, WEEKS + 1)]
-    known = [rows.get(one, 0) for one in before if one >= first and (one not in closed or rows.get(one, 0))]
+    known = [rows.get(one, 0) for one in before if one >= first and (rows.get(one, 0) or not _is_closed(one))]
     if len(known) < FEWEST_WEEKS:
         return None
     usual = median(known)
@@ -61,14 +60,6 @@ def _judge(day: date, rows: Mapping[date, int], first: date, closed: frozenset[d
     return Anomaly(day, count, usual, score) if telling else None
 
 
-@cache
-def _closed(first_year: int, last_year: int) -> frozenset[date]:
-    """Weekdays of these years without a session in New York."""
-    import exchange_calendars
-
-    start, end = date(first_year, 1, 1), date(last_year, 12, 31)
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # it has yet to follow pandas 3.1
-        calendar = exchange_calendars.get_calendar("XNYS", start=start.isoformat(), end=end.isoformat())
-    sessions = {session.date() for session in calendar.sessions}
-    days = (start + timedelta(days=offset) for offset in range((end - start).days + 1))
-    return frozenset(day for day in days if day.weekday() < 5 and day not in sessions)
+def _is_closed(day: date) -> bool:
+    """Whether it is a weekday without a session in New York."""
+    return day.weekday() < 5 and exchange.session(day) is None

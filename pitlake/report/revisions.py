@@ -68,4 +68,5 @@ class RevisionCounter:
         every = np.concatenate([self._hashes[file.path] for file in files])
         every.sort()
         again = every[1:][every[1:] == every[:-1]]
-        return again[np.diff(again, prepend=~again[:1]) != 0]
+        first = np.diff(again, prepend=~again[:1]) != 0
+        return np.compress(first, again)
