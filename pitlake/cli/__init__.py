@@ -26,6 +26,7 @@ COMMANDS = (
     "describe",
     "gaps",
     "diff",
+    "export",
     "report",
     "versions",
     "receipts",

@@ -1,0 +1,29 @@
+"""`pitlake export --as-of T --to URL`: what was public at an instant as plain Delta tables, for other engines."""
+
+from typing import Any
+
+import click
+
+from pitlake.cli import render
+from pitlake.cli.sessions import opened, session_options, working
+
+
+@click.command("export")
+@session_options
+@click.option("--to", "target", metavar="URL", required=True, help="An empty folder or s3://bucket/prefix.")
+@click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="Only these datasets [default: all].")
+@click.option("--revisions", is_flag=True, help="All revisions that were public, not the newest ones alone.")
+def command(target: str, datasets: tuple[str, ...], revisions: bool, **asked: Any) -> None:
+    """Copy what was public at an instant into plain Delta tables, one a dataset, with a receipt beside them.
+
+    The rows are the right ones; a wall they have not: whoever reads the copy should know nothing later.
+
+    \b
+    pitlake export --as-of 2024-02-15T16:00:00-05:00 --to exported --dataset prices
+    """
+    from pitlake.export import RECEIPT, export
+
+    with opened(**asked, datasets=datasets) as session, working("writing"):
+        written = export(session, target, revisions=revisions)
+    rows = sum(one.rows for one in written)
+    render.say(f"{rows:,} rows in {len(written)} tables below {target}; {RECEIPT} says what was asked")

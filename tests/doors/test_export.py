@@ -1,0 +1,122 @@
+"""A copy of what was public at an instant: the session's rows as Delta tables, whole and with a receipt, or gone."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from deltalake import DeltaTable
+
+from pitlake.cli import invoke
+from pitlake.errors import BadInput, QueryFailed
+from pitlake.export import MONTHS, OF_MONTH, RECEIPT, export
+from pitlake.session import connect
+from tests.doors.conftest import AS_OF, build, build_twins
+from tests.every import every
+from tests.object_store import object_store, settings
+
+EARLY = "2024-03-02T15:00:00Z"
+SOME = ["news", "xbrl_facts", "prices", "av_estimates"]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("exported") / "lake")
+
+
+def rows(table):
+    """Rows as texts, in one order, however an engine keeps its types."""
+    return sorted(map(str, (table if isinstance(table, list) else table.to_pylist())))
+
+
+@pytest.mark.parametrize("revisions", [False, True], ids=["newest", "all revisions"])
+@pytest.mark.parametrize("as_of", [EARLY, AS_OF])
+def test_a_copy_has_the_session_s_rows_for_two_engines(lake, tmp_path, as_of, revisions):
+    with connect(as_of, lake=lake, datasets=SOME) as session:
+        written = export(session, str(tmp_path / "copy"), revisions=revisions)
+        assert [one.table for one in written] == [*sorted(SOME), "gaps"]
+        for one in written:
+            view = f"{one.table}_revisions" if revisions and one.table != "gaps" else one.table
+            due = session.sql(f"FROM {view}").arrow()
+            copied = DeltaTable(tmp_path / "copy" / one.table).to_pyarrow_table()
+            assert copied.column_names == due.column_names
+            assert rows(copied) == rows(due)
+            assert rows(pl.read_delta(str(tmp_path / "copy" / one.table)).to_arrow()) == rows(copied)
+            assert one.rows == len(due)
+    assert every(one.rows for one in written if one.table not in ("av_estimates", "gaps"))
+
+
+def test_the_receipt_says_what_was_asked_and_its_hashes_can_be_had_again(lake, tmp_path):
+    with connect(AS_OF, lake=lake, datasets=SOME, hindsight="omit") as session:
+        export(session, str(tmp_path / "copy"))
+        told = json.loads((tmp_path / "copy" / RECEIPT).read_bytes())
+        asked = {name: told[name] for name in ("as_of", "version", "known_by", "hindsight", "filings_count_from")}
+        question = session.sql("SELECT 1").receipt.to_dict()["question"]
+        assert asked == {name: question[name] for name in asked}
+        hashed = hashlib.sha256()
+        for (month,) in session.sql(MONTHS.format(view="prices")).rows():
+            answer = session.sql(OF_MONTH.format(view="prices"), {"month": month})
+            hashed.update(bytes.fromhex(answer.receipt.result_sha256))
+        assert told["tables"]["prices"] == {"rows": len(session.sql("FROM prices")), "sha256": hashed.hexdigest()}
+
+
+def test_what_came_later_has_no_part_in_a_copy(tmp_path):
+    copies = []
+    for number, lake in enumerate(build_twins(tmp_path)):
+        with connect(AS_OF, lake=lake) as session:
+            written = export(session, str(tmp_path / f"copy{number}"))
+        tables = {
+            one.table: rows(DeltaTable(tmp_path / f"copy{number}" / one.table).to_pyarrow_table()) for one in written
+        }
+        copies.append((written, tables))
+    assert copies[0] == copies[1]
+    assert sum(one.rows for one in copies[0][0]) > 100
+
+
+def test_a_target_that_holds_files_is_left_alone(lake, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with connect(AS_OF, lake=lake, datasets=["news"]) as session, pytest.raises(BadInput, match="--to: holds files"):
+        export(session, str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("failing", ["news", "gaps"])
+def test_a_copy_that_fails_leaves_no_file(lake, tmp_path, monkeypatch, failing):
+    with connect(AS_OF, lake=lake, datasets=["news", "prices"]) as session:
+        sql = session.sql
+
+        def fails(query, *given):
+            if f"FROM {failing} WHERE" in query:
+                raise QueryFailed("Lost", "in the middle", "try again")
+            return sql(query, *given)
+
+        monkeypatch.setattr(session, "sql", fails)
+        with pytest.raises(QueryFailed, match="in the middle"):
+            export(session, str(tmp_path / "copy"))
+    assert [path for path in (tmp_path / "copy").rglob("*") if path.is_file()] == []
+
+
+def test_a_copy_goes_to_an_object_store(lake, tmp_path, monkeypatch):
+    with object_store() as endpoint:
+        for name, value in (settings(endpoint) | {"PITLAKE_CACHE": str(tmp_path / "cache")}).items():
+            monkeypatch.setenv(name, value)
+        with connect(AS_OF, lake=lake, datasets=["news"]) as session:
+            export(session, "s3://lakes/copies/first")
+            due = rows(session.sql("FROM news").arrow())
+            with pytest.raises(BadInput, match="holds files"):
+                export(session, "s3://lakes/copies/first")
+        options = {"aws_endpoint_url": endpoint, "aws_allow_http": "true"}
+        assert rows(DeltaTable("s3://lakes/copies/first/news", storage_options=options).to_pyarrow_table()) == due
+
+
+def test_the_command_says_what_it_wrote_and_what_it_lacks(lake, tmp_path, capsys):
+    asked = ("export", "--lake", str(lake.root), "--dataset", "news", "--to", str(tmp_path / "copy"))
+    assert invoke([*asked, "--as-of", AS_OF]) == 0
+    said = capsys.readouterr()
+    assert (said.out, "receipt.json says what was asked" in said.err) == ("", True)
+    assert Path(tmp_path / "copy" / "news" / "_delta_log").is_dir()
+    assert invoke(asked) == 2
+    assert "--as-of: missing" in capsys.readouterr().err
+    assert invoke([*asked[:-1], "ftp://somewhere", "--as-of", AS_OF]) == 2
+    assert "--to: ftp:// roots are not supported" in capsys.readouterr().err
