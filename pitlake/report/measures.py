@@ -140,7 +140,8 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
     files = _files(snapshot, dataset.name)
     with calculator() as sql:
         counter = RevisionCounter(sql, dataset)
-        revisions, revised_before = counter.of(files), counter.of(_files(base, dataset.name))
+        revisions, earlier = counter.of(files), _files(base, dataset.name)
+        revised_before = revisions if earlier == files else counter.of(earlier)
         days = _days(sql, dataset, snapshot, revisions)
         undated = days.pop(None, Day()).gaps
         newest, observed = _newest(sql, files)
@@ -186,13 +187,8 @@ def _counts(dataset: Dataset, snapshot: Snapshot, revisions: Revisions) -> Count
 def _days(
     sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot, revisions: Revisions
 ) -> dict[date | None, Day]:
-    rows: dict[date | None, int] = {}
-    files, gap_files = _files(snapshot, dataset.name), _files(snapshot, gap_table_name(dataset.name))
-    if files:  # New York is whole hours from UTC, so each hour lies in one day, and hours are few
-        hour = f"epoch_us(available_at) // {HOUR} AS hour"
-        hours = f"SELECT {hour}, count(*) AS rows FROM {reading(files)} GROUP BY hour"
-        dated = f"SELECT make_timestamptz(hour * {HOUR}) AS available_at, rows FROM ({hours})"
-        rows = dict(_ask(sql, f"SELECT {NEW_YORK_DAY}, sum(rows)::BIGINT FROM ({dated}) GROUP BY ALL"))
+    rows: Mapping[date | None, int] = rows_by_day(sql, _files(snapshot, dataset.name))
+    gap_files = _files(snapshot, gap_table_name(dataset.name))
     gaps: defaultdict[date | None, dict[str, int]] = defaultdict(dict)
     if gap_files:
         query = f"SELECT try_cast(partition AS DATE), gap_type, count(*) FROM {reading(gap_files)} GROUP BY ALL"
@@ -201,6 +197,17 @@ def _days(
     revised = revisions.by_day
     every = rows.keys() | gaps.keys()
     return {day: Day(rows.get(day, 0), revised.get(day, 0) if day else 0, gaps.get(day, {})) for day in every}
+
+
+def rows_by_day(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> dict[date | None, int]:
+    """How many rows became available on each New York day, which begins with an hour of UTC; and hours are few."""
+    if not files:
+        return {}
+    hours = f"""
+        SELECT floor(epoch_us(available_at) / {HOUR})::BIGINT AS hour, count(*) AS rows
+        FROM {reading(files)} GROUP BY hour"""
+    dated = f"SELECT make_timestamptz(hour * {HOUR}) AS available_at, rows FROM ({hours})"
+    return dict(_ask(sql, f"SELECT {NEW_YORK_DAY}, sum(rows)::BIGINT FROM ({dated}) GROUP BY ALL"))
 
 
 def _reasons(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot) -> list[tuple[str, str, int]]:

@@ -8,30 +8,34 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pitlake.clock import new_york_day
+from pitlake.clock import from_micros, new_york_day
 from pitlake.lake.files import write_parquet
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.query import calculator, reading
+from pitlake.report.measures import rows_by_day
 from pitlake.report.revisions import RevisionCounter
 from tests.lake.world import TOY
 
 MIDNIGHT = datetime(2024, 3, 10, 4, tzinfo=timezone.utc)  # of New York, an hour before its clocks change
 TOYS = replace(TOY, key=("key", "maker"), identity=("key", "maker"), thing=("key", "maker"))
-ROWS = st.tuples(st.sampled_from("abcd"), st.sampled_from(["x", None]), st.integers(-30, 30))
+ROWS = st.tuples(
+    st.sampled_from("abcd"),
+    st.sampled_from(["x", None]),
+    st.integers(-30, 30).map(lambda hour: MIDNIGHT + timedelta(hours=hour)),
+)
 FILES = st.lists(st.lists(ROWS, min_size=1, max_size=6), min_size=1, max_size=4)
 
 
 def written(folder, number, rows):
-    """Rows of a key, a maker and an hour, as a file."""
+    """Rows of a key, a maker and an instant, as a file."""
     names = dict.fromkeys((*TOYS.key, *TOYS.revision_order, "available_at"))
     schema = pa.schema([TOYS.arrow_schema.field(name) for name in names])
     told = [
-        dict.fromkeys(names, "")
-        | {"key": key, "maker": maker, "available_at": MIDNIGHT + timedelta(hours=hour), "content_hash": b"%d" % place}
-        for place, (key, maker, hour) in enumerate(rows)
+        dict.fromkeys(names, "") | {"key": key, "maker": maker, "available_at": moment, "content_hash": b"%d" % place}
+        for place, (key, maker, moment) in enumerate(rows)
     ]
     path = folder / f"{number}.parquet"
     write_parquet(pa.Table.from_pylist(told, schema), path)
@@ -41,8 +45,8 @@ def written(folder, number, rows):
 def looped(files):
     """By day, and how many keys: every row but the earliest of its key."""
     instants = {}
-    for key, maker, hour in (row for rows in files for row in rows):
-        instants.setdefault((key, maker), []).append(MIDNIGHT + timedelta(hours=hour))
+    for key, maker, moment in (row for rows in files for row in rows):
+        instants.setdefault((key, maker), []).append(moment)
     later = [new_york_day(moment) for of_key in instants.values() for moment in sorted(of_key)[1:]]
     return dict(Counter(later)), sum(len(of_key) > 1 for of_key in instants.values())
 
@@ -68,3 +72,13 @@ def test_revisions_are_all_rows_but_the_first_of_each_key(tmp_path_factory, ever
             found = counter.of(files[:count])
             assert (dict(found.by_day), found.keys) == looped(rows[:count])
             assert found.rows == sum(found.by_day.values())
+
+
+@given(st.lists(st.integers(-(10**15), 4 * 10**15).map(from_micros), min_size=1))
+@example([datetime(1950, 1, 2, 4, 59, 59, 999999, timezone.utc), datetime(1950, 1, 2, 5, tzinfo=timezone.utc)])
+@example([MIDNIGHT, MIDNIGHT - timedelta(microseconds=1), MIDNIGHT + timedelta(days=1, microseconds=-1)])
+@settings(max_examples=40, deadline=None)
+def test_a_row_counts_on_its_day_of_new_york(tmp_path_factory, moments):
+    file = written(tmp_path_factory.mktemp("days"), 0, [("a", "x", moment) for moment in moments])
+    with calculator() as sql:
+        assert rows_by_day(sql, [file]) == Counter(map(new_york_day, moments))
