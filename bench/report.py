@@ -1,0 +1,70 @@
+"""What the report costs: `pitlake report` of a big lake, in a process of its own, beside counting keys by hand.
+
+By hand: DuckDB counts the rows and the distinct keys of each dataset, which must be the report's numbers.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from bench import biglake
+from bench.figures import Figure, figure
+from pitlake.datasets import get
+from pitlake.lake import Lake
+from pitlake.lake.query import columns, reading
+from pitlake.report.site import NUMBERS
+
+DATASETS = ("xbrl_facts", "news", "prices")
+FULL = {"facts": 2_000_000, "news": 500_000, "prices": 8_000_000}
+BY_HAND = """
+import duckdb, json, sys
+print(json.dumps({name: duckdb.sql(query).fetchall()[0] for name, query in json.load(sys.stdin).items()}))
+"""
+
+
+def run(facts: int = 400_000, news: int = 100_000, prices: int = 1_600_000) -> list[Figure]:
+    """Processor time and memory of a report on so many rows."""
+    with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as scratch:
+        lake = biglake.build(Path(scratch) / "lake", facts=facts, news=news, prices=prices)
+        site = Path(scratch) / "site"
+        report = ["-m", "pitlake", "report", "--lake", str(lake.location), "--output", str(site)]
+        seconds, memory, _ = _measured(report)
+        by_hand, _, said = _measured(["-c", BY_HAND], json.dumps({name: _counted(lake, name) for name in DATASETS}))
+        told = json.loads((site / NUMBERS).read_text())["datasets"]
+        assert {name: [told[name]["rows"], told[name]["keys"]] for name in DATASETS} == json.loads(said)
+    rows = f"{(facts + news + prices) / 1e6:.1f} million rows"
+    return [
+        figure(
+            f"report of {rows}",
+            seconds,
+            "s of CPU",
+            baseline="keys by hand",
+            ratio=seconds / by_hand,
+            aim="≤ 4 s at 11 M",
+        ),
+        figure(f"report of {rows}, most memory", memory, "MB", aim="≤ 400 at 11 M"),
+    ]
+
+
+def _counted(lake: Lake, name: str) -> str:
+    key = columns(get(name).key)
+    return f"SELECT count(*), count(DISTINCT ({key})) FROM {reading(lake.snapshot().files(name))}"
+
+
+def _measured(command: list[str], given: str = "") -> tuple[float, float, str]:
+    """A process's seconds of processor time, its most memory in MB, and what it said."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    process = subprocess.Popen([sys.executable, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    said, _ = process.communicate(given)
+    assert process.returncode == 0
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return spent, after.ru_maxrss / 1e3, said
+
+
+if __name__ == "__main__":
+    for one in run():
+        print(one)
