@@ -54,11 +54,13 @@ def test_a_session_holds_what_was_chosen_however_it_was_prepared(bound, datasets
 def test_of_many_choices_each_is_prepared_as_if_it_were_the_only_one(bound):
     choices = [[name] for name in NAMES[: MOST_PREPARED + 2]]
     warm(choices[0])
+    zygote = launcher._running()
     for datasets in (*choices, choices[0], choices[-1], [*choices[0], *choices[1]]):
         ready, alone = (bound(datasets=datasets, isolation=each) for each in ("process", "in_process"))
         for contents in CONTENTS:
             assert ready.sql(contents).rows() == alone.sql(contents).rows()
         ready.close()
+    assert launcher._running() is zygote
 
 
 def test_open_mode_holds_the_outcomes_too(bound):
