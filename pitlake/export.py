@@ -1,28 +1,34 @@
 """Copies what a session shows into plain Delta tables, for engines that know nothing of as of.
 
 The rows are those of the instant, and that is all a copy promises: whoever reads it has no wall around them, and it
-does not follow the lake. `receipt.json` beside the tables says what was asked and what came out; it is written last.
+does not follow the lake. The table `receipt` beside the others says what was asked and what came out: a row for each of
+them, written last. A copy without these rows is not whole.
 """
 
 import hashlib
-import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Literal
 
 import pyarrow as pa
-from deltalake import CommitProperties, write_deltalake
+from deltalake import write_deltalake
 from deltalake.exceptions import DeltaError
 
 from pitlake import __version__, machine
-from pitlake.clock import iso
 from pitlake.errors import BadInput, LakeError, PitlakeError
 from pitlake.lake.root import open_store
 from pitlake.lake.store import Store
 from pitlake.session import Session
 
-RECEIPT = "receipt.json"
-GAPS = "gaps"
+RECEIPT, GAPS = "receipt", "gaps"
+ASKED = ("as_of", "known_by", "hindsight", "filings_count_from")
+RECEIPT_SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("table", "sha256", "made_by", *ASKED)),
+        *((name, pa.int64()) for name in ("rows", "version")),
+    ]
+)
 MONTHS = "SELECT DISTINCT date_trunc('month', available_at) AS month FROM {view} ORDER BY month"
 OF_MONTH = """
 SELECT * FROM {view} WHERE available_at >= $month AND available_at < $month::TIMESTAMPTZ + INTERVAL 1 MONTH
@@ -52,9 +58,10 @@ def export(session: Session, target: str, *, revisions: bool = False) -> list[Ex
         raise BadInput("--to", "holds files already", "name a folder or a prefix that is empty or not there")
     names = [name for (name,) in session.sql("SELECT dataset FROM lake_info ORDER BY dataset").rows()]
     views = {name: f"{name}_revisions" if revisions else name for name in names} | {GAPS: GAPS}
+    _put(store, RECEIPT, RECEIPT_SCHEMA.empty_table())  # of two copies at once, one gets the target
     try:
         written = [_write(session, store, name, view) for name, view in views.items()]
-        store.put_new(RECEIPT, _receipt(session, written))
+        _put(store, RECEIPT, _receipt(session, written), mode="append")
     except BaseException:
         with suppress(Exception):  # the first problem is the one to tell of
             for file in list(store.walk("")):
@@ -67,22 +74,21 @@ def _write(session: Session, store: Store, name: str, view: str) -> Exported:
     schema = session.sql(f"SELECT * FROM {view} LIMIT 0").arrow().schema
     months = _Months(session, view)
     try:
-        write_deltalake(
-            store.table_uri(name),
-            pa.RecordBatchReader.from_batches(schema, months.batches()),
-            mode="error",
-            storage_options=store.table_options,
-            commit_properties=CommitProperties(custom_metadata={"as_of": iso(session.as_of)})
-            if session.as_of
-            else None,
-        )
+        _put(store, name, pa.RecordBatchReader.from_batches(schema, months.batches()))
+    except LakeError as problem:
+        raise months.failed or problem from None
+    return Exported(table=name, rows=months.rows, sha256=months.hashed.hexdigest())
+
+
+def _put(
+    store: Store, name: str, rows: pa.Table | pa.RecordBatchReader, mode: Literal["error", "append"] = "error"
+) -> None:
+    try:
+        write_deltalake(store.table_uri(name), rows, mode=mode, storage_options=store.table_options)
     except (DeltaError, OSError) as problem:
-        if months.failed:
-            raise months.failed from None
         if found := machine.exhausted(problem, "the copy", store.location):
             raise found from None
         raise LakeError(f"{store.location} could not be written: {str(problem).splitlines()[0]}") from problem
-    return Exported(table=name, rows=months.rows, sha256=months.hashed.hexdigest())
 
 
 class _Months:
@@ -105,8 +111,7 @@ class _Months:
             raise
 
 
-def _receipt(session: Session, written: list[Exported]) -> bytes:
-    question = session.sql("SELECT 1").receipt.to_dict()["question"]
-    asked = {name: question[name] for name in ("as_of", "version", "known_by", "hindsight", "filings_count_from")}
-    tables = {one.table: {"rows": one.rows, "sha256": one.sha256} for one in written}
-    return json.dumps({"made_by": f"pitlake {__version__}", **asked, "tables": tables}, indent=1).encode()
+def _receipt(session: Session, written: list[Exported]) -> pa.Table:
+    question = session.sql("SELECT 1").receipt.question
+    asked = {name: getattr(question, name) for name in (*ASKED, "version")} | {"made_by": f"pitlake {__version__}"}
+    return pa.Table.from_pylist([asdict(one) | asked for one in written], RECEIPT_SCHEMA)

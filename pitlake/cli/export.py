@@ -16,7 +16,7 @@ from pitlake.cli.sessions import opened, session_options, working
 def command(target: str, datasets: tuple[str, ...], revisions: bool, **asked: Any) -> None:
     """Copy what was public at an instant into plain Delta tables, one a dataset, with a receipt beside them.
 
-    The rows are the right ones; a wall they have not: whoever reads the copy should know nothing later.
+    A copy promises the right rows and no more: whoever reads it has no wall around them.
 
     \b
     pitlake export --as-of 2024-02-15T16:00:00-05:00 --to exported --dataset prices
@@ -26,4 +26,4 @@ def command(target: str, datasets: tuple[str, ...], revisions: bool, **asked: An
     with opened(**asked, datasets=datasets) as session, working("writing"):
         written = export(session, target, revisions=revisions)
     rows = sum(one.rows for one in written)
-    render.say(f"{rows:,} rows in {len(written)} tables below {target}; {RECEIPT} says what was asked")
+    render.say(f"{rows:,} rows in {len(written)} tables below {target}; the table {RECEIPT} says what was asked")

@@ -1,7 +1,6 @@
 """A copy of what was public at an instant: the session's rows as Delta tables, whole and with a receipt, or gone."""
 
 import hashlib
-import json
 from pathlib import Path
 
 import polars as pl
@@ -9,8 +8,9 @@ import pytest
 from deltalake import DeltaTable
 
 from pitlake.cli import invoke
-from pitlake.errors import BadInput, QueryFailed
+from pitlake.errors import BadInput, LakeError, QueryFailed
 from pitlake.export import MONTHS, OF_MONTH, RECEIPT, export
+from pitlake.lake.store import Store
 from pitlake.session import connect
 from tests.doors.conftest import AS_OF, build, build_twins
 from tests.every import every
@@ -50,15 +50,18 @@ def test_a_copy_has_the_session_s_rows_for_two_engines(lake, tmp_path, as_of, re
 def test_the_receipt_says_what_was_asked_and_its_hashes_can_be_had_again(lake, tmp_path):
     with connect(AS_OF, lake=lake, datasets=SOME, hindsight="omit") as session:
         export(session, str(tmp_path / "copy"))
-        told = json.loads((tmp_path / "copy" / RECEIPT).read_bytes())
-        asked = {name: told[name] for name in ("as_of", "version", "known_by", "hindsight", "filings_count_from")}
+        told = {row["table"]: row for row in DeltaTable(tmp_path / "copy" / RECEIPT).to_pyarrow_table().to_pylist()}
         question = session.sql("SELECT 1").receipt.to_dict()["question"]
-        assert asked == {name: question[name] for name in asked}
+        assert list(told) == [*sorted(SOME), "gaps"]
+        for name in ("as_of", "version", "known_by", "hindsight", "filings_count_from"):
+            assert {row[name] for row in told.values()} == {question[name]}
         hashed = hashlib.sha256()
         for (month,) in session.sql(MONTHS.format(view="prices")).rows():
             answer = session.sql(OF_MONTH.format(view="prices"), {"month": month})
             hashed.update(bytes.fromhex(answer.receipt.result_sha256))
-        assert told["tables"]["prices"] == {"rows": len(session.sql("FROM prices")), "sha256": hashed.hexdigest()}
+        found = told["prices"]
+        assert (found["rows"], found["sha256"]) == (len(session.sql("FROM prices")), hashed.hexdigest())
+    assert {path.name for path in (tmp_path / "copy").iterdir()} == {*told, RECEIPT}
 
 
 def test_what_came_later_has_no_part_in_a_copy(tmp_path):
@@ -79,6 +82,16 @@ def test_a_target_that_holds_files_is_left_alone(lake, tmp_path):
     with connect(AS_OF, lake=lake, datasets=["news"]) as session, pytest.raises(BadInput, match="--to: holds files"):
         export(session, str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_of_two_copies_at_once_one_gets_the_target_and_keeps_its_files(lake, tmp_path, monkeypatch):
+    target = str(tmp_path / "copy")
+    with connect(AS_OF, lake=lake, datasets=["news"]) as session:
+        (one,) = [each for each in export(session, target) if each.table == "news"]
+        monkeypatch.setattr(Store, "walk", lambda *_: iter(()))  # as it was when the other one looked
+        with pytest.raises(LakeError, match="could not be written"):
+            export(session, target)
+    assert DeltaTable(tmp_path / "copy" / "news").to_pyarrow_table().num_rows == one.rows > 0
 
 
 @pytest.mark.parametrize("failing", ["news", "gaps"])
@@ -114,7 +127,7 @@ def test_the_command_says_what_it_wrote_and_what_it_lacks(lake, tmp_path, capsys
     asked = ("export", "--lake", str(lake.root), "--dataset", "news", "--to", str(tmp_path / "copy"))
     assert invoke([*asked, "--as-of", AS_OF]) == 0
     said = capsys.readouterr()
-    assert (said.out, "receipt.json says what was asked" in said.err) == ("", True)
+    assert (said.out, "the table receipt says what was asked" in said.err) == ("", True)
     assert Path(tmp_path / "copy" / "news" / "_delta_log").is_dir()
     assert invoke(asked) == 2
     assert "--as-of: missing" in capsys.readouterr().err
