@@ -102,7 +102,7 @@ def attempts(other: str, directory: str, stranger: int) -> dict[str, Callable[[]
         "bpf": lambda: called(libc.syscall(321, 0, array_map, ctypes.sizeof(array_map))),
         "more memory": lambda: resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, -1)),
         "longer files": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30)),
-        "use more memory than allowed": lambda: len(bytearray(4 << 30)),
+        "use more memory than allowed": lambda: len(mmap.mmap(-1, 4 << 30)),
         "start a thread": lambda: in_a_thread(lambda: os.open(other, os.O_RDONLY)),
     }
 
