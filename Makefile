@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui serve run web axe pictures notebooks site report bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
+.PHONY: help demo test long ui serve run web axe pictures notebooks site report bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -33,8 +33,11 @@ $(SET_UP): requirements.lock pyproject.toml scripts/set-up
 demo: $(SET_UP) ## Build a sample lake end to end and ask it one question as of two instants.
 	@$(BIN)/python -m sample.demo
 
-test: $(SET_UP) ## Run every test.
-	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
+test: $(SET_UP) ## Run the tests: ten minutes on two cores.
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup -m "not long"
+
+long: $(SET_UP) ## Run the tests that take longer: Neo4j's story, all that unfolds, killed quarters, a graph of one's own.
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup -m long
 
 ui: $(SET_UP) ## Open the Dagster user interface on http://127.0.0.1:3000.
 	@$(DG) dev --workspace workspace.yaml

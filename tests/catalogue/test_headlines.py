@@ -37,7 +37,8 @@ def words(world, text):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "least_first", "least_in_five"), [("headlines.txt", 0.60, 0.85), ("headlines_disguised.txt", 0.25, 0.50)]
+    ("name", "least_first", "least_in_five"),
+    [("headlines.txt", 0.60, 0.85), pytest.param("headlines_disguised.txt", 0.25, 0.50, marks=pytest.mark.long)],
 )
 def test_a_search_by_meaning_finds_the_same_event(world, name, least_first, least_in_five):
     found = pairs(name)

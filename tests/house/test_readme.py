@@ -67,6 +67,8 @@ class Newcomer:
 
 @pytest.fixture(scope="module")
 def newcomer(tmp_path_factory):
+    if not (ROOT / ".git").exists() or shutil.which("make") is None:
+        pytest.skip("needs a checkout and make")
     place = tmp_path_factory.mktemp("newcomer")
     checkout = place / "pitlake"
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -85,8 +87,7 @@ def newcomer(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.timeout(2 * PATIENCE)
-@pytest.mark.skipif(not (ROOT / ".git").exists() or shutil.which("make") is None, reason="needs a checkout and make")
-def test_every_block_from_the_top(newcomer):
+def test_every_block_on_the_demo_s_lake(newcomer):
     said = [type_in(newcomer, language, text) for language, text in BLOCKS[:-2]]
     demo, _, asked, python, rows, kept = said
     assert every(f"{answer:,.0f}" in demo for question in (DEMO_QUESTION, DEMO_RESTATEMENT)
@@ -95,6 +96,13 @@ def test_every_block_from_the_top(newcomer):
     assert "result_sha256" in python
     assert every(row["available_at"] <= "2024-05-29T21:00:00Z" for row in rows)
     assert "articles" in kept
+
+
+@pytest.mark.long
+@pytest.mark.timeout(2 * PATIENCE)
+def test_the_blocks_of_a_graph_of_one_s_own(newcomer):
+    if not (newcomer.checkout / ".pitlake/demo/graph").exists():
+        newcomer.type("make demo")
     with own_graph(newcomer) as ours:
         (_, filling), (_, range_of_days) = BLOCKS[-2:]
         type_in(newcomer, "sh", ours(filling))

@@ -191,13 +191,22 @@ def test_h1_a_turn_is_as_of_its_instant_and_a_run_tried_again_goes_on_from_its_t
     assert (receipt["as_of"], receipt["end"], receipt["exposure"]) == (at, "answered", "exposed")
 
 
-def test_a_quarter_is_decided_again_by_a_partition_and_a_second_run_asks_nothing(tmp_path):
-    lake, home = world(tmp_path / "lake", quarters.SINCE, quarters.UNTIL), tmp_path / "forge"
+@pytest.fixture(scope="module")
+def quarter(tmp_path_factory):
+    return world(tmp_path_factory.mktemp("quarter") / "lake", quarters.SINCE, quarters.UNTIL)
+
+
+def test_a_quarter_is_decided_again_by_a_partition_and_a_second_run_asks_nothing(quarter, tmp_path):
     for _ in range(2):
-        done = quarters.decided(home, lake, ["weekly"])
+        done = quarters.decided(tmp_path, quarter, ["weekly"])
         (told,) = done.asset_materializations_for_node("forge_backtest")
         assert (told.metadata["decisions"].value, told.metadata["requests"].value) == (13, 26)
     assert "2014-04-01 to 2014-06-30, 13 decisions" in Path(told.metadata["page"].value).read_text()
-    ends = quarters.killed(tmp_path / "killed", lake, ["weekly"], KILLS)
+
+
+@pytest.mark.long
+def test_a_quarter_that_is_killed_twice_is_the_undisturbed_one(quarter, tmp_path):
+    quarters.decided(tmp_path / "whole", quarter, ["weekly"])
+    ends = quarters.killed(tmp_path / "killed", quarter, ["weekly"], KILLS)
     assert ends == [-signal.SIGKILL, -signal.SIGKILL, 0]
-    assert quarters.steps(tmp_path / "killed", ["weekly"]) == quarters.steps(home, ["weekly"])
+    assert quarters.steps(tmp_path / "killed", ["weekly"]) == quarters.steps(tmp_path / "whole", ["weekly"])
