@@ -40,12 +40,11 @@ def pytest_unconfigure():
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Where processes share tests out: slow ones first, so that none is left with a long one at the end, and each named
-    with its group, by which `--dist loadgroup` keeps a group together. pytest-xdist 3.8 names them in a way that pytest
-    9.2 does not see.
+    with its group or else its file, which `--dist loadgroup` keeps together, so that what a file needs is made once.
+    pytest-xdist 3.8 names them in a way that pytest 9.2 does not see.
     """
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: item.get_closest_marker("slow") is None)
         for item in items:
             groups = sorted({mark.args[0] for mark in item.iter_markers("xdist_group")})
-            if groups:
-                item._id = NodeId.parse(f"{item.nodeid}@{groups[-1]}")
+            item._id = NodeId.parse(f"{item.nodeid}@{groups[-1] if groups else item.path.stem}")

@@ -135,6 +135,7 @@ def test_what_a_desk_s_runs_stand_on_goes_to_other_processes(tmp_path, monkeypat
     assert sent.models.__self__.chosen == ground.models.__self__.chosen
 
 
+@pytest.mark.long
 def test_a_walk_that_is_killed_twice_is_the_undisturbed_one(walked, lake, tmp_path):
     command = [sys.executable, "-m", "tests.forge.walks", "--killed", str(tmp_path), str(lake)]
     ends = [subprocess.run(command, timeout=120, check=False).returncode for _ in range(3)]

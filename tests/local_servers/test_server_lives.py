@@ -74,6 +74,7 @@ def test_a_second_user_shares_the_server_and_outlives_the_first(tmp_path, holder
     assert servers_over(tmp_path) == []
 
 
+@pytest.mark.long
 def test_users_that_come_at_once_share_one_server(tmp_path):
     users = [hold(tmp_path) for _ in range(4)]
     addresses = {user.stdout.readline() for user in users}
@@ -85,6 +86,7 @@ def test_users_that_come_at_once_share_one_server(tmp_path):
     assert servers_over(tmp_path) == []
 
 
+@pytest.mark.long
 def test_the_server_does_not_outlive_a_killed_user(tmp_path, holder):
     servers = servers_over(tmp_path)
     assert len(servers) == 1
@@ -101,6 +103,7 @@ def test_the_server_does_not_outlive_a_killed_supervisor(tmp_path, holder):
         assert again.uri != holder.uri
 
 
+@pytest.mark.long
 def test_a_forked_child_does_not_keep_the_server_alive(tmp_path):
     with embedded_graph(tmp_path):
         release, wait = os.pipe()
@@ -115,6 +118,7 @@ def test_a_forked_child_does_not_keep_the_server_alive(tmp_path):
     assert found == []
 
 
+@pytest.mark.long
 def test_a_killed_server_is_unavailable_and_can_be_started_again(tmp_path):
     with embedded_graph(tmp_path) as server:
         with GraphAdmin(server) as admin:
@@ -149,6 +153,7 @@ def test_the_server_listens_on_the_loopback_alone(tmp_path):
     assert listening <= {"127.0.0.1", "::ffff:127.0.0.1"}
 
 
+@pytest.mark.long
 def test_a_directory_with_a_long_path_works(tmp_path):
     root = tmp_path / ("deep" * 30)
     with embedded_graph(root), embedded_graph(root) as server:
