@@ -25,7 +25,8 @@ ROUNDS = 5
 WIDTH = 256
 _WORD = "'w' || floor(exp(hash({}) / 18446744073709551616.0 * ln(20000)))::INTEGER"
 _TEXT = f"array_to_string(list_transform(range({{}}), lambda i: {_WORD.format('id, i')}), ' ')"
-_NEWS = f"FROM news SELECT * REPLACE ({_TEXT.format(10)} AS title, {_TEXT.format(20)} AS teaser, {_TEXT.format(200)} AS body)"
+_NEWS = f"""
+FROM news SELECT * REPLACE ({_TEXT.format(10)} AS title, {_TEXT.format(20)} AS teaser, {_TEXT.format(200)} AS body)"""
 _VECTORS = f"""
 SELECT 'news' AS kind, id, ticker, list_transform(range({WIDTH}), lambda i: (hash(id, i) % 2000)::FLOAT / 1000 - 1)
     AS vector, available_at, available_at_source, evidence, observed_at, content_hash

@@ -47,4 +47,4 @@ def pytest_collection_modifyitems(items):
         items.sort(key=lambda item: item.get_closest_marker("slow") is None)
         for item in items:
             groups = sorted({mark.args[0] for mark in item.iter_markers("xdist_group")})
-            item._id = NodeId.parse(f"{item.nodeid}@{groups[-1] if groups else item.path.stem}")
+            item._id = NodeId.parse(f"{item.nodeid}@{groups[-1] if groups else item.nodeid.partition('::')[0]}")

@@ -19,7 +19,7 @@ WITH
     ),
     scored AS MATERIALIZED (
         SELECT id, greatest(articles.available_at, newest.available_at) AS available_at, vector_score
-        FROM newest_scores('scores') AS newest
+        FROM newest_scores('scores', model_wanted) AS newest
         JOIN articles USING (id)
         WHERE id IS DISTINCT FROM seed
     ),

@@ -12,7 +12,7 @@ WITH
     ),
     scored AS MATERIALIZED (
         SELECT id, greatest(spoken.available_at, newest.available_at) AS available_at, vector_score
-        FROM newest_scores('scores') AS newest
+        FROM newest_scores('scores', model_wanted) AS newest
         JOIN (SELECT id, available_at FROM spoken) AS spoken USING (id)
         WHERE id IS DISTINCT FROM seed
     ),

@@ -27,23 +27,33 @@ WHERE kind = kind_wanted AND model = model_wanted;
 CREATE MACRO search_similarity(one, other) AS
     CASE WHEN len(one) = len(other) THEN round(list_cosine_similarity(one, other)::DOUBLE, 6) END;
 
--- Whether a score counts, given the best one: of the graph's vectors 0.80 or more, and only when nothing reaches that,
--- 0.70 or more; of a model's 0.20 or more, which 1 in 20 pairs of unlike headlines reaches.
+-- The least score that counts: of the graph's vectors 0.70, where none reaches 0.80; of a model's 0.20, which 1 in 20
+-- pairs of unlike headlines reaches.
+CREATE MACRO search_floor(model_wanted) AS CASE WHEN model_wanted::VARCHAR IS NULL THEN 0.7 ELSE 0.2 END;
+
+-- Whether a score counts, given the best one. A vector of zeros has no direction: its score is no number.
 CREATE MACRO search_near(score, best, model_wanted) AS
     CASE
         WHEN best IS NULL THEN error('embedding: no stored vector has as many numbers')::BOOLEAN
-        WHEN model_wanted::VARCHAR IS NOT NULL THEN NOT isnan(score) AND score >= 0.2
-        ELSE NOT isnan(score) AND (score >= 0.8 OR (best < 0.8 AND score >= 0.7))
+        WHEN isnan(score) THEN false
+        ELSE score >= CASE WHEN model_wanted::VARCHAR IS NULL AND best >= 0.8 THEN 0.8 ELSE search_floor(model_wanted) END
     END;
 
--- Of scored revisions the newest of each text.
-CREATE MACRO newest_scores(scores) AS TABLE
+-- Of scored revisions the newest of each text that has a score that may count. Most have none: looking for the newest
+-- of these would take longer than scoring them. Where nothing has a score at all, all are kept, to be told of.
+CREATE MACRO newest_scores(scores, model_wanted) AS TABLE
 FROM query_table(scores)
+WHERE id IN (SELECT id FROM query_table(scores) WHERE vector_score >= search_floor(model_wanted))
+    OR (SELECT max(vector_score) FROM query_table(scores)) IS NULL
 QUALIFY row_number() OVER (PARTITION BY id ORDER BY available_at DESC, evidence DESC, content_hash DESC) = 1;
 
 -- The k best of the scores that count.
 CREATE MACRO nearest_scores(scored, k, model_wanted) AS TABLE
 FROM query_table(scored)
-WHERE search_near(vector_score, (SELECT max(vector_score) FROM query_table(scored)), model_wanted)
+WHERE search_near(
+    vector_score,
+    (SELECT coalesce(max(vector_score) FILTER (NOT isnan(vector_score)), max(vector_score)) FROM query_table(scored)),
+    model_wanted
+)
 ORDER BY vector_score DESC, id
 LIMIT k;

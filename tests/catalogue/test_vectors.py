@@ -1,5 +1,8 @@
 """Nearest vectors: cut to what is public and to the company first, then ranked; thresholds, seeds, clear refusals."""
 
+import math
+from random import Random
+
 import duckdb
 import pytest
 
@@ -69,6 +72,27 @@ def test_vectors_of_other_lengths_are_passed_over(world):
 def test_a_revised_text_is_ranked_by_its_newest_vector(world):
     made = build(world, text(1, [1.0, 0.0]), text(1, [0.0, 1.0], day=5), text(2, [1.0, 0.1]))
     assert titles(made, embedding=[1.0, 0.0]) == ["2"]
+
+
+def test_a_vector_of_zeros_hides_no_other(world):
+    made = build(world, text(1, [1.0, 0.9]), text(2, [0.0, 0.0]))
+    assert titles(made, embedding=[1.0, 0.0]) == ["1"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_many_revised_vectors_are_ranked_as_one_by_one(world, seed):
+    rng = Random(seed)
+    angle = [rng.choice((0.0, 1.0, 3.0)) for _ in range(4)]  # in some worlds nothing is near
+    newest, given = {}, []
+    for number in range(12):
+        for day in sorted(rng.sample(range(1, 28), rng.randint(1, 3))):
+            turned = rng.choice(angle) + rng.random()
+            newest[str(number)] = rng.choice(([math.cos(turned), math.sin(turned)],) * 8 + ([0.0, 0.0], [1.0]))
+            given.append(text(number, newest[str(number)], day))
+    scores = {name: round(vector[0], 6) for name, vector in newest.items() if len(vector) == 2 and any(vector)}
+    least = 0.8 if max(scores.values()) >= 0.8 else 0.7
+    near = [(-score, f"bzNews_{name}", name) for name, score in scores.items() if score >= least]
+    assert titles(build(world, *given), embedding=[1.0, 0.0], k=20) == [name for *_, name in sorted(near)]
 
 
 def test_articles_and_exchanges_are_found_together(world):
