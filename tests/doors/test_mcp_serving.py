@@ -17,6 +17,8 @@ from pitlake.mcp.query_service import LIMITS, ServiceQuestion
 from tests.doors.conftest import AS_OF
 from tests.doors.mcp_client import ALL_NEWS, COMMAND, EVERY_TOOL, ROOT, ask, http, service, stdio, talk
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_tool_answers_over_stdio(lake):
     results = talk(stdio(lake), *EVERY_TOOL)

@@ -7,6 +7,8 @@ import pytest
 from tests.faults import outside, rounds, work
 from tests.faults.rounds import Pair
 
+pytestmark = pytest.mark.slow
+
 DELETE = ("pitlake.lake.store:Store", "delete", 2, "after")
 KILLS = [("vacuuming", DELETE), ("receipt", ("pitlake.lake.store:Store", "put_new", 1, "after"))]
 

@@ -22,6 +22,8 @@ from forge.walk.run import Ground, run, run_all
 from pitlake.errors import BadInput
 from tests.forge.walks import DAYS, SINCE, canaries, of_canaries, scripted, transcript, world
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):

@@ -22,6 +22,8 @@ from tests.derived.conftest import put_rows
 from tests.forge.test_demo import VINTAGES
 from tests.forge.test_providers import gdp
 
+pytestmark = pytest.mark.slow
+
 MODULES = {"pyyaml": "yaml", "pydantic_ai_slim": "pydantic_ai"}
 """Of distributions that are named otherwise."""
 LIGHT = 512 << 20

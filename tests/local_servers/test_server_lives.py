@@ -21,6 +21,8 @@ from tests.processes import running, wait_for_end
 HOLDER = """
 import sys
 from local_servers.embedded import embedded_graph
+
+pytestmark = pytest.mark.slow
 with embedded_graph(sys.argv[1]) as server:
     print(server.uri, flush=True)
     sys.stdin.read()
