@@ -1,8 +1,8 @@
 """The sample world's story on a real graph server, told once a session and kind of server: load, extract everything,
 read everything again, let the world move on, extract what it touched. Tests read what came of it.
 
-On the embedded server Dagster runs all of it, on Neo4j what the world's move touched, or every day of every dataset
-would be booked twice. Test processes share one story: the first to come tells it, the others wait for its last page.
+On Neo4j, whose story `make long` tells, Dagster runs all of it; on the embedded server what the world's move touched, or
+every day of every dataset would be booked once more beside the demo. Test processes share one story: the first to come tells it, the others wait for its last page.
 """
 
 import contextlib
@@ -133,7 +133,7 @@ def tell(root: Path, kind: str) -> Story:
         steps: list[list[int | str]] = []
         written = load_world(admin, progress=lambda *step: steps.append([*step]))
         first_began = clock.now()
-        days = materialise(root, kind, list(all_extractors())) if kind == "embedded" else {}
+        days = materialise(root, kind, list(all_extractors())) if kind == "neo4j" else {}
         if not days:
             for name in all_extractors():
                 _publish(name, door, lake)

@@ -18,11 +18,10 @@ from sample.graph_admin import GraphAdmin
 from tests.graph_servers import rows
 from tests.processes import running, wait_for_end
 
+pytestmark = pytest.mark.slow
 HOLDER = """
 import sys
 from local_servers.embedded import embedded_graph
-
-pytestmark = pytest.mark.slow
 with embedded_graph(sys.argv[1]) as server:
     print(server.uri, flush=True)
     sys.stdin.read()
