@@ -46,7 +46,11 @@ def said_by_model(finish, **message):
     return Answer(told | {"usage": usage}, headers={"Content-Type": "application/json"})
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [EXAMPLES[0], *(pytest.param(path, marks=pytest.mark.long) for path in EXAMPLES[1:])],
+    ids=lambda path: path.stem,
+)
 def test_an_agent_has_the_lake_s_tools_and_reads_nothing_later(path, model, marked_lake, tmp_path):
     (typed,) = re.findall(rf"^python examples/{path.name} .*$", PAGE, flags=re.MULTILINE)
     env = {

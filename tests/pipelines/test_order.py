@@ -26,7 +26,7 @@ def door(story, world):
         yield door
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES[::2], *(pytest.param(name, marks=pytest.mark.long) for name in NAMES[1::2])])
 def test_one_by_one_in_any_order_is_all_at_once(door, tmp_path, name):
     whole, parts, extractor = Lake(tmp_path / "whole"), Lake(tmp_path / "parts"), all_extractors()[name]
     run_partitions(extractor, DAYS, door, whole, run_id="whole", observed_at=OBSERVED)

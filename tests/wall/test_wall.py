@@ -66,7 +66,7 @@ def test_generated_hostile_statements_say_nothing_of_the_future(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0, 1, *(pytest.param(share, marks=pytest.mark.long) for share in (2, 3))])
+@pytest.mark.parametrize("share", [0, *(pytest.param(share, marks=pytest.mark.long) for share in (1, 2, 3))])
 def test_answers_equal_those_of_a_lake_without_the_future(tmp_path, share):
     tally = truth.campaign(tmp_path, 200, seed=share)
     assert tally.mismatches == []
