@@ -86,7 +86,7 @@ class AstAllowList(Weaker):
 
     def run(self, sql: str) -> str:
         """Refuse what names another table or a known reader, run the rest."""
-        tree = json.loads(duckdb.execute("SELECT json_serialize_sql($1)", [sql]).fetchone()[0])
+        tree = json.loads(duckdb.execute("SELECT json_serialize_sql($1)", [sql]).fetchall()[0][0])
         if tree.get("error"):
             return "refused: not a SELECT"
         if not self._allowed(tree):
