@@ -33,10 +33,10 @@ $(SET_UP): requirements.lock pyproject.toml scripts/set-up
 demo: $(SET_UP) ## Build a sample lake end to end and ask it one question as of two instants.
 	@$(BIN)/python -m sample.demo
 
-test: $(SET_UP) ## Run the tests: ten minutes on two cores.
+test: $(SET_UP) ## Run the tests: eleven minutes on two cores.
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "not long"
 
-long: $(SET_UP) ## Run the tests that take longer: Neo4j's story, all that unfolds, killed quarters, a graph of one's own.
+long: $(SET_UP) ## Run in full what the tests sample: the story on Neo4j, killed walks, a graph of one's own.
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder -m long
 
 ui: $(SET_UP) ## Open the Dagster user interface on http://127.0.0.1:3000.

@@ -1,9 +1,9 @@
 """The sample world's story on a real graph server, told once a session and kind of server: load, extract everything,
 read everything again, let the world move on, extract what it touched. Tests read what came of it.
 
-On Neo4j, which `make long` takes, Dagster runs all of it, on the embedded server what the move touched, or
-every day of every dataset would be booked once more beside the demo. Test processes share one story: the first to come
-tells it, the others wait for its last page.
+On Neo4j, which `make long` takes, Dagster runs all of it; on the embedded server only what the world's move touched,
+since the demo books every day of every dataset there. Test processes share one story: the first to come tells it, the
+others wait for its last page.
 """
 
 import contextlib

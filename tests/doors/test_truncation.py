@@ -12,7 +12,7 @@ from pitlake.errors import QueryFailed
 from pitlake.lake import Lake
 from tests.doors import conftest as doors
 
-QUESTIONS = 40
+QUESTIONS = 60
 WORDS = ("oil", "output", "margin", '"gross margin"', "guidance AND raised", "line OR fell", "Text", "149")
 MICROSECOND = timedelta(microseconds=1)
 MOMENTS = [
