@@ -87,6 +87,11 @@ class Query:
     today: bool
     sql: str
 
+    @property
+    def searches(self) -> tuple[str, ...]:
+        """The datasets whose words it searches, by the index where there is one."""
+        return tuple(name for name in self.reads if f"search_{name}(" in self.sql)
+
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The values to bind, every parameter present and spelled as SQL takes it. Raises BadInput naming the field.
 

@@ -78,6 +78,14 @@ class Catalogue:
         return [dataset for dataset in chosen if open_mode or not dataset.open_only]
 
 
+@dataclass(frozen=True)
+class _Index:
+    """What a session may search by index: the datasets that have one, and a process with that of these datasets."""
+
+    names: frozenset[str]
+    open: Callable[[Collection[str]], Backend]
+
+
 class Session:
     """What was public at `as_of`, in SQL. One query at a time; `interrupt` and `close` from any thread.
 
@@ -93,6 +101,7 @@ class Session:
         catalogue: Catalogue,
         limits: Limits,
         beside: "Callable[[], Session] | None" = None,
+        index: "_Index | None" = None,
     ) -> None:
         self.as_of, self.version = binding.as_of, binding.snapshot.version
         self.datasets = tuple(dataset.name for dataset in binding.datasets)
@@ -106,6 +115,8 @@ class Session:
         self._tickers: Tickers | None = None
         self._omits, self._beside = beside is not None, beside or (lambda: self)
         self._other: Session | None = None
+        self._index = index
+        self._searching: dict[tuple[str, ...], Backend] = {}
         self._prelude: list[Step] = []
         self._lock, self._closed = threading.Lock(), ""
 
@@ -197,14 +208,16 @@ class Session:
 
     def interrupt(self) -> None:
         """Stop the running query, which raises QueryInterrupted. From any thread."""
-        self._live().interrupt()
+        for backend in (self._live(), *self._searching.values()):
+            backend.interrupt()
 
     def close(self) -> None:
         """End the session: no process and no file of it stays."""
         self._closed = self._closed or "the session was closed; open a new one"
         if self._other is not None:
             self._other.close()
-        self._backend.close()
+        for backend in (self._backend, *self._searching.values()):
+            backend.close()
 
     def __enter__(self) -> Self:
         return self
@@ -220,8 +233,9 @@ class Session:
     def _run(self, query: str, packed: object, caps: Caps) -> tuple[Reply, tuple[Step, ...]]:
         step = Step(sql=query, parameters=canonical(packed))
         with self._lock:
-            backend, prelude = self._live(), tuple(self._prelude)
+            prelude = tuple(self._prelude)
             try:
+                backend = self._backend_for(query)
                 reply = backend.run(query, packed, caps)
             except Failed as failed:
                 self._remember(step, stateless=failed.stateless)
@@ -234,6 +248,15 @@ class Session:
                 raise
             self._remember(step, stateless=reply.stateless)
             return reply, prelude
+
+    def _backend_for(self, query: str) -> Backend:
+        """Where to ask it: a search by words in a process that has the index too, unless the session was changed."""
+        backend, named = self._live(), queries.by_text(query)
+        if self._prelude or not named or not self._index or self._index.names.isdisjoint(named.searches):
+            return backend
+        if named.reads not in self._searching:
+            self._searching[named.reads] = self._index.open(named.reads)
+        return self._searching[named.reads]
 
     def _resolved(self, params: "Params") -> tuple["Params", tuple[str, ...]]:
         """The values with the CIKs of their ticker, found out here where later names may be read, and what to say."""
@@ -386,21 +409,30 @@ def open_session(  # noqa: PLR0913 - all that a session is made of
         raise BadInput("isolation", f'must be "process" or "in_process", not {isolation!r}', "choose one of the two")
     limits, catalogue = arguments.bounds(limits), catalogue or Catalogue(_installed_contracts())
     omit = arguments.omits(hindsight, open_mode=open_mode)
+    cut_cache = cut_cache or CutCache()
     binding = Binding(snapshot, asked, catalogue.choose(arguments.names(datasets), open_mode=open_mode), omit)
     opening = statements.Opening(binding, catalogue.views)
     backend: Backend
     with machine.working_in("a session of the lake", "."):
         if isolation == "process":
-            backend = SealedProcess(binding, cut_cache or CutCache(), limits, opening)
+            backend = SealedProcess(binding, cut_cache, limits, opening)
         else:
             from pitlake.session.in_process import InProcess
 
-            backend = InProcess(binding, cut_cache or CutCache(), limits, opening)
+            backend = InProcess(binding, cut_cache, limits, opening)
+
+    def indexed(names: Collection[str]) -> Backend:
+        chosen = Binding(snapshot, asked, catalogue.choose(names, open_mode=False), indexed=True)
+        with machine.working_in("a session of the lake", "."):
+            return SealedProcess(chosen, cut_cache, limits, statements.Opening(chosen, catalogue.views))
+
     beside = partial(
         open_session, snapshot, asked, datasets=datasets, isolation=isolation, limits=limits, catalogue=catalogue,
         cut_cache=cut_cache,
     )  # fmt: skip
-    return Session(binding, backend, catalogue, limits, beside if omit else None)
+    many = frozenset(one.name for one in binding.relations if one.rows > cut_cache.few)
+    index = _Index(many, indexed) if asked is not None and isolation == "process" and not omit else None
+    return Session(binding, backend, catalogue, limits, beside if omit else None, index)
 
 
 def _installed_contracts() -> Mapping[str, Dataset]:

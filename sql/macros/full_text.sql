@@ -9,89 +9,105 @@ CREATE MACRO search_count(text, word) AS
         list_transform(
             [string_split(' ' || text || ' ', word)],
             lambda parts: len(list_filter(
-                range(1, len(parts)),
-                lambda i: regexp_matches(right(parts[i], 1), '[^\p{L}\p{N}]')
-                    AND regexp_matches(left(parts[i + 1], 1), '[^\p{L}\p{N}]')
+                list_transform(range(1, len(parts)), lambda i: right(parts[i], 1) || left(parts[i + 1], 1)),
+                lambda around: len(around) = 2 AND NOT regexp_matches(around, '[\p{L}\p{N}]')
             ))
         )[1]
     ELSE 0 END;
 
--- What a query asks for: words and "quoted phrases", any of which may match, or all of those joined by AND.
--- [{clause, words}]: a text matches when some clause has all its entries, each a word or consecutive words. Without a
--- word nothing could ever match, which is an error and no empty answer.
-CREATE MACRO search_pieces(query) AS
-    list_filter(
-        regexp_extract_all(query::VARCHAR, '"[^"]*"|[^\s"]+'),
-        lambda piece: piece <> 'OR' AND len(search_words(piece)) > 0
-    );
-
-CREATE MACRO search_clauses(query) AS
-    list_transform(
-        [CASE
-            WHEN len(list_filter(search_pieces(query), lambda piece: piece <> 'AND')) = 0
-                THEN error('query: no word to search for; give letters or digits')
-            ELSE search_pieces(query)
-        END],
-        lambda pieces: list_transform(
-            list_filter(range(1, len(pieces) + 1), lambda i: pieces[i] <> 'AND'),
-            lambda i: {
-                'clause': len(list_filter(
-                    range(1, i + 1), lambda j: pieces[j] <> 'AND' AND (j = 1 OR pieces[j - 1] <> 'AND')
-                )),
-                'words': search_words(pieces[i])
-            }
-        )
-    )[1];
-
--- The words of all clauses, each once.
-CREATE MACRO search_terms(clauses) AS
-    list_sort(list_distinct(flatten(list_transform(clauses, lambda entry: entry.words))));
-
--- Whether some clause has all its entries in a text, given how often each of the query's terms stands in it.
-CREATE MACRO search_matches(text, clauses, terms, counts) AS
-    len(list_filter(
-        list_distinct(list_transform(clauses, lambda entry: entry.clause)),
-        lambda clause: NOT list_contains(
-            list_transform(
-                list_filter(clauses, lambda entry: entry.clause = clause),
-                lambda entry: CASE
-                    WHEN list_min(list_transform(entry.words, lambda word: counts[list_position(terms, word)])) = 0
-                        THEN false
-                    WHEN len(entry.words) = 1 THEN true
-                    ELSE contains(
-                        ' ' || array_to_string(search_words(text), ' ') || ' ',
-                        ' ' || array_to_string(entry.words, ' ') || ' '
-                    )
-                END
-            ),
-            false
-        )
-    )) > 0;
-
--- BM25 (k1 = 1.2, b = 0.75) over a corpus: a view, or a common table expression of the caller, with `doc` (any type)
--- and `text`. Gives the matching documents and their scores, unordered.
---
--- Every statistic (documents, mean length, documents with a word) is of the corpus, so of rows the session has, and no
--- score can depend on a text that is not public yet. Lengths are in characters: counting words would mean splitting
--- every text. Sums are of integers, and per document in the order of the words, so that scores do not depend on how
--- rows lie in files.
-
-CREATE MACRO bm25(corpus, query) AS TABLE
+-- What a query asks for: words and "quoted phrases", any of which may match, or all of those joined by AND. One row.
+-- terms: its words, each once, in order. clauses: [{terms, phrases}]; a text matches when of some clause it has all the
+-- words, by their places among the terms, and all the phrases, words in a row with a space around each. Without a word
+-- nothing could ever match, which is an error and no empty answer.
+CREATE MACRO search_asked(query) AS TABLE
 WITH
-    asked AS MATERIALIZED (SELECT clauses, search_terms(clauses) AS terms FROM (SELECT search_clauses(query) AS clauses)),
-    counted AS MATERIALIZED (
-        SELECT doc, characters, counts, search_matches(text, clauses, terms, counts) AS matches
+    piece AS (
+        SELECT piece, place, search_words(piece) AS words
         FROM (
-            SELECT
-                doc,
-                text,
-                length(text) AS characters,
-                clauses,
-                terms,
-                list_transform(terms, lambda word: search_count(text, word)) AS counts
-            FROM (SELECT doc, lower(coalesce(text, '')) AS text FROM query_table(corpus)), asked
+            SELECT unnest(pieces) AS piece, unnest(range(len(pieces))) AS place
+            FROM (SELECT regexp_extract_all(query::VARCHAR, '"[^"]*"|[^\s"]+') AS pieces)
         )
     ),
+    kept AS (
+        SELECT piece, place, words, coalesce(lag(piece) OVER (ORDER BY place) = 'AND', false) AS joined
+        FROM piece
+        WHERE piece <> 'OR' AND len(words) > 0
+    ),
+    entry AS (
+        SELECT words, count(*) FILTER (NOT joined) OVER (ORDER BY place) AS clause FROM kept WHERE piece <> 'AND'
+    ),
+    term AS (
+        SELECT word, row_number() OVER (ORDER BY word) AS i FROM (SELECT DISTINCT unnest(words) AS word FROM entry)
+    ),
+    clause AS (
+        SELECT
+            clause,
+            list(DISTINCT i) AS terms,
+            coalesce(
+                list(DISTINCT ' ' || array_to_string(words, ' ') || ' ') FILTER (len(words) > 1), []::VARCHAR[]
+            ) AS phrases
+        FROM (SELECT clause, words, unnest(words) AS word FROM entry)
+        JOIN term USING (word)
+        GROUP BY clause
+    )
+SELECT
+    list(struct_pack(terms, phrases)) AS clauses,
+    (SELECT list(word ORDER BY i) FROM term) AS terms,
+    sum(len(phrases)) > 0 AS phrased
+FROM clause
+HAVING CASE WHEN count(*) = 0 THEN error('query: no word to search for; give letters or digits') ELSE true END;
+
+-- Whether some clause has all its words, of which those at the places `there` stand in the text, and all its phrases.
+CREATE MACRO search_matches(text, clauses, there) AS
+    len(list_filter(
+        clauses,
+        lambda clause: CASE
+            WHEN NOT list_has_all(there, clause.terms) THEN false
+            WHEN len(clause.phrases) = 0 THEN true
+            ELSE len(list_filter(
+                clause.phrases,
+                lambda phrase: NOT contains(' ' || array_to_string(search_words(text), ' ') || ' ', phrase)
+            )) = 0
+        END
+    )) > 0;
+
+-- The texts of a corpus: how long each is, how often each of the query's terms stands in it, and whether it matches.
+-- corpus: a view, or a common table expression of the caller, with `doc` (any type) and `text`. asked: what
+-- `search_asked` gives, likewise.
+CREATE MACRO search_counted(corpus, asked) AS TABLE
+SELECT
+    doc,
+    characters,
+    counts,
+    search_matches(text, clauses, list_filter(range(1, len(counts) + 1), lambda i: counts[i] > 0)) AS matches
+FROM (
+    SELECT
+        doc,
+        text,
+        length(text) AS characters,
+        clauses,
+        list_transform(terms, lambda word: search_count(text, word)) AS counts
+    FROM (SELECT doc, lower(coalesce(text, '')) AS text FROM query_table(corpus)), query_table(asked)
+);
+
+-- BM25 (k1 = 1.2, b = 0.75). Every statistic (documents, mean length, documents with a word) is of the texts searched,
+-- so of rows the session has, and no score can depend on a text that is not public yet. Lengths are in characters.
+-- Scores are sums of whole billionths, so that they do not depend on how rows lie in files.
+
+-- What a word is worth that stands in so many of the documents.
+CREATE MACRO search_weight(documents, holding) AS ln(1 + (documents - holding + 0.5) / (holding + 0.5));
+
+-- What a word adds to a text's score, in billionths.
+CREATE MACRO search_part(weight, times, characters, mean) AS
+    round(1e9 * weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * (characters / mean))))::BIGINT;
+
+CREATE MACRO search_score(parts) AS round(parts / 1e9, 6);
+
+-- The matching documents of a corpus and their scores, unordered.
+CREATE MACRO bm25(corpus, query) AS TABLE
+WITH
+    asked AS MATERIALIZED (FROM search_asked(query)),
+    counted AS MATERIALIZED (FROM search_counted(corpus, 'asked')),
     size AS (SELECT count(*) AS documents, sum(characters) / count(*) AS mean FROM counted),
     holding AS (
         SELECT i, count(*) FILTER (times > 0) AS documents
@@ -99,14 +115,13 @@ WITH
         GROUP BY i
     ),
     weights AS (
-        SELECT list(ln(1 + (size.documents - holding.documents + 0.5) / (holding.documents + 0.5)) ORDER BY i) AS weight
+        SELECT list(search_weight(size.documents, holding.documents) ORDER BY i) AS weight
         FROM holding, size
     )
 SELECT
     doc,
-    round(list_sum(list_transform(
-        range(1, len(weight) + 1),
-        lambda i: weight[i] * counts[i] * 2.2 / (counts[i] + 1.2 * (0.25 + 0.75 * characters / mean))
-    )), 6) AS score
+    search_score(list_sum(list_transform(
+        range(1, len(weight) + 1), lambda i: search_part(weight[i], counts[i], characters, mean)
+    ))) AS score
 FROM counted, size, weights
 WHERE matches;

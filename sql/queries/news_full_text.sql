@@ -11,14 +11,7 @@
 -- column created | When the article first appeared.
 -- column evidence | What the row is taken from.
 -- column ft_score [score] | BM25 score within the articles searched; compare it only inside one answer.
-WITH
-    corpus AS (
-        SELECT
-            struct_pack(available_at, available_at_source, id, title, teaser, created, evidence) AS doc,
-            concat_ws(chr(10), title, teaser, body) AS text
-        FROM news_of($ticker)
-    )
 SELECT unnest(doc), score AS ft_score
-FROM bm25('corpus', $query)
+FROM search_news($query, $ticker, $limit)
 ORDER BY score DESC, doc.available_at DESC, doc.id
 LIMIT $limit

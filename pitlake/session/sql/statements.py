@@ -5,7 +5,7 @@ The agent-facing view of a dataset follows from its contract; a file in sql/view
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, cached_property
 from hashlib import sha256
@@ -144,6 +144,7 @@ def prepared(names: Collection[str]) -> list[str]:
     return [
         *_blank(ready),
         *(newest(each) if each.is_plain else each.view for each in ready),
+        *(text for each in ready if each.dataset.searched for text in no_index(each)),
         *_library(names),
     ]
 
@@ -191,12 +192,74 @@ def newest(each: Ready) -> str:
 
     No window stands between a caller's filter and the files, so that a filter on any column reaches them.
     """
-    name, columns = identifier(each.dataset.name), ", ".join(map(identifier, each.columns))
+    name = identifier(each.dataset.name)
+    return f"CREATE VIEW {name} AS {_alive(each, f'{STORED}.{name}')}"
+
+
+def _alive(each: Ready, stored: str) -> str:
+    """Those of these stored rows that nothing supersedes."""
     return (
-        f"CREATE VIEW {name} AS SELECT {columns} FROM {STORED}.{name} AS stored "
+        f"SELECT {', '.join(map(identifier, each.columns))} FROM {stored} AS stored "
         f"ANTI JOIN {STORED}.{_superseded(each.dataset.name)} AS dead "
         "ON stored.available_at = dead.dead_at AND stored.content_hash = dead.dead_hash"
     )
+
+
+def searched(each: Ready, relation: "Relation", words: "Relation", source: Callable[["Relation"], str]) -> list[str]:
+    """What searches by words read: `<dataset>_words`, the rows they stand in, told by `file` and `row`, with those that
+    are superseded and how many and how long the others are, and the newest rows of no index.
+    """
+    paired = [pair for rows, its in zip(relation.by_cut, words.by_cut, strict=True)
+              for pair in zip(rows, its, strict=False)]  # fmt: skip
+    with_words = [number for number, _ in paired]
+    others = [number for number in relation.numbers if number not in with_words]
+    place, listed = "file_index AS file", ", ".join(map(identifier, relation.columns))
+    rest = f"(SELECT {listed} FROM {source(replace(relation, numbers=others))})" if others else _no_rows(each)
+    name = each.dataset.name
+    its_words, indexed, gone, size = (
+        f"{STORED}.{identifier(f'{name}_{kind}')}" for kind in ("words", "indexed", "gone", "size")
+    )
+    superseded = (
+        f"SELECT file, row FROM {indexed} AS stored SEMI JOIN {STORED}.{_superseded(name)} AS dead "
+        "ON stored.available_at = dead.dead_at AND stored.content_hash = dead.dead_hash"
+    )
+    others_size = (
+        f"SELECT count(*) AS documents, sum(characters) AS characters FROM {its_words} "
+        f"ANTI JOIN {gone} USING (file, row) WHERE word = ''"
+    )
+    return [
+        f"DROP VIEW {gone}",
+        f"DROP VIEW {size}",
+        *_search_views(
+            each,
+            words=f"SELECT {place}, word, row, times, characters FROM {source(words)}",
+            indexed=f"SELECT {place}, file_row_number AS row, {listed} "
+            f"FROM {source(replace(relation, numbers=with_words))}",
+            unindexed=_alive(each, rest),
+        ),
+        f"CREATE TABLE {gone} AS {superseded}",
+        f"CREATE TABLE {size} AS {others_size}",
+    ]
+
+
+def no_index(each: Ready) -> list[str]:
+    """The same where there is no index: all is read."""
+    place = "0::UBIGINT AS file, 0::BIGINT AS row"
+    return _search_views(
+        each,
+        words=f"SELECT {place}, '' AS word, 0::INTEGER AS times, 0::INTEGER AS characters WHERE false",
+        indexed=f"SELECT {place}, * FROM {_no_rows(each)}",
+        unindexed=f"FROM main.{identifier(each.dataset.name)}",
+        gone=f"SELECT {place} WHERE false",
+        size="SELECT 0::BIGINT AS documents, 0::HUGEINT AS characters",
+    )
+
+
+def _search_views(each: Ready, **views: str) -> list[str]:
+    return [
+        f"CREATE OR REPLACE VIEW {STORED}.{identifier(f'{each.dataset.name}_{kind}')} AS {text}"
+        for kind, text in views.items()
+    ]
 
 
 def no_tombstones(name: str) -> str:
@@ -282,6 +345,7 @@ class Opening:
         """In their order, once all is delivered. source: what names a relation's files in SQL."""
         binding, tombstones = self.binding, self.binding.superseded
         rows, gap_rows = binding.relations[: len(binding.datasets)], binding.relations[-1]
+        by_name = {relation.name: relation for relation in rows}
         made = [each for name, each in self.bound.items() if name not in self.usual]
         # A version from before there were tombstones shows its newest revisions as it did then.
         then = [each for each in map(self.bound.__getitem__, self.usual)
@@ -296,6 +360,12 @@ class Opening:
                 stored_rows(relation.name, relation.columns, source(relation))
                 for relation in (*rows, *tombstones.values())
                 if relation.numbers
+            ),
+            *(
+                text
+                for name, words in binding.words.items()
+                if words.numbers and name in self.usual
+                for text in searched(self.bound[name], by_name[name], words, source)
             ),
             *([gaps(source(gap_rows))] if gap_rows.numbers else []),
             lake_info(binding.as_of, [(relation.name, relation.watermark, relation.rows) for relation in rows]),

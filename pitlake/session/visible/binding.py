@@ -17,7 +17,7 @@ import pyarrow as pa
 from pitlake.clock import AVAILABLE_AT, OBSERVED_AT, from_micros, micros
 from pitlake.contract import GAP_COLUMNS, GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.lake.manifest import DataFile, Snapshot
-from pitlake.session.visible import footer
+from pitlake.session.visible import footer, words
 from pitlake.session.visible.cut_cache import CutCache
 from pitlake.session.visible.cuts import Cut, open_file
 from pitlake.session.visible.plan import Choice, choose
@@ -32,8 +32,8 @@ Take = Callable[["Relation", int, int], None]
 class Relation:
     """One table as a session will see it: what is made of its cuts; in open mode, whole files of the lake.
 
-    stored: the schema of the lake's rows; schema: that of cuts. numbers (of its files, those without rows left out),
-    rows and newest (microseconds) are known once delivered; by_name: some file lacks a column.
+    stored: the schema of the lake's rows; schema: that of cuts. numbers (of its files, those without rows left out, and
+    the same by_cut), rows and newest (microseconds) are known once delivered; by_name: some file lacks a column.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Relation:
     whole: tuple[DataFile, ...] = ()
     bound: int | None
     numbers: list[int] = field(default_factory=list)
+    by_cut: list[list[int]] = field(default_factory=list)
     rows: int = 0
     newest: int | None = None
     by_name: bool = False
@@ -69,23 +70,29 @@ class Relation:
 
 @dataclass
 class Binding:
-    """Everything one session is bound to. `relations` are the datasets' in order, then tombstones, then the gaps.
+    """Everything one session is bound to. `relations` are the datasets' in order, then tombstones, then words, then the
+    gaps.
 
-    superseded: the tombstones by dataset, of those the lake version has them for. omit: whether columns that are
-    hindsight are left out of the files.
+    superseded: the tombstones by dataset, of those the lake version has them for. indexed: whether the words of texts
+    come along; words: those, by dataset. omit: whether columns that are hindsight are left out of the files.
     """
 
     snapshot: Snapshot
     as_of: datetime | None
     datasets: Sequence[Dataset]
     omit: bool = False
+    indexed: bool = False
     relations: list[Relation] = field(default_factory=list)
     superseded: dict[str, Relation] = field(default_factory=dict)
+    words: dict[str, Relation] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         rows = [self._rows(dataset) for dataset in self.datasets]
         self.superseded = {dataset.name: self._tombstones(dataset) for dataset in self.datasets if self._dated(dataset)}
-        self.relations = [*rows, *self.superseded.values(), self._gaps()]
+        if self.indexed:
+            self.words = {one.name: self._words(one, made) for one, made in zip(self.datasets, rows, strict=True)
+                          if one.searched and one.name in self.superseded}  # fmt: skip
+        self.relations = [*rows, *self.superseded.values(), *self.words.values(), self._gaps()]
 
     def deliver(self, cut_cache: CutCache, take: Take) -> None:
         """Open and prove every file, number and give those with rows. Raises SessionRefused: nothing may be opened."""
@@ -145,6 +152,18 @@ class Binding:
         )
         return self._relation(f"superseded_{dataset.name}", tuple(SUPERSEDED_SCHEMA.names), years, choice)
 
+    def _words(self, dataset: Dataset, rows: Relation) -> Relation:
+        return replace(
+            rows,
+            name=f"{dataset.name}_words",
+            columns=tuple(words.SCHEMA.names),
+            schema=words.SCHEMA,
+            cuts=tuple(replace(cut, indexes=dataset.searched) for cut in rows.cuts),
+            whole=(),
+            numbers=[],
+            by_cut=[],
+        )
+
     def _relation(self, name: str, columns: tuple[str, ...], years: Cut, choice: Choice) -> Relation:
         cuts = [years] if choice.years else []
         if choice.months:
@@ -194,9 +213,11 @@ class Binding:
 
 
 def _give_made(relation: Relation, descriptors: deque[int], numbers: Iterator[int], take: Take) -> None:
+    before = len(relation.numbers)
     try:
         while descriptors:
             _give(relation, numbers, descriptors.popleft(), take)
+        relation.by_cut.append(relation.numbers[before:])
     finally:
         for descriptor in descriptors:
             os.close(descriptor)

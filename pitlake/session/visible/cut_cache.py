@@ -38,8 +38,9 @@ _MOST_REMEMBERED = 50_000
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A cut's file, open for reading, and where it is kept; None where it is not."""
+    """A file of this cut alone, open for reading, and where it is kept; None where it is not."""
 
+    cut: Cut
     descriptor: int
     path: Path | None
 
@@ -60,13 +61,14 @@ class CutCache:
     def __init__(self, directory: Path | None = None, most: int | None = None, few: int = FEW_ROWS) -> None:
         self._directory = directory or _default_directory()
         self._most = _room(self._directory) if most is None else most
-        self._few = few
+        self.few = few
         self._usable: bool | None = None
         self._lock = threading.Lock()
 
     def open(self, cut: Cut) -> list[int]:
-        """Descriptors, open for reading, of the cut's files: kept from before or made now. Raises SessionRefused, and
-        LakeError where there is no room for them.
+        """Descriptors, open for reading, of the cut's files: kept from before or made now. Of an index: a file for each
+        of the rows' files, in their order, but none for T's own day and for few rows in one file, which are read
+        instead. Raises SessionRefused, and LakeError where there is no room for them.
         """
         before = facts_of(cut)
         with machine.working_in("the cache", self._directory):
@@ -75,7 +77,7 @@ class CutCache:
         if len(paths) == len(opened):
             if len(_remembered) >= _MOST_REMEMBERED:
                 _remembered.clear()
-            _remembered[self._remembered_by(cut)] = cut.schema, before, paths
+            _remembered[self._remembered_by(cut)] = cut.made, before, paths
         return [one.descriptor for one in opened]
 
     def open_again(self, cut: Cut) -> list[int] | None:
@@ -85,7 +87,7 @@ class CutCache:
         if not cut.files:
             return []
         schema, before, paths = _remembered.get(self._remembered_by(cut), (None, [], []))
-        if schema is None or not schema.equals(cut.schema) or facts_of(cut) != before:
+        if schema is None or not schema.equals(cut.made) or facts_of(cut) != before:
             return None
         opened: list[int] = []
         with suppress(SessionRefused):
@@ -102,23 +104,27 @@ class CutCache:
     def _remembered_by(self, cut: Cut) -> tuple[object, ...]:
         bound = cut.bound if cut.parts else None
         files = tuple(tuple(tuple(file.path for file in month) for month in period) for period in cut.periods)
-        kind = (cut.table, cut.order, cut.since, cut.until, cut.by_month, cut.parts, bound)
-        return (str(self._directory), self._few, *kind, files)
+        kind = (cut.table, cut.order, cut.since, cut.until, cut.by_month, cut.parts, bound, cut.indexes)
+        return (str(self._directory), self.few, *kind, files)
 
     def _open(self, cut: Cut) -> list[_Opened]:
         if not cut.files:
             return []
-        if cut.rows <= self._few:
-            return [self._open_one(cut)]
+        if cut.rows <= self.few:
+            return [] if cut.indexes else [self._open_one(cut)]
         if not cut.parts:
             periods = [replace(cut, periods=(period,)) for period in cut.periods]
-            return _each(self._open_one, (replace(one, by_month=one.rows > self._few) for one in periods))
+            return _each(self._open_one, (replace(one, by_month=one.rows > self.few) for one in periods))
         return self._open_days(cut)
 
     def _open_days(self, cut: Cut) -> list[_Opened]:
         until = cut.bound
         if until is None:
             raise ValueError("days are cut for an instant")
+        if cut.indexes:
+            rows = self._open_days(replace(cut, indexes=None))
+            _close(one.descriptor for one in rows)
+            return _each(self._open_one, [replace(one.cut, indexes=cut.indexes) for one in rows[:-1]])
         begun = [start for start in cut.parts if start <= until]
         first = (None, *begun[1:])  # rows before the first day, if a file is misplaced, are the first day's
         days = [cut.between(since, following - 1) for since, following in zip(first, begun[1:], strict=False)]
@@ -126,7 +132,7 @@ class CutCache:
         open_one = partial(self._open_one, already=read)
         kept = _each(open_one, (day for day in days if day.rows))
         closed = [(one, footer.read(one.descriptor).rows) for one in kept]
-        if sum(rows for _, rows in closed) <= self._few:
+        if sum(rows for _, rows in closed) <= self.few:
             _close(one.descriptor for one in kept)
             return [open_one(cut.between(None, until))]
         _close(one.descriptor for one, rows in closed if not rows)
@@ -136,17 +142,17 @@ class CutCache:
     def _open_one(self, cut: Cut, already: dict[str, pa.Table] | None = None) -> _Opened:
         with Sources(cut, already) as sources:
             if not self._ready():
-                return _Opened(_proven(self._write_unnamed(sources), cut), None)
+                return _Opened(cut, _proven(self._write_unnamed(sources), cut), None)
             path = self._directory / f"{sources.identity()}.parquet"
             descriptor = self._kept(path)
             if descriptor is not None:
                 with suppress(SessionRefused):  # damaged: made again below
-                    return _Opened(_proven(descriptor, cut), path)
+                    return _Opened(cut, _proven(descriptor, cut), path)
             self._write(path, sources)
             descriptor = self._kept(path)
             if descriptor is None:  # evicted by another process within an instant
-                return _Opened(_proven(self._write_unnamed(sources), cut), None)
-            return _Opened(_proven(descriptor, cut), path)
+                return _Opened(cut, _proven(self._write_unnamed(sources), cut), None)
+            return _Opened(cut, _proven(descriptor, cut), path)
 
     def _ready(self) -> bool:
         with self._lock:
@@ -232,7 +238,7 @@ def _close(descriptors: Iterable[int]) -> None:
 
 def _proven(descriptor: int, cut: Cut) -> int:
     try:
-        footer.prove(footer.read(descriptor), cut.table, cut.bound, cut.schema)
+        footer.prove(footer.read(descriptor), cut.table, cut.bound, cut.made)
     except SessionRefused:
         os.close(descriptor)
         raise

@@ -20,12 +20,12 @@ import pyarrow.parquet as pq
 
 from pitlake import machine
 from pitlake.clock import AVAILABLE_AT, micros
-from pitlake.contract import INSTANT
+from pitlake.contract import INSTANT, Searched
 from pitlake.errors import LakeFault, SessionRefused
 from pitlake.lake import faults
 from pitlake.lake.files import ROW_GROUP_ROWS, layout, take_rows
 from pitlake.lake.manifest import DataFile
-from pitlake.session.visible import footer
+from pitlake.session.visible import footer, words
 from pitlake.session.visible.plan import Period
 
 _FORM = 3  # of the cut files; a change makes old ones unfindable
@@ -39,7 +39,8 @@ class Cut:
     the cut's own footer is proven against; cuts that keep every row are the same file for every T, so it is not part of
     what they are. Columns an older file lacks are null. periods: the files; many rows become a file for each, by_month
     with row groups of each month's own. parts: where the days (of tombstones: months) of T's period begin, in
-    microseconds; its rows up to T, if many, become a file for each.
+    microseconds; its rows up to T, if many, become a file for each. indexes: not the rows, but which words stand in
+    them (words.py).
     """
 
     table: str
@@ -52,6 +53,12 @@ class Cut:
     bound: int | None
     by_month: bool = False
     parts: tuple[int, ...] = ()
+    indexes: Searched | None = None
+
+    @property
+    def made(self) -> pa.Schema:
+        """The schema of its files."""
+        return words.SCHEMA if self.indexes else self.schema
 
     @cached_property
     def months(self) -> list[tuple[DataFile, ...]]:
@@ -123,11 +130,17 @@ class Sources:
             files.append((file.path, *_facts(os.fstat(descriptor))))
         cut = self._cut
         parts = [_FORM, cut.table, str(cut.schema), cut.order, cut.since, cut.until, cut.by_month, files]
+        parts += [[words.FORM, *cut.indexes.text, cut.indexes.about]] if cut.indexes else []
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def write_to(self, file: object) -> None:
-        """The cut as Parquet."""
-        _write(self._by_month() if self._cut.by_month else [self._sorted(self._cut.files, self._descriptors)], file)
+        """The cut as Parquet, or its index."""
+        cut = self._cut
+        tables = self._by_month() if cut.by_month else [self._sorted(cut.files, self._descriptors)]
+        if cut.indexes:
+            words.write(tables, cut.indexes, file)
+        else:
+            _write(tables, file)
 
     def _by_month(self) -> Iterator[pa.Table]:
         """Month by month, so that no more than one is in memory."""

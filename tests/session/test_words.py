@@ -1,0 +1,208 @@
+"""Searches by an index of words: what reading every text finds, to the last digit, at every instant."""
+
+import random
+from datetime import datetime, timedelta, timezone
+from hashlib import sha256
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pitlake.clock import new_york_day
+from pitlake.datasets import get
+from pitlake.lake import Lake
+from pitlake.lake.stage import staged_schema
+from pitlake.session import open_session
+from pitlake.session.limits import Caps
+from pitlake.session.visible import words
+from pitlake.session.visible.cut_cache import CutCache
+from tests.catalogue.test_full_text import slow_bm25
+
+START = datetime(2022, 11, 3, 14, 0, tzinfo=timezone.utc)
+DAYS = 200
+ARTICLES = 150
+FEW = 3
+MANY = 1_000
+ONE = Caps(rows=1, bytes=1 << 20, truncate=False)
+VOCABULARY = (
+    "oil",
+    "gas",
+    "gross",
+    "margin",
+    "Ölpreis",
+    "2024",
+    "rev",
+    "revenue",
+    "ÉTÉ",
+    "cut",
+    "naïve",
+    "a1b2",
+    "NOG",
+)
+GLUE = (" ", " ", " ", "-", "; ", "\n", "’", " — ", "_")
+TICKERS = ("NOG", "XOM", "CVX", "")
+QUERIES = (
+    "oil",
+    "margin revenue",
+    "gross AND margin",
+    '"gross margin"',
+    '"gross margin" AND oil',
+    "ölpreis été OR 2024",
+    "nowhere AND oil",
+)
+INSTANTS = tuple(START + timedelta(days=days, minutes=minutes) for days, minutes in ((45, 3), (60, 300), (199, 1)))
+
+
+def text(chance, most):
+    parts = [chance.choice(VOCABULARY) + chance.choice(GLUE) for _ in range(chance.randrange(most))]
+    return "".join(parts) or None
+
+
+def articles(seed):
+    """Articles of many days, one in five rewritten once or twice later; dozens of one day."""
+    chance = random.Random(seed)
+    for number in range(ARTICLES):
+        created = START + timedelta(days=chance.choice((chance.randrange(DAYS), 60)), minutes=chance.randrange(600))
+        said = [
+            None,
+            *(created + timedelta(days=chance.randrange(1, 90)) for _ in range(chance.choice((0, 0, 0, 1, 2)))),
+        ]
+        for round_of, updated in enumerate(sorted(said, key=lambda moment: moment or created)):
+            yield {
+                "round": round_of,
+                "id": f"bzNews_{number}",
+                "tickers": sorted(chance.sample(TICKERS, chance.randrange(4))),
+                "title": text(chance, 6) or "oil",
+                "teaser": text(chance, 9),
+                "body": text(chance, 40),
+                "created": created,
+                "updated": updated,
+                "available_at": updated or created,
+                "available_at_source": "neo4j_created",
+                "evidence": f"neo4j:News:bzNews_{number}",
+            }
+
+
+def lake_of(root, rows):
+    """Published in three runs: the articles, their first changes, their second ones."""
+    lake, news = Lake(root), get("news")
+    for number in range(3):
+        told = [row for row in rows if row["round"] == number]
+        by_day = {}
+        for row in told:
+            by_day.setdefault(new_york_day(row["available_at"]), []).append(row)
+        with lake.stage(news, f"run-{number}") as stage:
+            for day, listed in by_day.items():
+                stage.add(day, pa.Table.from_pylist(listed, staged_schema(news)), extracted=len(listed))
+            lake.publish(stage)
+    return lake
+
+
+@pytest.fixture(scope="module", params=[0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
+def lake(request, tmp_path_factory):
+    return lake_of(tmp_path_factory.mktemp("words") / "lake", list(articles(request.param)))
+
+
+@pytest.fixture(scope="module")
+def cuts(tmp_path_factory):
+    return CutCache(tmp_path_factory.mktemp("cuts") / "boundary", few=FEW)
+
+
+@pytest.mark.parametrize("as_of", INSTANTS)
+def test_an_index_finds_what_reading_every_text_finds(lake, cuts, as_of):
+    with (
+        open_session(lake.snapshot(), as_of, cut_cache=cuts) as indexed,
+        open_session(lake.snapshot(), as_of, isolation="in_process", datasets=["news"]) as reading,
+    ):
+        news = indexed.sql("SELECT id, tickers, concat_ws(chr(10), title, teaser, body) AS text FROM news").rows()
+        for query in QUERIES:
+            for ticker in (None, "NOG"):
+                asked = {"query": query, "ticker": ticker}
+                found = indexed.run("news_full_text", **asked, limit=MANY).arrow()
+                assert found.equals(reading.run("news_full_text", **asked, limit=MANY).arrow()), asked
+                about = {each: text for each, tickers, text in news if ticker is None or ticker in tickers}
+                expected = slow_bm25([each.lower() for each in about.values()], query) if about else {}
+                scores = dict(zip(found["id"].to_pylist(), found["ft_score"].to_pylist(), strict=True))
+                by_id = {list(about)[number]: score for number, score in expected.items()}
+                assert scores == pytest.approx(by_id, abs=1e-5)
+        best = indexed.run("news_full_text", query="oil gas", limit=4).arrow()
+        assert best.equals(reading.run("news_full_text", query="oil gas", limit=4).arrow())
+        (backend,) = indexed._searching.values()
+        assert reading._searching == {}
+        counts = "SELECT (SELECT count(*) FROM lake.news_indexed), (SELECT count(*) FROM lake.news_unindexed)"
+        with_words, read = backend.run(counts, None, ONE).table.to_pylist()[0].values()
+        assert with_words > FEW
+        assert with_words + read >= len(news)
+
+
+def made(home):
+    """The index files that are kept, by name, and their bytes' sums."""
+    return {
+        path.name: sha256(path.read_bytes()).hexdigest()
+        for path in home.glob("*.parquet")
+        if "word" in pq.read_schema(path).names
+    }
+
+
+def test_an_index_is_a_function_of_rows_up_to_t_and_kept_for_every_later_one(tmp_path):
+    rows = list(articles(7))
+    as_of = START + timedelta(days=120)
+    found = []
+    for name, some in (("all", rows), ("past", [row for row in rows if row["available_at"] <= as_of])):
+        lake, home = lake_of(tmp_path / name, some), tmp_path / f"cuts of {name}"
+        with open_session(lake.snapshot(), as_of, cut_cache=CutCache(home, few=FEW)) as session:
+            answer = session.run("news_full_text", query="oil margin")
+        for path in home.glob("*.parquet"):
+            assert pq.read_table(path)["available_at"].to_pylist() <= [as_of] * pq.read_metadata(path).num_rows
+        found.append((sorted(made(home).values()), answer.arrow()))
+    assert found[0][0] == found[1][0] != []
+    assert found[0][1].equals(found[1][1])
+    before = made(tmp_path / "cuts of all")
+    with open_session(Lake(tmp_path / "all").snapshot(), as_of + timedelta(hours=1),
+                      cut_cache=CutCache(tmp_path / "cuts of all", few=FEW)) as session:  # fmt: skip
+        session.run("news_full_text", query="oil")
+    assert made(tmp_path / "cuts of all") == before
+
+
+def test_a_damaged_index_is_not_believed(lake, tmp_path):
+    home = tmp_path / "cuts"
+
+    def ask():
+        with open_session(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(home, few=FEW)) as session:
+            return session.run("news_full_text", query="oil margin", limit=MANY).arrow()
+
+    right = ask()
+    for name in made(home):
+        other = pq.read_table(home / name)
+        times = pa.array([9] * other.num_rows, pa.int32())
+        pq.write_table(other.set_column(other.column_names.index("times"), "times", times), home / name)
+    assert ask().equals(right)
+
+
+def test_a_changed_session_is_searched_as_it_is(lake, cuts):
+    with open_session(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
+        session.sql("CREATE TEMP TABLE mine AS SELECT 1 AS one")
+        assert len(session.run("news_full_text", query="oil")) == 20
+        assert session._searching == {}
+
+
+def test_few_texts_have_no_index(lake, tmp_path):
+    with open_session(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts")) as session:
+        assert len(session.run("news_full_text", query="oil")) == 20
+        assert session._searching == {}
+
+
+def test_runs_are_in_order_and_rows_counted_on(monkeypatch, tmp_path):
+    monkeypatch.setattr(words, "_RUN_ROWS", 4)
+    instants = [START + timedelta(days=day) for day in range(11)]
+    texts = [f"{VOCABULARY[number]} oil" for number in range(11)]
+    rows = pa.table(
+        {"title": texts, "tickers": [["NOG"]] * 11, "available_at": pa.array(instants, pa.timestamp("us", "UTC"))}
+    )
+    searched = type(get("news").searched)(text=("title",), about="tickers")
+    words.write([rows.slice(0, 3), rows.slice(3, 2), rows.slice(5)], searched, tmp_path / "index.parquet")
+    found = pq.read_table(tmp_path / "index.parquet").to_pylist()
+    oil = [(one["row"], one["times"], one["characters"]) for one in found if one["word"] == "oil"]
+    assert sorted(oil) == [(row, 1 + (row == 0), len(texts[row])) for row in range(11)]
+    assert sorted(one["row"] for one in found if one["word"] == "=NOG") == list(range(11))
+    assert all(one["available_at"] >= instants[one["row"]] for one in found)
