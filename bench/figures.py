@@ -23,10 +23,15 @@ def figure(
 Clock = Callable[[], float]
 
 
-def processor(pid: int) -> Clock:
-    """A clock of the seconds this process and another's threads have computed: a busy machine moves it little."""
-    tasks = Path(f"/proc/{pid}/task")
-    return lambda: time.process_time() + sum(int(one.read_text().split()[0]) for one in tasks.glob("*/schedstat")) / 1e9
+def processor(*pids: int) -> Clock:
+    """A clock of the seconds this process and others' threads have computed: a busy machine moves it little."""
+    tasks = [Path(f"/proc/{pid}/task") for pid in pids]
+
+    def computed() -> float:
+        threads = (one for task in tasks for one in task.glob("*/schedstat"))
+        return time.process_time() + sum(int(one.read_text().split()[0]) for one in threads) / 1e9
+
+    return computed
 
 
 def paired(

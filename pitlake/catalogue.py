@@ -89,7 +89,7 @@ class Query:
 
     @property
     def searches(self) -> tuple[str, ...]:
-        """The datasets whose words it searches, by the index where there is one."""
+        """The datasets whose words it searches, of all companies by the index where there is one."""
         return tuple(name for name in self.reads if f"search_{name}(" in self.sql)
 
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -111,14 +111,6 @@ class GapRule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Searched:
-    """What a search by words reads of a row: columns, as its text, and the list of what it is about."""
-
-    text: tuple[str, ...]
-    about: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Dataset:
     """Everything that is decided about a dataset.
 
@@ -137,7 +129,7 @@ class Dataset:
     newer_by: columns of the identity that say which of a key's statements is the newer one, whenever each was revised;
     without them the one that became available last is.
     known: who could know a column at available_at, a key of KNOWN; "record" where it names none.
-    searched: what searches by words read, where sessions keep an index of them.
+    searched: the columns that searches by words read, of which sessions keep an index.
     frozen: the columns, of the identity, that name what is built at once and must come out the same again. What does
     not, and what is added to it later, is a revision, available when observed, and a warning says so.
     """
@@ -167,7 +159,7 @@ class Dataset:
     first_day: date = date(2023, 1, 1)
     freshness: timedelta | None = None
     known: Mapping[str, str] = field(default_factory=dict, hash=False)
-    searched: Searched | None = None
+    searched: tuple[str, ...] = ()
     frozen: tuple[str, ...] = ()
     owner: str = "data"
 
@@ -189,8 +181,7 @@ class Dataset:
         self._refuse(bool(known & {system.name for system in SYSTEM_FIELDS}), "a column has a system name")
         referred = {*self.known, *self.key, *self.identity, *self.tiebreak, *self.newer_by, self.entity}
         self._refuse(not referred <= known, "an unknown column is referred to")
-        named = {*self.searched.text, self.searched.about} if self.searched else set()
-        self._refuse(not named <= known, "searched names an unknown column")
+        self._refuse(not {*self.searched} <= known, "searched names an unknown column")
         self._refuse(not {*self.frozen} <= {*self.identity}, "frozen names a column that is not of the identity")
         self._refuse(not {*self.thing} <= {*self.identity}, "thing names a column that is not of the identity")
         self._refuse(not {column for column, _, _ in self.follows} <= known, "it follows by an unknown column")

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from pitlake.contract import Column, Dataset, GapRule, Searched
+from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _shared as shared
 
 NO_CREATED = GapRule(
@@ -56,7 +56,7 @@ DATASET = Dataset(
     known=dict.fromkeys(("ticker", "tickers"), "hindsight"),
     source_tag="neo4j_created",
     revised_at="updated",
-    searched=Searched(text=("title", "teaser", "body"), about="tickers"),
+    searched=("title", "teaser", "body"),
     gap_rules=(
         NO_CREATED,
         BAD_UPDATED,

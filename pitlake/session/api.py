@@ -142,7 +142,8 @@ class Session:
         if spelling := arguments.reads_real_clock(query) if self.as_of else "":
             raise QueryFailed("Clock", f"{spelling} asks for the machine's clock", "now() and as_of() answer T")
         caps = arguments.caps(self.limits, max_rows, max_bytes)
-        reply, prelude = self._run(query, packed, caps)
+        of_all = isinstance(params, dict) and params.get("ticker") is None
+        reply, prelude = self._run(query, packed, caps, of_all=of_all)
         question = Question(
             as_of=iso(self.as_of) if self.as_of else None,
             version=self.version,
@@ -230,12 +231,12 @@ class Session:
         known = f", known_by={iso(self.known_by)}" if self.known_by else ""
         return f"Session({asked}{known}, version={self.version}, {len(self.datasets)} datasets)"
 
-    def _run(self, query: str, packed: object, caps: Caps) -> tuple[Reply, tuple[Step, ...]]:
+    def _run(self, query: str, packed: object, caps: Caps, *, of_all: bool) -> tuple[Reply, tuple[Step, ...]]:
         step = Step(sql=query, parameters=canonical(packed))
         with self._lock:
             prelude = tuple(self._prelude)
             try:
-                backend = self._backend_for(query)
+                backend = self._with_index(query) if of_all else self._live()
                 reply = backend.run(query, packed, caps)
             except Failed as failed:
                 self._remember(step, stateless=failed.stateless)
@@ -249,8 +250,8 @@ class Session:
             self._remember(step, stateless=reply.stateless)
             return reply, prelude
 
-    def _backend_for(self, query: str) -> Backend:
-        """Where to ask it: a search by words in a process that has the index too, unless the session was changed."""
+    def _with_index(self, query: str) -> Backend:
+        """Where to ask it: a search of all texts in a process that has an index too, unless the session was changed."""
         backend, named = self._live(), queries.by_text(query)
         if self._prelude or not named or not self._index or self._index.names.isdisjoint(named.searches):
             return backend

@@ -1,37 +1,37 @@
 -- reads: news
 -- The articles about one company, or about all when the ticker is null, that match a query best: `most` of them and all
 -- that are as good as the last one, with their scores by BM25. Articles in an index are found by their words, all others
--- are read (full_text.sql); the answer is the same. What is gathered in a list is few, which no planner can tell.
+-- are read (full_text.sql), as are one company's; the answer is the same. What is gathered in a list is few, which no
+-- planner can tell.
 CREATE MACRO search_news(query, wanted, most) AS TABLE
 WITH
     corpus AS (
         SELECT
             struct_pack(available_at, available_at_source, id, title, teaser, created, evidence) AS doc,
             concat_ws(chr(10), title, teaser, body) AS text
-        FROM lake.news_unindexed
-        WHERE wanted::VARCHAR IS NULL OR list_contains(tickers, wanted)
+        FROM (
+            FROM lake.news_unindexed
+            WHERE wanted::VARCHAR IS NULL
+            UNION ALL
+            FROM news
+            WHERE wanted::VARCHAR IS NOT NULL AND list_contains(tickers, wanted)
+        )
     ),
     asked AS MATERIALIZED (FROM search_asked(query)),
     term AS MATERIALIZED (SELECT unnest(terms) AS word, unnest(range(1, len(terms) + 1)) AS i FROM asked),
     counted AS MATERIALIZED (FROM search_counted('corpus', 'asked')),
-    about AS MATERIALIZED (
-        SELECT file, row, characters
-        FROM lake.news_words ANTI JOIN lake.news_gone USING (file, row)
-        WHERE word = '=' || wanted
-    ),
-    posted AS MATERIALIZED (
+    stands AS MATERIALIZED (
         SELECT file, row, i, times, characters
-        FROM lake.news_words JOIN term USING (word) ANTI JOIN lake.news_gone USING (file, row)
-        WHERE wanted::VARCHAR IS NULL OR (file, row) IN (SELECT (file, row) FROM about)
+        FROM lake.news_words JOIN term USING (word)
+        WHERE wanted::VARCHAR IS NULL
     ),
+    posted AS MATERIALIZED (FROM stands ANTI JOIN lake.news_gone USING (file, row)),
     size AS (
         SELECT sum(documents) AS documents, sum(characters) / sum(documents) AS mean
         FROM (
             SELECT count(*) AS documents, sum(characters) AS characters FROM counted
             UNION ALL
             SELECT documents, characters FROM lake.news_size WHERE wanted::VARCHAR IS NULL
-            UNION ALL
-            SELECT count(*), sum(characters) FROM about
         )
     ),
     holding AS (

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from pitlake.clock import AVAILABLE_AT, OBSERVED_AT, from_micros, micros
 from pitlake.contract import GAP_COLUMNS, GAP_SCHEMA, Dataset, gap_table_name
+from pitlake.lake.files import ROW_GROUP_ROWS
 from pitlake.lake.manifest import DataFile, Snapshot
 from pitlake.session.visible import footer, words
 from pitlake.session.visible.cut_cache import CutCache
@@ -24,6 +25,7 @@ from pitlake.session.visible.plan import Choice, choose
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 _CUTTERS = 2
+_TEXTS = 4_096  # rows of long texts, of which few are shown, that are read at once
 Take = Callable[["Relation", int, int], None]
 """What receives a file: whose it is, its number and a descriptor, which is closed afterwards."""
 
@@ -130,6 +132,7 @@ class Binding:
             order=tuple(name for name in order if name not in left_out),
             until=None,
             bound=self._bound,
+            group_rows=_TEXTS if dataset.searched else ROW_GROUP_ROWS,
         )
         columns = tuple(name for name in dataset.session_columns if name not in left_out)
         return self._relation(dataset.name, columns, years, choice)

@@ -122,7 +122,7 @@ class CutCache:
         if until is None:
             raise ValueError("days are cut for an instant")
         if cut.indexes:
-            rows = self._open_days(replace(cut, indexes=None))
+            rows = self._open_days(replace(cut, indexes=()))
             _close(one.descriptor for one in rows)
             return _each(self._open_one, [replace(one.cut, indexes=cut.indexes) for one in rows[:-1]])
         begun = [start for start in cut.parts if start <= until]

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from pitlake import machine
 from pitlake.clock import AVAILABLE_AT, micros
-from pitlake.contract import INSTANT, Searched
+from pitlake.contract import INSTANT
 from pitlake.errors import LakeFault, SessionRefused
 from pitlake.lake import faults
 from pitlake.lake.files import ROW_GROUP_ROWS, layout, take_rows
@@ -28,7 +28,7 @@ from pitlake.lake.manifest import DataFile
 from pitlake.session.visible import footer, words
 from pitlake.session.visible.plan import Period
 
-_FORM = 3  # of the cut files; a change makes old ones unfindable
+_FORM = 4  # of the cut files; a change makes old ones unfindable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +39,8 @@ class Cut:
     the cut's own footer is proven against; cuts that keep every row are the same file for every T, so it is not part of
     what they are. Columns an older file lacks are null. periods: the files; many rows become a file for each, by_month
     with row groups of each month's own. parts: where the days (of tombstones: months) of T's period begin, in
-    microseconds; its rows up to T, if many, become a file for each. indexes: not the rows, but which words stand in
-    them (words.py).
+    microseconds; its rows up to T, if many, become a file for each. group_rows: so many rows are read at once. indexes:
+    not the rows, but which words stand in these columns of them (words.py).
     """
 
     table: str
@@ -53,7 +53,8 @@ class Cut:
     bound: int | None
     by_month: bool = False
     parts: tuple[int, ...] = ()
-    indexes: Searched | None = None
+    group_rows: int = ROW_GROUP_ROWS
+    indexes: tuple[str, ...] = ()
 
     @property
     def made(self) -> pa.Schema:
@@ -125,12 +126,13 @@ class Sources:
 
     def identity(self) -> str:
         """A name for what the cut would hold: the same name, the same bytes."""
-        files = []
+        files: list[object] = []
         for file, descriptor in zip(self._cut.files, self._descriptors, strict=True):
             files.append((file.path, *_facts(os.fstat(descriptor))))
         cut = self._cut
-        parts = [_FORM, cut.table, str(cut.schema), cut.order, cut.since, cut.until, cut.by_month, files]
-        parts += [[words.FORM, *cut.indexes.text, cut.indexes.about]] if cut.indexes else []
+        laid_out = [cut.by_month, cut.group_rows]
+        parts = [_FORM, cut.table, str(cut.schema), cut.order, cut.since, cut.until, *laid_out, files]
+        parts += [[words.FORM, *cut.indexes]] if cut.indexes else []
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def write_to(self, file: object) -> None:
@@ -140,7 +142,7 @@ class Sources:
         if cut.indexes:
             words.write(tables, cut.indexes, file)
         else:
-            _write(tables, file)
+            _write(tables, file, cut.group_rows)
 
     def _by_month(self) -> Iterator[pa.Table]:
         """Month by month, so that no more than one is in memory."""
@@ -202,7 +204,7 @@ def open_file(path: str | Path, table: str) -> int:
         raise faults.cause(problem, Path(path)) or refused from None
 
 
-def _write(tables: Iterable[pa.Table], file: object) -> None:
+def _write(tables: Iterable[pa.Table], file: object, group_rows: int) -> None:
     """At least one table; how all are written is told from the first."""
     with ExitStack() as open_writers:
         writer = None
@@ -213,7 +215,7 @@ def _write(tables: Iterable[pa.Table], file: object) -> None:
                         file, rows.schema, store_schema=False, write_page_index=False, **layout(rows, "lz4")
                     )
                 )
-            writer.write_table(rows, row_group_size=ROW_GROUP_ROWS)
+            writer.write_table(rows, row_group_size=group_rows)
 
 
 def _shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -1,8 +1,8 @@
 """The index of a cut: which words stand in which of its rows, how often. A function of these rows, like the cut itself.
 
 A row of it says that a word stands so many times in the text of the cut's n-th row, which is so many characters long.
-Two kinds say of each row how long its text is, with LENGTH in the word's place, and what it is about, with ABOUT before
-it; neither can be a word. They come in runs, each in the order of words, so that readers skip what they don't seek.
+One for each row has no word and says how long its text is. They come in runs, each in the order of words, so that
+readers skip what they don't look for.
 """
 
 import re
@@ -15,11 +15,10 @@ import pyarrow.parquet as pq
 
 from pitlake.catalogue import session_macros
 from pitlake.clock import AVAILABLE_AT
-from pitlake.contract import INSTANT, Searched
-from pitlake.lake.query import calculator, columns, quoted
+from pitlake.contract import INSTANT
+from pitlake.lake.query import calculator, columns
 
 FORM = 1  # of the index; a change makes old ones unfindable
-LENGTH, ABOUT = "", "="
 SCHEMA = pa.schema(
     [
         pa.field("word", pa.string(), nullable=False),
@@ -30,16 +29,15 @@ SCHEMA = pa.schema(
     ]
 )
 _RUN_ROWS = 32_768
-_GROUP_ROWS = 32_768
-_POSTINGS = f"""
+_GROUP_ROWS = 65_536
+_POSTINGS = """
 WITH
-    texts AS (SELECT row, lower(concat_ws(chr(10), {{text}})) AS text, {{about}} AS about FROM rows),
+    texts AS (SELECT row, lower(concat_ws(chr(10), {})) AS text FROM rows),
     counted AS (
         SELECT word, row, count(*) AS times
         FROM (SELECT row, unnest(search_words(text)) AS word FROM texts)
         GROUP BY ALL
-        UNION ALL SELECT '{LENGTH}', row, 1 FROM texts
-        UNION ALL SELECT DISTINCT '{ABOUT}' || one, row, 1 FROM (SELECT row, unnest(about) AS one FROM texts)
+        UNION ALL SELECT '', row, 1 FROM texts
     )
 SELECT word, row, times::INTEGER AS times, length(text)::INTEGER AS characters
 FROM counted JOIN texts USING (row)
@@ -47,7 +45,7 @@ ORDER BY word, row
 """
 
 
-def write(tables: Iterable[pa.Table], searched: Searched, file: object) -> None:
+def write(tables: Iterable[pa.Table], searched: tuple[str, ...], file: object) -> None:
     """The index of these rows, in their order, as Parquet."""
     with pq.ParquetWriter(
         file,
@@ -62,11 +60,11 @@ def write(tables: Iterable[pa.Table], searched: Searched, file: object) -> None:
             writer.write_table(postings, row_group_size=_GROUP_ROWS)
 
 
-def _runs(tables: Iterable[pa.Table], searched: Searched) -> Iterator[pa.Table]:
+def _runs(tables: Iterable[pa.Table], searched: tuple[str, ...]) -> Iterator[pa.Table]:
     """The postings of so many rows at a time as are in memory at once."""
     held, first = [], 0
     for table in tables:
-        read = table.select(list(dict.fromkeys((*searched.text, searched.about, AVAILABLE_AT))))
+        read = table.select([*searched, AVAILABLE_AT])
         for start in range(0, read.num_rows, _RUN_ROWS):
             held.append(read.slice(start, _RUN_ROWS))
             if sum(part.num_rows for part in held) >= _RUN_ROWS:
@@ -77,13 +75,11 @@ def _runs(tables: Iterable[pa.Table], searched: Searched) -> Iterator[pa.Table]:
         yield _postings(pa.concat_tables(held), first, searched)
 
 
-def _postings(rows: pa.Table, first: int, searched: Searched) -> pa.Table:
+def _postings(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
     numbered = rows.append_column("row", pa.array(range(first, first + rows.num_rows), pa.int64()))
-    with calculator(threads=1, rows=numbered) as connection:
+    with calculator(rows=numbered) as connection:
         connection.execute(_macros())
-        found = connection.sql(
-            _POSTINGS.format(text=columns(searched.text), about=quoted(searched.about))
-        ).to_arrow_table()
+        found = connection.sql(_POSTINGS.format(columns(searched))).to_arrow_table()
     newest = pa.repeat(pc.max(rows[AVAILABLE_AT]), found.num_rows)
     return found.append_column(AVAILABLE_AT, newest).cast(SCHEMA)
 
