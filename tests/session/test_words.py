@@ -8,12 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pitlake import catalogue
 from pitlake.clock import new_york_day
 from pitlake.datasets import get
 from pitlake.lake import Lake
 from pitlake.lake.stage import staged_schema
 from pitlake.session import open_session
 from pitlake.session.limits import Caps
+from pitlake.session.sealed.protocol import pack_parameters
 from pitlake.session.visible import words
 from pitlake.session.visible.cut_cache import CutCache
 from tests.catalogue.test_full_text import slow_bm25
@@ -23,7 +25,7 @@ DAYS = 200
 ARTICLES = 150
 FEW = 3
 MANY = 1_000
-ONE = Caps(rows=1, bytes=1 << 20, truncate=False)
+ROWS = Caps(rows=MANY, bytes=1 << 20, truncate=False)
 VOCABULARY = (
     "oil",
     "gas",
@@ -67,9 +69,8 @@ def articles(seed):
             None,
             *(created + timedelta(days=chance.randrange(1, 90)) for _ in range(chance.choice((0, 0, 0, 1, 2)))),
         ]
-        for round_of, updated in enumerate(sorted(said, key=lambda moment: moment or created)):
+        for updated in sorted(said, key=lambda moment: moment or created):
             yield {
-                "round": round_of,
                 "id": f"bzNews_{number}",
                 "tickers": sorted(chance.sample(TICKERS, chance.randrange(4))),
                 "title": text(chance, 6) or "oil",
@@ -84,17 +85,17 @@ def articles(seed):
 
 
 def lake_of(root, rows):
-    """Published in three runs: the articles, their first changes, their second ones."""
+    """Looked at every thirty days, when each article is as it was last changed."""
     lake, news = Lake(root), get("news")
-    for number in range(3):
-        told = [row for row in rows if row["round"] == number]
+    for looked in (START + timedelta(days=days) for days in range(30, DAYS + 120, 30)):
+        told = {row["id"]: row for row in rows if looked - timedelta(days=30) <= row["available_at"] < looked}
         by_day = {}
-        for row in told:
+        for row in told.values():
             by_day.setdefault(new_york_day(row["available_at"]), []).append(row)
-        with lake.stage(news, f"run-{number}") as stage:
+        with lake.stage(news, f"look-of-{looked:%Y-%m-%d}") as stage:
             for day, listed in by_day.items():
                 stage.add(day, pa.Table.from_pylist(listed, staged_schema(news)), extracted=len(listed))
-            lake.publish(stage)
+            lake.publish(stage, looked)
     return lake
 
 
@@ -129,10 +130,29 @@ def test_an_index_finds_what_reading_every_text_finds(lake, cuts, as_of):
         assert best.equals(reading.run("news_full_text", query="oil gas", limit=4).arrow())
         (backend,) = indexed._searching.values()
         assert reading._searching == {}
-        counts = "SELECT (SELECT count(*) FROM lake.news_indexed), (SELECT count(*) FROM lake.news_unindexed)"
-        with_words, read = backend.run(counts, None, ONE).table.to_pylist()[0].values()
+        counts = "SELECT count(*) FROM lake.news_indexed UNION ALL SELECT count(*) FROM lake.news_gone"
+        with_words, superseded = (row["count_star()"] for row in backend.run(counts, None, ROWS).table.to_pylist())
         assert with_words > FEW
-        assert with_words + read >= len(news)
+        assert superseded or as_of != INSTANTS[-1]
+        search = catalogue.get("news_full_text")
+        bound = search.bind({"query": "oil gas", "ticker": "NOG"})
+        by_index = backend.run(search.sql, pack_parameters(bound), ROWS).table
+        assert by_index.equals(reading.run("news_full_text", query="oil gas", ticker="NOG").arrow())
+
+
+def test_few_rows_of_earlier_years_are_read_beside_an_index_of_later_ones(tmp_path):
+    new_year = datetime(2023, 1, 1, 5, 0, tzinfo=timezone.utc)
+    rows = list(articles(3))
+    earlier = [row for row in rows if row["available_at"] < new_year and row["updated"] is None][:FEW]
+    lake = lake_of(tmp_path / "lake", [*earlier, *(row for row in rows if row["available_at"] >= new_year)])
+    with (
+        open_session(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
+        open_session(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
+    ):
+        found = [each.run("news_full_text", query="oil margin", limit=MANY).arrow() for each in (indexed, reading)]
+        assert indexed._searching
+        assert {row["id"] for row in earlier} & set(found[0]["id"].to_pylist())
+        assert found[0].equals(found[1])
 
 
 def made(home):
@@ -157,11 +177,18 @@ def test_an_index_is_a_function_of_rows_up_to_t_and_kept_for_every_later_one(tmp
         found.append((sorted(made(home).values()), answer.arrow()))
     assert found[0][0] == found[1][0] != []
     assert found[0][1].equals(found[1][1])
-    before = made(tmp_path / "cuts of all")
-    with open_session(Lake(tmp_path / "all").snapshot(), as_of + timedelta(hours=1),
-                      cut_cache=CutCache(tmp_path / "cuts of all", few=FEW)) as session:  # fmt: skip
+    home = tmp_path / "cuts of all"
+    before = inodes(home)
+    with open_session(
+        Lake(tmp_path / "all").snapshot(), as_of + timedelta(hours=1), cut_cache=CutCache(home, few=FEW)
+    ) as session:
         session.run("news_full_text", query="oil")
-    assert made(tmp_path / "cuts of all") == before
+    assert before.items() <= inodes(home).items()
+    assert made(home).keys() <= before.keys()
+
+
+def inodes(home):
+    return {path.name: path.stat().st_ino for path in home.glob("*.parquet")}
 
 
 def test_a_damaged_index_is_not_believed(lake, tmp_path):
