@@ -92,16 +92,14 @@ FROM (
 
 -- BM25 (k1 = 1.2, b = 0.75). Every statistic (documents, mean length, documents with a word) is of the texts searched,
 -- so of rows the session has, and no score can depend on a text that is not public yet. Lengths are in characters.
--- Scores are sums of whole billionths, so that they do not depend on how rows lie in files.
+-- What words add to a score is summed in their order, so that scores do not depend on how rows lie in files.
 
 -- What a word is worth that stands in so many of the documents.
 CREATE MACRO search_weight(documents, holding) AS ln(1 + (documents - holding + 0.5) / (holding + 0.5));
 
--- What a word adds to a text's score, in billionths.
+-- What a word adds to a text's score.
 CREATE MACRO search_part(weight, times, characters, mean) AS
-    round(1e9 * weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * (characters / mean))))::BIGINT;
-
-CREATE MACRO search_score(parts) AS round(parts / 1e9, 6);
+    weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * characters::BIGINT / mean));
 
 -- The matching documents of a corpus and their scores, unordered.
 CREATE MACRO bm25(corpus, query) AS TABLE
@@ -120,8 +118,8 @@ WITH
     )
 SELECT
     doc,
-    search_score(list_sum(list_transform(
+    round(list_sum(list_transform(
         range(1, len(weight) + 1), lambda i: search_part(weight[i], counts[i], characters, mean)
-    ))) AS score
+    )), 6) AS score
 FROM counted, size, weights
 WHERE matches;

@@ -53,9 +53,19 @@ WITH
         FROM holding, size
     ),
     scored AS MATERIALIZED (
-        SELECT file, row, list(i) AS there, search_score(sum(search_part(weight[i], times, characters, mean))) AS score
-        FROM posted, weights
-        GROUP BY file, row
+        SELECT
+            file,
+            row,
+            there,
+            round(CASE  -- two are the same in either order
+                WHEN len(there) < 3 THEN list_sum(parts)
+                ELSE list_sum(list_transform(list_sort(list_zip(there, parts)), lambda one: one[2]))
+            END, 6) AS score
+        FROM (
+            SELECT file, row, list(i) AS there, list(search_part(weight[i], times, characters, mean)) AS parts
+            FROM posted, weights
+            GROUP BY file, row
+        )
     ),
     phrased AS (
         SELECT file, row, lower(concat_ws(chr(10), title, teaser, body)) AS text
@@ -75,9 +85,9 @@ WITH
             NULL,
             NULL,
             doc,
-            search_score(list_sum(list_transform(
+            round(list_sum(list_transform(
                 range(1, len(weight) + 1), lambda i: search_part(weight[i], counts[i], characters, mean)
-            )))
+            )), 6)
         FROM counted, weights
         WHERE matches
     ),
