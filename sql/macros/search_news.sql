@@ -52,20 +52,23 @@ WITH
         SELECT any_value(mean) AS mean, list(search_weight(size.documents, holding.documents) ORDER BY i) AS weight
         FROM holding, size
     ),
+    summed AS MATERIALIZED (
+        SELECT file, row, list(i) AS there, sum(search_part(weight[i], times, characters, mean)) AS score
+        FROM posted, weights
+        GROUP BY file, row
+    ),
+    ordered AS (  -- the sum of two is the same in either order, that of more is not
+        SELECT file, row, list_sum(list(search_part(weight[i], times, characters, mean) ORDER BY i)) AS score
+        FROM
+            posted
+            JOIN (SELECT unnest(list(struct_pack(file, row)), recursive := true) FROM summed WHERE len(there) > 2)
+                USING (file, row),
+            weights
+        GROUP BY file, row
+    ),
     scored AS MATERIALIZED (
-        SELECT
-            file,
-            row,
-            there,
-            round(CASE  -- two are the same in either order
-                WHEN len(there) < 3 THEN list_sum(parts)
-                ELSE list_sum(list_transform(list_sort(list_zip(there, parts)), lambda one: one[2]))
-            END, 6) AS score
-        FROM (
-            SELECT file, row, list(i) AS there, list(search_part(weight[i], times, characters, mean)) AS parts
-            FROM posted, weights
-            GROUP BY file, row
-        )
+        SELECT file, row, there, round(coalesce(ordered.score, summed.score), 6) AS score
+        FROM summed LEFT JOIN ordered USING (file, row)
     ),
     phrased AS (
         SELECT file, row, lower(concat_ws(chr(10), title, teaser, body)) AS text
