@@ -117,6 +117,7 @@ class Session:
         self._other: Session | None = None
         self._index = index
         self._searching: dict[tuple[str, ...], Backend] = {}
+        self._interrupts = 0
         self._prelude: list[Step] = []
         self._lock, self._closed = threading.Lock(), ""
 
@@ -209,6 +210,7 @@ class Session:
 
     def interrupt(self) -> None:
         """Stop the running query, which raises QueryInterrupted. From any thread."""
+        self._interrupts += 1
         for backend in (self._live(), *self._searching.values()):
             backend.interrupt()
 
@@ -256,7 +258,13 @@ class Session:
         if self._prelude or not named or not self._index or self._index.names.isdisjoint(named.searches):
             return backend
         if named.reads not in self._searching:
+            before = self._interrupts
             self._searching[named.reads] = self._index.open(named.reads)
+            if self._closed:  # while it was opened, which may take minutes
+                self.close()
+            self._live()
+            if self._interrupts != before:
+                raise QueryInterrupted("the query was interrupted")
         return self._searching[named.reads]
 
     def _resolved(self, params: "Params") -> tuple["Params", tuple[str, ...]]:

@@ -1,9 +1,11 @@
 """Searches by an index of words: what reading every text finds, to the last digit, at every instant."""
 
 import random
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from hashlib import sha256
 
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from pitlake import catalogue
 from pitlake.clock import new_york_day
 from pitlake.datasets import get
+from pitlake.errors import QueryInterrupted, SessionLost
 from pitlake.lake import Lake
 from pitlake.lake.stage import staged_schema
 from pitlake.session import open_session
@@ -232,3 +235,41 @@ def test_runs_are_in_order_and_rows_counted_on(monkeypatch, tmp_path):
     assert sorted(oil) == [(row, 1 + (row == 0), len(texts[row])) for row in range(11)]
     assert sorted(one["row"] for one in found if not one["word"]) == list(range(11))
     assert [one for one in found if one["available_at"] < instants[one["row"]]] == []
+
+
+@pytest.fixture
+def act_while_indexed(lake, cuts, monkeypatch):
+    """A session in whose first search something happens while its index is opened."""
+
+    def act(what):
+        with open_session(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
+            opened, started = session._index.open, []
+
+            def open_then_act(names):
+                started.append(opened(names))
+                what(session)
+                return started[0]
+
+            monkeypatch.setattr(session, "_index", replace(session._index, open=open_then_act))
+            yield session
+            yield psutil.Process(started[0].pid) if psutil.pid_exists(started[0].pid) else None
+
+    return act
+
+
+def test_a_session_closed_while_its_index_is_opened_stays_closed(act_while_indexed):
+    steps = act_while_indexed(lambda session: session.close())
+    session = next(steps)
+    with pytest.raises(SessionLost, match="was closed"):
+        session.run("news_full_text", query="oil")
+    assert next(steps) is None
+    steps.close()
+
+
+def test_an_interrupt_while_an_index_is_opened_stops_the_search(act_while_indexed):
+    steps = act_while_indexed(lambda session: session.interrupt())
+    session = next(steps)
+    with pytest.raises(QueryInterrupted):
+        session.run("news_full_text", query="oil")
+    assert len(session.run("news_full_text", query="oil")) == 20
+    steps.close()
