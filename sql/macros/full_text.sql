@@ -101,6 +101,11 @@ CREATE MACRO search_weight(documents, holding) AS ln(1 + (documents - holding + 
 CREATE MACRO search_part(weight, times, characters, mean) AS
     weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * characters::BIGINT / mean));
 
+CREATE MACRO search_score(weight, counts, characters, mean) AS
+    round(list_sum(list_transform(
+        range(1, len(weight) + 1), lambda i: search_part(weight[i], counts[i], characters, mean)
+    )), 6);
+
 -- The matching documents of a corpus and their scores, unordered.
 CREATE MACRO bm25(corpus, query) AS TABLE
 WITH
@@ -116,10 +121,6 @@ WITH
         SELECT list(search_weight(size.documents, holding.documents) ORDER BY i) AS weight
         FROM holding, size
     )
-SELECT
-    doc,
-    round(list_sum(list_transform(
-        range(1, len(weight) + 1), lambda i: search_part(weight[i], counts[i], characters, mean)
-    )), 6) AS score
+SELECT doc, search_score(weight, counts, characters, mean) AS score
 FROM counted, size, weights
 WHERE matches;

@@ -13,8 +13,8 @@ WITH
             FROM lake.news_unindexed
             WHERE wanted::VARCHAR IS NULL
             UNION ALL
-            FROM news
-            WHERE wanted::VARCHAR IS NOT NULL AND list_contains(tickers, wanted)
+            FROM news_of(wanted)
+            WHERE wanted::VARCHAR IS NOT NULL
         )
     ),
     asked AS MATERIALIZED (FROM search_asked(query)),
@@ -84,13 +84,7 @@ WITH
         FROM scored LEFT JOIN phrased USING (file, row), asked
         WHERE search_matches(text, clauses, there)
         UNION ALL
-        SELECT
-            NULL,
-            NULL,
-            doc,
-            round(list_sum(list_transform(
-                range(1, len(weight) + 1), lambda i: search_part(weight[i], counts[i], characters, mean)
-            )), 6)
+        SELECT NULL, NULL, doc, search_score(weight, counts, characters, mean)
         FROM counted, weights
         WHERE matches
     ),

@@ -200,7 +200,13 @@ def _alive(each: Ready, stored: str) -> str:
     """Those of these stored rows that nothing supersedes."""
     return (
         f"SELECT {', '.join(map(identifier, each.columns))} FROM {stored} AS stored "
-        f"ANTI JOIN {STORED}.{_superseded(each.dataset.name)} AS dead "
+        f"ANTI JOIN {_dead(each.dataset.name)}"
+    )
+
+
+def _dead(name: str) -> str:
+    return (
+        f"{STORED}.{_superseded(name)} AS dead "
         "ON stored.available_at = dead.dead_at AND stored.content_hash = dead.dead_hash"
     )
 
@@ -219,10 +225,7 @@ def searched(each: Ready, relation: "Relation", words: "Relation", source: Calla
     its_words, indexed, gone, size = (
         f"{STORED}.{identifier(f'{name}_{kind}')}" for kind in ("words", "indexed", "gone", "size")
     )
-    superseded = (
-        f"SELECT file, row FROM {indexed} AS stored SEMI JOIN {STORED}.{_superseded(name)} AS dead "
-        "ON stored.available_at = dead.dead_at AND stored.content_hash = dead.dead_hash"
-    )
+    superseded = f"SELECT file, row FROM {indexed} AS stored SEMI JOIN {_dead(name)}"
     others_size = (
         f"SELECT count(*) AS documents, sum(characters) AS characters FROM {its_words} "
         f"ANTI JOIN {gone} USING (file, row) WHERE word = ''"
