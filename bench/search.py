@@ -77,7 +77,7 @@ def _words(session: Session, reading: Session) -> list[Figure]:
 def _searched(name: str, session: Session, reading: Session, asked: dict[str, str]) -> Figure:
     indexed, every = (partial(each.run, "news_full_text", **asked) for each in (session, reading))
     assert indexed().arrow().equals(every().arrow())
-    (backend,) = session._searching.values()
+    (backend,) = session._index.opened.values()
     mine, other, ratio = paired(indexed, every, ROUNDS, processor(backend.pid, reading._backend.pid))
     return figure(name, 1000 * mine, "ms of CPU", baseline=f"every text read, {1000 * other:,.0f} ms", ratio=ratio)
 

@@ -12,9 +12,7 @@ from datetime import datetime
 from functools import cache, partial
 from importlib.metadata import version as version_of
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pitlake import catalogue as queries
 from pitlake import clock, machine
@@ -25,6 +23,7 @@ from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupte
 from pitlake.lake.conventions import RELEASE
 from pitlake.lake.manifest import Snapshot
 from pitlake.session import arguments
+from pitlake.session.backends import Backend, Indexed
 from pitlake.session.limits import Caps, Limits
 from pitlake.session.result import OMIT, SHOW, Question, Result, Step, canonical
 from pitlake.session.sealed.process import Failed, Reply, SealedProcess
@@ -39,24 +38,6 @@ if TYPE_CHECKING:
 
 Isolation = Literal["process", "in_process"]
 Hindsight = Literal["show", "omit"]
-
-
-class Backend(Protocol):
-    """Where a session's DuckDB runs."""
-
-    own_root: bool
-
-    def run(self, sql: str, parameters: object, caps: Caps) -> Reply:
-        """One query."""
-
-    def load(self, name: str, table: pa.Table) -> None:
-        """A caller's rows."""
-
-    def interrupt(self) -> None:
-        """Stop the running query."""
-
-    def close(self) -> None:
-        """End it."""
 
 
 @dataclass(frozen=True)
@@ -78,14 +59,6 @@ class Catalogue:
         return [dataset for dataset in chosen if open_mode or not dataset.open_only]
 
 
-@dataclass(frozen=True)
-class _Index:
-    """What a session may search by index: the datasets that have one, and a process with that of these datasets."""
-
-    names: frozenset[str]
-    open: Callable[[Collection[str]], Backend]
-
-
 class Session:
     """What was public at `as_of`, in SQL. One query at a time; `interrupt` and `close` from any thread.
 
@@ -101,7 +74,7 @@ class Session:
         catalogue: Catalogue,
         limits: Limits,
         beside: "Callable[[], Session] | None" = None,
-        index: "_Index | None" = None,
+        index: Indexed | None = None,
     ) -> None:
         self.as_of, self.version = binding.as_of, binding.snapshot.version
         self.datasets = tuple(dataset.name for dataset in binding.datasets)
@@ -116,8 +89,6 @@ class Session:
         self._omits, self._beside = beside is not None, beside or (lambda: self)
         self._other: Session | None = None
         self._index = index
-        self._searching: dict[tuple[str, ...], Backend] = {}
-        self._interrupts = 0
         self._prelude: list[Step] = []
         self._lock, self._closed = threading.Lock(), ""
 
@@ -210,17 +181,18 @@ class Session:
 
     def interrupt(self) -> None:
         """Stop the running query, which raises QueryInterrupted. From any thread."""
-        self._interrupts += 1
-        for backend in (self._live(), *self._searching.values()):
-            backend.interrupt()
+        self._live().interrupt()
+        if self._index is not None:
+            self._index.interrupt()
 
     def close(self) -> None:
         """End the session: no process and no file of it stays."""
         self._closed = self._closed or "the session was closed; open a new one"
         if self._other is not None:
             self._other.close()
-        for backend in (self._backend, *self._searching.values()):
-            backend.close()
+        if self._index is not None:
+            self._index.close()
+        self._backend.close()
 
     def __enter__(self) -> Self:
         return self
@@ -257,15 +229,9 @@ class Session:
         backend, named = self._live(), queries.by_text(query)
         if self._prelude or not named or not self._index or self._index.names.isdisjoint(named.searches):
             return backend
-        if named.reads not in self._searching:
-            before = self._interrupts
-            self._searching[named.reads] = self._index.open(named.reads)
-            if self._closed:  # while it was opened, which may take minutes
-                self.close()
-            self._live()
-            if self._interrupts != before:
-                raise QueryInterrupted("the query was interrupted")
-        return self._searching[named.reads]
+        found = self._index.of(named.reads)
+        self._live()  # or it was closed meanwhile
+        return found
 
     def _resolved(self, params: "Params") -> tuple["Params", tuple[str, ...]]:
         """The values with the CIKs of their ticker, found out here where later names may be read, and what to say."""
@@ -440,7 +406,7 @@ def open_session(  # noqa: PLR0913 - all that a session is made of
         cut_cache=cut_cache,
     )  # fmt: skip
     many = frozenset(one.name for one in binding.relations if one.rows > cut_cache.few)
-    index = _Index(many, indexed) if asked is not None and isolation == "process" and not omit else None
+    index = Indexed(many, indexed) if asked is not None and isolation == "process" and not omit else None
     return Session(binding, backend, catalogue, limits, beside if omit else None, index)
 
 

@@ -1,7 +1,6 @@
 """Searches by an index of words: what reading every text finds, to the last digit, at every instant."""
 
 import random
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from hashlib import sha256
 
@@ -131,8 +130,8 @@ def test_an_index_finds_what_reading_every_text_finds(lake, cuts, as_of):
                 assert scores == pytest.approx(by_id, abs=1e-5)
         best = indexed.run("news_full_text", query="oil gas", limit=4).arrow()
         assert best.equals(reading.run("news_full_text", query="oil gas", limit=4).arrow())
-        (backend,) = indexed._searching.values()
-        assert reading._searching == {}
+        (backend,) = indexed._index.opened.values()
+        assert reading._index is None
         counts = "SELECT count(*) FROM lake.news_indexed UNION ALL SELECT count(*) FROM lake.news_gone"
         with_words, superseded = (row["count_star()"] for row in backend.run(counts, None, ROWS).table.to_pylist())
         assert with_words > FEW
@@ -153,7 +152,7 @@ def test_few_rows_of_earlier_years_are_read_beside_an_index_of_later_ones(tmp_pa
         open_session(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
     ):
         found = [each.run("news_full_text", query="oil margin", limit=MANY).arrow() for each in (indexed, reading)]
-        assert indexed._searching
+        assert indexed._index.opened
         assert {row["id"] for row in earlier} & set(found[0]["id"].to_pylist())
         assert found[0].equals(found[1])
 
@@ -213,13 +212,13 @@ def test_a_changed_session_is_searched_as_it_is(lake, cuts):
     with open_session(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
         session.sql("CREATE TEMP TABLE mine AS SELECT 1 AS one")
         assert len(session.run("news_full_text", query="oil")) == 20
-        assert session._searching == {}
+        assert session._index.opened == {}
 
 
 def test_few_texts_have_no_index(lake, tmp_path):
     with open_session(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts")) as session:
         assert len(session.run("news_full_text", query="oil")) == 20
-        assert session._searching == {}
+        assert session._index.opened == {}
 
 
 def test_runs_are_in_order_and_rows_counted_on(monkeypatch, tmp_path):
@@ -243,14 +242,14 @@ def act_while_indexed(lake, cuts, monkeypatch):
 
     def act(what):
         with open_session(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
-            opened, started = session._index.open, []
+            start, started = session._index.start, []
 
             def open_then_act(names):
-                started.append(opened(names))
+                started.append(start(names))
                 what(session)
                 return started[0]
 
-            monkeypatch.setattr(session, "_index", replace(session._index, open=open_then_act))
+            monkeypatch.setattr(session._index, "start", open_then_act)
             yield session
             yield psutil.Process(started[0].pid) if psutil.pid_exists(started[0].pid) else None
 

@@ -1,0 +1,66 @@
+"""Where a session's questions are asked: its own DuckDB, and processes that have an index of words too."""
+
+from collections.abc import Callable, Collection
+from typing import Protocol
+
+import pyarrow as pa
+
+from pitlake.errors import QueryInterrupted
+from pitlake.session.limits import Caps
+from pitlake.session.sealed.process import Reply
+
+
+class Backend(Protocol):
+    """Where a session's DuckDB runs."""
+
+    own_root: bool
+
+    def run(self, sql: str, parameters: object, caps: Caps) -> Reply:
+        """One query."""
+
+    def load(self, name: str, table: pa.Table) -> None:
+        """A caller's rows."""
+
+    def interrupt(self) -> None:
+        """Stop the running query."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+class Indexed:
+    """The processes of a session that have an index of words too, each opened by the first search of its datasets.
+
+    names: the datasets with an index. start: opens a process of these datasets.
+    """
+
+    def __init__(self, names: frozenset[str], start: Callable[[Collection[str]], Backend]) -> None:
+        self.names, self.start = names, start
+        self.opened: dict[tuple[str, ...], Backend] = {}
+        self._interrupts, self._closed = 0, False
+
+    def of(self, datasets: tuple[str, ...]) -> Backend:
+        """That of these datasets; ended already where `close` came while it was opened, which may take minutes.
+
+        Raises QueryInterrupted where `interrupt` did.
+        """
+        if datasets not in self.opened:
+            before = self._interrupts
+            self.opened[datasets] = self.start(datasets)
+            if self._closed:
+                self.close()
+            elif self._interrupts != before:
+                raise QueryInterrupted("the query was interrupted")
+        return self.opened[datasets]
+
+    def interrupt(self) -> None:
+        """Stop the running search, if there is one, or the one that waits for its process. From any thread."""
+        self._interrupts += 1
+        for backend in tuple(self.opened.values()):
+            backend.interrupt()
+
+    def close(self) -> None:
+        """End them, and whichever is being opened. From any thread."""
+        self._closed = True
+        for backend in tuple(self.opened.values()):
+            backend.close()
