@@ -1,7 +1,8 @@
-"""Compaction: the many landing files of a closed month become one, sorted by (entity, available_at).
+"""Compaction: the landing files of a closed month, of a closed year those of all its months, become one closed file.
 
 Rows are never merged, dropped or changed: the new file is read back and its rows proven equal to the old ones' before
-anything becomes visible. Old files stay on disk for older versions until vacuum.
+anything becomes visible. Old files stay on disk for older versions until vacuum. Gaps, which sessions are never given
+as they lie, are merged month by month.
 """
 
 import re
@@ -10,15 +11,16 @@ from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pitlake import machine
 from pitlake.contract import Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
-from pitlake.lake.arrays import as_micros
+from pitlake.lake import closed, closing
+from pitlake.lake.closed import observed_table_name
+from pitlake.lake.closing import Merged
 from pitlake.lake.delta import DeltaTables, table_key, table_schema
 from pitlake.lake.fairness import WriterTurn
-from pitlake.lake.files import NewFile, month_of_file, sorted_by, take_rows, write_file
+from pitlake.lake.files import NewFile, month_of_file
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.parallel import each
@@ -41,6 +43,14 @@ class Compacted:
     rows: int
 
 
+@dataclass(frozen=True)
+class Replaced:
+    """The files of one table that others take the place of."""
+
+    old: list[DataFile]
+    new: list[NewFile]
+
+
 class Compactor:
     """Compacts tables of one lake."""
 
@@ -48,7 +58,7 @@ class Compactor:
         self._store, self._log, self._tables = store, log, tables
 
     def compact(self, dataset: Dataset, before: str | None = None) -> Compacted:
-        """Merge each closed month (of tombstones: year) with several files.
+        """Close each month before the newest one, of earlier years all their months together.
 
         Raises PastChanged rather than show other rows, ClockWentBack.
         """
@@ -60,53 +70,58 @@ class Compactor:
 
     def _compact_once(self, dataset: Dataset, before: str | None, turn: WriterTurn) -> Compacted:
         base = self._log.head()
-        pins: dict[str, int] = {}
-        merged: list[DataFile] = []
-        made: list[NewFile] = []
+        due: dict[str, Replaced] = {}
         for table in (dataset.name, gap_table_name(dataset.name), superseded_table_name(dataset.name)):
-            months = self._mergeable(table, base, before)
-            if not months:
-                continue
-            old = [file for files in months.values() for file in files]
-            self._store.fetch(old)
-            new = each(partial(self._merge, dataset, table), months.items())
+            if periods := self._mergeable(dataset, table, base, before):
+                old = [file for files in periods.values() for file in files]
+                self._store.fetch(old)
+                made = each(partial(self._merge, dataset, table), periods.items())
+                due[table] = Replaced(old, [one.rows for one in made])
+                if beside := [one.beside for one in made if one.beside]:
+                    due[observed_table_name(table)] = Replaced([file.beside for file in old if file.beside], beside)
+        pins: dict[str, int] = {}
+        for table, files in due.items():
             turn.check(base)
             machine.require_room(PLACE, self._store.root)
-            pins[table] = self._tables.commit(
-                table, table_schema(dataset, table), base.tables.get(table), new, old, note="compact"
-            )
-            merged, made = merged + old, made + new
+            schema, known = table_schema(dataset, table), base.tables.get(table)
+            pins[table] = self._tables.commit(table, schema, known, files.new, files.old, note="compact")
+        due.pop(observed_table_name(dataset.name), None)
+        counts = {
+            "files_before": sum(len(files.old) for files in due.values()),
+            "files_after": sum(len(files.new) for files in due.values()),
+        }
         entry = base
         if pins:
             turn.check(base)
-            counts = {"files_before": len(merged), "files_after": len(made)}
             entry = self._log.append(base, pins, operation="compact", run_id="", dataset=dataset.name, counts=counts)
-        return Compacted(
-            dataset.name, entry.version, bool(pins), len(merged), len(made), sum(file.rows for file in made)
-        )
+        rows = sum(file.rows for files in due.values() for file in files.new)
+        return Compacted(dataset.name, entry.version, bool(pins), **counts, rows=rows)
 
-    def _mergeable(self, table: str, base: Entry, before: str | None) -> dict[str, list[DataFile]]:
-        months: dict[str, list[DataFile]] = defaultdict(list)
+    def _mergeable(self, dataset: Dataset, table: str, base: Entry, before: str | None) -> dict[str, list[DataFile]]:
+        """The files of each closed period that are not one file yet, or one of another form than today's."""
         prefix = f"{self._store.path(table_key(table))}/"
-        for file in self._tables.state(table, base.tables.get(table)).files:
-            months[month_of_file(file.path.removeprefix(prefix))].append(file)
-        newest = max(months, default="")
-        cut = (before or newest)[: len(newest)]  # tombstones lie by year
-        return {month: files for month, files in sorted(months.items()) if month < cut and len(files) > 1}
+        files = self._tables.pinned(table, base.tables).files
+        months = {file: month_of_file(file.path.removeprefix(prefix)) for file in files}
+        cut, closes = before or max(months.values(), default=""), closed.form_of(dataset, table) is not None
+        periods: dict[str, list[DataFile]] = defaultdict(list)
+        for file, month in months.items():
+            periods[month[:4] if closes and month[:4] < cut[:4] else month].append(file)
+        return {
+            period: found
+            for period, found in sorted(periods.items())
+            if period < cut[: len(period)] and (len(found) > 1 or (closes and found[0].form != closed.FORM))
+        }
 
-    def _merge(self, dataset: Dataset, table: str, month: tuple[str, list[DataFile]]) -> NewFile:
-        name, files = month
+    def _merge(self, dataset: Dataset, table: str, period: tuple[str, list[DataFile]]) -> Merged:
+        name, files = period
         schema = table_schema(dataset, table)
-        rows = pa.concat_tables([pq.read_table(file.path, schema=schema, partitioning=None) for file in files])
-        by = {dataset.name: dataset.entity, gap_table_name(dataset.name): "partition"}.get(table, "dead_hash")
-        order = sorted_by(rows[by], as_micros(rows["available_at"]))
-        new = write_file(self._store, table_key(table), name, take_rows(rows, order))
-        path = str(self._store.path(f"{table_key(table)}/{new.name}"))
-        if self._digest(schema, [DataFile(path, new.rows, new.size, new.lo, new.hi)]) != self._digest(schema, files):
+        merged = closing.merge(self._store, dataset, table, name, files)
+        again = closing.read_again(self._store, table, merged)
+        if self._digest(schema, [again]) != self._digest(schema, files):
             raise PastChanged(
                 f"{table}: the merged file of {name} does not hold the rows of its parts; nothing was published"
             )
-        return new
+        return merged
 
     @staticmethod
     def _digest(schema: pa.Schema, files: list[DataFile]) -> tuple[int, ...]:

@@ -5,7 +5,8 @@ A Delta version becomes visible only when the lake log pins it; pins are given t
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
@@ -17,12 +18,14 @@ from deltalake.transaction import AddAction, RemoveAction
 from pitlake import clock, machine
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import LakeConflict, LakeError, LakeFault, PastChanged
+from pitlake.lake.closed import OBSERVED_SCHEMA, observed_table_name
 from pitlake.lake.files import MONTH_COLUMN, NewFile, ceil_millis, floor_millis, month_of_file
 from pitlake.lake.manifest import DataFile, TableState
 from pitlake.lake.store import PLACE, Store
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 EMPTY = TableState()
+_MONTH = pa.field(MONTH_COLUMN, pa.string())
 Result = TypeVar("Result")
 MOST_STATES = 512
 CONFIGURATION: dict[str, str | None] = {
@@ -40,7 +43,11 @@ def table_key(table: str) -> str:
 
 def table_schema(dataset: Dataset, table: str) -> pa.Schema:
     """What the Parquet files of a table hold."""
-    others = {gap_table_name(dataset.name): GAP_SCHEMA, superseded_table_name(dataset.name): SUPERSEDED_SCHEMA}
+    others = {
+        gap_table_name(dataset.name): GAP_SCHEMA,
+        superseded_table_name(dataset.name): SUPERSEDED_SCHEMA,
+        observed_table_name(dataset.name): OBSERVED_SCHEMA,
+    }
     return others.get(table, dataset.arrow_schema)
 
 
@@ -50,6 +57,7 @@ class DeltaTables:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._states: dict[tuple[str, int], TableState] = {}
+        self._beside: dict[str, tuple[TableState, int, TableState]] = {}
 
     def state(self, table: str, version: int | None) -> TableState:
         """The files of one Delta version of a table; none for a table that is not pinned."""
@@ -61,6 +69,18 @@ class DeltaTables:
                 self._states.clear()
             known = self._states[table, version] = self._load(table, version)
         return known
+
+    def pinned(self, table: str, pins: Mapping[str, int]) -> TableState:
+        """The files of a table in a lake version that pins these Delta versions, with what lies beside closed ones."""
+        state, observed = self.state(table, pins.get(table)), observed_table_name(table)
+        if observed not in pins:
+            return state
+        known = self._beside.get(table)
+        if known is None or known[0] is not state or known[1] != pins[observed]:
+            by_name = self._by_name(observed, pins[observed])
+            files = (replace(file, beside=by_name.get(self._name(table, file.path))) for file in state.files)
+            known = self._beside[table] = state, pins[observed], TableState(tuple(files))
+        return known[2]
 
     def latest(self, table: str) -> int | None:
         """The newest Delta version of a table, pinned or not; None when there is no such table."""
@@ -125,9 +145,8 @@ class DeltaTables:
         Raises LakeConflict when another writer commits first, PastChanged when the result is not what it must be.
         """
         delta = self._open(table) or self._create(table, schema)
+        delta = self._as_contracted(delta, table, schema)
         latest = delta.version()
-        if Schema.from_arrow(_stored(schema)) != delta.schema():
-            raise LakeError(f"table {table} was written with other columns than its contract has now")
         pinned = self._by_name(table, base)
         live = pinned if latest == base else self._by_name(table, latest)
         gone = {self._name(table, file.path) for file in removed}
@@ -178,6 +197,19 @@ class DeltaTables:
             return _read(lambda: DeltaTable(uri, version=version, storage_options=self._store.table_options))
         except TableNotFoundError:
             return None
+
+    def _as_contracted(self, delta: DeltaTable, table: str, schema: pa.Schema) -> DeltaTable:
+        """The table, if it has the contract's columns. One from before closed files, whose rows all had `observed_at`,
+        is told by a commit of its own that closed ones lack it.
+        """
+        if Schema.from_arrow(_stored(schema)) == delta.schema():
+            return delta
+        if Schema.from_arrow(schema.append(_MONTH)) != delta.schema():
+            raise LakeError(f"table {table} was written with other columns than its contract has now")
+        key = f"{table_key(table)}/_delta_log/{delta.version() + 1:020d}.json"
+        self._store.put_new(key, _told_anew(delta, Schema.from_arrow(_stored(schema))))
+        self._store.settle(key)
+        return self._open(table) or delta
 
     def _create(self, table: str, schema: pa.Schema) -> DeltaTable:
         self._store.path(table_key(table)).mkdir(parents=True, exist_ok=True)
@@ -245,7 +277,24 @@ def _data_file(root: str, name: str, rows: int, size: int, lo: datetime | None, 
 
 
 def _stored(schema: pa.Schema) -> pa.Schema:
-    return schema.append(pa.field(MONTH_COLUMN, pa.string()))
+    """What Delta is told of a table: rows of closed files have no `observed_at`."""
+    told = [one.with_nullable(True) if one.name == clock.OBSERVED_AT else one for one in schema]
+    return pa.schema([*told, _MONTH])
+
+
+def _told_anew(delta: DeltaTable, schema: Schema) -> bytes:
+    """A commit that gives a table another schema and leaves the rest of what is told of it."""
+    facts = delta.metadata()
+    told = {
+        "id": facts.id,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": schema.to_json(),
+        "partitionColumns": facts.partition_columns,
+        "configuration": facts.configuration,
+        "createdTime": facts.created_time,
+    }
+    info = {"timestamp": _now_millis(), "operation": "CHANGE COLUMN", "operationParameters": {}}
+    return "\n".join(json.dumps(action) for action in ({"commitInfo": info}, {"metaData": told})).encode()
 
 
 def _add(name: str, file: NewFile | DataFile, same_rows: bool) -> AddAction:

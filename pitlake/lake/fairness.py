@@ -15,6 +15,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, stop
 
 from pitlake.contract import gap_table_name
 from pitlake.errors import LakeConflict
+from pitlake.lake.closed import observed_table_name
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.store import Store
 from pitlake.tombstones import superseded_table_name
@@ -40,7 +41,7 @@ class WriterTurn:
 
     def __init__(self, store: Store, log: LakeLog, dataset: str) -> None:
         self._store, self._log, self._dataset = store, log, dataset
-        self._tables = (dataset, gap_table_name(dataset), superseded_table_name(dataset))
+        self._tables = (dataset, gap_table_name(dataset), superseded_table_name(dataset), observed_table_name(dataset))
         self._writer = uuid4().hex
         self._slowest = 0.0
         self._first_seen: dict[str, float] = {}

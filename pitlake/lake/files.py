@@ -3,6 +3,8 @@
 Which rows go into which file is decided elsewhere (publish, compact). Nothing here commits anything.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -90,16 +92,23 @@ def write_file(store: Store, table: str, month: str, rows: pa.Table) -> NewFile:
     """Write rows (already in order) as one file of a table's month and force it to disk."""
     name = f"{MONTH_COLUMN}={month}/{uuid4().hex}.parquet"
     path = store.path(f"{table}/{name}")
+    with finished(store, path):
+        write_parquet(rows, path)
+    bounds = pc.min_max(rows[clock.AVAILABLE_AT])
+    lo, hi = bounds["min"].as_py(), bounds["max"].as_py()
+    return NewFile(name, rows.num_rows, path.stat().st_size, lo, hi)
+
+
+@contextmanager
+def finished(store: Store, path: Path) -> Iterator[None]:
+    """Force the file that is written here to disk at the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        write_parquet(rows, path)
+        yield
         store.keep(path)
     except BaseException:
         path.unlink(missing_ok=True)  # a file that is not whole is nobody's, and the disk may be full
         raise
-    bounds = pc.min_max(rows[clock.AVAILABLE_AT])
-    lo, hi = bounds["min"].as_py(), bounds["max"].as_py()
-    return NewFile(name, rows.num_rows, path.stat().st_size, lo, hi)
 
 
 def write_parquet(rows: pa.Table, path: Path) -> None:

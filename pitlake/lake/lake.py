@@ -235,9 +235,10 @@ class PinnedTables(Mapping[str, TableState]):
         self._store, self._tables, self._pins = store, tables, pins
 
     def __getitem__(self, table: str) -> TableState:
-        pin = self._pins[table]
+        if table not in self._pins:
+            raise KeyError(table)
         with machine.working_in(PLACE, self._store.location), self._store.translated():
-            return self._tables.state(table, pin)
+            return self._tables.pinned(table, self._pins)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._pins)

@@ -170,12 +170,12 @@ class Publisher:
     def _plan(self, staged: Staged, observed_at: datetime) -> Plan:
         base = self._log.head()
         names = (staged.dataset.name, gap_table_name(staged.dataset.name))
-        rows, gaps = (self._tables.state(name, base.tables.get(name)) for name in names)
+        rows, gaps = (self._tables.pinned(name, base.tables) for name in names)
         self._store.fetch((*rows.files, *gaps.files))
         before = Looks(self._store, staged.dataset.name, observed_at, but=staged.run_id)
         stored = LikelyFiles(self._store, staged.dataset, rows.files, staged.rows)
         sightings = Sightings(staged, stored, gaps, before, observed_at)
-        texts = {name: self._tables.state(name, base.tables.get(name)) for _, name, _ in staged.dataset.follows}
+        texts = {name: self._tables.pinned(name, base.tables) for _, name, _ in staged.dataset.follows}
         self._store.fetch([file for state in texts.values() for file in state.files])
         fresh = new_rows(staged, stored, sightings, observed_at, texts)
         tombstones = None

@@ -54,6 +54,17 @@ def columns(names: Iterable[str], prefix: str = "") -> str:
 
 
 def reading(files: Iterable[DataFile]) -> str:
-    """The FROM expression over these Parquet files, and nothing their folders say."""
+    """The FROM expression over these Parquet files and what lies beside closed ones, and nothing their folders say."""
+    files = list(files)
+    beside = [file.beside for file in files if file.beside]
+    alone = _parquet(file for file in files if not file.beside)
+    if not beside:
+        return alone
+    closed = f"""SELECT rows.*, beside.observed_at FROM {_parquet(file for file in files if file.beside)} rows
+        POSITIONAL JOIN {_parquet(beside)} beside"""
+    return f"({closed})" if len(beside) == len(files) else f"(FROM {alone} UNION ALL BY NAME {closed})"
+
+
+def _parquet(files: Iterable[DataFile]) -> str:
     paths = ", ".join("'" + file.path.replace("'", "''") + "'" for file in files)
     return f"read_parquet([{paths}], hive_partitioning = false)"

@@ -96,7 +96,8 @@ class RemoteStore(Store):
 
     def fetch(self, files: Iterable[DataFile]) -> None:
         """Bring files that are not in the mirror as they were brought. Raises LakeError when one is gone or cut off."""
-        each(self._bring, [file for file in files if not _mirrored(Path(file.path))])
+        both = (one for file in files for one in (file, file.beside) if one)
+        each(self._bring, [file for file in both if not _mirrored(Path(file.path))])
 
     def holds(self, file: DataFile) -> bool:
         """Whether a file is still in the object store."""

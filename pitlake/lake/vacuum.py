@@ -20,7 +20,7 @@ from pitlake.lake.store import SCRATCH, Store, StoredFile
 
 DEFAULT_KEEP = timedelta(days=30)
 GRACE = timedelta(days=1)
-DATA_FOLDERS = ("tables", "gaps", "superseded")
+DATA_FOLDERS = ("tables", "gaps", "superseded", "observed")
 Spans = Mapping[str, list[range]]
 """Of each file, by its key, the Delta versions of its table that show it."""
 

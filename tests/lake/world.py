@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from pitlake import clock
 from pitlake.contract import Column, Dataset, gap_table_name
 from pitlake.lake import Lake
+from pitlake.lake.manifest import DataFile
 from pitlake.lake.publish import Published
 from pitlake.lake.stage import StagedGap, staged_schema
 from tests.lake.slow_hash import slow_hash
@@ -123,17 +124,18 @@ def publish(
 
 def rows(lake: Lake, version: int | None = None, dataset: Dataset = TOY) -> list[Row]:
     """Every row one version shows, sorted."""
-    found = [row for file in lake.snapshot(version).files(dataset.name) for row in _read(file.path)]
+    found = [row for file in lake.snapshot(version).files(dataset.name) for row in _read(file)]
     return ordered(Row(*(row[name] for name in Row._fields)) for row in found)
 
 
 def gaps(lake: Lake, version: int | None = None) -> list[dict]:
     """Every gap one version shows."""
-    return [row for file in lake.snapshot(version).files(gap_table_name(TOY.name)) for row in _read(file.path)]
+    return [row for file in lake.snapshot(version).files(gap_table_name(TOY.name)) for row in _read(file)]
 
 
-def _read(path: str) -> list[dict]:
-    return pq.read_table(path, partitioning=None).to_pylist()
+def _read(file: DataFile) -> list[dict]:
+    found = pq.read_table(file.path, partitioning=None).to_pylist()
+    return [row | seen for row, seen in zip(found, _read(file.beside), strict=True)] if file.beside else found
 
 
 def ordered(found: Iterable[Row]) -> list[Row]:

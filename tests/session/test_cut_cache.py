@@ -17,9 +17,11 @@ import pytest
 
 from pitlake.clock import micros
 from pitlake.lake import copies
+from pitlake.lake.closed import Form
 from pitlake.session.visible import cut_cache, footer
 from pitlake.session.visible.cut_cache import CutCache
 from pitlake.session.visible.cuts import Cut, Sources
+from pitlake.session.visible.plan import Period
 from tests.session.toylake import CHARTS, T, row
 
 HOUR = timedelta(hours=1)
@@ -54,8 +56,8 @@ def test_a_cut_is_a_function_of_the_rows_it_keeps(lake, ask_of, tmp_path):
 
 CHANGES = [
     {"table": "sales"},
-    {"schema": CHARTS.arrow_schema.remove(0)},
-    {"order": ("position",)},
+    {"form": Form(CHARTS.arrow_schema.remove(0), ("track",))},
+    {"form": Form(CHARTS.arrow_schema, ("position",))},
     {"since": 1},
     {"until": 2},
     {"by_month": True},
@@ -66,7 +68,8 @@ CHANGES = [
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
 def test_cuts_that_would_hold_something_else_have_other_names(lake, change):
     file, stored = lake.add("charts", [row("a", T)]), CHARTS.arrow_schema
-    cut = Cut(table="charts", periods=(((file,),),), stored=stored, schema=stored, order=("track",), until=1, bound=1)
+    form = Form(stored, ("track",))
+    cut = Cut(table="charts", periods=(Period((file,)),), stored=stored, form=form, until=1, bound=1)
     names = set()
     for each in (cut, replace(cut), replace(cut, **change)):
         with Sources(each) as sources:
@@ -78,8 +81,10 @@ def test_cuts_that_would_hold_something_else_have_other_names(lake, change):
 def test_what_would_hold_something_else_is_not_opened_again_in_its_place(lake, home, change):
     file, stored = lake.add("charts", [row("a", T)]), CHARTS.arrow_schema
     bound = micros(T) + 1
-    cut = Cut(table="charts", periods=(((file,),),), stored=stored, schema=stored, order=("track",), until=bound,
-              bound=bound, parts=(0,))  # fmt: skip
+    form = Form(stored, ("track",))
+    cut = Cut(
+        table="charts", periods=(Period((file,)),), stored=stored, form=form, until=bound, bound=bound, parts=(0,)
+    )
     cuts = CutCache(home, few=0)
     first = [os.fstat(descriptor).st_ino for descriptor in cuts.open(cut)]
     assert [os.fstat(descriptor).st_ino for descriptor in cuts.open_again(replace(cut)) or ()] == first

@@ -29,11 +29,16 @@ def shown(session):
     return sorted(track for (track,) in session.sql("SELECT track FROM charts_revisions").rows())
 
 
+def paths_of_files(session):
+    """Where a session finds every file that it can read."""
+    setting = session.sql("SELECT current_setting('allowed_paths')").rows()[0][0]
+    return sorted(setting if isinstance(setting, list) else setting.strip("[]").split(", "))
+
+
 def bytes_of_files(session):
     """Every file a session can read, in its order."""
-    setting = session.sql("SELECT current_setting('allowed_paths')").rows()[0][0]
-    paths = sorted(setting if isinstance(setting, list) else setting.strip("[]").split(", "))
-    return [session.sql(f"SELECT content FROM read_blob('{path}')").rows()[0][0] for path in paths]
+    read = "SELECT content FROM read_blob('{}')"
+    return [session.sql(read.format(path)).rows()[0][0] for path in paths_of_files(session)]
 
 
 @pytest.fixture

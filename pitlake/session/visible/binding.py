@@ -6,7 +6,7 @@ descriptor. The two receivers are sealed/process.py and in_process.py.
 
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,18 +14,17 @@ from itertools import chain, count
 
 import pyarrow as pa
 
-from pitlake.clock import AVAILABLE_AT, OBSERVED_AT, from_micros, micros
+from pitlake.clock import AVAILABLE_AT, from_micros, micros
 from pitlake.contract import GAP_COLUMNS, GAP_SCHEMA, Dataset, gap_table_name
-from pitlake.lake.files import ROW_GROUP_ROWS
+from pitlake.lake.closed import Form, form_of_rows, form_of_tombstones, stored_schema
 from pitlake.lake.manifest import DataFile, Snapshot
 from pitlake.session.visible import footer, words
 from pitlake.session.visible.cut_cache import CutCache
 from pitlake.session.visible.cuts import Cut, open_file
-from pitlake.session.visible.plan import Choice, choose
+from pitlake.session.visible.plan import Choice, Period, choose
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 _CUTTERS = 2
-_TEXTS = 4_096  # rows of long texts, of which few are shown, that are read at once
 Take = Callable[["Relation", int, int], None]
 """What receives a file: whose it is, its number and a descriptor, which is closed afterwards."""
 
@@ -123,16 +122,13 @@ class Binding:
     def _rows(self, dataset: Dataset) -> Relation:
         choice = choose(self.snapshot.files(dataset.name), self.as_of)
         left_out = dataset.hindsight if self.omit else frozenset()
-        order = dict.fromkeys((dataset.entity, *dataset.revision_order, *dataset.identity))
         years = Cut(
             table=dataset.name,
             periods=choice.years,
             stored=dataset.arrow_schema,
-            schema=_without(dataset.arrow_schema, {OBSERVED_AT, *left_out}),
-            order=tuple(name for name in order if name not in left_out),
+            form=form_of_rows(dataset).without(left_out),
             until=None,
             bound=self._bound,
-            group_rows=_TEXTS if dataset.searched else ROW_GROUP_ROWS,
         )
         columns = tuple(name for name in dataset.session_columns if name not in left_out)
         return self._relation(dataset.name, columns, years, choice)
@@ -148,8 +144,7 @@ class Binding:
             table=table,
             periods=choice.years,
             stored=SUPERSEDED_SCHEMA,
-            schema=SUPERSEDED_SCHEMA,
-            order=(AVAILABLE_AT, "dead_at", "dead_hash"),
+            form=form_of_tombstones(),
             until=None,
             bound=self._bound,
         )
@@ -170,15 +165,16 @@ class Binding:
     def _relation(self, name: str, columns: tuple[str, ...], years: Cut, choice: Choice) -> Relation:
         cuts = [years] if choice.years else []
         if choice.months:
-            cuts.append(replace(years, periods=choice.months))
-        if choice.edge:
-            until = self._bound if choice.straddles else None
-            cuts.append(replace(years, periods=((choice.edge,),), until=until, parts=choice.parts))
+            first, last = choice.months[0], choice.months[-1]
+            cuts.append(replace(years, periods=choice.months, since=first.since, until=last.until))
+        if choice.edge.files:
+            edge = replace(years, periods=(choice.edge,), since=choice.edge.since, parts=choice.parts)
+            cuts.append(replace(edge, until=self._bound if choice.straddles else None))
         return Relation(
             name=name,
             columns=columns,
             stored=years.stored,
-            schema=years.schema,
+            schema=years.form.schema,
             cuts=tuple(cuts),
             whole=choice.whole,
             bound=self._bound,
@@ -188,15 +184,17 @@ class Binding:
         # Cut in open mode too, so that no run id and no clock of the lake's comes along.
         choices = [choose(self.snapshot.files(gap_table_name(dataset.name)), self.as_of) for dataset in self.datasets]
         past = tuple(
-            file for choice in choices for file in (*choice.whole, *chain(*chain(*choice.years, *choice.months)))
+            file
+            for choice in choices
+            for file in (*choice.whole, *chain(*(one.files for one in (*choice.years, *choice.months))))
         )
-        edge = tuple(file for choice in choices for file in choice.edge)
+        edge = tuple(file for choice in choices for file in choice.edge.files)
+        schema = pa.schema([GAP_SCHEMA.field(name) for name in GAP_COLUMNS])
         closed = Cut(
             table="gaps",
-            periods=((past,),),
+            periods=(Period(past),),
             stored=GAP_SCHEMA,
-            schema=pa.schema([GAP_SCHEMA.field(name) for name in GAP_COLUMNS]),
-            order=("dataset", AVAILABLE_AT, "gap_type", "locator", "reason"),
+            form=Form(schema, ("dataset", AVAILABLE_AT, "gap_type", "locator", "reason")),
             until=None,
             bound=self._bound,
         )
@@ -205,8 +203,8 @@ class Binding:
             name="gaps",
             columns=GAP_COLUMNS,
             stored=GAP_SCHEMA,
-            schema=closed.schema,
-            cuts=(closed, replace(closed, periods=((edge,),), until=until)),
+            schema=schema,
+            cuts=(closed, replace(closed, periods=(Period(edge),), until=until)),
             bound=self._bound,
         )
 
@@ -232,7 +230,8 @@ def _give(
     try:
         found = footer.read(descriptor)
         if whole is not None:  # what was made of a cut was proven when it was opened
-            footer.prove(found, relation.name, relation.bound, relation.stored, whole.rows)
+            stored = stored_schema(whole, relation.stored)
+            footer.prove(found, relation.name, relation.bound, stored, whole.rows)
         if not found.rows:
             return
         number = next(numbers)
@@ -254,7 +253,3 @@ def _close_result(promised: Future[list[int]]) -> None:
     if not promised.cancelled() and promised.exception() is None:
         for descriptor in promised.result():
             os.close(descriptor)
-
-
-def _without(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
-    return pa.schema([field for field in schema if field.name not in names])

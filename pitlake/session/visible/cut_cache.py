@@ -2,8 +2,9 @@
 
 Rows before T's year, if many, become a file for each year; those of T's year before T's month, if many, a file for each
 month; those of T's month, if many, a file for each day before T's. All of these every later T finds, and only T's own
-day is cut at T. How is a function of the rows up to T alone, and no file holds a row after the T it was made for. Files
-are kept in a private, bounded directory, named after what they were made of; each is proven again at every use.
+day is cut at T. How is a function of the rows up to T alone, and no file holds a row after the T it was made for. Where
+compaction left a year or a month as just that file, it is given as it lies. Others are kept in a private, bounded
+directory, named after what they were made of. Each is proven again at every use.
 """
 
 import os
@@ -23,14 +24,14 @@ import pyarrow as pa
 
 from pitlake import machine
 from pitlake.errors import SessionRefused
-from pitlake.lake import copies
+from pitlake.lake import closed, copies
+from pitlake.lake.closed import FEW_ROWS
 from pitlake.session.visible import footer
-from pitlake.session.visible.cuts import Cut, FileFacts, Sources, facts_of
+from pitlake.session.visible.cuts import Cut, FileFacts, Sources, facts_of, open_file
 
 _STALE_SECONDS = 3600.0
 _NOTED_SECONDS = 600.0
 LEAST_BYTES = 2 << 30
-FEW_ROWS = 8_192
 _SWEEPS = 64  # the whole directory is looked through once per this part of what may be kept, and once an hour
 _TALLIED = 4096  # bytes written that one byte of a tally stands for
 _MOST_REMEMBERED = 50_000
@@ -92,7 +93,8 @@ class CutCache:
         opened: list[int] = []
         with suppress(SessionRefused):
             for path in paths:
-                descriptor = self._kept(path)
+                ours = path.parent == self._directory
+                descriptor = self._kept(path) if ours else open_file(path, cut.table)
                 if descriptor is None:
                     break
                 opened.append(_proven(descriptor, cut))
@@ -103,19 +105,19 @@ class CutCache:
 
     def _remembered_by(self, cut: Cut) -> tuple[object, ...]:
         bound = cut.bound if cut.parts else None
-        files = tuple(tuple(tuple(file.path for file in month) for month in period) for period in cut.periods)
-        kind = (cut.table, cut.order, cut.since, cut.until, cut.by_month, cut.parts, bound, cut.indexes)
+        files = tuple((*(file.path for file in one.files), one.since, one.until) for one in cut.periods)
+        kind = (cut.table, cut.form.order, cut.since, cut.until, cut.by_month, cut.parts, bound, cut.indexes)
         return (str(self._directory), self.few, *kind, files)
 
     def _open(self, cut: Cut) -> list[_Opened]:
         if not cut.files:
             return []
-        if cut.rows <= self.few:
+        if cut.parts and cut.rows > self.few:
+            return self._open_days(cut)
+        counted = [(one, rows) for one in map(cut.of_period, cut.periods) if (rows := _count(one))]
+        if cut.parts or sum(rows for _, rows in counted) <= self.few:
             return [] if cut.indexes else [self._open_one(cut)]
-        if not cut.parts:
-            periods = [replace(cut, periods=(period,)) for period in cut.periods]
-            return _each(self._open_one, (replace(one, by_month=one.rows > self.few) for one in periods))
-        return self._open_days(cut)
+        return _each(self._open_one, (replace(one, by_month=rows > self.few) for one, rows in counted))
 
     def _open_days(self, cut: Cut) -> list[_Opened]:
         until = cut.bound
@@ -126,7 +128,7 @@ class CutCache:
             _close(one.descriptor for one in rows)
             return _each(self._open_one, [replace(one.cut, indexes=cut.indexes) for one in rows[:-1]])
         begun = [start for start in cut.parts if start <= until]
-        first = (None, *begun[1:])  # rows before the first day, if a file is misplaced, are the first day's
+        first = (cut.since, *begun[1:])  # rows before the first day, if a file is misplaced, are the first day's
         days = [cut.between(since, following - 1) for since, following in zip(first, begun[1:], strict=False)]
         read: dict[str, pa.Table] = {}
         open_one = partial(self._open_one, already=read)
@@ -134,12 +136,15 @@ class CutCache:
         closed = [(one, footer.read(one.descriptor).rows) for one in kept]
         if sum(rows for _, rows in closed) <= self.few:
             _close(one.descriptor for one in kept)
-            return [open_one(cut.between(None, until))]
+            return [open_one(cut.between(cut.since, until))]
         _close(one.descriptor for one, rows in closed if not rows)
         past = [one for one, rows in closed if rows]
         return past + _each(open_one, [cut.between(first[-1], until)], past)
 
     def _open_one(self, cut: Cut, already: dict[str, pa.Table] | None = None) -> _Opened:
+        descriptor = _as_it_lies(cut)
+        if descriptor is not None:
+            return _Opened(cut, _proven(descriptor, cut), Path(cut.files[0].path))
         with Sources(cut, already) as sources:
             if not self._ready():
                 return _Opened(cut, _proven(self._write_unnamed(sources), cut), None)
@@ -229,6 +234,33 @@ def _each(open_one: Callable[[Any], _Opened], given: Iterable[object], before: I
         _close(one.descriptor for one in (*before, *opened))
         raise
     return opened
+
+
+def _count(cut: Cut) -> int:
+    """How many rows a cut has. What its files say, but where they hold rows of other periods too."""
+    if cut.keeps_all:
+        return cut.rows
+    with Sources(cut) as sources:
+        return sources.count()
+
+
+def _as_it_lies(cut: Cut) -> int | None:
+    """The file of the lake that is this cut, open for reading; None where there is none or it can't be told from its
+    rows alone. When it was made is nobody's business: once it is part of a version, no time of its is needed.
+    """
+    if not cut.keeps_all or cut.indexes or len(cut.files) != 1:
+        return None
+    (file,) = cut.files
+    if file.form != closed.FORM or cut.by_month != (file.rows > FEW_ROWS):
+        return None
+    descriptor = open_file(file.path, cut.table)
+    with suppress(OSError):
+        if os.fstat(descriptor).st_mtime_ns:
+            os.utime(file.path, (0, 0))
+        if footer.read(descriptor).columns == frozenset(cut.form.schema.names):
+            return descriptor
+    os.close(descriptor)
+    return None
 
 
 def _close(descriptors: Iterable[int]) -> None:

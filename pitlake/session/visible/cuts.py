@@ -7,82 +7,79 @@ many there were and whether they were compacted does not show. Reading and writi
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Self
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from pitlake import machine
 from pitlake.clock import AVAILABLE_AT, micros
-from pitlake.contract import INSTANT
 from pitlake.errors import LakeFault, SessionRefused
-from pitlake.lake import faults
-from pitlake.lake.files import ROW_GROUP_ROWS, layout, take_rows
+from pitlake.lake import closed, faults
+from pitlake.lake.closed import Bound, Form
 from pitlake.lake.manifest import DataFile
 from pitlake.session.visible import footer, words
 from pitlake.session.visible.plan import Period
 
-_FORM = 4  # of the cut files; a change makes old ones unfindable
-
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """What to cut: the files of one table, whose schema is `stored`, to the columns of `schema`, sorted by `order`.
+    """What to cut: the files of one table, whose schema is `stored`, to files of this form.
 
     since, until: the first and last instant to keep, None without a bound (microseconds since the epoch). bound: what
     the cut's own footer is proven against; cuts that keep every row are the same file for every T, so it is not part of
     what they are. Columns an older file lacks are null. periods: the files; many rows become a file for each, by_month
     with row groups of each month's own. parts: where the days (of tombstones: months) of T's period begin, in
-    microseconds; its rows up to T, if many, become a file for each. group_rows: so many rows are read at once. indexes:
-    not the rows, but which words stand in these columns of them (words.py).
+    microseconds; its rows up to T, if many, become a file for each. within: the bounds of all cuts that are made of its
+    files at once, which are read once for them. indexes: not the rows, but which words stand in these columns of them
+    (words.py).
     """
 
     table: str
     periods: tuple[Period, ...]
     stored: pa.Schema
-    schema: pa.Schema
-    order: tuple[str, ...]
-    since: int | None = None
-    until: int | None
-    bound: int | None
+    form: Form
+    since: Bound = None
+    until: Bound
+    bound: Bound
     by_month: bool = False
     parts: tuple[int, ...] = ()
-    group_rows: int = ROW_GROUP_ROWS
+    within: tuple[Bound, Bound] = (None, None)
     indexes: tuple[str, ...] = ()
 
     @property
     def made(self) -> pa.Schema:
         """The schema of its files."""
-        return words.SCHEMA if self.indexes else self.schema
-
-    @cached_property
-    def months(self) -> list[tuple[DataFile, ...]]:
-        """Its files, month by month."""
-        return [month for period in self.periods for month in period]
+        return words.SCHEMA if self.indexes else self.form.schema
 
     @cached_property
     def files(self) -> list[DataFile]:
-        """Its files."""
-        return [file for month in self.months for file in month]
+        """Its files, each once."""
+        return list(dict.fromkeys(file for period in self.periods for file in period.files))
 
     @cached_property
     def rows(self) -> int:
         """How many rows its files hold."""
         return sum(file.rows for file in self.files)
 
-    def between(self, since: int | None, until: int) -> "Cut":
+    @property
+    def keeps_all(self) -> bool:
+        """Whether it holds every row of its files."""
+        return self.since is None and self.until is None
+
+    def of_period(self, period: Period) -> "Cut":
+        """The cut of one of its periods, as one file."""
+        return replace(self, periods=(period,), since=period.since, until=period.until)
+
+    def between(self, since: Bound, until: int) -> "Cut":
         """The cut of its rows from `since` to `until`, as one file."""
-        files = tuple(
-            file for file in self.files if (since is None or since <= micros(file.hi)) and micros(file.lo) <= until
-        )
+        files = tuple(closed.reaching(self.files, since, until))
         every = since is None and all(micros(file.hi) <= until for file in files)
-        return replace(self, periods=((files,),), since=since, until=None if every else until, parts=())
+        kept, within = None if every else until, (self.since, self.until)
+        return replace(self, periods=(Period(files),), since=since, until=kept, parts=(), within=within)
 
 
 FileFacts = tuple[int, int, int, int]
@@ -129,62 +126,72 @@ class Sources:
         files: list[object] = []
         for file, descriptor in zip(self._cut.files, self._descriptors, strict=True):
             files.append((file.path, *_facts(os.fstat(descriptor))))
-        cut = self._cut
-        laid_out = [cut.by_month, cut.group_rows]
-        parts = [_FORM, cut.table, str(cut.schema), cut.order, cut.since, cut.until, *laid_out, files]
+        cut, form = self._cut, self._cut.form
+        laid_out = [cut.by_month, form.group_rows]
+        parts = [closed.FORM, cut.table, str(form.schema), form.order, cut.since, cut.until, *laid_out, files]
         parts += [[words.FORM, *cut.indexes]] if cut.indexes else []
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def count(self) -> int:
+        """How many rows the cut has."""
+        cut = self._cut
+        if cut.keeps_all:
+            return cut.rows
+        return sum(
+            self._stored(file, at, cut.since, cut.until, [AVAILABLE_AT]).num_rows
+            for file, at in zip(cut.files, self._descriptors, strict=True)
+        )
 
     def write_to(self, file: object) -> None:
         """The cut as Parquet, or its index."""
         cut = self._cut
-        tables = self._by_month() if cut.by_month else [self._sorted(cut.files, self._descriptors)]
+        tables = self._by_month() if cut.by_month else [self._sorted(cut.since, cut.until)]
         if cut.indexes:
             words.write(tables, cut.indexes, file)
         else:
-            _write(tables, file, cut.group_rows)
+            closed.write(tables, file, cut.form.group_rows)
 
     def _by_month(self) -> Iterator[pa.Table]:
         """Month by month, so that no more than one is in memory."""
-        first = 0
-        for files in self._cut.months:
-            yield self._sorted(files, self._descriptors[first : first + len(files)])
-            first += len(files)
+        cut, written = self._cut, 0
+        for since, until in closed.spans(cut.periods[0].months, cut.since, cut.until):
+            if (rows := self._sorted(since, until)).num_rows:
+                written += rows.num_rows
+                yield rows
+        if cut.keeps_all and written != cut.rows:
+            raise SessionRefused(cut.table, "a file holds rows of other months than the manifest says")
 
-    def _sorted(self, files: Sequence[DataFile], descriptors: Sequence[int]) -> pa.Table:
-        cut = self._cut
-        found = [self._read(file, at) for file, at in zip(files, descriptors, strict=True)]
-        rows = pa.concat_tables(found) if found else cut.schema.empty_table()
-        keys = [(name, "ascending") for name in cut.order]
-        return take_rows(rows, pc.sort_indices(rows, sort_keys=keys)).combine_chunks()
+    def _sorted(self, since: Bound, until: Bound) -> pa.Table:
+        descriptors = dict(zip(self._cut.files, self._descriptors, strict=True))
+        reaching = closed.reaching(self._cut.files, since, until)
+        found = [self._read(file, descriptors[file], since, until) for file in reaching]
+        form = self._cut.form
+        return form.arranged(pa.concat_tables(found) if found else form.schema.empty_table())
 
-    def _read(self, file: DataFile, descriptor: int) -> pa.Table:
-        cut = self._cut
-        stored = None if self._already is None else self._already.get(file.path)
-        if stored is None:
-            stored = self._stored(file, descriptor)
-            if self._already is not None:
-                self._already[file.path] = stored
-        for limit, keeps in ((cut.since, pc.greater_equal), (cut.until, pc.less_equal)):
-            if limit is not None:
-                stored = stored.filter(keeps(stored[AVAILABLE_AT], pa.scalar(limit, pa.int64()).cast(INSTANT)))
-        return stored
+    def _read(self, file: DataFile, descriptor: int, since: Bound, until: Bound) -> pa.Table:
+        names = self._cut.form.schema.names
+        if self._already is None:
+            return self._stored(file, descriptor, since, until, names)
+        if file.path not in self._already:
+            self._already[file.path] = self._stored(file, descriptor, *self._cut.within, names)
+        return closed.between(self._already[file.path], since, until)
 
-    def _stored(self, file: DataFile, descriptor: int) -> pa.Table:
+    def _stored(self, file: DataFile, descriptor: int, since: Bound, until: Bound, names: list[str]) -> pa.Table:
+        """These columns of a file's rows from `since` to `until`, null where an older file lacks one."""
         cut = self._cut
         with faults.translated(Path(file.path)):
             facts = footer.read(descriptor)
             if facts.fault and not facts.columns:
                 raise LakeFault("damaged", file.path)
-            footer.prove(facts, cut.table, None, cut.stored, file.rows)
-            names = [name for name in cut.schema.names if name in facts.columns]
+            footer.prove(facts, cut.table, None, closed.stored_schema(file, cut.stored), file.rows)
             with os.fdopen(os.dup(descriptor), "rb") as source:
-                return _shaped(_whole(source, names, file), cut.schema)
+                found = _whole(source, names, file, since, until)
+        return closed.shaped(found, pa.schema([cut.form.schema.field(name) for name in names]))
 
 
-def _whole(source: BinaryIO, names: list[str], file: DataFile) -> pa.Table:
+def _whole(source: BinaryIO, names: list[str], file: DataFile, since: Bound, until: Bound) -> pa.Table:
     try:
-        return pq.ParquetFile(source).read(columns=names)
+        return closed.read(source, names, since, until)
     except (pa.ArrowException, OSError) as problem:
         if isinstance(problem, OSError) and problem.errno:
             raise
@@ -202,25 +209,3 @@ def open_file(path: str | Path, table: str) -> int:
             raise found from None
         refused = SessionRefused(table, f"a file of this lake version can't be opened: {problem.strerror}")
         raise faults.cause(problem, Path(path)) or refused from None
-
-
-def _write(tables: Iterable[pa.Table], file: object, group_rows: int) -> None:
-    """At least one table; how all are written is told from the first."""
-    with ExitStack() as open_writers:
-        writer = None
-        for rows in tables:
-            if writer is None:
-                writer = open_writers.enter_context(
-                    pq.ParquetWriter(
-                        file, rows.schema, store_schema=False, write_page_index=False, **layout(rows, "lz4")
-                    )
-                )
-            writer.write_table(rows, row_group_size=group_rows)
-
-
-def _shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    columns = [
-        rows[field.name].cast(field.type) if field.name in rows.column_names else pa.nulls(rows.num_rows, field.type)
-        for field in schema
-    ]
-    return pa.Table.from_arrays(columns, schema=pa.schema([field.remove_metadata() for field in schema]))

@@ -11,25 +11,38 @@ from functools import lru_cache
 from itertools import groupby
 
 from pitlake.clock import micros, new_york_day, start_of_new_york_day
+from pitlake.lake import closed
+from pitlake.lake.closed import Bound, months_of
 from pitlake.lake.manifest import DataFile
 
-Period = tuple[tuple[DataFile, ...], ...]
-"""The files of a year, month by month, or those of one month."""
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A year or a month, and the files with its rows.
+
+    since, until: its first and last instant, where its files hold other periods' rows too. months: where the months of
+    a year begin. All in microseconds since the epoch.
+    """
+
+    files: tuple[DataFile, ...]
+    since: Bound = None
+    until: Bound = None
+    months: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """`whole`: in open mode, handed over as they are. Else `years` before T's and `months` of T's year before T's own,
-    oldest first, none of whose rows is after T; and `edge`: the files of T's month.
+    oldest first, none of whose rows is after T; and `edge`: T's month.
 
-    `straddles`: an edge file may hold rows after T. parts: where the days of T's month begin (of tables by year: the
+    straddles: an edge file may hold rows after T. parts: where the days of T's month begin (of tables by year: the
     months of its year), in microseconds since the epoch.
     """
 
     whole: tuple[DataFile, ...] = ()
     years: tuple[Period, ...] = ()
     months: tuple[Period, ...] = ()
-    edge: tuple[DataFile, ...] = ()
+    edge: Period = Period(())
     straddles: bool = False
     parts: tuple[int, ...] = ()
 
@@ -43,22 +56,33 @@ def choose(files: Iterable[DataFile], as_of: datetime | None, *, by_year: bool =
     ordered = sorted(public, key=lambda file: (file.lo, file.hi, file.rows, file.size, file.path))
     if as_of is None or not ordered:
         return Choice(whole=tuple(ordered))
-    found: dict[tuple[int, int], list[DataFile]] = {}
-    for file in ordered:
-        year, month = _month(file.lo)
-        found.setdefault((year, 0 if by_year else month), []).append(file)
     last = new_york_day(as_of)
-    own = (last.year, 0 if by_year else last.month)
-    edge = tuple(found.get(own, ()))
-    before = sorted(month for month in found if month < own)
-    years = groupby((month for month in before if month[0] < own[0]), lambda month: month[0])
+    starts = months_of(last.year)
+    years, own = [], []
+    for year, each in groupby(ordered, lambda file: _month(file.lo)[0]):
+        if year == last.year:
+            own = list(each)
+        else:
+            years.append(Period(tuple(each), months=() if by_year else months_of(year)))
+    months = [] if by_year else [_of_month(own, starts, month) for month in range(1, last.month)]
+    edge = Period(tuple(own)) if by_year else _of_month(own, starts, last.month)
     return Choice(
-        years=tuple(tuple(tuple(found[month]) for month in year) for _, year in years),
-        months=tuple((tuple(found[month]),) for month in before if month[0] == own[0]),
+        years=tuple(years),
+        months=tuple(period for period in months if period.files),
         edge=edge,
-        straddles=any(file.hi > as_of for file in edge),
-        parts=_months(last.year) if by_year else _days(last.year, last.month),
+        straddles=any(file.hi > as_of for file in edge.files),
+        parts=starts if by_year else _days(last.year, last.month),
     )
+
+
+def _of_month(year: list[DataFile], starts: tuple[int, ...], month: int) -> Period:
+    """A month's part of the files of its year, which are of a month each or of all."""
+    first, after = starts[month - 1], starts[month] if month < len(starts) else None
+    wide = closed.reaching((file for file in year if file.of_year), first, None if after is None else after - 1)
+    found = (*wide, *(file for file in year if not file.of_year and _month(file.lo)[1] == month))
+    if not wide:
+        return Period(found)
+    return Period(found, None if month == 1 else first, None if after is None else after - 1)
 
 
 @lru_cache(maxsize=16_384)
@@ -72,9 +96,3 @@ def _month(moment: datetime) -> tuple[int, int]:
 def _days(year: int, month: int) -> tuple[int, ...]:
     """The starts of the days of a New York month."""
     return tuple(micros(start_of_new_york_day(date(year, month, day + 1))) for day in range(monthrange(year, month)[1]))
-
-
-@lru_cache(maxsize=64)
-def _months(year: int) -> tuple[int, ...]:
-    """The starts of the months of a New York year."""
-    return tuple(micros(start_of_new_york_day(date(year, month + 1, 1))) for month in range(12))

@@ -1,0 +1,172 @@
+"""What compaction closed is given to sessions as it lies, and is what they would have been given without it."""
+
+import random
+import shutil
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, QueryBuilder
+
+from pitlake.clock import start_of_new_york_day
+from pitlake.errors import SessionRefused
+from pitlake.lake import Lake, closed, closing, delta
+from pitlake.lake.query import calculator, reading
+from pitlake.session import open_session
+from pitlake.session.api import Catalogue
+from pitlake.session.visible import cut_cache
+from pitlake.session.visible.cut_cache import CutCache
+from tests.lake.world import TOY, Toy, publish, rows
+from tests.session.test_days import bytes_of_files, paths_of_files
+
+FEW = 3
+FIRST, LAST = datetime(2022, 10, 20, tzinfo=timezone.utc), datetime(2024, 3, 20, tzinfo=timezone.utc)
+SECONDS = int((LAST - FIRST).total_seconds())
+YEAR_ENDS = [start_of_new_york_day(datetime(year, 1, 1).date()) for year in (2023, 2024)]  # noqa: DTZ001  a day alone
+US = timedelta(microseconds=1)
+WORLDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 20))]
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """So few rows are many that small periods are parted by month."""
+    for room in (closing, cut_cache):
+        monkeypatch.setattr(room, "FEW_ROWS", FEW)
+
+
+def looks(rng):
+    """What is published, look by look: toys of all times, at the ends of months too, told late and told otherwise."""
+    ends = [start_of_new_york_day(datetime(2023, month, 1).date()) for month in (2, 6, 12)]  # noqa: DTZ001
+    instants = [*ends, *(end - US for end in ends), *YEAR_ENDS, *(end - US for end in YEAR_ENDS)]
+    instants += [FIRST + timedelta(seconds=rng.randrange(SECONDS)) for _ in range(40)]
+    toys = [Toy(f"{number}{rng.choice('ab')}", "x", at) for number, at in enumerate(sorted(instants))]
+    for first in range(0, len(toys), 4):
+        seen = toys[first : first + 4]
+        yield seen, seen[-1].available_at + timedelta(hours=rng.choice((1, 30)))
+    told = [Toy(f"late{number}", "y", at) for number, at in enumerate(rng.sample(instants, 4))]
+    yield told, LAST + timedelta(days=1)
+
+
+def moments(rng):
+    some = [FIRST + timedelta(seconds=rng.randrange(SECONDS)) for _ in range(6)]
+    return [*some, *YEAR_ENDS, YEAR_ENDS[1] - US, datetime(2023, 6, 1, 4, tzinfo=timezone.utc), LAST]
+
+
+def opened(lake, as_of, cuts, **changes):
+    return open_session(lake.snapshot(), as_of, catalogue=Catalogue({"toys": TOY}), cut_cache=cuts, **changes)
+
+
+@pytest.mark.parametrize("seed", WORLDS)
+def test_closed_or_not_a_session_is_given_the_same_bytes(tmp_path, seed):
+    rng = random.Random(seed)
+    landed, compacted = Lake(tmp_path / "landed"), Lake(tmp_path / "compacted")
+    given = list(looks(rng))
+    at_these = {rng.randrange(len(given)) for _ in range(3)} | {len(given) - 2}
+    if seed % 2:
+        at_these.add(len(given) - 1)  # else late rows lie beside closed years
+    for number, (toys, observed) in enumerate(given):
+        for lake in (landed, compacted):
+            publish(lake, toys, observed)
+        if number in at_these:
+            compacted.compact(TOY, before=rng.choice((None, None, "2023-05")))
+    assert any(file.of_year for file in compacted.snapshot().files("toys"))
+    assert rows(compacted) == rows(landed)
+    for as_of in moments(rng):
+        answers = []
+        for lake in (landed, compacted):
+            cuts = CutCache(tmp_path / f"cuts of {lake.root.name}", few=FEW)
+            with opened(lake, as_of, cuts) as first, opened(lake, as_of, cuts) as again:
+                answers += [bytes_of_files(first), bytes_of_files(again)]
+        assert all(each == answers[0] for each in answers), as_of
+
+
+def test_what_is_closed_is_not_kept_a_second_time_and_bears_no_time(tmp_path):
+    lake, cuts = Lake(tmp_path / "lake"), CutCache(tmp_path / "cuts", few=FEW)
+    for number in range(30):
+        at = FIRST + number * timedelta(days=17)
+        publish(lake, [Toy(f"{number}{name}", "x", at) for name in "abcd"], at + US)
+    lake.compact(TOY)
+    known = {Path(file.path).read_bytes() for file in lake.snapshot().files("toys") if file.form}
+    with opened(lake, LAST, cuts) as session:
+        assert session.sql("SELECT count(*) FROM toys").rows() == [(120,)]
+        for path in paths_of_files(session):
+            ((moment,),) = session.sql(f"SELECT last_modified FROM read_blob('{path}')").rows()
+            assert moment.timestamp() == 0
+    assert not known & {path.read_bytes() for path in (tmp_path / "cuts").glob("*.parquet")}
+    before = {path.name for path in (tmp_path / "cuts").glob("*.parquet")}
+    with opened(lake, LAST, cuts, hindsight="omit") as session:
+        assert session.sql("SELECT count(*) FROM toys").rows() == [(120,)]
+    assert before == {path.name for path in (tmp_path / "cuts").glob("*.parquet")}  # it has no hindsight
+
+
+def test_files_of_another_form_are_sources_until_they_are_closed_anew(tmp_path, monkeypatch):
+    lake, cuts = Lake(tmp_path / "lake"), CutCache(tmp_path / "cuts", few=FEW)
+    for number in range(20):
+        at = FIRST + number * timedelta(days=25)
+        publish(lake, [Toy(f"{number}a", "x", at)], at + US)
+    with monkeypatch.context() as before:
+        before.setattr(closed, "FORM", closed.FORM - 1)
+        lake.compact(TOY)
+    held = rows(lake)
+    with opened(lake, LAST, cuts) as session:
+        right = bytes_of_files(session)
+    assert {file.form for file in lake.snapshot().files("toys")} == {closed.FORM - 1, None}
+    assert lake.compact(TOY).changed
+    assert {file.form for file in lake.snapshot().files("toys")} == {closed.FORM, None}
+    assert rows(lake) == held
+    with opened(lake, LAST, CutCache(tmp_path / "other cuts", few=FEW)) as session:
+        assert bytes_of_files(session) == right
+    assert not lake.compact(TOY).changed
+
+
+def test_a_table_from_before_closed_files_is_read_by_other_engines_once_it_is_compacted(tmp_path, monkeypatch):
+    lake = Lake(tmp_path / "lake")
+    with monkeypatch.context() as before:
+        before.setattr(delta, "_stored", lambda schema: schema.append(delta._MONTH))
+        for number in range(6):
+            at = FIRST + number * timedelta(days=60)
+            publish(lake, [Toy(f"{number}a", "x", at)], at + US)
+    held = rows(lake)
+    lake.compact(TOY)
+    publish(lake, [Toy("more", "x", LAST)], LAST + US)
+    table = str(lake.root / "tables" / "toys")
+    keys = sorted([row.key for row in held] + ["more"])
+    assert sorted(pl.read_delta(table)["key"].to_list()) == keys
+    found = QueryBuilder().register("toys", DeltaTable(table)).execute("SELECT key FROM toys ORDER BY key").read_all()
+    assert pa.table(found)["key"].to_pylist() == keys
+    assert [row for row in rows(lake) if row.key != "more"] == held
+    assert DeltaTable(table).metadata().configuration["delta.checkpointInterval"] == "20"
+
+
+def test_rows_of_closed_and_landed_files_are_asked_together_with_when_they_were_observed(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    for number in range(12):
+        at = FIRST + number * timedelta(days=40)
+        publish(lake, [Toy(f"{number}{name}", "x", at) for name in "ab"], at + number * US)
+    expected = {(row.key, row.available_at, row.observed_at) for row in rows(lake)}
+    lake.compact(TOY)
+    files = lake.snapshot().files("toys")
+    assert {bool(file.beside) for file in files} == {True, False}
+    for asked in (files, [file for file in files if file.beside], [file for file in files if not file.beside]):
+        with calculator() as sql:
+            found = sql.sql(f"SELECT key, available_at, observed_at FROM {reading(asked)} e").fetchall()
+        assert len(found) == sum(file.rows for file in asked)
+        assert set(found) <= expected
+    assert pq.read_schema(next(file.path for file in files if file.beside)).names == [
+        name for name in TOY.arrow_schema.names if name != "observed_at"
+    ]
+
+
+def test_a_file_that_says_it_is_closed_is_proven_like_any_other(tmp_path):
+    lake, cuts = Lake(tmp_path / "lake"), CutCache(tmp_path / "cuts", few=FEW)
+    for number in range(20):
+        at = FIRST + number * timedelta(days=25)
+        publish(lake, [Toy(f"{number}{name}", "x", at) for name in "abcd"], at + US)
+    lake.compact(TOY)
+    early, later = sorted((file for file in lake.snapshot().files("toys") if file.of_year), key=lambda file: file.lo)
+    shutil.copy(later.path, early.path)  # rows of another year under its name
+    with pytest.raises(SessionRefused, match="a later row"):
+        opened(lake, YEAR_ENDS[0] + timedelta(days=3), cuts)
