@@ -1,7 +1,7 @@
 """A big lake made of numbers alone, for the session's figures: facts (one in ten restated), news and daily bars.
 
 Every row is a function of its position, so two machines measure the same lake. Month by month it is computed by DuckDB
-and goes through the lake's own writers and log: one file a month, as compaction leaves them.
+and goes through the lake's own writers and log; then it is compacted.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -113,6 +113,7 @@ def build(root: Path, facts: int, news: int, prices: int) -> Lake:
         with ThreadPoolExecutor(2) as pool:
             commit(root, name, list(pool.map(partial(_month, root, get(name), items), MONTHS)))
         bury(root, lake, get(name))
+        lake.compact(name)
     (root / "made").touch()
     return lake
 

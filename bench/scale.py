@@ -128,7 +128,7 @@ def _days(counts: tuple[int, ...]) -> Iterator[Figure]:
 
 
 def bars(root: Path, rows: int) -> Lake:
-    """A lake of about so many daily bars, one file a month for fourteen years."""
+    """A lake of about so many daily bars of fourteen years, compacted."""
     lake, prices = Lake(root), get("prices")
     lake.start()
 
@@ -138,6 +138,7 @@ def bars(root: Path, rows: int) -> Lake:
     with ThreadPoolExecutor(2) as pool:
         biglake.commit(root, "prices", list(pool.map(written, biglake.MONTHS)))
     biglake.bury(root, lake, prices)
+    lake.compact(prices)
     return lake
 
 

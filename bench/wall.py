@@ -10,7 +10,7 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from functools import partial
@@ -101,14 +101,20 @@ def opening(lake: Lake, opens: int) -> list[Figure]:
     first, last = datetime(2012, 1, 1, tzinfo=timezone.utc), datetime(2024, 12, 1, tzinfo=timezone.utc)
     moments = [first + timedelta(seconds=rng.randrange(int((last - first).total_seconds()))) for _ in range(opens)]
     for what, names, aims in (
-        ("three datasets", THREE, ("≤ 40", "≤ 80", "≤ 20")),
-        ("all datasets", None, ("≤ 200", "", "≤ 20")),
+        ("one dataset", ("prices",), ("≤ 40", "", "≤ 15")),
+        ("three datasets", THREE, ("≤ 40", "", "≤ 20")),
+        ("all datasets", None, ("≤ 40", "", "≤ 20")),
     ):
         with tempfile.TemporaryDirectory() as cuts:
             cut_cache = CutCache(Path(cuts) / "cuts")
             snapshot = Lake(lake.root).snapshot()
             made, _ = _opened(partial(open_session, snapshot, T, datasets=names, cut_cache=cut_cache))
-            figures.append(figure(f"open {what}, the first session of all", made / 1000, "s"))
+            figures.append(figure(f"open {what}, the first session of all", made / 1000, "s", aim="≤ 1.5"))
+            kept, held = _size(Path(cuts).rglob("*")), _size(lake.root.rglob("*"))
+            against = f"the lake, {held / 2**20:,.0f} MiB"
+            figures.append(
+                figure(f"kept for {what}", kept / 2**20, "MiB", baseline=against, ratio=kept / held, aim="≤ 0.15")
+            )
             asked = (moments, [at.replace(day=(at.day + 11) % 28 + 1) for at in moments], moments)
             taken_by = [
                 [_opened(partial(open_session, snapshot, at, datasets=names, cut_cache=cut_cache)) for at in each]
@@ -188,6 +194,10 @@ def _opened(open_it: Callable[[], Session]) -> tuple[float, float]:
     taken = time.perf_counter() - started, processor(session._backend.pid)() - computed
     session.close()
     return 1000 * taken[0], 1000 * taken[1]
+
+
+def _size(files: Iterable[Path]) -> int:
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _asked(session: Session, sql: str) -> pa.Table:

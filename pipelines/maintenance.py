@@ -19,7 +19,7 @@ class VacuumConfig(dg.Config):
     keep_days: int = Field(default=30, ge=0, description="Keep versions that were the newest in the last so many days.")
 
 
-@dg.op(out=dg.Out(dg.Nothing), description="Merges the landing files of closed months, dataset by dataset.")
+@dg.op(out=dg.Out(dg.Nothing), description="Closes months and years, one file each, dataset by dataset.")
 def compact(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     """Compact every dataset the lake has."""
     opened = lake.open()

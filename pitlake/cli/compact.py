@@ -1,4 +1,4 @@
-"""`pitlake compact`: merge the landing files of closed months into one a month. Rows and answers stay as they are."""
+"""`pitlake compact`: close months and years, one file each. Rows and answers stay as they are."""
 
 import click
 
@@ -11,7 +11,10 @@ from pitlake.cli.options import lake_option
 @click.argument("datasets", nargs=-1, metavar="[DATASET]...")
 @click.option("--before", metavar="YYYY-MM", help="The first month not to compact [default: the newest with rows].")
 def command(lake: str | None, datasets: tuple[str, ...], before: str | None) -> None:
-    """Merge the files of closed months, of these datasets or of all."""
+    """Close months and years, of these datasets or of all: one file each, which sessions are given as it lies.
+
+    A lake of an earlier release is brought up to date so.
+    """
     from pitlake.datasets import all_datasets, get
     from pitlake.lake.lake import Lake
 

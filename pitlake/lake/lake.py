@@ -185,7 +185,7 @@ class Lake:
 
     @_working
     def compact(self, dataset: Dataset | str, before: str | None = None) -> Compacted:
-        """Merge the files of a dataset's closed months, its gaps' too, into one a month, as one new version.
+        """Close a dataset's months, and earlier years, as one file each; merge its gaps by month. One new version.
 
         `before`: the first New York month ("YYYY-MM") to leave alone; default the newest one with rows.
         """

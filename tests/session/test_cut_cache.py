@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pitlake.clock import micros
+from pitlake.errors import BadInput
 from pitlake.lake import copies
 from pitlake.lake.closed import Form
 from pitlake.session.visible import cut_cache, footer
@@ -298,3 +299,14 @@ def test_sessions_outlive_the_eviction_of_their_cuts(lake, ask, home):
     for path in home.iterdir():
         path.unlink()
     assert shown(session) == [("a",)]
+
+
+def test_how_much_is_kept_can_be_set(home, monkeypatch):
+    monkeypatch.setenv("PITLAKE_CACHE_MIB", "5")
+    assert CutCache(home)._most == 5 << 20
+    for wrong in ("-1", "1.5", "much"):
+        monkeypatch.setenv("PITLAKE_CACHE_MIB", wrong)
+        with pytest.raises(BadInput, match="PITLAKE_CACHE_MIB: must be a whole number of MiB"):
+            CutCache(home)
+    monkeypatch.setenv("PITLAKE_CACHE_MIB", " ")
+    assert CutCache(home)._most >= 2 << 30

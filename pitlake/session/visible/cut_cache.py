@@ -23,7 +23,7 @@ from typing import Any
 import pyarrow as pa
 
 from pitlake import machine
-from pitlake.errors import SessionRefused
+from pitlake.errors import BadInput, SessionRefused
 from pitlake.lake import closed, copies
 from pitlake.lake.closed import FEW_ROWS
 from pitlake.session.visible import footer
@@ -31,6 +31,7 @@ from pitlake.session.visible.cuts import Cut, FileFacts, Sources, facts_of, open
 
 _STALE_SECONDS = 3600.0
 _NOTED_SECONDS = 600.0
+MOST_VARIABLE = "PITLAKE_CACHE_MIB"
 LEAST_BYTES = 2 << 30
 _SWEEPS = 64  # the whole directory is looked through once per this part of what may be kept, and once an hour
 _TALLIED = 4096  # bytes written that one byte of a tally stands for
@@ -53,8 +54,8 @@ their own are kept, which are proven again at every use.
 
 
 class CutCache:
-    """The directory of cuts. `most` bytes are kept, by default half of what is free and 2 GiB at least, and a 64th
-    more; the least recently used go first.
+    """The directory of cuts. `most` bytes are kept (default: $PITLAKE_CACHE_MIB, else half of what is free and 2 GiB at
+    least), and a 64th more; the least recently used go first. Raises BadInput for a setting that is no number.
 
     few: so many rows of years, of months or of days lie in one file.
     """
@@ -293,7 +294,12 @@ def _used(path: Path) -> int:
 
 
 def _room(directory: Path) -> int:
-    """Half of what is free where the directory is or will be, 2 GiB at least."""
+    """What $PITLAKE_CACHE_MIB says, else half of what is free where the directory is or will be, 2 GiB at least."""
+    told = os.environ.get(MOST_VARIABLE, "").strip()
+    if told:
+        if not (told.isascii() and told.isdigit()):
+            raise BadInput(MOST_VARIABLE, f"must be a whole number of MiB, not {told!r}", "give one, or unset it")
+        return int(told) << 20
     there = next(path for path in (directory, *directory.absolute().parents) if path.exists())
     return max(LEAST_BYTES, shutil.disk_usage(there).free // 2)
 
