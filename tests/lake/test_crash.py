@@ -115,7 +115,15 @@ def test_a_first_run_killed_around_the_making_of_its_table_converges(lake, name)
 
 @pytest.mark.parametrize(
     "step",
-    [("pitlake.lake.delta:DeltaTables", "_swap", 1, "after"), ("pitlake.lake.log:LakeLog", "append", 1, "before")],
+    [
+        ("pitlake.lake.closed", "write", 1, "after"),
+        ("pitlake.lake.closed", "write", 2, "after"),
+        ("pitlake.lake.delta:DeltaTables", "_swap", 1, "after"),
+        ("pitlake.lake.delta:DeltaTables", "_swap", 2, "before"),
+        ("pitlake.lake.delta:DeltaTables", "_swap", 2, "after"),
+        ("pitlake.lake.log:LakeLog", "append", 1, "before"),
+    ],
+    ids=str,
 )
 def test_a_killed_compaction_changes_nothing_and_can_be_repeated(lake, undisturbed, step):
     first_run(lake)

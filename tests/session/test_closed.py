@@ -2,6 +2,7 @@
 
 import random
 import shutil
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -52,11 +53,12 @@ def looks(rng):
 
 def moments(rng):
     some = [FIRST + timedelta(seconds=rng.randrange(SECONDS)) for _ in range(6)]
-    return [*some, *YEAR_ENDS, YEAR_ENDS[1] - US, datetime(2023, 6, 1, 4, tzinfo=timezone.utc), LAST]
+    early = [datetime(2023, month, 20, tzinfo=timezone.utc) for month in (2, 3)]
+    return [*some, *early, *YEAR_ENDS, YEAR_ENDS[1] - US, datetime(2023, 6, 1, 4, tzinfo=timezone.utc), LAST]
 
 
-def opened(lake, as_of, cuts, **changes):
-    return open_session(lake.snapshot(), as_of, catalogue=Catalogue({"toys": TOY}), cut_cache=cuts, **changes)
+def opened(lake, as_of, cuts, dataset=TOY, **changes):
+    return open_session(lake.snapshot(), as_of, catalogue=Catalogue({"toys": dataset}), cut_cache=cuts, **changes)
 
 
 @pytest.mark.parametrize("seed", WORLDS)
@@ -76,8 +78,9 @@ def test_closed_or_not_a_session_is_given_the_same_bytes(tmp_path, seed):
     assert rows(compacted) == rows(landed)
     for as_of in moments(rng):
         answers = []
+        few = rng.choice((FEW, 1, 8))
         for lake in (landed, compacted):
-            cuts = CutCache(tmp_path / f"cuts of {lake.root.name}", few=FEW)
+            cuts = CutCache(tmp_path / f"cuts of {lake.root.name}", few=few)
             with opened(lake, as_of, cuts) as first, opened(lake, as_of, cuts) as again:
                 answers += [bytes_of_files(first), bytes_of_files(again)]
         assert all(each == answers[0] for each in answers), as_of
@@ -96,10 +99,10 @@ def test_what_is_closed_is_not_kept_a_second_time_and_bears_no_time(tmp_path):
             ((moment,),) = session.sql(f"SELECT last_modified FROM read_blob('{path}')").rows()
             assert moment.timestamp() == 0
     assert not known & {path.read_bytes() for path in (tmp_path / "cuts").glob("*.parquet")}
-    before = {path.name for path in (tmp_path / "cuts").glob("*.parquet")}
-    with opened(lake, LAST, cuts, hindsight="omit") as session:
+    with opened(lake, LAST, cuts, hindsight="omit", dataset=replace(TOY, known={"text": "hindsight"})) as session:
+        for path in paths_of_files(session):
+            assert not session.sql(f"SELECT name FROM parquet_schema('{path}') WHERE name = 'text'").rows()
         assert session.sql("SELECT count(*) FROM toys").rows() == [(120,)]
-    assert before == {path.name for path in (tmp_path / "cuts").glob("*.parquet")}  # it has no hindsight
 
 
 def test_files_of_another_form_are_sources_until_they_are_closed_anew(tmp_path, monkeypatch):
@@ -113,6 +116,9 @@ def test_files_of_another_form_are_sources_until_they_are_closed_anew(tmp_path, 
     held = rows(lake)
     with opened(lake, LAST, cuts) as session:
         right = bytes_of_files(session)
+    earlier = [file for file in lake.snapshot().files("toys") if file.form]
+    kept = {path.read_bytes() for path in (tmp_path / "cuts").glob("*.parquet")}
+    assert not kept.isdisjoint(Path(file.path).read_bytes() for file in earlier)
     assert {file.form for file in lake.snapshot().files("toys")} == {closed.FORM - 1, None}
     assert lake.compact(TOY).changed
     assert {file.form for file in lake.snapshot().files("toys")} == {closed.FORM, None}

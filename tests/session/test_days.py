@@ -11,7 +11,7 @@ from pitlake.clock import new_york_day, start_of_new_york_day
 from pitlake.errors import QueryFailed, SessionRefused
 from pitlake.session.visible import cuts
 from pitlake.session.visible.cut_cache import CutCache
-from tests.session.toylake import CHARTS, T, ToyLake, row
+from tests.session.toylake import CHARTS, T, ToyLake, gap, row
 
 DAY = timedelta(days=1)
 US = timedelta(microseconds=1)
@@ -96,6 +96,15 @@ def test_how_the_past_lies_in_files_tells_neither_landings_nor_compaction(ask_of
             session.sql("SELECT observed_at FROM read_parquet('/proc/self/fd/300')")
     assert found[0] == found[1] == found[2]
     assert len(found[0]) == files  # none of as_of's own month and of gaps, where there are no rows
+
+
+@pytest.mark.parametrize("count", [1, 9])
+def test_gaps_are_shown_up_to_t_however_many_there_are(lake, ask, home, count):
+    for moment in (T - 400 * DAY, T - US, T, T + US):
+        lake.add("gaps/charts", [gap(moment, locator=f"{moment} {number}") for number in range(count)])
+    lake.add("charts", [row("a", T)])
+    session = ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"])
+    assert session.sql("SELECT count(*), max(available_at) FROM gaps").rows() == [(3 * count, T)]
 
 
 def test_what_is_past_is_made_once_for_every_later_instant(lake, ask, home):

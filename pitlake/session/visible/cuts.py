@@ -72,7 +72,9 @@ class Cut:
 
     def of_period(self, period: Period) -> "Cut":
         """The cut of one of its periods, as one file."""
-        return replace(self, periods=(period,), since=period.since, until=period.until)
+        since = self.since if period.since is None else period.since
+        until = self.until if period.until is None else period.until
+        return replace(self, periods=(period,), since=since, until=until)
 
     def between(self, since: Bound, until: int) -> "Cut":
         """The cut of its rows from `since` to `until`, as one file."""
