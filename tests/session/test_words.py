@@ -132,14 +132,10 @@ def test_an_index_finds_what_reading_every_text_finds(lake, cuts, as_of):
         assert best.equals(reading.run("news_full_text", query="oil gas", limit=4).arrow())
         (backend,) = indexed._index.opened.values()
         assert reading._index is None
-        counts = "SELECT count(*) FROM lake.news_indexed UNION ALL SELECT count(*) FROM lake.news_gone"
-        with_words, superseded = (row["count_star()"] for row in backend.run(counts, None, ROWS).table.to_pylist())
+        counts = "SELECT count(*)::BIGINT AS rows FROM lake.news_indexed UNION ALL SELECT documents::BIGINT FROM lake.news_size"
+        with_words, shown = (row["rows"] for row in backend.run(counts, None, ROWS).table.to_pylist())
         assert with_words > FEW
-        assert superseded or as_of != INSTANTS[-1]
-        search = catalogue.get("news_full_text")
-        bound = search.bind({"query": "oil gas", "ticker": "NOG"})
-        by_index = backend.run(search.sql, pack_parameters(bound), ROWS).table
-        assert by_index.equals(reading.run("news_full_text", query="oil gas", ticker="NOG").arrow())
+        assert shown < with_words or as_of != INSTANTS[-1]
 
 
 def test_few_rows_of_earlier_years_are_read_beside_an_index_of_later_ones(tmp_path):
