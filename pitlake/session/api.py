@@ -208,7 +208,7 @@ class Session:
     def _run(self, query: str, packed: object, caps: Caps, *, of_all: bool) -> tuple[Reply, tuple[Step, ...]]:
         step = Step(sql=query, parameters=canonical(packed))
         with self._lock:
-            prelude = tuple(self._prelude)
+            prelude, text = tuple(self._prelude), query
             try:
                 backend, text = self._asked_of(query, of_all=of_all)
                 reply = backend.run(text, packed, caps)

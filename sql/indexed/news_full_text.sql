@@ -87,7 +87,7 @@ WITH
 SELECT file, block, bit_or(texts) AS texts, any_value(score) * 1.000001 + 0.000001 AS score
 FROM matching JOIN most USING (file, block)
 GROUP BY file, block;
-CREATE OR REPLACE TEMP TABLE first AS FROM promising ORDER BY score DESC LIMIT $limit;
+CREATE OR REPLACE TEMP TABLE first AS FROM promising ORDER BY score DESC LIMIT 10 * $limit;
 CREATE OR REPLACE TEMP TABLE scores AS FROM search_news_scored('first', 'posted', 'weights');
 SET VARIABLE matching = (SELECT CASE WHEN phrased THEN 'FROM search_news_phrased(''scores'', ''asked'')' ELSE 'FROM scores' END FROM asked);
 CREATE OR REPLACE TEMP TABLE found AS FROM query(getvariable('matching'));

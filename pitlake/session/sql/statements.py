@@ -229,17 +229,23 @@ def searched(each: Ready, relation: "Relation", words: "Relation", source: Calla
     read = [f"({place}::UBIGINT, {literal(source(replace(relation, numbers=[number])))})"
             for place, number in enumerate(with_words)]  # fmt: skip
     shown = "coalesce(every.texts & ~gone.texts, every.texts)"
+    alive = (
+        f"SELECT file, block, {shown} AS texts, characters, least AS usual "
+        f"FROM {its_words} AS every LEFT JOIN ({superseded}) AS gone USING (file, block) WHERE word = ''"
+    )
+    size = (
+        "SELECT sum(bit_count(texts)) AS documents, sum(search_characters(texts, characters)) AS characters "
+        f"FROM {texts}"
+    )
+    every = source(replace(relation, numbers=with_words))
     return [
         f"CREATE VIEW {its_words} AS SELECT file_index AS file, * FROM {source(words)}",
-        f"CREATE VIEW {indexed} AS SELECT file_index AS file, file_row_number AS row, {listed} "
-        f"FROM {source(replace(relation, numbers=with_words))}",
+        f"CREATE VIEW {indexed} AS SELECT file_index AS file, file_row_number AS row, {listed} FROM {every}",
         f"CREATE VIEW {STORED}.{identifier(f'{name}_unindexed')} AS {_alive(each, rest)}",
-        f"CREATE TABLE {texts} AS SELECT file, block, {shown} AS texts, characters, least AS usual "
-        f"FROM {its_words} AS every LEFT JOIN ({superseded}) AS gone USING (file, block) WHERE word = ''",
-        f"CREATE TABLE {STORED}.{identifier(f'{name}_size')} AS SELECT sum(bit_count(texts)) AS documents, "
-        f"sum(search_characters(texts, characters)) AS characters FROM {texts}",
+        f"CREATE TABLE {texts} AS {alive}",
+        f"CREATE TABLE {STORED}.{identifier(f'{name}_size')} AS {size}",
         f"CREATE TABLE {STORED}.{identifier(f'{name}_files')} AS FROM (VALUES {', '.join(read)}) AS one(file, source)",
-        *(path.read_text(encoding="utf-8") for path in [sql_file("indexed", name)] if path.is_file()),
+        sql_file("indexed", name).read_text(encoding="utf-8"),
     ]
 
 

@@ -11,6 +11,7 @@ import tempfile
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +74,7 @@ def write(tables: Iterable[pa.Table], searched: tuple[str, ...], file: object) -
             use_dictionary=["word", AVAILABLE_AT],
             column_encoding={"block": "DELTA_BINARY_PACKED"},
         ) as writer:
-            for start, end in zip(bounds, bounds[1:], strict=False):
+            for start, end in pairwise(bounds):
                 held = pa.concat_tables([held, _in_order(found.slice(start, end - start))])
                 whole = held.num_rows - held.num_rows % group_rows
                 writer.write_table(held.slice(0, whole).combine_chunks(), row_group_size=group_rows)
@@ -91,7 +92,7 @@ def _spilled(runs: Iterable[pa.Table], folder: Path) -> tuple[pa.Table, list[int
         words = run["word"].combine_chunks()
         splits = splits or [words[run.num_rows * part // _PARTS].as_py() for part in range(1, _PARTS)]
         starts = [0, *(bisect_left(words, split, key=pa.StringScalar.as_py) for split in splits), run.num_rows]
-        for part, start, end in zip(parts, starts, starts[1:], strict=False):
+        for part, (start, end) in zip(parts, pairwise(starts), strict=True):
             spilled.put(part, run.slice(start, end - start))
     found, place = spilled.read(parts)
     return found, np.searchsorted(place, range(_PARTS + 1)).tolist()
@@ -104,7 +105,8 @@ def _in_order(rows: pa.Table) -> pa.Table:
 
 def _runs(tables: Iterable[pa.Table], searched: tuple[str, ...]) -> Iterator[pa.Table]:
     """The index of so many rows at a time as are in memory at once."""
-    held, first = [], 0
+    held: list[pa.Table] = []
+    first = 0
     for table in tables:
         kept = [name for name in (*searched, TICKERS, AVAILABLE_AT) if name in table.column_names]
         read, start = table.select(kept), 0
