@@ -153,13 +153,14 @@ class RunningQuery:
 
 
 def _with_values(script: list[duckdb.Statement], given: Any) -> list[tuple[duckdb.Statement, Any]]:
-    """A script's statements, each with the values it names; with all of them where some are named by none."""
-    named = [frozenset(statement.named_parameters) for statement in script]
-    if isinstance(given, dict) and frozenset().union(*named).issuperset(given):
-        its = [{name: given[name] for name in names if name in given} for names in named]
-    else:
-        its = [None] * (len(script) - 1) + [given]
-    return [(statement, values or None) for statement, values in zip(script, its, strict=True)]
+    """A script's statements, each with the values it names; the last one with those that none does, to be refused."""
+    *earlier, last = script
+    if not isinstance(given, dict):
+        return [*((statement, None) for statement in earlier), (last, given)]
+    named = [frozenset(statement.named_parameters) for statement in earlier]
+    others = frozenset(last.named_parameters).union(frozenset(given).difference(*named))
+    found = [{name: given[name] for name in names if name in given} or None for names in (*named, others)]
+    return list(zip(script, found, strict=True))
 
 
 def load(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
