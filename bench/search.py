@@ -66,24 +66,27 @@ def _words(session: Session, reading: Session) -> list[Figure]:
         "two frequent words": {"query": "w2 w5"},
         "a phrase of two frequent words": {"query": '"w2 w5"'},
     }
-    company = {"query": "w2 w5", "ticker": "T00007"}
+    one = partial(session.run, "news_full_text", query="w2 w5", ticker="T00007")
+    company, _, _ = paired(one, one, ROUNDS, processor(session._backend.pid))
     return [
         figure(f"the first search of {articles:,} articles, which makes the index", first, "s"),
-        *(
-            _searched(f"{name}, best 20 of {articles:,}", session, reading, asked, "≤ 50 ms of 1 M")
-            for name, asked in searches.items()
+        *(_searched(f"{name}, best 20 of {articles:,}", session, reading, asked) for name, asked in searches.items()),
+        figure(
+            f"two frequent words, one company's best 20 of {articles:,}",
+            1000 * company,
+            "ms of CPU",
+            aim="≤ 20 ms of 1 M",
         ),
-        _searched(f"two frequent words, one company's best 20 of {articles:,}", session, reading, company, "≤ 20 ms"),
     ]
 
 
-def _searched(name: str, session: Session, reading: Session, asked: dict[str, str], aim: str) -> Figure:
+def _searched(name: str, session: Session, reading: Session, asked: dict[str, str]) -> Figure:
     indexed, every = (partial(each.run, "news_full_text", **asked) for each in (session, reading))
     assert indexed().arrow().equals(every().arrow())
     (backend,) = session._index.opened.values()
     mine, other, ratio = paired(indexed, every, ROUNDS, processor(backend.pid, reading._backend.pid))
     baseline = f"every text read, {1000 * other:,.0f} ms"
-    return figure(name, 1000 * mine, "ms of CPU", baseline=baseline, ratio=ratio, aim=aim)
+    return figure(name, 1000 * mine, "ms of CPU", baseline=baseline, ratio=ratio, aim="≤ 50 ms of 1 M")
 
 
 def _nearest(session: Session) -> list[Figure]:

@@ -226,12 +226,12 @@ class Session:
 
     def _asked_of(self, query: str, *, of_all: bool) -> tuple[Backend, str]:
         """Where to ask it, and in which SQL: a search in a process that has an index too, unless the session was
-        changed. A search of all texts opens it, one company's are read until then.
+        changed; one company's texts are read.
         """
         backend, named = self._live(), queries.by_text(query)
-        if self._prelude or not named or not self._index or self._index.names.isdisjoint(named.searches):
+        if not of_all or self._prelude or not named or not self._index or self._index.names.isdisjoint(named.searches):
             return backend, query
-        found = self._index.of(named.reads) if of_all else self._index.opened.get(named.reads)
+        found = self._index.of(named.reads)
         self._live()  # or it was closed meanwhile
         return (found, named.by_index) if found else (backend, query)
 

@@ -1,4 +1,4 @@
--- What `news_full_text` gives, of a process that has an index of words (pitlake/session/visible/words.py): the same to
+-- What `news_full_text` gives of all companies, of a process that has an index of words (pitlake/session/visible/words.py): the same to
 -- the last digit. Texts are looked at 64 at a time, a bit each, which tells how rare a word is and which texts match.
 -- What any of 64 could score at most is then compared with what the most promising ones do, and few are left.
 -- Words and files are spelled out in SQL of its own, because row groups are skipped by constants alone.
@@ -9,24 +9,17 @@ SET VARIABLE standing = (
             format(
                 'SELECT {}::BIGINT AS i, file, block, texts, times, least FROM lake.news_words WHERE word = ''{}''',
                 i,
-                replace(word, '''', '''''')
+                word
             ),
             ' UNION ALL '
         )
-    FROM (SELECT unnest(range(len(terms) + 1)) AS i, unnest(list_prepend('$' || $ticker, terms)) AS word FROM asked)
-    WHERE word IS NOT NULL
+    FROM (SELECT unnest(range(1, len(terms) + 1)) AS i, unnest(terms) AS word FROM asked)
 );
 CREATE OR REPLACE TEMP TABLE stands AS FROM query(getvariable('standing'));
-CREATE OR REPLACE TEMP TABLE searched AS
-SELECT file, block, texts, usual FROM lake.news_texts WHERE $ticker::VARCHAR IS NULL
-UNION ALL
-SELECT file, block, news_texts.texts & stands.texts, usual
-FROM lake.news_texts JOIN stands USING (file, block)
-WHERE i = 0;
 CREATE OR REPLACE TEMP TABLE posted AS
-SELECT i, file, block, stands.texts & searched.texts AS texts, stands.texts AS stored, times, least, usual
-FROM stands JOIN searched USING (file, block)
-WHERE i > 0 AND stands.texts & searched.texts <> 0;
+SELECT i, file, block, stands.texts & alive.texts AS texts, stands.texts AS stored, times, least, usual
+FROM stands JOIN lake.news_texts AS alive USING (file, block)
+WHERE stands.texts & alive.texts <> 0;
 CREATE OR REPLACE TEMP TABLE counted AS
 WITH
     corpus AS (
@@ -34,7 +27,7 @@ WITH
             struct_pack(available_at, available_at_source, id, title, teaser, created, evidence) AS doc,
             concat_ws(chr(10), title, teaser, body) AS text
         FROM lake.news_unindexed
-        WHERE $ticker::VARCHAR IS NULL OR list_contains(tickers, $ticker)
+        WHERE $ticker::VARCHAR IS NULL
     )
 FROM search_counted('corpus', 'asked');
 CREATE OR REPLACE TEMP TABLE weights AS
@@ -44,11 +37,7 @@ WITH
         FROM (
             SELECT count(*) AS documents, sum(characters) AS characters FROM counted
             UNION ALL
-            SELECT documents, characters FROM lake.news_size WHERE $ticker::VARCHAR IS NULL
-            UNION ALL
-            SELECT sum(bit_count(searched.texts)), sum(search_characters(searched.texts, characters))
-            FROM searched JOIN lake.news_texts USING (file, block)
-            WHERE $ticker::VARCHAR IS NOT NULL
+            SELECT documents, characters FROM lake.news_size
         )
     ),
     holding AS (

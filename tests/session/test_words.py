@@ -230,16 +230,11 @@ def test_few_texts_have_no_index(lake, tmp_path):
         assert session._index.opened == {}
 
 
-def test_one_company_s_search_makes_no_index_and_uses_one_that_is_there(lake, cuts):
+def test_one_company_s_texts_are_read(lake, cuts):
     with open_session(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
-        asked = {"query": "oil gas", "ticker": "NOG"}
-        read = session.run("news_full_text", **asked).arrow()
+        assert len(session.run("news_full_text", query="oil", ticker="NOG"))
         assert session._index.opened == {}
         session.run("news_full_text", query="oil")
-        (backend,) = session._index.opened.values()
-        assert session.run("news_full_text", **asked).arrow().equals(read)
-        searched = backend.run("SELECT count(*)::BIGINT AS blocks FROM stands WHERE i = 0", None, ROWS).table
-        assert searched["blocks"].to_pylist() > [0]
         assert session.run("news_full_text", query="oil").receipt.question.prelude == ()
 
 
@@ -271,7 +266,6 @@ def test_rows_of_several_runs_are_told_in_the_order_of_words(monkeypatch, tmp_pa
     rows = pa.table(
         {
             "title": [" ".join(text) for text in texts],
-            "tickers": [["NOG"] if number % 3 else None for number in range(150)],
             "available_at": pa.array([START] * 150, pa.timestamp("us", "UTC")),
         }
     )
@@ -293,7 +287,7 @@ def test_rows_of_several_runs_are_told_in_the_order_of_words(monkeypatch, tmp_pa
         word: {row: text.count(word) for row, text in enumerate(texts) if word in text}
         for word in {*itertools.chain(*texts)}
     }
-    assert told == {**counted, "": dict.fromkeys(range(150), 1), "$NOG": {row: 1 for row in range(150) if row % 3}}
+    assert told == {**counted, "": dict.fromkeys(range(150), 1)}
 
 
 @pytest.fixture

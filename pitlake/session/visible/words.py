@@ -1,9 +1,9 @@
 """The index of a cut: which words stand in which of its rows, how often. A function of these rows, like the cut itself.
 
 A row of it says of 64 rows of the cut, one after the other, in which of them a word stands (`texts`: a bit each), how
-often (`times`: a letter each, whose number it is), and the least that `search_weakness` gives for them. One for each 64
-rows has no word and says how long their texts are, and for which mean length the least is. One for each 64 rows and a
-ticker among theirs has it after a `$`. All are in the order of words, so that readers skip what they don't look for.
+often (`times`: a letter each, whose number it is), and the `least` of their (0.3 + 0.9 * characters / mean) / times,
+which bounds what any of them can score. One for each 64 rows has no word and says how long their texts are, and which
+mean that is. All are in the order of words, so that readers skip what they don't look for.
 """
 
 import re
@@ -37,7 +37,6 @@ SCHEMA = pa.schema(
         pa.field(AVAILABLE_AT, INSTANT, nullable=False),
     ]
 )
-TICKERS = "tickers"
 _BLOCK = 64
 _RUN_ROWS = 512 * _BLOCK
 _GROUPS, _LEAST_ROWS, _MOST_ROWS = 64, 4_096, 65_536  # few row groups are found fast, small ones read fast
@@ -45,13 +44,12 @@ _PARTS = 32  # that a file's runs are put in order by
 _SURROGATES, _AFTER, _LETTERS = 0xD800, 0x800, 0x10FFFF
 _POSTINGS = """
 WITH
-    texts AS (SELECT row, lower(concat_ws(chr(10), {columns})) AS text FROM rows),
+    texts AS (SELECT row, lower(concat_ws(chr(10), {})) AS text FROM rows),
     counted AS (
         SELECT word, row, count(*) AS times
         FROM (SELECT row, unnest(search_words(text)) AS word FROM texts)
         GROUP BY ALL
         UNION ALL SELECT '', row, 1 FROM texts
-        UNION ALL SELECT DISTINCT '$' || unnest({tickers}), row, 1 FROM rows
     )
 SELECT word, row, times::UINTEGER AS times, length(text)::INTEGER AS characters
 FROM counted JOIN texts USING (row)
@@ -108,8 +106,7 @@ def _runs(tables: Iterable[pa.Table], searched: tuple[str, ...]) -> Iterator[pa.
     held: list[pa.Table] = []
     first = 0
     for table in tables:
-        kept = [name for name in (*searched, TICKERS, AVAILABLE_AT) if name in table.column_names]
-        read, start = table.select(kept), 0
+        read, start = table.select([*searched, AVAILABLE_AT]), 0
         while start < read.num_rows:
             held.append(read.slice(start, _RUN_ROWS - sum(part.num_rows for part in held)))
             start += held[-1].num_rows
@@ -122,10 +119,9 @@ def _runs(tables: Iterable[pa.Table], searched: tuple[str, ...]) -> Iterator[pa.
 
 def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
     numbered = rows.append_column("row", pa.array(range(first, first + rows.num_rows), pa.int64()))
-    tickers = TICKERS if TICKERS in rows.column_names else "[]::VARCHAR[]"
     with calculator(rows=numbered) as connection:
         connection.execute(_macros())
-        found = connection.sql(_POSTINGS.format(columns=columns(searched), tickers=tickers)).to_arrow_table()
+        found = connection.sql(_POSTINGS.format(columns(searched))).to_arrow_table()
     found = found.combine_chunks()
     row, times, characters = (found[name].to_numpy() for name in ("row", "times", "characters"))
     texts = found["word"].combine_chunks()
