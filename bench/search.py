@@ -22,7 +22,7 @@ from pitlake.lake.query import calculator
 from pitlake.session import Session, open_session
 from pitlake.session.visible.cut_cache import CutCache
 
-FULL = {"articles": 1_000_000, "vectors": 100_000}
+FULL = {"articles": 1_220_000, "vectors": 100_000}  # of which a million articles are public at T
 ROUNDS = 3
 WIDTH = 256
 _WORD = "'w' || floor(exp(hash({}) / 18446744073709551616.0 * ln(20000)))::INTEGER"
@@ -64,13 +64,19 @@ def _words(session: Session, reading: Session) -> list[Figure]:
         "two rare words": _RARE,
         "two words, each in one article of forty": {"query": "w1100 AND w900"},
         "two frequent words": {"query": "w2 w5"},
+        "a phrase of two frequent words": {"query": '"w2 w5"'},
     }
     one = partial(session.run, "news_full_text", query="w2 w5", ticker="T00007")
     company, _, _ = paired(one, one, ROUNDS, processor(session._backend.pid))
     return [
         figure(f"the first search of {articles:,} articles, which makes the index", first, "s"),
         *(_searched(f"{name}, best 20 of {articles:,}", session, reading, asked) for name, asked in searches.items()),
-        figure(f"two frequent words, one company's best 20 of {articles:,}", 1000 * company, "ms of CPU"),
+        figure(
+            f"two frequent words, one company's best 20 of {articles:,}",
+            1000 * company,
+            "ms of CPU",
+            aim="≤ 20 ms of 1 M",
+        ),
     ]
 
 
@@ -79,7 +85,8 @@ def _searched(name: str, session: Session, reading: Session, asked: dict[str, st
     assert indexed().arrow().equals(every().arrow())
     (backend,) = session._index.opened.values()
     mine, other, ratio = paired(indexed, every, ROUNDS, processor(backend.pid, reading._backend.pid))
-    return figure(name, 1000 * mine, "ms of CPU", baseline=f"every text read, {1000 * other:,.0f} ms", ratio=ratio)
+    baseline = f"every text read, {1000 * other:,.0f} ms"
+    return figure(name, 1000 * mine, "ms of CPU", baseline=baseline, ratio=ratio, aim="≤ 50 ms of 1 M")
 
 
 def _nearest(session: Session) -> list[Figure]:
@@ -91,7 +98,14 @@ def _nearest(session: Session) -> list[Figure]:
     mine, other, ratio = paired(search, partial(session.sql, _SCORED, asked), ROUNDS, processor(session._backend.pid))
     baseline = f"plain SQL, {1000 * other:,.0f} ms"
     return [
-        figure(f"nearest of {vectors:,} vectors of {WIDTH}", 1000 * mine, "ms of CPU", baseline=baseline, ratio=ratio)
+        figure(
+            f"nearest of {vectors:,} vectors of {WIDTH}",
+            1000 * mine,
+            "ms of CPU",
+            baseline=baseline,
+            ratio=ratio,
+            aim="ratio ≤ 1; ≤ 300 ms of 1 M",
+        )
     ]
 
 

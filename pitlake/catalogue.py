@@ -16,7 +16,7 @@ from typing import Any
 from pitlake.aliases import meant
 from pitlake.errors import BadInput, choice
 from pitlake.parameters import TYPES, spell
-from pitlake.sql_files import sql_files
+from pitlake.sql_files import sql_file, sql_files
 
 SYSTEM_COLUMNS = ("available_at", "available_at_source")
 COMPANIES = "company_ciks"
@@ -89,8 +89,13 @@ class Query:
 
     @property
     def searches(self) -> tuple[str, ...]:
-        """The datasets whose words it searches, of all companies by the index where there is one."""
+        """The datasets whose words it searches, by the index where there is one."""
         return tuple(name for name in self.reads if f"search_{name}(" in self.sql)
+
+    @property
+    def by_index(self) -> str:
+        """The SQL that gives its answer where there is an index."""
+        return sql_file("indexed", self.name).read_text(encoding="utf-8")
 
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The values to bind, every parameter present and spelled as SQL takes it. Raises BadInput naming the field.

@@ -10,7 +10,7 @@ _HOME = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
 
 
 def sql_file(folder: str, name: str) -> Path:
-    """The file of this name in "views", "queries", "pages" or "macros"; it need not be there."""
+    """The file of this name in "views", "queries", "indexed", "pages" or "macros"; it need not be there."""
     return _HOME / folder / f"{name}.sql"
 
 

@@ -208,12 +208,12 @@ class Session:
     def _run(self, query: str, packed: object, caps: Caps, *, of_all: bool) -> tuple[Reply, tuple[Step, ...]]:
         step = Step(sql=query, parameters=canonical(packed))
         with self._lock:
-            prelude = tuple(self._prelude)
+            prelude, text = tuple(self._prelude), query
             try:
-                backend = self._with_index(query) if of_all else self._live()
-                reply = backend.run(query, packed, caps)
+                backend, text = self._asked_of(query, of_all=of_all)
+                reply = backend.run(text, packed, caps)
             except Failed as failed:
-                self._remember(step, stateless=failed.stateless)
+                self._remember(step, stateless=failed.stateless or text != query)
                 raise self._error(failed) from None
             except SessionLost as lost:
                 self._closed = str(lost)
@@ -221,17 +221,19 @@ class Session:
             except KeyboardInterrupt:
                 self._remember(step, stateless=False)
                 raise
-            self._remember(step, stateless=reply.stateless)
+            self._remember(step, stateless=reply.stateless or text != query)
             return reply, prelude
 
-    def _with_index(self, query: str) -> Backend:
-        """Where to ask it: a search of all texts in a process that has an index too, unless the session was changed."""
+    def _asked_of(self, query: str, *, of_all: bool) -> tuple[Backend, str]:
+        """Where to ask it, and in which SQL: a search in a process that has an index too, unless the session was
+        changed; one company's texts are read.
+        """
         backend, named = self._live(), queries.by_text(query)
-        if self._prelude or not named or not self._index or self._index.names.isdisjoint(named.searches):
-            return backend
+        if not of_all or self._prelude or not named or not self._index or self._index.names.isdisjoint(named.searches):
+            return backend, query
         found = self._index.of(named.reads)
         self._live()  # or it was closed meanwhile
-        return found
+        return (found, named.by_index) if found else (backend, query)
 
     def _resolved(self, params: "Params") -> tuple["Params", tuple[str, ...]]:
         """The values with the CIKs of their ticker, found out here where later names may be read, and what to say."""
@@ -396,10 +398,15 @@ def open_session(  # noqa: PLR0913 - all that a session is made of
 
             backend = InProcess(binding, cut_cache, limits, opening)
 
-    def indexed(names: Collection[str]) -> Backend:
+    def indexed(names: Collection[str]) -> Backend | None:
         chosen = Binding(snapshot, asked, catalogue.choose(names, open_mode=False), indexed=True)
+        opening = statements.Opening(chosen, catalogue.views)
         with machine.working_in("a session of the lake", "."):
-            return SealedProcess(chosen, cut_cache, limits, statements.Opening(chosen, catalogue.views))
+            opened = SealedProcess(chosen, cut_cache, limits, opening)
+        if opening.indexed:
+            return opened
+        opened.close()
+        return None
 
     beside = partial(
         open_session, snapshot, asked, datasets=datasets, isolation=isolation, limits=limits, catalogue=catalogue,

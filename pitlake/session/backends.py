@@ -31,15 +31,15 @@ class Backend(Protocol):
 class Indexed:
     """The processes of a session that have an index of words too, each opened by the first search of its datasets.
 
-    names: the datasets with an index. start: opens a process of these datasets.
+    names: the datasets that may have an index. start: opens a process of these datasets; None where none has one.
     """
 
-    def __init__(self, names: frozenset[str], start: Callable[[Collection[str]], Backend]) -> None:
+    def __init__(self, names: frozenset[str], start: Callable[[Collection[str]], Backend | None]) -> None:
         self.names, self.start = names, start
-        self.opened: dict[tuple[str, ...], Backend] = {}
+        self.opened: dict[tuple[str, ...], Backend | None] = {}
         self._interrupts, self._closed = 0, False
 
-    def of(self, datasets: tuple[str, ...]) -> Backend:
+    def of(self, datasets: tuple[str, ...]) -> Backend | None:
         """That of these datasets; ended already where `close` came while it was opened, which may take minutes.
 
         Raises QueryInterrupted where `interrupt` did.
@@ -56,11 +56,11 @@ class Indexed:
     def interrupt(self) -> None:
         """Stop the running search, if there is one, or the one that waits for its process. From any thread."""
         self._interrupts += 1
-        for backend in tuple(self.opened.values()):
+        for backend in filter(None, tuple(self.opened.values())):
             backend.interrupt()
 
     def close(self) -> None:
         """End them, and whichever is being opened. From any thread."""
         self._closed = True
-        for backend in tuple(self.opened.values()):
+        for backend in filter(None, tuple(self.opened.values())):
             backend.close()

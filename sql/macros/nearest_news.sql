@@ -1,12 +1,13 @@
 -- reads: news, embeddings, text_vectors
 -- The articles nearest to a vector or a seed, of one company or all: cut to the company first, then ranked.
--- Vectors are scored where they are read and go no further: a join would carry them, 12 kilobytes a row, along.
+-- Vectors are scored where they are read and go no further: a join would carry them, 12 kilobytes a row, along. Articles
+-- are looked up for what scored well; all of them only where a company is asked for, or nothing has a score.
 CREATE MACRO nearest_news(embedding, seed, ticker_wanted, k, model_wanted) AS TABLE
 WITH
     asked AS MATERIALIZED (SELECT search_vector(embedding, seed, model_wanted) AS vector),
-    articles AS MATERIALIZED (SELECT id, ticker, available_at FROM news_of(ticker_wanted)),
     others AS MATERIALIZED (
-        SELECT id FROM articles WHERE ticker_wanted::VARCHAR IS NOT NULL AND ticker IS DISTINCT FROM ticker_wanted
+        SELECT id FROM news_of(ticker_wanted)
+        WHERE ticker_wanted::VARCHAR IS NOT NULL AND ticker IS DISTINCT FROM ticker_wanted
     ),
     scores AS MATERIALIZED (
         SELECT id, available_at, evidence, content_hash, search_similarity(vector, (FROM asked)) AS vector_score
@@ -17,12 +18,16 @@ WITH
         FROM stored_vectors('news', model_wanted)
         WHERE ticker IS DISTINCT FROM ticker_wanted AND id IN (FROM others)
     ),
+    newest AS MATERIALIZED (FROM newest_scores('scores', model_wanted)),
+    articles AS MATERIALIZED (
+        SELECT available_at, available_at_source, id, title, channels, ticker, evidence
+        FROM news_of(ticker_wanted) SEMI JOIN newest USING (id)
+        WHERE id IS DISTINCT FROM seed
+    ),
     scored AS MATERIALIZED (
         SELECT id, greatest(articles.available_at, newest.available_at) AS available_at, vector_score
-        FROM newest_scores('scores', model_wanted) AS newest
-        JOIN articles USING (id)
-        WHERE id IS DISTINCT FROM seed
+        FROM newest JOIN articles USING (id)
     ),
     best AS (FROM nearest_scores('scored', k, model_wanted))
 SELECT best.available_at, available_at_source, id, title, channels, ticker, vector_score, evidence
-FROM best JOIN news_of(ticker_wanted) USING (id);
+FROM best JOIN articles USING (id);

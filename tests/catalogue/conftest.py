@@ -52,7 +52,6 @@ class World:
             self.connection.execute(superseded(dataset))
         ready = [statements.Ready(dataset, statements.agent_view(dataset)) for dataset in new]
         views = [statements.newest(each) if each.is_plain else each.view for each in ready]
-        views += [text for each in ready if each.dataset.searched for text in statements.no_index(each)]
         macros = [text for text in catalogue.session_macros(self.datasets) if text not in self.macros]
         for text in (*views, *macros):
             self.connection.execute(text)

@@ -3,7 +3,9 @@
 import pytest
 
 from pitlake import catalogue
+from pitlake.datasets import get
 from pitlake.errors import BadInput
+from pitlake.sql_files import sql_file
 
 HEADER = "-- summary: s\n-- agent: a\n-- reads: news\n-- ids: id\n-- column id | m\n-- column evidence | m\n"
 NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE"}
@@ -152,3 +154,12 @@ def test_a_header_that_disagrees_with_its_sql_is_refused(text, complaint):
 def test_a_dollar_inside_a_text_or_a_comment_is_no_parameter():
     query = catalogue.parse("made_up", HEADER + "SELECT '$x' -- $y\n")
     assert query.parameters == ()
+
+
+def test_a_search_by_an_index_takes_the_same_values():
+    searching = [query for query in catalogue.all_queries().values() if query.searches]
+    assert searching
+    for query in searching:
+        assert catalogue.placeholders(query.by_index) == catalogue.placeholders(query.sql)
+        assert {name for name in query.searches if get(name).searched} == set(query.searches)
+        assert all(sql_file("indexed", name).is_file() for name in query.searches)

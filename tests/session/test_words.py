@@ -1,5 +1,6 @@
 """Searches by an index of words: what reading every text finds, to the last digit, at every instant."""
 
+import itertools
 import random
 from datetime import datetime, timedelta, timezone
 from hashlib import sha256
@@ -9,15 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pitlake import catalogue
 from pitlake.clock import new_york_day
 from pitlake.datasets import get
-from pitlake.errors import QueryInterrupted, SessionLost
+from pitlake.errors import QueryFailed, QueryInterrupted, SessionLost
 from pitlake.lake import Lake
 from pitlake.lake.stage import staged_schema
 from pitlake.session import open_session
 from pitlake.session.limits import Caps
-from pitlake.session.sealed.protocol import pack_parameters
 from pitlake.session.visible import words
 from pitlake.session.visible.cut_cache import CutCache
 from tests.catalogue.test_full_text import slow_bm25
@@ -53,6 +52,9 @@ QUERIES = (
     '"gross margin" AND oil',
     "ölpreis été OR 2024",
     "nowhere AND oil",
+)
+LEFT_OUT = (
+    "SELECT count(*)::BIGINT AS blocks FROM promising ANTI JOIN (FROM first UNION ALL FROM rest) USING (file, block)"
 )
 INSTANTS = tuple(START + timedelta(days=days, minutes=minutes) for days, minutes in ((45, 3), (60, 300), (199, 1)))
 
@@ -132,14 +134,13 @@ def test_an_index_finds_what_reading_every_text_finds(lake, cuts, as_of):
         assert best.equals(reading.run("news_full_text", query="oil gas", limit=4).arrow())
         (backend,) = indexed._index.opened.values()
         assert reading._index is None
-        counts = "SELECT count(*) FROM lake.news_indexed UNION ALL SELECT count(*) FROM lake.news_gone"
-        with_words, superseded = (row["count_star()"] for row in backend.run(counts, None, ROWS).table.to_pylist())
+        counts = (
+            "SELECT count(*)::BIGINT AS rows FROM lake.news_indexed "
+            "UNION ALL SELECT documents::BIGINT FROM lake.news_size"
+        )
+        with_words, shown = (row["rows"] for row in backend.run(counts, None, ROWS).table.to_pylist())
         assert with_words > FEW
-        assert superseded or as_of != INSTANTS[-1]
-        search = catalogue.get("news_full_text")
-        bound = search.bind({"query": "oil gas", "ticker": "NOG"})
-        by_index = backend.run(search.sql, pack_parameters(bound), ROWS).table
-        assert by_index.equals(reading.run("news_full_text", query="oil gas", ticker="NOG").arrow())
+        assert shown < with_words or as_of != INSTANTS[-1]
 
 
 def test_few_rows_of_earlier_years_are_read_beside_an_index_of_later_ones(tmp_path):
@@ -215,25 +216,78 @@ def test_a_changed_session_is_searched_as_it_is(lake, cuts):
         assert session._index.opened == {}
 
 
+def test_a_script_s_statements_take_the_values_they_name(lake, cuts):
+    with open_session(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
+        script = "CREATE OR REPLACE TEMP TABLE given AS SELECT $a AS a; SELECT a + $b AS sum FROM given"
+        assert session.sql(script, {"a": 1, "b": 2}).rows() == [(3,)]
+        with pytest.raises(QueryFailed, match=r"\bc\b"):
+            session.sql(script, {"a": 1, "b": 2, "c": 3})
+
+
 def test_few_texts_have_no_index(lake, tmp_path):
     with open_session(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts")) as session:
         assert len(session.run("news_full_text", query="oil")) == 20
         assert session._index.opened == {}
 
 
-def test_runs_are_in_order_and_rows_counted_on(monkeypatch, tmp_path):
-    monkeypatch.setattr(words, "_RUN_ROWS", 4)
-    instants = [START + timedelta(days=day) for day in range(11)]
-    texts = [f"{VOCABULARY[number]} oil" for number in range(11)]
+def test_one_company_s_texts_are_read(lake, cuts):
+    with open_session(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
+        assert len(session.run("news_full_text", query="oil", ticker="NOG"))
+        assert session._index.opened == {}
+        session.run("news_full_text", query="oil")
+        assert session.run("news_full_text", query="oil").receipt.question.prelude == ()
+
+
+def test_few_of_many_are_scored(tmp_path):
+    texts = [row | {"id": f"bzNews_9{number}{row['id'][7:]}"} for number in range(6) for row in articles(2)]
+    many = lake_of(tmp_path / "lake", texts)
+    with (
+        open_session(many.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
+        open_session(many.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
+    ):
+        left_out = 0
+        for query in (*QUERIES, "oil gas cut", "margin AND gas cut"):
+            for limit in (1, 3):
+                asked = {"query": query, "limit": limit}
+                found = indexed.run("news_full_text", **asked).arrow()
+                assert found.equals(reading.run("news_full_text", **asked).arrow()), asked
+                (backend,) = indexed._index.opened.values()
+                left_out += backend.run(LEFT_OUT, None, ROWS).table["blocks"].to_pylist()[0]
+        assert left_out
+
+
+def test_rows_of_several_runs_are_told_in_the_order_of_words(monkeypatch, tmp_path):
+    monkeypatch.setattr(words, "_RUN_ROWS", 64)
+    monkeypatch.setattr(words, "_LEAST_ROWS", 7)
+    chance = random.Random(1)
+    texts = [[chance.choice(VOCABULARY).lower() for _ in range(chance.randrange(9))] for _ in range(150)]
+    texts[70] = ["oil"] * 60_000  # more than there are letters before those that stand for none
+    lengths = [len(" ".join(text)) for text in texts]
     rows = pa.table(
-        {"title": texts, "tickers": [["NOG"]] * 11, "available_at": pa.array(instants, pa.timestamp("us", "UTC"))}
+        {
+            "title": [" ".join(text) for text in texts],
+            "available_at": pa.array([START] * 150, pa.timestamp("us", "UTC")),
+        }
     )
-    words.write([rows.slice(0, 3), rows.slice(3, 2), rows.slice(5)], ("title",), tmp_path / "index.parquet")
+    words.write([rows.slice(0, 3), rows.slice(3, 97), rows.slice(100)], ("title",), tmp_path / "index.parquet")
     found = pq.read_table(tmp_path / "index.parquet").to_pylist()
-    oil = [(one["row"], one["times"], one["characters"]) for one in found if one["word"] == "oil"]
-    assert sorted(oil) == [(row, 1 + (row == 0), len(texts[row])) for row in range(11)]
-    assert sorted(one["row"] for one in found if not one["word"]) == list(range(11))
-    assert [one for one in found if one["available_at"] < instants[one["row"]]] == []
+    assert found == sorted(found, key=lambda one: (one["word"], one["block"]))
+    told = {}
+    for one in found:
+        stands = [one["block"] * 64 + bit for bit in range(64) if one["texts"] >> bit & 1]
+        times = [ord(letter) - 2048 * (ord(letter) >= 0xE000) for letter in one["times"]]
+        told.setdefault(one["word"], {}).update(zip(stands, times, strict=True))
+        if one["word"]:
+            mean = next(other["least"] for other in found if (other["word"], other["block"]) == ("", one["block"]))
+            weak = min((0.3 + 0.9 * lengths[row] / mean) / often for row, often in zip(stands, times, strict=True))
+            assert weak * 0.999999 < one["least"] <= weak
+        else:
+            assert one["characters"] == [lengths[row] for row in stands]
+    counted = {
+        word: {row: text.count(word) for row, text in enumerate(texts) if word in text}
+        for word in {*itertools.chain(*texts)}
+    }
+    assert told == {**counted, "": dict.fromkeys(range(150), 1)}
 
 
 @pytest.fixture

@@ -106,10 +106,11 @@ class RunningQuery:
         if not script:
             raise duckdb.ParserException("Parser Error: there is no statement in this text")
         self.stateless = all(statement.type.name in _STATELESS for statement in script)
-        for statement in script[:-1]:
-            connection.execute(statement)
+        *earlier, (last, values) = _with_values(script, parameters)
+        for statement, its in earlier:
+            connection.execute(statement, its)
             connection.complete()
-        relation = connection.sql(script[-1], params=parameters)
+        relation = connection.sql(last, params=values)
         arrow_fidelity.check_types(relation.columns, relation.types)
         self._reader = arrow_fidelity.spelled_out(relation).to_arrow_reader(BATCH_ROWS)
         self.schema: pa.Schema = arrow_fidelity.typed(self._reader.schema)
@@ -149,6 +150,17 @@ class RunningQuery:
             raise OverCap(limit)
         self.truncated = True
         return batch.slice(0, rows)
+
+
+def _with_values(script: list[duckdb.Statement], given: Any) -> list[tuple[duckdb.Statement, Any]]:
+    """A script's statements, each with the values it names; the last one with those that none does, to be refused."""
+    *earlier, last = script
+    if not isinstance(given, dict):
+        return [*((statement, None) for statement in earlier), (last, given)]
+    named = [frozenset(statement.named_parameters) for statement in earlier]
+    others = frozenset(last.named_parameters).union(frozenset(given).difference(*named))
+    found = [{name: given[name] for name in names if name in given} or None for names in (*named, others)]
+    return list(zip(script, found, strict=True))
 
 
 def load(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:

@@ -144,7 +144,6 @@ def prepared(names: Collection[str]) -> list[str]:
     return [
         *_blank(ready),
         *(newest(each) if each.is_plain else each.view for each in ready),
-        *(text for each in ready if each.dataset.searched for text in no_index(each)),
         *_library(names),
     ]
 
@@ -212,56 +211,41 @@ def _dead(name: str) -> str:
 
 
 def searched(each: Ready, relation: "Relation", words: "Relation", source: Callable[["Relation"], str]) -> list[str]:
-    """What searches by words read: `<dataset>_words`, the rows they stand in, told by `file` and `row`, with those that
-    are superseded and how many and how long the others are, and the newest rows of no index.
+    """What a search by an index reads: `<dataset>_words`, which texts they stand in (64 texts of a file are a `block`);
+    the rows of these, told by `file` and `row`; how long they are and which of them nothing supersedes, in sum too; and
+    the newest rows of no index.
     """
     paired = [pair for rows, its in zip(relation.by_cut, words.by_cut, strict=True)
               for pair in zip(rows, its, strict=False)]  # fmt: skip
     with_words = [number for number, _ in paired]
     others = [number for number in relation.numbers if number not in with_words]
-    place, listed = "file_index AS file", ", ".join(map(identifier, relation.columns))
+    listed, name = ", ".join(map(identifier, relation.columns)), each.dataset.name
     rest = f"(SELECT {listed} FROM {source(replace(relation, numbers=others))})" if others else _no_rows(each)
-    name = each.dataset.name
-    its_words, indexed, gone, size = (
-        f"{STORED}.{identifier(f'{name}_{kind}')}" for kind in ("words", "indexed", "gone", "size")
+    its_words, indexed, texts = (f"{STORED}.{identifier(f'{name}_{kind}')}" for kind in ("words", "indexed", "texts"))
+    superseded = (
+        "SELECT file, row // 64 AS block, bit_or(1::UBIGINT << (row % 64)::UBIGINT) AS texts "
+        f"FROM {indexed} AS stored SEMI JOIN {_dead(name)} GROUP BY ALL"
     )
-    superseded = f"SELECT file, row FROM {indexed} AS stored SEMI JOIN {_dead(name)}"
-    others_size = (
-        f"SELECT count(*) AS documents, sum(characters) AS characters FROM {its_words} "
-        f"ANTI JOIN {gone} USING (file, row) WHERE word = ''"
+    read = [f"({place}::UBIGINT, {literal(source(replace(relation, numbers=[number])))})"
+            for place, number in enumerate(with_words)]  # fmt: skip
+    shown = "coalesce(every.texts & ~gone.texts, every.texts)"
+    alive = (
+        f"SELECT file, block, {shown} AS texts, characters, least AS usual "
+        f"FROM {its_words} AS every LEFT JOIN ({superseded}) AS gone USING (file, block) WHERE word = ''"
     )
+    size = (
+        "SELECT sum(bit_count(texts)) AS documents, sum(search_characters(texts, characters)) AS characters "
+        f"FROM {texts}"
+    )
+    every = source(replace(relation, numbers=with_words))
     return [
-        f"DROP VIEW {gone}",
-        f"DROP VIEW {size}",
-        *_search_views(
-            each,
-            words=f"SELECT {place}, word, row, times, characters FROM {source(words)}",
-            indexed=f"SELECT {place}, file_row_number AS row, {listed} "
-            f"FROM {source(replace(relation, numbers=with_words))}",
-            unindexed=_alive(each, rest),
-        ),
-        f"CREATE TABLE {gone} AS {superseded}",
-        f"CREATE TABLE {size} AS {others_size}",
-    ]
-
-
-def no_index(each: Ready) -> list[str]:
-    """The same where there is no index: all is read."""
-    place = "0::UBIGINT AS file, 0::BIGINT AS row"
-    return _search_views(
-        each,
-        words=f"SELECT {place}, '' AS word, 0::INTEGER AS times, 0::INTEGER AS characters WHERE false",
-        indexed=f"SELECT {place}, * FROM {_no_rows(each)}",
-        unindexed=f"FROM main.{identifier(each.dataset.name)}",
-        gone=f"SELECT {place} WHERE false",
-        size="SELECT 0::BIGINT AS documents, 0::HUGEINT AS characters",
-    )
-
-
-def _search_views(each: Ready, **views: str) -> list[str]:
-    return [
-        f"CREATE OR REPLACE VIEW {STORED}.{identifier(f'{each.dataset.name}_{kind}')} AS {text}"
-        for kind, text in views.items()
+        f"CREATE VIEW {its_words} AS SELECT file_index AS file, * FROM {source(words)}",
+        f"CREATE VIEW {indexed} AS SELECT file_index AS file, file_row_number AS row, {listed} FROM {every}",
+        f"CREATE VIEW {STORED}.{identifier(f'{name}_unindexed')} AS {_alive(each, rest)}",
+        f"CREATE TABLE {texts} AS {alive}",
+        f"CREATE TABLE {STORED}.{identifier(f'{name}_size')} AS {size}",
+        f"CREATE TABLE {STORED}.{identifier(f'{name}_files')} AS FROM (VALUES {', '.join(read)}) AS one(file, source)",
+        sql_file("indexed", name).read_text(encoding="utf-8"),
     ]
 
 
@@ -337,6 +321,11 @@ class Opening:
         """Those that it shows as this installation does, whose columns macros can rely on."""
         return tuple(name for name, each in self.bound.items() if each is installed().get(name))
 
+    @property
+    def indexed(self) -> tuple[str, ...]:
+        """Those that have an index, once all is delivered."""
+        return tuple(name for name, words in self.binding.words.items() if words.numbers and name in self.usual)
+
     def _ready(self, dataset: Dataset) -> Ready:
         usual, view = installed().get(dataset.name), self.views.get(dataset.name)
         omits = self.binding.omit and bool(dataset.hindsight)
@@ -366,9 +355,8 @@ class Opening:
             ),
             *(
                 text
-                for name, words in binding.words.items()
-                if words.numbers and name in self.usual
-                for text in searched(self.bound[name], by_name[name], words, source)
+                for name in self.indexed
+                for text in searched(self.bound[name], by_name[name], binding.words[name], source)
             ),
             *([gaps(source(gap_rows))] if gap_rows.numbers else []),
             lake_info(binding.as_of, [(relation.name, relation.watermark, relation.rows) for relation in rows]),

@@ -1,14 +1,20 @@
 """The index of a cut: which words stand in which of its rows, how often. A function of these rows, like the cut itself.
 
-A row of it says that a word stands so many times in the text of the cut's n-th row, which is so many characters long.
-One for each row has no word and says how long its text is. They come in runs, each in the order of words, so that
-readers skip what they don't look for.
+A row of it says of 64 rows of the cut, one after the other, in which of them a word stands (`texts`: a bit each), how
+often (`times`: a letter each, whose number it is), and the `least` of their (0.3 + 0.9 * characters / mean) / times,
+which bounds what any of them can score. One for each 64 rows has no word and says how long their texts are, and which
+mean that is. All are in the order of words, so that readers skip what they don't look for.
 """
 
 import re
+import tempfile
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import pairwise
+from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -17,19 +23,25 @@ from pitlake.catalogue import session_macros
 from pitlake.clock import AVAILABLE_AT
 from pitlake.contract import INSTANT
 from pitlake.lake.query import calculator, columns
+from pitlake.lake.spill_file import SpillFile
 
-FORM = 1  # of the index; a change makes old ones unfindable
+FORM = 2  # of the index; a change makes old ones unfindable
 SCHEMA = pa.schema(
     [
         pa.field("word", pa.string(), nullable=False),
-        pa.field("row", pa.int64(), nullable=False),
-        pa.field("times", pa.int32(), nullable=False),
-        pa.field("characters", pa.int32(), nullable=False),
+        pa.field("block", pa.int32(), nullable=False),
+        pa.field("texts", pa.uint64(), nullable=False),
+        pa.field("times", pa.string(), nullable=False),
+        pa.field("least", pa.float32(), nullable=False),
+        pa.field("characters", pa.list_(pa.int32())),
         pa.field(AVAILABLE_AT, INSTANT, nullable=False),
     ]
 )
-_RUN_ROWS = 32_768
-_GROUP_ROWS = 65_536
+_BLOCK = 64
+_RUN_ROWS = 512 * _BLOCK
+_GROUPS, _LEAST_ROWS, _MOST_ROWS = 64, 4_096, 65_536  # few row groups are found fast, small ones read fast
+_PARTS = 32  # that a file's runs are put in order by
+_SURROGATES, _AFTER, _LETTERS = 0xD800, 0x800, 0x10FFFF
 _POSTINGS = """
 WITH
     texts AS (SELECT row, lower(concat_ws(chr(10), {})) AS text FROM rows),
@@ -39,7 +51,7 @@ WITH
         GROUP BY ALL
         UNION ALL SELECT '', row, 1 FROM texts
     )
-SELECT word, row, times::INTEGER AS times, length(text)::INTEGER AS characters
+SELECT word, row, times::UINTEGER AS times, length(text)::INTEGER AS characters
 FROM counted JOIN texts USING (row)
 ORDER BY word, row
 """
@@ -47,41 +59,107 @@ ORDER BY word, row
 
 def write(tables: Iterable[pa.Table], searched: tuple[str, ...], file: object) -> None:
     """The index of these rows, in their order, as Parquet."""
-    with pq.ParquetWriter(
-        file,
-        SCHEMA,
-        store_schema=False,
-        write_page_index=False,
-        compression="lz4",
-        use_dictionary=["word", "times", "characters", AVAILABLE_AT],
-        column_encoding={"row": "DELTA_BINARY_PACKED"},
-    ) as writer:
-        for postings in _runs(tables, searched):
-            writer.write_table(postings, row_group_size=_GROUP_ROWS)
+    with tempfile.TemporaryDirectory() as folder:
+        found, bounds = _spilled(_runs(tables, searched), Path(folder))
+        group_rows = min(max(found.num_rows // _GROUPS, _LEAST_ROWS), _MOST_ROWS)
+        held = SCHEMA.empty_table()
+        with pq.ParquetWriter(
+            file,
+            SCHEMA,
+            store_schema=False,
+            write_page_index=False,
+            compression="lz4",
+            use_dictionary=["word", AVAILABLE_AT],
+            column_encoding={"block": "DELTA_BINARY_PACKED"},
+        ) as writer:
+            for start, end in pairwise(bounds):
+                held = pa.concat_tables([held, _in_order(found.slice(start, end - start))])
+                whole = held.num_rows - held.num_rows % group_rows
+                writer.write_table(held.slice(0, whole).combine_chunks(), row_group_size=group_rows)
+                held = held.slice(whole)
+            writer.write_table(held.combine_chunks(), row_group_size=group_rows)
+
+
+def _spilled(runs: Iterable[pa.Table], folder: Path) -> tuple[pa.Table, list[int]]:
+    """The rows of all runs, parted by their words, and where the parts begin and end: on disk, so that no more than a
+    run and a part are in memory.
+    """
+    spilled, parts = SpillFile(folder, "runs", SCHEMA), [str(part) for part in range(_PARTS)]
+    splits: list[str] = []
+    for run in runs:
+        words = run["word"].combine_chunks()
+        splits = splits or [words[run.num_rows * part // _PARTS].as_py() for part in range(1, _PARTS)]
+        starts = [0, *(bisect_left(words, split, key=pa.StringScalar.as_py) for split in splits), run.num_rows]
+        for part, (start, end) in zip(parts, pairwise(starts), strict=True):
+            spilled.put(part, run.slice(start, end - start))
+    found, place = spilled.read(parts)
+    return found, np.searchsorted(place, range(_PARTS + 1)).tolist()
+
+
+def _in_order(rows: pa.Table) -> pa.Table:
+    with calculator(rows=rows) as connection:
+        return connection.sql("FROM rows ORDER BY word, block").to_arrow_table().cast(SCHEMA)
 
 
 def _runs(tables: Iterable[pa.Table], searched: tuple[str, ...]) -> Iterator[pa.Table]:
-    """The postings of so many rows at a time as are in memory at once."""
-    held, first = [], 0
+    """The index of so many rows at a time as are in memory at once."""
+    held: list[pa.Table] = []
+    first = 0
     for table in tables:
-        read = table.select([*searched, AVAILABLE_AT])
-        for start in range(0, read.num_rows, _RUN_ROWS):
-            held.append(read.slice(start, _RUN_ROWS))
-            if sum(part.num_rows for part in held) >= _RUN_ROWS:
-                yield _postings(pa.concat_tables(held), first, searched)
-                first += sum(part.num_rows for part in held)
-                held = []
+        read, start = table.select([*searched, AVAILABLE_AT]), 0
+        while start < read.num_rows:
+            held.append(read.slice(start, _RUN_ROWS - sum(part.num_rows for part in held)))
+            start += held[-1].num_rows
+            if sum(part.num_rows for part in held) == _RUN_ROWS:
+                yield _blocks(pa.concat_tables(held), first, searched)
+                first, held = first + _RUN_ROWS, []
     if held:
-        yield _postings(pa.concat_tables(held), first, searched)
+        yield _blocks(pa.concat_tables(held), first, searched)
 
 
-def _postings(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
+def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
     numbered = rows.append_column("row", pa.array(range(first, first + rows.num_rows), pa.int64()))
     with calculator(rows=numbered) as connection:
         connection.execute(_macros())
         found = connection.sql(_POSTINGS.format(columns(searched))).to_arrow_table()
-    newest = pa.repeat(pc.max(rows[AVAILABLE_AT]), found.num_rows)
-    return found.append_column(AVAILABLE_AT, newest).cast(SCHEMA)
+    found = found.combine_chunks()
+    row, times, characters = (found[name].to_numpy() for name in ("row", "times", "characters"))
+    texts = found["word"].combine_chunks()
+    same = pc.equal(texts[1:], texts[:-1]).to_numpy(zero_copy_only=False) & (row[1:] // _BLOCK == row[:-1] // _BLOCK)
+    starts = np.flatnonzero(np.concatenate([[True], ~same]))
+    lengths = np.flatnonzero(pc.equal(texts, "").to_numpy(zero_copy_only=False))
+    mean = np.float32(max(characters[lengths].mean(), 1))
+    words = texts.take(pa.array(starts))
+    without = pc.equal(words, "").to_numpy(zero_copy_only=False)
+    weakness = np.minimum.reduceat((0.3 + 0.9 * characters / mean) / times, starts)
+    least = np.nextafter(weakness.astype(np.float32), np.float32(0))
+    blocks = (
+        words,
+        (row[starts] // _BLOCK).astype(np.int32),
+        np.bitwise_or.reduceat(np.uint64(1) << (row % _BLOCK).astype(np.uint64), starts),
+        _letters(times, starts),
+        np.where(without, mean, least),
+        _lists(characters, starts, without),
+        pa.repeat(pc.max(rows[AVAILABLE_AT]), len(starts)),
+    )
+    return pa.Table.from_arrays([pa.array(one) for one in blocks], schema=SCHEMA)
+
+
+def _letters(times: np.ndarray, starts: np.ndarray) -> pa.Array:
+    """A text for each start: the numbers from there on, each as the letter that has it, past those that are none."""
+    codes = np.minimum(np.where(times < _SURROGATES, times, times + np.uint32(_AFTER)), _LETTERS).astype("<u4")
+    letters = codes.tobytes().decode("utf-32-le").encode()
+    sizes = 1 + (codes > 0x7F).astype(np.int64) + (codes > 0x7FF) + (codes > 0xFFFF)
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    offsets = ends[[*starts, len(times)]].astype(np.int32)
+    return pa.StringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(letters))
+
+
+def _lists(numbers: np.ndarray, starts: np.ndarray, kept: np.ndarray) -> pa.Array:
+    """A list for each start: the numbers from there on, none where it is not kept."""
+    sizes = np.diff(np.append(starts, len(numbers)))
+    offsets = np.concatenate([[0], np.cumsum(np.where(kept, sizes, 0))])
+    return pa.ListArray.from_arrays(offsets.astype(np.int32), numbers[np.repeat(kept, sizes)])
 
 
 @cache

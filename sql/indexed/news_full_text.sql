@@ -1,0 +1,116 @@
+-- What `news_full_text` gives of all companies, of a process that has an index of words (pitlake/session/visible/words.py): the same to
+-- the last digit. Texts are looked at 64 at a time, a bit each, which tells how rare a word is and which texts match.
+-- What any of 64 could score at most is then compared with what the most promising ones do, and few are left.
+-- Words and files are spelled out in SQL of its own, because row groups are skipped by constants alone.
+CREATE OR REPLACE TEMP TABLE asked AS FROM search_asked($query);
+SET VARIABLE standing = (
+    SELECT
+        string_agg(
+            format(
+                'SELECT {}::BIGINT AS i, file, block, texts, times, least FROM lake.news_words WHERE word = ''{}''',
+                i,
+                word
+            ),
+            ' UNION ALL '
+        )
+    FROM (SELECT unnest(range(1, len(terms) + 1)) AS i, unnest(terms) AS word FROM asked)
+);
+CREATE OR REPLACE TEMP TABLE stands AS FROM query(getvariable('standing'));
+CREATE OR REPLACE TEMP TABLE posted AS
+SELECT i, file, block, stands.texts & alive.texts AS texts, stands.texts AS stored, times, least, usual
+FROM stands JOIN lake.news_texts AS alive USING (file, block)
+WHERE stands.texts & alive.texts <> 0;
+CREATE OR REPLACE TEMP TABLE counted AS
+WITH
+    corpus AS (
+        SELECT
+            struct_pack(available_at, available_at_source, id, title, teaser, created, evidence) AS doc,
+            concat_ws(chr(10), title, teaser, body) AS text
+        FROM lake.news_unindexed
+        WHERE $ticker::VARCHAR IS NULL
+    )
+FROM search_counted('corpus', 'asked');
+CREATE OR REPLACE TEMP TABLE weights AS
+WITH
+    size AS (
+        SELECT sum(documents) AS documents, sum(characters) / sum(documents) AS mean
+        FROM (
+            SELECT count(*) AS documents, sum(characters) AS characters FROM counted
+            UNION ALL
+            SELECT documents, characters FROM lake.news_size
+        )
+    ),
+    holding AS (
+        SELECT i, sum(documents) AS documents
+        FROM (
+            SELECT unnest(range(1, len(terms) + 1)) AS i, 0 AS documents FROM asked
+            UNION ALL
+            SELECT i, sum(bit_count(texts)) FROM posted GROUP BY i
+            UNION ALL
+            SELECT i, count(*)
+            FROM (SELECT unnest(range(1, len(counts) + 1)) AS i, unnest(counts) AS times FROM counted)
+            WHERE times > 0
+            GROUP BY i
+        )
+        GROUP BY i
+    )
+SELECT any_value(mean) AS mean, list(search_weight(size.documents, holding.documents) ORDER BY i) AS weight
+FROM holding, size;
+CREATE OR REPLACE TEMP TABLE promising AS
+WITH
+    clause AS (
+        SELECT clause, unnest(terms) AS i, len(terms) AS words
+        FROM (SELECT unnest(range(len(clauses))) AS clause, unnest(clauses).terms AS terms FROM asked)
+    ),
+    matching AS (
+        SELECT file, block, bit_and(texts) AS texts
+        FROM posted JOIN clause USING (i)
+        GROUP BY file, block, clause, words
+        HAVING count(*) = words AND bit_and(texts) <> 0
+    ),
+    most AS (
+        SELECT file, block, sum(search_most(weight[i], least * least(1, usual / mean))) AS score
+        FROM posted, weights
+        GROUP BY file, block
+    )
+SELECT file, block, bit_or(texts) AS texts, any_value(score) * 1.000001 + 0.000001 AS score
+FROM matching JOIN most USING (file, block)
+GROUP BY file, block;
+CREATE OR REPLACE TEMP TABLE first AS FROM promising ORDER BY score DESC LIMIT 10 * $limit;
+CREATE OR REPLACE TEMP TABLE scores AS FROM search_news_scored('first', 'posted', 'weights');
+SET VARIABLE matching = (SELECT CASE WHEN phrased THEN 'FROM search_news_phrased(''scores'', ''asked'')' ELSE 'FROM scores' END FROM asked);
+CREATE OR REPLACE TEMP TABLE found AS FROM query(getvariable('matching'));
+CREATE OR REPLACE TEMP TABLE read AS
+SELECT doc, search_score(weight, counts, characters, mean) AS score FROM counted, weights WHERE matches;
+SET VARIABLE bar = (
+    SELECT CASE WHEN count(*) = $limit THEN min(score) ELSE 0 END
+    FROM (
+        SELECT score FROM (SELECT score FROM found UNION ALL SELECT score FROM read) ORDER BY score DESC LIMIT $limit
+    )
+);
+CREATE OR REPLACE TEMP TABLE rest AS
+FROM promising ANTI JOIN first USING (file, block) WHERE score >= getvariable('bar');
+CREATE OR REPLACE TEMP TABLE scores AS FROM search_news_scored('rest', 'posted', 'weights') WHERE score >= getvariable('bar');
+INSERT INTO found FROM query(getvariable('matching'));
+CREATE OR REPLACE TEMP TABLE shown AS FROM found QUALIFY rank() OVER (ORDER BY score DESC) <= $limit;
+SET VARIABLE fetching = (
+    SELECT
+        coalesce(
+            string_agg(
+                format(
+                    'SELECT available_at, available_at_source, id, title, teaser, created, evidence, score '
+                        || 'FROM {} JOIN shown ON file_row_number = row WHERE file = {}',
+                    source,
+                    file
+                ),
+                ' UNION ALL '
+            ),
+            'SELECT unnest(doc), score FROM read WHERE false'
+        )
+    FROM lake.news_files
+    WHERE file IN (SELECT file FROM shown)
+);
+SELECT * RENAME (score AS ft_score)
+FROM (SELECT unnest(doc), score FROM read UNION ALL FROM query(getvariable('fetching')))
+ORDER BY score DESC, available_at DESC, id
+LIMIT $limit
