@@ -126,7 +126,7 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
     Raises LakeError when files can't be read.
     """
     files = _files(snapshot, dataset.name)
-    with calculator(1) as sql:
+    with calculator(1) as sql:  # each thread more holds rows of its own
         seen = clocks(sql, files)
         revisions, revised_before = _revisions(sql, dataset, files, _files(base, dataset.name))
         days = _days(sql, dataset, snapshot, seen, revisions)
