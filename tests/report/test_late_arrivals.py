@@ -126,3 +126,10 @@ def test_within_an_hour_a_look_missed_what_is_dated_up_to_it(tmp_path):
         found = [records[minute] for minute in there]
         look(lake, BY_DAY, found, begin + timedelta(minutes=after), days=DAYS[:1], run_id=f"after-{after}")
     assert [one.evidence for one in measured(lake, BY_DAY).newest] == ["toy:n20", "toy:n9"]
+
+
+def test_a_look_at_the_very_instant_of_a_row_missed_it(tmp_path):
+    lake, begin = Lake(tmp_path / "lake"), at(DAYS[0], 10)
+    look(lake, BY_DAY, [], begin, days=DAYS[:1], run_id="first")
+    look(lake, BY_DAY, [("n0", "AAPL", begin)], begin + timedelta(minutes=5), days=DAYS[:1], run_id="second")
+    assert measured(lake, BY_DAY).count == 1
