@@ -7,7 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, RemoveAction
 
 from pitlake import clock, machine
-from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
+from pitlake.contract import GAP_SCHEMA, INSTANT, Dataset, gap_table_name
 from pitlake.errors import LakeConflict, LakeError, LakeFault, PastChanged
 from pitlake.lake.closed import OBSERVED_SCHEMA, observed_table_name
 from pitlake.lake.files import MONTH_COLUMN, NewFile, ceil_millis, floor_millis, month_of_file
@@ -236,12 +236,14 @@ class DeltaTables:
             raise self._fault(table, version) from error
         if opened is None:
             raise self._fault(table, version)
-        actions = pa.table(_read(lambda: opened.get_add_actions(flatten=True)))
+        told = _read(lambda: opened.get_add_actions(flatten=True))
+        actions = pa.RecordBatchReader.from_stream(told).read_all()
         if not actions.num_rows:
             return EMPTY
         names = ("path", "num_records", "size_bytes", "min.available_at", "max.available_at")
+        plain = (_plain(actions[name]).to_pylist() for name in names)
         root = self._store.path(table_key(table))
-        facts = zip(*(actions[name].to_pylist() for name in names), strict=True)
+        facts = zip(*plain, strict=True)
         return TableState(tuple(sorted((_data_file(str(root), *fact) for fact in facts), key=lambda file: file.path)))
 
     def _fault(self, table: str, version: int) -> LakeFault:
@@ -270,10 +272,15 @@ def _read(work: Callable[[], Result]) -> Result:
         return work()
 
 
-def _data_file(root: str, name: str, rows: int, size: int, lo: datetime | None, hi: datetime | None) -> DataFile:
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Instants as microseconds: as instants, Arrow would give them to Python by pandas, which takes long to import."""
+    return column.cast(INSTANT).cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+
+
+def _data_file(root: str, name: str, rows: int, size: int, lo: int | None, hi: int | None) -> DataFile:
     if lo is None or hi is None:
         raise LakeError(f"{name} has no bounds of available_at in its Delta log; it was not written by pitlake")
-    return DataFile(f"{root}/{name}", rows, size, lo.astimezone(timezone.utc), hi.astimezone(timezone.utc))
+    return DataFile(f"{root}/{name}", rows, size, clock.from_micros(lo), clock.from_micros(hi))
 
 
 def _stored(schema: pa.Schema) -> pa.Schema:

@@ -16,6 +16,7 @@ from pitlake.contract import INSTANT, Dataset
 from pitlake.lake.looks import Look
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.query import quoted, reading
+from pitlake.report.clocks import HOUR_OF, LAG_OF, START
 
 MOST_LISTED = 20
 EVER = ("0001-01-01", "9999-12-31")
@@ -24,13 +25,19 @@ LOOKS = pa.schema(
 )
 ENTITIES = pa.schema([("number", pa.int64()), ("entity", pa.string())])
 # Which looks may have missed what: the last one before a row was first observed that covered its day and entity, at or
-# after the instant the row is dated by. Places (a day and an entity) are few, rows are many.
-MISSED = """
+# after the instant the row is dated by. Hours tell of most rows that no look can have; of others, places (a day and an
+# entity) are few.
+DAY = "strftime(available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
+MISSED = f"""
 WITH
+    hourly AS (SELECT hour, lag, observed AS seen, {START} AS available_at, {DAY} AS day FROM hours),
+    maybe AS (
+        SELECT DISTINCT hour, lag FROM hourly
+        JOIN looks ON observed < seen AND observed >= available_at AND day BETWEEN first_day AND last_day
+    ),
     rows AS (
-        SELECT available_at, observed_at, evidence, {entity}::VARCHAR AS entity,
-            strftime(available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d') AS day
-        FROM {rows} WHERE observed_at > (SELECT min(observed) FROM looks)
+        SELECT available_at, observed_at, evidence, {{entity}}::VARCHAR AS entity, {DAY} AS day
+        FROM {{rows}} WHERE ({HOUR_OF}, {LAG_OF}) IN (FROM maybe)
     ),
     places AS (SELECT day, entity, observed_at, min(available_at) AS first FROM rows GROUP BY ALL),
     missed AS (
@@ -50,7 +57,7 @@ WITH
     )
 SELECT available_at, missed_at, observed_at, evidence, count(*) OVER (), median(lag) OVER () / 1e6,
     max(lag) OVER () / 1e6
-FROM late ORDER BY observed_at DESC, available_at DESC, evidence LIMIT {limit}
+FROM late ORDER BY observed_at DESC, available_at DESC, evidence LIMIT {{limit}}
 """
 
 
@@ -75,10 +82,14 @@ class LateArrivals:
 
 
 def arrivals(
-    sql: duckdb.DuckDBPyConnection, dataset: Dataset, files: Sequence[DataFile], looks: Sequence[Look]
+    sql: duckdb.DuckDBPyConnection,
+    dataset: Dataset,
+    files: Sequence[DataFile],
+    hours: pa.Table | None,
+    looks: Sequence[Look],
 ) -> LateArrivals:
-    """The late arrivals among a version's rows, by the looks at their dataset."""
-    if not files or not looks:
+    """The late arrivals among a version's rows, by the looks at their dataset. hours: those of the rows' Clocks."""
+    if hours is None or not looks:
         return LateArrivals()
     sets: dict[frozenset[str], int] = {}
     spans = [
@@ -92,6 +103,7 @@ def arrivals(
         for first, last in ((EVER,) if look.days is None else look.days)
     ]
     names = [{"number": number, "entity": name} for entities, number in sets.items() for name in entities]
+    sql.register("hours", hours)
     sql.register("looks", pa.Table.from_pylist(spans, LOOKS))
     sql.register("entities", pa.Table.from_pylist(names, ENTITIES))
     query = MISSED.format(entity=quoted(dataset.entity), rows=reading(files), limit=MOST_LISTED)

@@ -6,7 +6,7 @@ Every number here can be had by a query over the same version, and a test does t
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any
 
 import duckdb
@@ -19,25 +19,13 @@ from pitlake.lake.manifest import DataFile, Snapshot
 from pitlake.lake.query import calculator, columns, quoted, reading
 from pitlake.report import known_then, late
 from pitlake.report.anomalies import Anomaly, anomalies
+from pitlake.report.clocks import Clocks, clocks
 from pitlake.report.late import LateArrivals
-from pitlake.report.revisions import NEW_YORK_DAY, RevisionCounter, Revisions
+from pitlake.report.revisions import RevisionCounter, Revisions
 
 DRIFT = "drift"
 MOST_EXAMPLES = 5
 CELL_CHARACTERS = 160
-HOUR = 3_600_000_000
-# Upper bounds of the lag between publication and observation, with the names people read.
-LAGS = (
-    ("under a minute", timedelta(minutes=1)),
-    ("under an hour", timedelta(hours=1)),
-    ("under a day", timedelta(days=1)),
-    ("under a week", timedelta(days=7)),
-    ("under 30 days", timedelta(days=30)),
-    ("under a year", timedelta(days=365)),
-    ("under 3 years", timedelta(days=3 * 365)),
-    ("under 10 years", timedelta(days=10 * 365)),
-)
-LONGEST = "10 years or more"
 
 
 @dataclass(frozen=True)
@@ -138,13 +126,11 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
     Raises LakeError when files can't be read.
     """
     files = _files(snapshot, dataset.name)
-    with calculator() as sql:
-        counter = RevisionCounter(sql, dataset)
-        revisions, earlier = counter.of(files), _files(base, dataset.name)
-        revised_before = revisions if earlier == files else counter.of(earlier)
-        days = _days(sql, dataset, snapshot, revisions)
+    with calculator(1) as sql:  # each thread more holds rows of its own
+        seen = clocks(sql, files)
+        revisions, revised_before = _revisions(sql, dataset, files, _files(base, dataset.name))
+        days = _days(sql, dataset, snapshot, seen, revisions)
         undated = days.pop(None, Day()).gaps
-        newest, observed = _newest(sql, files)
         dated = {day: what for day, what in days.items() if day is not None}
         judgements = known_then.judgements(lake, dataset.name, snapshot.version)
         return Measures(
@@ -154,18 +140,26 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
             days=dated,
             undated=undated,
             reasons=_reasons(sql, dataset, snapshot),
-            sources=_sources(sql, files),
-            lags=_lags(sql, files),
-            lag_quantiles=_quantiles(sql, files),
-            late=late.arrivals(sql, dataset, files, lake.looks(dataset.name)),
-            newest=newest,
-            observed=observed,
-            freshness=freshness(dataset, newest, at),
+            sources=seen.sources,
+            lags=seen.lags,
+            lag_quantiles=seen.quantiles,
+            late=late.arrivals(sql, dataset, files, seen.hours, lake.looks(dataset.name)),
+            newest=seen.newest,
+            observed=seen.observed,
+            freshness=freshness(dataset, seen.newest, at),
             anomalies=anomalies({day: what.rows for day, what in dated.items()}),
             judgements=judgements,
             examples=_examples(sql, dataset, files, judgements),
             drift=_drift(sql, dataset, snapshot),
         )
+
+
+def _revisions(
+    sql: duckdb.DuckDBPyConnection, dataset: Dataset, files: Sequence[DataFile], earlier: Sequence[DataFile]
+) -> tuple[Revisions, Revisions]:
+    counter = RevisionCounter(sql, dataset)
+    revisions = counter.of(files)
+    return revisions, revisions if earlier == files else counter.of(earlier)
 
 
 def _files(snapshot: Snapshot, table: str) -> tuple[DataFile, ...]:
@@ -185,29 +179,18 @@ def _counts(dataset: Dataset, snapshot: Snapshot, revisions: Revisions) -> Count
 
 
 def _days(
-    sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot, revisions: Revisions
+    sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot, seen: Clocks, revisions: Revisions
 ) -> dict[date | None, Day]:
-    rows: Mapping[date | None, int] = rows_by_day(sql, _files(snapshot, dataset.name))
     gap_files = _files(snapshot, gap_table_name(dataset.name))
     gaps: defaultdict[date | None, dict[str, int]] = defaultdict(dict)
     if gap_files:
         query = f"SELECT try_cast(partition AS DATE), gap_type, count(*) FROM {reading(gap_files)} GROUP BY ALL"
         for day, kind, count in _ask(sql, query):
             gaps[day][kind] = count
-    revised = revisions.by_day
-    every = rows.keys() | gaps.keys()
-    return {day: Day(rows.get(day, 0), revised.get(day, 0) if day else 0, gaps.get(day, {})) for day in every}
-
-
-def rows_by_day(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> dict[date | None, int]:
-    """How many rows became available on each New York day, which begins with an hour of UTC; and hours are few."""
-    if not files:
-        return {}
-    hours = f"""
-        SELECT floor(epoch_us(available_at) / {HOUR})::BIGINT AS hour, count(*) AS rows
-        FROM {reading(files)} GROUP BY hour"""
-    dated = f"SELECT make_timestamptz(hour * {HOUR}) AS available_at, rows FROM ({hours})"
-    return dict(_ask(sql, f"SELECT {NEW_YORK_DAY}, sum(rows)::BIGINT FROM ({dated}) GROUP BY ALL"))
+    rows, revised, every = seen.days, revisions.by_day, {*seen.days, *gaps}
+    return {
+        day: Day(rows.get(day, 0) if day else 0, revised.get(day, 0) if day else 0, gaps.get(day, {})) for day in every
+    }
 
 
 def _reasons(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot) -> list[tuple[str, str, int]]:
@@ -216,42 +199,6 @@ def _reasons(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapsho
         return []
     query = f"SELECT gap_type, reason, count(*) FROM {reading(files)} GROUP BY ALL ORDER BY 3 DESC, 1, 2"
     return [(kind, reason, count) for kind, reason, count in _ask(sql, query)]
-
-
-def _newest(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> tuple[datetime | None, datetime | None]:
-    if not files:
-        return None, None
-    newest, observed = _ask(sql, f"SELECT max(available_at), max(observed_at) FROM {reading(files)}")[0]
-    return newest, observed
-
-
-def _sources(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> dict[str, int]:
-    if not files:
-        return {}
-    query = f"SELECT available_at_source, count(*) FROM {reading(files)} GROUP BY ALL ORDER BY 2 DESC, 1"
-    return dict(_ask(sql, query))
-
-
-def _lags(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> dict[str, int]:
-    if not files:
-        return {}
-    lag = "epoch_us(observed_at) - epoch_us(available_at)"
-    whens = " ".join(
-        f"WHEN lag < {int(bound / timedelta(microseconds=1))} THEN {place}" for place, (_, bound) in enumerate(LAGS)
-    )
-    each = f"SELECT {lag} AS lag FROM {reading(files)}"
-    query = f"SELECT CASE {whens} ELSE {len(LAGS)} END, count(*) FROM ({each}) GROUP BY 1"
-    found = dict(_ask(sql, query))
-    return {name: found.get(place, 0) for place, name in enumerate((*(name for name, _ in LAGS), LONGEST))}
-
-
-def _quantiles(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> tuple[float, float, float] | None:
-    if not files:
-        return None
-    lag = "(epoch_us(observed_at) - epoch_us(available_at)) / 1e6"
-    (found,) = _ask(sql, f"SELECT quantile_cont({lag}, [0.05, 0.5, 0.95]) FROM {reading(files)}")[0]
-    low, median, high = found
-    return low, median, high
 
 
 def _drift(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot) -> list[Drift]:

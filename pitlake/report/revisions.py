@@ -6,6 +6,7 @@ Most keys come once, and their hash says so. Only rows whose hash comes again ar
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import groupby
 
 import duckdb
 import numpy as np
@@ -15,8 +16,14 @@ import pyarrow as pa
 from pitlake.contract import Dataset
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.query import columns, reading
+from pitlake.report.clocks import NEW_YORK_DAY
 
-NEW_YORK_DAY = "(available_at AT TIME ZONE 'America/New_York')::DATE"
+MOST_ROWS = 1_000_000
+"""Of so many at once the hashes are held twice, while they come from DuckDB."""
+PARTS = np.arange(1, 16, dtype=np.uint64) << np.uint64(60)
+"""Hashes are compared a sixteenth at a time; here each but the first begins."""
+
+Hashes = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -37,36 +44,45 @@ class RevisionCounter:
 
     def __init__(self, sql: duckdb.DuckDBPyConnection, dataset: Dataset) -> None:
         self._sql, self._dataset = sql, dataset
-        self._hashes: dict[str, npt.NDArray[np.uint64]] = {}
+        self._hashes: dict[str, Hashes] = {}
 
     def of(self, files: Sequence[DataFile]) -> Revisions:
         """The revisions among the rows of these files."""
         again = self._repeated(files)
         if not len(again):
             return Revisions()
-        key, order = columns(self._dataset.key), columns(self._dataset.revision_order)
-        numbered = f"""
-            SELECT {NEW_YORK_DAY} AS day, row_number() OVER (PARTITION BY {key} ORDER BY {order}) AS revision
-            FROM {reading(files)} SEMI JOIN again ON hash({key}) = again.hashed"""
-        query = f"""
-            SELECT day, count(*) FILTER (revision > 1), count(*) FILTER (revision = 2)
-            FROM ({numbered}) GROUP BY day HAVING count(*) FILTER (revision > 1) > 0"""
+        key = columns(self._dataset.key)
+        by_key = f"""
+            SELECT list_sort(list(available_at)) AS moments
+            FROM {reading(files)} SEMI JOIN again ON hash({key}) = again.hashed GROUP BY {key}"""
+        later = (
+            f"SELECT unnest(moments[2:]) AS available_at, unnest(range(1, len(moments))) AS revision FROM ({by_key})"
+        )
+        query = f"SELECT {NEW_YORK_DAY}, count(*), count(*) FILTER (revision = 1) FROM ({later}) GROUP BY ALL"
         self._sql.register("again", pa.table({"hashed": again}))
         found = self._sql.sql(query).fetchall()
         return Revisions({day: rows for day, rows, _ in found}, sum(keys for *_, keys in found))
 
-    def _repeated(self, files: Sequence[DataFile]) -> npt.NDArray[np.uint64]:
+    def _repeated(self, files: Sequence[DataFile]) -> Hashes:
         """The hashes of keys that come more than once, each once."""
-        unknown = [file for file in files if file.path not in self._hashes]
-        if unknown:
-            hashed = self._sql.sql(f"SELECT hash({columns(self._dataset.key)}) AS hashed FROM {reading(unknown)}")
+        self._read([file for file in files if file.path not in self._hashes])
+        known = (self._hashes[file.path] for file in files)
+        parts = zip(*(np.split(hashes, np.searchsorted(hashes, PARTS)) for hashes in known), strict=True)
+        return np.concatenate([np.empty(0, np.uint64), *(_again(np.concatenate(part)) for part in parts)])
+
+    def _read(self, files: Sequence[DataFile]) -> None:
+        """Keep the sorted hashes of each file's keys."""
+        ends = np.cumsum([file.rows for file in files])
+        for _, places in groupby(range(len(files)), lambda place: ends[place] // MOST_ROWS):
+            some = [files[place] for place in places]
+            hashed = self._sql.sql(f"SELECT hash({columns(self._dataset.key)}) AS hashed FROM {reading(some)}")
             every = hashed.to_arrow_table()["hashed"].to_numpy()  # in the order of the files
-            ends = np.cumsum([file.rows for file in unknown])[:-1]
-            self._hashes |= {file.path: part for file, part in zip(unknown, np.split(every, ends), strict=True)}
-        if not files:
-            return np.empty(0, np.uint64)
-        every = np.concatenate([self._hashes[file.path] for file in files])
-        every.sort()
-        again = every[1:][every[1:] == every[:-1]]
-        first = np.diff(again, prepend=~again[:1]) != 0
-        return np.compress(first, again)
+            parts = np.split(every, np.cumsum([file.rows for file in some])[:-1])
+            self._hashes |= {file.path: np.sort(part) for file, part in zip(some, parts, strict=True)}
+
+
+def _again(hashes: Hashes) -> Hashes:
+    """Those that come more than once, each once."""
+    hashes.sort()
+    again = hashes[1:][hashes[1:] == hashes[:-1]]
+    return np.compress(np.diff(again, prepend=~again[:1]) != 0, again)

@@ -95,3 +95,12 @@ def test_help_starts_without_the_heavy_libraries():
     )
     listed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert listed.strip() == "[]"
+
+
+def test_a_lake_opens_without_pandas(lake):
+    code = (
+        "import sys; from pitlake.lake import Lake; Lake(sys.argv[1]).snapshot().files('news')[0]; "
+        "print('pandas' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, str(lake)]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "False\n"

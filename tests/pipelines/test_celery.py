@@ -1,6 +1,7 @@
-"""deploy/celery: a run goes through a real broker to a worker of its own, which commits to the lake."""
+"""deploy/celery: a run goes through a real broker to a worker of its own, which commits; a busy one takes no more."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import yaml
 from local_servers.server import free_port
 from pitlake.lake.lake import Lake
 from tests.cli.conftest import article, publish
+from tests.pipelines import meeting
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("redis-server") is None, reason="no broker: install the package redis-server"),
@@ -69,6 +71,22 @@ def environment(root, tmp_path):
     }
 
 
+@contextmanager
+def broker(environment, folder):
+    port = urllib.parse.urlsplit(environment["CELERY_BROKER_URL"]).port
+    settings = f'port {port}\nbind 127.0.0.1\nsave ""\nrequirepass {PASSWORD}\n'
+    with running(["redis-server", "-"], environment, folder, settings) as process:
+        say_until(process, "Ready to accept connections")
+        yield
+
+
+def worker(root, name, app="dagster_celery.app"):
+    """The command of docs/deployment.md."""
+    [line] = re.findall("^celery (.*)$", (root / "docs/deployment.md").read_text(), re.MULTILINE)
+    given = line.replace('"worker@%h"', name).replace("dagster_celery.app", app)
+    return [PROGRAMS / "celery", *given.split()]
+
+
 def test_a_worker_takes_the_run_from_the_broker_and_commits_to_the_lake(environment, root, tmp_path, monkeypatch):
     lake = Lake(tmp_path / "lake")
     for number in range(3):
@@ -76,22 +94,30 @@ def test_a_worker_takes_the_run_from_the_broker_and_commits_to_the_lake(environm
             lake, f"run-{number}", [article(number, "Title", datetime(2024, 2, 1 + number, 12, tzinfo=timezone.utc))]
         )
     publish(lake, "later", [article(9, "Title", datetime(2024, 3, 1, 12, tzinfo=timezone.utc))])
-    port = urllib.parse.urlsplit(environment["CELERY_BROKER_URL"]).port
-    settings = f'port {port}\nbind 127.0.0.1\nsave ""\nrequirepass {PASSWORD}\n'
-    worker = [PROGRAMS / "celery", "-A", "dagster_celery.app", "worker", "-n", "worker@%h", "--concurrency", "1"]
     launch = [PROGRAMS / "dagster", "job", "launch", "--workspace", "workspace.yaml", "--job", "maintenance"]
-    with running(["redis-server", "-"], environment, tmp_path, settings) as broker:
-        say_until(broker, "Ready to accept connections")
-        with running([*worker, "--max-tasks-per-child", "1"], environment, root) as process:
-            subprocess.run(launch, cwd=root, env=environment, capture_output=True, timeout=200, check=True)
-            for name in ("DAGSTER_HOME", "CELERY_BROKER_URL", "CELERY_RESULT_BACKEND"):
-                monkeypatch.setenv(name, environment[name])
-            with dg.DagsterInstance.get() as instance:
-                [run] = instance.get_runs()
-                while not (run := instance.get_run_by_id(run.run_id)).is_finished:
-                    assert process.poll() is None
-                    time.sleep(0.1)
-                assert run.is_success
-                assert run.tags["dagster-celery/task_id"]
+    with broker(environment, tmp_path), running(worker(root, "worker@%h"), environment, root) as process:
+        subprocess.run(launch, cwd=root, env=environment, capture_output=True, timeout=200, check=True)
+        for name in ("DAGSTER_HOME", "CELERY_BROKER_URL", "CELERY_RESULT_BACKEND"):
+            monkeypatch.setenv(name, environment[name])
+        with dg.DagsterInstance.get() as instance:
+            [run] = instance.get_runs()
+            while not (run := instance.get_run_by_id(run.run_id)).is_finished:
+                assert process.poll() is None
+                time.sleep(0.1)
+            assert run.is_success
+            assert run.tags["dagster-celery/task_id"]
     assert len(Lake(lake.root).snapshot().files("news")) == 2
     assert Lake(lake.root).entry().operation == "compact"
+
+
+def test_a_worker_that_is_busy_leaves_the_next_run_to_another(environment, root, tmp_path, monkeypatch):
+    for name in ("CELERY_BROKER_URL", "CELERY_RESULT_BACKEND"):
+        monkeypatch.setenv(name, environment[name])
+    app = meeting.make_app()
+    (here := tmp_path / "here").mkdir()
+    with broker(environment, tmp_path), running(worker(root, "first@%h", meeting.__name__), environment, root):
+        sent = [app.send_task(meeting.meet.name, (str(here), 2), queue="dagster") for _ in range(2)]
+        while not list(here.iterdir()):
+            time.sleep(0.1)
+        with running(worker(root, "second@%h", meeting.__name__), environment, root):
+            assert [one.get(timeout=240) for one in sent] == [2, 2]

@@ -117,3 +117,19 @@ def test_no_more_than_the_newest_are_listed(tmp_path):
     look(lake, BY_DAY, records, at(DAYS[2], 0), days=DAYS[:1], run_id="second")
     found = measured(lake, BY_DAY)
     assert (found.count, len(found.newest)) == (len(records), late.MOST_LISTED)
+
+
+def test_within_an_hour_a_look_missed_what_is_dated_up_to_it(tmp_path):
+    lake, begin = Lake(tmp_path / "lake"), at(DAYS[0], 10)
+    records = {minute: (f"n{minute}", "AAPL", begin + timedelta(minutes=minute)) for minute in (1, 9, 20, 21)}
+    for after, there in ((5, (1,)), (20, (1,)), (50, (1, 9, 20, 21))):
+        found = [records[minute] for minute in there]
+        look(lake, BY_DAY, found, begin + timedelta(minutes=after), days=DAYS[:1], run_id=f"after-{after}")
+    assert [one.evidence for one in measured(lake, BY_DAY).newest] == ["toy:n20", "toy:n9"]
+
+
+def test_a_look_at_the_very_instant_of_a_row_missed_it(tmp_path):
+    lake, begin = Lake(tmp_path / "lake"), at(DAYS[0], 10)
+    look(lake, BY_DAY, [], begin, days=DAYS[:1], run_id="first")
+    look(lake, BY_DAY, [("n0", "AAPL", begin)], begin + timedelta(minutes=5), days=DAYS[:1], run_id="second")
+    assert measured(lake, BY_DAY).count == 1

@@ -8,14 +8,13 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pitlake.clock import from_micros, new_york_day
+from pitlake.clock import new_york_day
 from pitlake.lake.files import write_parquet
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.query import calculator, reading
-from pitlake.report.measures import rows_by_day
 from pitlake.report.revisions import RevisionCounter
 from tests.lake.world import TOY
 
@@ -72,13 +71,3 @@ def test_revisions_are_all_rows_but_the_first_of_each_key(tmp_path_factory, ever
             found = counter.of(files[:count])
             assert (dict(found.by_day), found.keys) == looped(rows[:count])
             assert found.rows == sum(found.by_day.values())
-
-
-@given(st.lists(st.integers(-(10**15), 4 * 10**15).map(from_micros), min_size=1))
-@example([datetime(1950, 1, 2, 4, 59, 59, 999999, timezone.utc), datetime(1950, 1, 2, 5, tzinfo=timezone.utc)])
-@example([MIDNIGHT, MIDNIGHT - timedelta(microseconds=1), MIDNIGHT + timedelta(days=1, microseconds=-1)])
-@settings(max_examples=40, deadline=None)
-def test_a_row_counts_on_its_day_of_new_york(tmp_path_factory, moments):
-    file = written(tmp_path_factory.mktemp("days"), 0, [("a", "x", moment) for moment in moments])
-    with calculator() as sql:
-        assert rows_by_day(sql, [file]) == Counter(map(new_york_day, moments))
