@@ -5,7 +5,8 @@ A Delta version becomes visible only when the lake log pins it; pins are given t
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
@@ -17,7 +18,9 @@ from deltalake.transaction import AddAction, RemoveAction
 from pitlake import clock, machine
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import LakeConflict, LakeError, LakeFault, PastChanged
+from pitlake.lake.checkpoints import INTERVAL, Checkpoints
 from pitlake.lake.files import MONTH_COLUMN, NewFile, ceil_millis, floor_millis, month_of_file
+from pitlake.lake.history import BLOCK, History
 from pitlake.lake.manifest import DataFile, TableState
 from pitlake.lake.store import PLACE, Store
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
@@ -29,7 +32,7 @@ CONFIGURATION: dict[str, str | None] = {
     "delta.logRetentionDuration": "interval 36500 days",
     "delta.deletedFileRetentionDuration": "interval 36500 days",
     "delta.enableExpiredLogCleanup": "false",
-    "delta.checkpointInterval": "20",
+    "delta.checkpointInterval": str(INTERVAL),
 }
 
 
@@ -67,42 +70,36 @@ class DeltaTables:
         opened = self._open(table)
         return None if opened is None else opened.version()
 
-    def spans(self, table: str) -> tuple[int, dict[str, list[range]]]:
+    def spans(self, table: str, pinned: int) -> tuple[int, dict[str, list[range]]]:
         """The newest Delta version; and every file the table ever had, by its key, with the versions that show it.
 
-        Told by the commits, each read once, so it costs what changed and not what each version shows; and proven
-        against what Delta says of the newest. Raises LakeFault for a commit that is gone or says something else.
+        Told by the commits and proven against what Delta says of the newest. Raises LakeFault for a commit that is gone
+        or says something else; `pinned` is there at least.
         """
         latest = self.latest(table)
-        if latest is None:
-            raise self._fault(table, 0)
+        if latest is None or latest < pinned:
+            raise self._fault(table, pinned)
         since: dict[str, int] = {}
         spans: dict[str, list[range]] = defaultdict(list)
-        for version in range(latest + 1):
-            added, removed = self._changes(table, version)
-            for name in removed & since.keys():
-                spans[name].append(range(since.pop(name), version))
-            since |= dict.fromkeys(added - since.keys(), version)
+        for version, change in enumerate(self._history(table).changes(latest)):
+            for name in change.removed:
+                if name in since:
+                    spans[name].append(range(since.pop(name), version))
+            for facts in change.added:
+                since.setdefault(str(facts[0]), version)
         if since.keys() != self._by_name(table, latest).keys():
             raise LakeFault("damaged", self._store.table_uri(f"{table_key(table)}/_delta_log"))
         for name, version in since.items():
             spans[name].append(range(version, latest + 1))
         return latest, {f"{table_key(table)}/{name}": shown for name, shown in spans.items()}
 
-    def _changes(self, table: str, version: int) -> tuple[set[str], set[str]]:
-        """The files a commit adds, and those it removes."""
-        key = f"{table_key(table)}/_delta_log/{version:020d}.json"
-        found: dict[str, set[str]] = {"add": set(), "remove": set()}
-        try:
-            for line in self._store.read(key).splitlines():
-                for kind, action in json.loads(line).items():
-                    if kind in found:
-                        found[kind].add(action["path"])
-        except FileNotFoundError:
-            raise LakeFault("missing", self._store.table_uri(key)) from None
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise LakeFault("damaged", self._store.table_uri(key)) from None
-        return found["add"], found["remove"]
+    def tell(self, table: str) -> None:
+        """Tell in blocks what the commits of a table did, as far as that is not done."""
+        self._history(table).write(self.latest(table) or 0)
+
+    def old_checkpoints(self, table: str, keys: Iterable[str]) -> list[str]:
+        """Which of these files are checkpoints of a table that are not needed any more."""
+        return self._checkpoints(table).unneeded(keys)
 
     def holds(self, table: str, files: Sequence[NewFile]) -> bool:
         """Whether the newest Delta version of a table holds any of these files."""
@@ -144,6 +141,7 @@ class DeltaTables:
             return latest
         self._swap(delta, table, schema, actions, note)
         self._prove(table, latest + 1, pinned, added, gone)
+        self._tend(table, latest + 1)
         return latest + 1
 
     def _swap(self, delta: DeltaTable, table: str, schema: pa.Schema, actions: list[Any], note: str) -> None:
@@ -161,6 +159,19 @@ class DeltaTables:
             raise LakeError(f"Delta could not commit to {table}: {error}") from error
         self._store.settle(f"{table_key(table)}/_delta_log/{version:020d}.json")
 
+    def _tend(self, table: str, version: int) -> None:
+        """Keep the log small. A writer need not be able to: what is left is a vacuum's."""
+        with suppress(LakeError, OSError):
+            if (version + 1) % BLOCK == 0:
+                self._history(table).write(version)
+            self._checkpoints(table).tend(version)
+
+    def _history(self, table: str) -> History:
+        return History(self._store, table_key(table))
+
+    def _checkpoints(self, table: str) -> Checkpoints:
+        return Checkpoints(self._store, table_key(table))
+
     def _prove(
         self, table: str, version: int, pinned: dict[str, DataFile], added: Sequence[NewFile], gone: set[str]
     ) -> None:
@@ -174,10 +185,18 @@ class DeltaTables:
 
     def _open(self, table: str, version: int | None = None) -> DeltaTable | None:
         uri = self._store.table_uri(table_key(table))
+
+        def opened() -> DeltaTable:
+            return DeltaTable(uri, version=version, storage_options=self._store.table_options)
+
         try:
-            return _read(lambda: DeltaTable(uri, version=version, storage_options=self._store.table_options))
+            return _read(opened)
         except TableNotFoundError:
             return None
+        except DeltaError:
+            if not self._checkpoints(table).mended():
+                raise
+            return opened()
 
     def _create(self, table: str, schema: pa.Schema) -> DeltaTable:
         self._store.path(table_key(table)).mkdir(parents=True, exist_ok=True)
@@ -196,6 +215,10 @@ class DeltaTables:
             return opened
 
     def _load(self, table: str, version: int) -> TableState:
+        if version < self._checkpoints(table).newest():  # from before it Delta would read commit by commit
+            told = self._history(table).state(version)
+            if told is not None:
+                return told
         try:
             opened = self._open(table, version)
         except DeltaError as error:
