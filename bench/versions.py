@@ -198,7 +198,7 @@ def _rows(number: int, articles: pa.Table) -> pa.Table:
 
 
 def _file(root: Path, number: int, rows: pa.Table) -> NewFile:
-    """A version's articles as its publish would write them; not forced to disk, for they need not outlive the machine."""
+    """A version's articles as its publish would write them, but not forced to disk."""
     hashes = pa.array([uuid.uuid4().bytes.hex() for _ in range(len(rows))])
     more = {"observed_at": pa.repeat(OBSERVED, len(rows)), "content_hash": hashes}
     columns = [more.get(field.name) if field.name in more else rows[field.name] for field in NEWS.arrow_schema]
@@ -234,6 +234,11 @@ def _entry(root: Path, head: Entry, version: int) -> Entry:
     )
     (root / LOG / f"{entry.version:020d}.json").write_bytes(entry.to_json())
     return entry
+
+
+def _look(number: int) -> looks.Look:
+    day = _day(number).isoformat()
+    return looks.Look(_micros(number), uuid.uuid4().hex, ((day, day),))
 
 
 def _commit(root: Path, version: int) -> Path:

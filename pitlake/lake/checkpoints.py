@@ -35,8 +35,8 @@ class Checkpoints:
             return -1
 
     def tend(self, version: int) -> None:
-        """After a commit: see that a checkpoint that was just written has no tombstones, and remove the oldest one."""
-        if (version + 1) % INTERVAL or self.newest() != version:
+        """If there is a checkpoint of this version, just committed, take its tombstones away and remove the oldest."""
+        if self.newest() != version:
             return
         self._bare(self._key(version))
         oldest = version - KEPT * INTERVAL

@@ -141,7 +141,7 @@ class DeltaTables:
             return latest
         self._swap(delta, table, schema, actions, note)
         self._prove(table, latest + 1, pinned, added, gone)
-        self._tend(table, latest + 1)
+        self._tend(table, latest + 1, shrunk=bool(gone))
         return latest + 1
 
     def _swap(self, delta: DeltaTable, table: str, schema: pa.Schema, actions: list[Any], note: str) -> None:
@@ -159,12 +159,16 @@ class DeltaTables:
             raise LakeError(f"Delta could not commit to {table}: {error}") from error
         self._store.settle(f"{table_key(table)}/_delta_log/{version:020d}.json")
 
-    def _tend(self, table: str, version: int) -> None:
-        """Keep the log small. A writer need not be able to: what is left is a vacuum's."""
-        with suppress(LakeError, OSError):
+    def _tend(self, table: str, version: int, *, shrunk: bool) -> None:
+        """Keep the log small and quick to read: it is derived, so a writer need not be able to, nor a vacuum miss it."""
+        checkpoints = self._checkpoints(table)
+        with suppress(LakeError, OSError, DeltaError):
             if (version + 1) % BLOCK == 0:
                 self._history(table).write(version)
-            self._checkpoints(table).tend(version)
+            if shrunk and (version + 1) % INTERVAL and (opened := self._open(table, version)):
+                opened.create_checkpoint()
+            if shrunk or (version + 1) % INTERVAL == 0:
+                checkpoints.tend(version)
 
     def _history(self, table: str) -> History:
         return History(self._store, table_key(table))
