@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pitlake.lake.history import Files, facts_of
 from pitlake.lake.store import Store
 
 INTERVAL = 20
@@ -33,6 +34,16 @@ class Checkpoints:
             return int(json.loads(self._store.read(self._hint))["version"])
         except (FileNotFoundError, ValueError, TypeError, KeyError):
             return -1
+
+    def files(self, version: int) -> Files | None:
+        """The files that a checkpoint lists; None where it is not there or can't be read."""
+        try:
+            told = pq.read_table(pa.BufferReader(self._store.read(self._key(version))), columns=["add"])["add"]
+            names, sizes, stats = (pc.struct_field(told.drop_null(), name) for name in ("path", "size", "stats"))
+            facts = map(facts_of, names.to_pylist(), sizes.to_pylist(), stats.to_pylist())
+            return {str(of_file[0]): of_file for of_file in facts}
+        except (FileNotFoundError, pa.ArrowException, ValueError, TypeError, KeyError):
+            return None
 
     def tend(self, version: int) -> None:
         """If there is a checkpoint of this version, just committed, take its tombstones away and remove the oldest."""

@@ -7,7 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -81,7 +81,7 @@ class DeltaTables:
             raise self._fault(table, pinned)
         since: dict[str, int] = {}
         spans: dict[str, list[range]] = defaultdict(list)
-        for version, change in enumerate(self._history(table).changes(latest)):
+        for version, change in enumerate(self._history(table).changes(0, latest)):
             for name in change.removed:
                 if name in since:
                     spans[name].append(range(since.pop(name), version))
@@ -160,7 +160,7 @@ class DeltaTables:
         self._store.settle(f"{table_key(table)}/_delta_log/{version:020d}.json")
 
     def _tend(self, table: str, version: int, *, shrunk: bool) -> None:
-        """Keep the log small and quick to read: it is derived, so a writer need not be able to, nor a vacuum miss it."""
+        """Keep the log small and quick to read, as far as this writer may; the rest is a vacuum's."""
         checkpoints = self._checkpoints(table)
         with suppress(LakeError, OSError, DeltaError):
             if (version + 1) % BLOCK == 0:
@@ -219,25 +219,11 @@ class DeltaTables:
             return opened
 
     def _load(self, table: str, version: int) -> TableState:
-        if version < self._checkpoints(table).newest():  # from before it Delta would read commit by commit
-            told = self._history(table).state(version)
-            if told is not None:
-                return told
-        try:
-            opened = self._open(table, version)
-        except DeltaError as error:
-            if self._store.table_options is not None or machine.lacking(error):
-                raise
-            raise self._fault(table, version) from error
-        if opened is None:
-            raise self._fault(table, version)
-        actions = pa.table(_read(lambda: opened.get_add_actions(flatten=True)))
-        if not actions.num_rows:
-            return EMPTY
-        names = ("path", "num_records", "size_bytes", "min.available_at", "max.available_at")
-        root = self._store.path(table_key(table))
-        facts = zip(*(actions[name].to_pylist() for name in names), strict=True)
-        return TableState(tuple(sorted((_data_file(str(root), *fact) for fact in facts), key=lambda file: file.path)))
+        """Read without Delta, which would list the whole log first."""
+        checkpoints = self._checkpoints(table)
+        newest = checkpoints.newest()
+        files = checkpoints.files(newest) if 0 <= newest <= version else None
+        return self._history(table).state(version, -1 if files is None else newest, files)
 
     def _fault(self, table: str, version: int) -> LakeFault:
         """What is wrong with a table that has no such version: the first commit that is gone, else its whole log."""
@@ -263,12 +249,6 @@ def _read(work: Callable[[], Result]) -> Result:
         if machine.lacking(problem):
             raise
         return work()
-
-
-def _data_file(root: str, name: str, rows: int, size: int, lo: datetime | None, hi: datetime | None) -> DataFile:
-    if lo is None or hi is None:
-        raise LakeError(f"{name} has no bounds of available_at in its Delta log; it was not written by pitlake")
-    return DataFile(f"{root}/{name}", rows, size, lo.astimezone(timezone.utc), hi.astimezone(timezone.utc))
 
 
 def _stored(schema: pa.Schema) -> pa.Schema:

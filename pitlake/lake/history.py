@@ -20,13 +20,16 @@ BLOCK = 200
 """How many commits a block tells of."""
 
 
+Facts = list[str | int]
+"""Of a file: name, rows, size, and the bounds of its `available_at` in milliseconds."""
+Files = dict[str, Facts]
+
+
 class Change(NamedTuple):
-    """What one commit did: the names of the files it removed, and of those it added [name, rows, size, lo, hi], the
-    bounds of `available_at` in milliseconds.
-    """
+    """What one commit did: the names of the files it removed, the facts of those it added."""
 
     removed: list[str]
-    added: list[list[str | int]]
+    added: list[Facts]
 
 
 class History:
@@ -35,21 +38,19 @@ class History:
     def __init__(self, store: Store, key: str) -> None:
         self._store, self._key = store, key
 
-    def changes(self, last: int) -> Iterator[Change]:
-        """What each commit up to `last` did, in order. Raises LakeFault for a commit that is gone or says nothing."""
-        for number in range(last // BLOCK + 1):
-            yield from self._told(number) or self._read(number, last)
+    def changes(self, first: int, last: int) -> Iterator[Change]:
+        """What each of these commits did, in order. Raises LakeFault for a commit that is gone or can't be read."""
+        begun = first + -first % BLOCK
+        yield from self._read(first, min(begun - 1, last))
+        blocks = each(self._told, range(begun // BLOCK, last // BLOCK + 1), self._store.at_once)
+        for start, told in zip(range(begun, last + 1, BLOCK), blocks, strict=True):
+            changes = told or self._read(start, min(start + BLOCK - 1, last))
+            yield from changes[: last + 1 - start]
 
-    def state(self, version: int) -> TableState | None:
-        """The files of one version; None where blocks before it are not written, and Delta knows it sooner."""
-        live: dict[str, list[str | int]] = {}
-        changes: list[Change] = []
-        numbers = range(version // BLOCK + 1)
-        for number, told in zip(numbers, each(self._told, numbers, self._store.at_once), strict=True):
-            if told is None and number < numbers[-1]:
-                return None
-            changes += told or self._read(number, version)
-        for change in changes[: version + 1]:
+    def state(self, version: int, since: int = -1, files: Files | None = None) -> TableState:
+        """The files of one version, told from those of an earlier one on, or from the start."""
+        live = dict(files or {})
+        for change in self.changes(since + 1, version):
             for name in change.removed:
                 live.pop(name, None)
             live |= {str(facts[0]): facts for facts in change.added}
@@ -63,22 +64,25 @@ class History:
         while first and not self._store.exists(self._block(first - 1)):
             first -= 1
         for number in range(first, full):
-            told = json.dumps(self._read(number, latest), separators=(",", ":"))
+            told = json.dumps(self._read(number * BLOCK, (number + 1) * BLOCK - 1), separators=(",", ":"))
             self._store.put_new(self._block(number), told.encode())
 
     def _told(self, number: int) -> list[Change] | None:
         """What a block tells; None where it is not there."""
         key = self._block(number)
         try:
-            return [Change(*change) for change in json.loads(self._store.read(key))]
+            changes = [Change(*change) for change in json.loads(self._store.read(key))]
         except FileNotFoundError:
             return None
         except (ValueError, TypeError):
-            raise LakeFault("damaged", self._store.table_uri(key)) from None
+            changes = []
+        if len(changes) != BLOCK:
+            raise LakeFault("damaged", self._store.table_uri(key))
+        return changes
 
-    def _read(self, number: int, last: int) -> list[Change]:
-        """What the commits of a block say, up to `last`."""
-        return each(self._commit, range(number * BLOCK, min(last + 1, (number + 1) * BLOCK)), self._store.at_once)
+    def _read(self, first: int, last: int) -> list[Change]:
+        """What the commits themselves say."""
+        return each(self._commit, range(first, last + 1), self._store.at_once)
 
     def _commit(self, version: int) -> Change:
         key = f"{self._key}/_delta_log/{version:020d}.json"
@@ -89,7 +93,8 @@ class History:
                 if "remove" in actions:
                     found.removed.append(actions["remove"]["path"])
                 if "add" in actions:
-                    found.added.append(_facts(**actions["add"]))
+                    add = actions["add"]
+                    found.added.append(facts_of(add["path"], add["size"], add["stats"]))
         except FileNotFoundError:
             raise LakeFault("missing", self._store.table_uri(key)) from None
         except (ValueError, TypeError, KeyError):
@@ -100,12 +105,13 @@ class History:
         return f"{self._key}/{FOLDER}/{number:020d}.json"
 
 
-def _facts(*, path: str, size: int, stats: str, **_others: object) -> list[str | int]:
+def facts_of(name: str, size: int, stats: str) -> Facts:
+    """A file's facts, from what Delta tells of it."""
     told = json.loads(stats)
     bounds = (told[edge][clock.AVAILABLE_AT] for edge in ("minValues", "maxValues"))
-    return [path, told["numRecords"], size, *(clock.micros(datetime.fromisoformat(at)) // 1000 for at in bounds)]
+    return [name, told["numRecords"], size, *(clock.micros(datetime.fromisoformat(at)) // 1000 for at in bounds)]
 
 
-def _data_file(path: str, facts: list[str | int]) -> DataFile:
+def _data_file(path: str, facts: Facts) -> DataFile:
     _, rows, size, lo, hi = facts
     return DataFile(path, int(rows), int(size), clock.from_micros(int(lo) * 1000), clock.from_micros(int(hi) * 1000))
