@@ -45,7 +45,7 @@ T = datetime(2025, 12, 1, tzinfo=timezone.utc)
 ROUNDS = 7
 QUESTION = "SELECT count(*), sum(hash(id, title, body, available_at)::HUGEINT) FROM news"
 BASE = f"{FEW} versions of the same rows"
-MINUTES = 120
+MOST_SECONDS = 120
 
 
 def run(counts: tuple[int, ...] = (100, 300, 1_000, 3_000)) -> list[Figure]:
@@ -154,10 +154,10 @@ def _vacuumed(lake: Lake, count: int) -> Iterator[Figure]:
     kept = lake.head() // 3
     before = _content(lake, kept), _content(lake)
     dry = _cost(lambda: Lake(lake.root).vacuum(timedelta(0), [kept]), 1)
-    yield figure(f"vacuum, dry run, {count:,} versions", dry / 1e3, "s of CPU", aim=f"≤ {MINUTES}")
+    yield figure(f"vacuum, dry run, {count:,} versions", dry / 1e3, "s of CPU", aim=f"≤ {MOST_SECONDS}")
     done = []
     taken = _cost(lambda: done.append(lake.vacuum(timedelta(0), [kept], dry_run=False)), 1)
-    yield figure(f"vacuum of {count:,} versions", taken / 1e3, "s of CPU", aim=f"≤ {MINUTES}")
+    yield figure(f"vacuum of {count:,} versions", taken / 1e3, "s of CPU", aim=f"≤ {MOST_SECONDS}")
     assert len(done[0].files) > 0
     assert (_content(Lake(lake.root), kept), _content(Lake(lake.root))) == before
 

@@ -76,7 +76,7 @@ def vacuum(
     unwanted = [file for file in files if _is_data(file) and file.key not in wanted]
     expired = {file.key: file.size for file in unwanted if file.key in shown}
     leftovers = {file.key: file.size for file in unwanted if file.key not in shown and file.modified < deadline}
-    lost = np.flatnonzero(_losing(found, pins, expired, kept)).tolist()
+    lost = np.flatnonzero(_losing(found, pins, expired, len(committed))).tolist()
     if not dry_run:
         log.mark_vacuumed(lost)
         small = (file for folder in (SCRATCH, TURNS) for file in store.walk(folder))
@@ -121,16 +121,16 @@ def _shown(found: Mapping[str, tuple[int, Spans]], pins: Mapping[str, Sequence[i
     )
 
 
-def _losing(found: Mapping[str, tuple[int, Spans]], pins: Pins, expired: Container[str], kept: Flags) -> Flags:
-    """Which lake versions, of those not kept, lose files."""
-    losing = np.zeros_like(kept)
+def _losing(found: Mapping[str, tuple[int, Spans]], pins: Pins, expired: Container[str], count: int) -> Flags:
+    """Which of so many lake versions lose files."""
+    losing = np.zeros(count, bool)
     for table, (latest, spans) in found.items():
         change = np.zeros(latest + 2, np.int64)
         for span in (span for key, shown in spans.items() if key in expired for span in shown):
             change[span.start] += 1
             change[span.stop] -= 1
         losing |= (pins[table] != NONE) & (change.cumsum()[pins[table]] > 0)
-    return losing & ~kept
+    return losing
 
 
 def _is_data(file: StoredFile) -> bool:
