@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import obstore
-from obstore.exceptions import NotFoundError
+from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import S3Store
 
 from pitlake import machine
@@ -74,9 +74,14 @@ class RemoteStore(Store):
             return True
 
     def read(self, key: str) -> bytes:
-        """The bytes of a small file. Raises FileNotFoundError."""
+        """The bytes of a small file, at the second attempt if the first answer is cut off. Raises FileNotFoundError."""
         with self._reached():
-            return bytes(obstore.get(self._remote, key).bytes())
+            try:
+                return bytes(obstore.get(self._remote, key).bytes())
+            except (NotFoundError, FileNotFoundError):
+                raise
+            except BaseError:
+                return bytes(obstore.get(self._remote, key).bytes())
 
     def _put(self, key: str, content: bytes, *, overwrite: bool) -> None:
         with self._reached():
