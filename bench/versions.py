@@ -250,7 +250,7 @@ def _day(number: int) -> date:
 
 
 def _micros(number: int) -> int:
-    begin = start_of_new_york_day(_day(number)) + timedelta(minutes=14 * (number % A_DAY))
+    begin = start_of_new_york_day(_day(number)) + timedelta(minutes=13 * (number % A_DAY))
     return int(begin.timestamp()) * 1_000_000
 
 
