@@ -95,7 +95,7 @@ def test_publishing_needs_to_write(found, place):
 
 LOST = {
     "a log entry": (f"_lake/log/{2:020d}.json", "_lake/log"),
-    "a commit of Delta": (f"tables/toys/_delta_log/{0:020d}.json", "tables/toys/_delta_log"),
+    "a commit of Delta after its checkpoint": (f"tables/toys/_delta_log/{6:020d}.json", "tables/toys/_delta_log"),
     "a file of rows": (None, "tables/toys/available_month=2024-05"),
 }
 
