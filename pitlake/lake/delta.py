@@ -5,7 +5,8 @@ A Delta version becomes visible only when the lake log pins it; pins are given t
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -16,10 +17,12 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, RemoveAction
 
 from pitlake import clock, machine
-from pitlake.contract import GAP_SCHEMA, INSTANT, Dataset, gap_table_name
+from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import LakeConflict, LakeError, LakeFault, PastChanged
+from pitlake.lake.checkpoints import INTERVAL, Checkpoints
 from pitlake.lake.closed import OBSERVED_SCHEMA, observed_table_name
 from pitlake.lake.files import MONTH_COLUMN, NewFile, ceil_millis, floor_millis, month_of_file
+from pitlake.lake.history import BLOCK, History
 from pitlake.lake.manifest import DataFile, TableState
 from pitlake.lake.store import PLACE, Store
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
@@ -32,7 +35,7 @@ CONFIGURATION: dict[str, str | None] = {
     "delta.logRetentionDuration": "interval 36500 days",
     "delta.deletedFileRetentionDuration": "interval 36500 days",
     "delta.enableExpiredLogCleanup": "false",
-    "delta.checkpointInterval": "20",
+    "delta.checkpointInterval": str(INTERVAL),
 }
 
 
@@ -87,42 +90,36 @@ class DeltaTables:
         opened = self._open(table)
         return None if opened is None else opened.version()
 
-    def spans(self, table: str) -> tuple[int, dict[str, list[range]]]:
+    def spans(self, table: str, pinned: int) -> tuple[int, dict[str, list[range]]]:
         """The newest Delta version; and every file the table ever had, by its key, with the versions that show it.
 
-        Told by the commits, each read once, so it costs what changed and not what each version shows; and proven
-        against what Delta says of the newest. Raises LakeFault for a commit that is gone or says something else.
+        Told by the commits and proven against what Delta says of the newest. Raises LakeFault for a commit that is gone
+        or says something else; `pinned` is there at least.
         """
         latest = self.latest(table)
-        if latest is None:
-            raise self._fault(table, 0)
+        if latest is None or latest < pinned:
+            raise self._fault(table, pinned)
         since: dict[str, int] = {}
         spans: dict[str, list[range]] = defaultdict(list)
-        for version in range(latest + 1):
-            added, removed = self._changes(table, version)
-            for name in removed & since.keys():
-                spans[name].append(range(since.pop(name), version))
-            since |= dict.fromkeys(added - since.keys(), version)
+        for version, change in enumerate(self._history(table).changes(0, latest)):
+            for name in change.removed:
+                if name in since:
+                    spans[name].append(range(since.pop(name), version))
+            for facts in change.added:
+                since.setdefault(str(facts[0]), version)
         if since.keys() != self._by_name(table, latest).keys():
             raise LakeFault("damaged", self._store.table_uri(f"{table_key(table)}/_delta_log"))
         for name, version in since.items():
             spans[name].append(range(version, latest + 1))
         return latest, {f"{table_key(table)}/{name}": shown for name, shown in spans.items()}
 
-    def _changes(self, table: str, version: int) -> tuple[set[str], set[str]]:
-        """The files a commit adds, and those it removes."""
-        key = f"{table_key(table)}/_delta_log/{version:020d}.json"
-        found: dict[str, set[str]] = {"add": set(), "remove": set()}
-        try:
-            for line in self._store.read(key).splitlines():
-                for kind, action in json.loads(line).items():
-                    if kind in found:
-                        found[kind].add(action["path"])
-        except FileNotFoundError:
-            raise LakeFault("missing", self._store.table_uri(key)) from None
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise LakeFault("damaged", self._store.table_uri(key)) from None
-        return found["add"], found["remove"]
+    def tell(self, table: str) -> None:
+        """Tell in blocks what the commits of a table did, as far as that is not done."""
+        self._history(table).write(self.latest(table) or 0)
+
+    def old_checkpoints(self, table: str, keys: Iterable[str]) -> list[str]:
+        """Which of these files are checkpoints of a table that are not needed any more."""
+        return self._checkpoints(table).unneeded(keys)
 
     def holds(self, table: str, files: Sequence[NewFile]) -> bool:
         """Whether the newest Delta version of a table holds any of these files."""
@@ -163,6 +160,7 @@ class DeltaTables:
             return latest
         self._swap(delta, table, schema, actions, note)
         self._prove(table, latest + 1, pinned, added, gone)
+        self._tend(table, latest + 1, shrunk=bool(gone))
         return latest + 1
 
     def _swap(self, delta: DeltaTable, table: str, schema: pa.Schema, actions: list[Any], note: str) -> None:
@@ -180,6 +178,23 @@ class DeltaTables:
             raise LakeError(f"Delta could not commit to {table}: {error}") from error
         self._store.settle(f"{table_key(table)}/_delta_log/{version:020d}.json")
 
+    def _tend(self, table: str, version: int, *, shrunk: bool) -> None:
+        """Keep the log small and quick to read, as far as this writer may; the rest is a vacuum's."""
+        checkpoints = self._checkpoints(table)
+        with suppress(LakeError, OSError, DeltaError):
+            if (version + 1) % BLOCK == 0:
+                self._history(table).write(version)
+            if shrunk and (version + 1) % INTERVAL and (opened := self._open(table, version)):
+                opened.create_checkpoint()
+            if shrunk or (version + 1) % INTERVAL == 0:
+                checkpoints.tend(version)
+
+    def _history(self, table: str) -> History:
+        return History(self._store, table_key(table))
+
+    def _checkpoints(self, table: str) -> Checkpoints:
+        return Checkpoints(self._store, table_key(table))
+
     def _prove(
         self, table: str, version: int, pinned: dict[str, DataFile], added: Sequence[NewFile], gone: set[str]
     ) -> None:
@@ -193,10 +208,18 @@ class DeltaTables:
 
     def _open(self, table: str, version: int | None = None) -> DeltaTable | None:
         uri = self._store.table_uri(table_key(table))
+
+        def opened() -> DeltaTable:
+            return DeltaTable(uri, version=version, storage_options=self._store.table_options)
+
         try:
-            return _read(lambda: DeltaTable(uri, version=version, storage_options=self._store.table_options))
+            return _read(opened)
         except TableNotFoundError:
             return None
+        except DeltaError:
+            if not self._checkpoints(table).mended():
+                raise
+            return opened()
 
     def _as_contracted(self, delta: DeltaTable, table: str, schema: pa.Schema) -> DeltaTable:
         """The table, if it has the contract's columns. One from before closed files, whose rows all had `observed_at`,
@@ -228,23 +251,11 @@ class DeltaTables:
             return opened
 
     def _load(self, table: str, version: int) -> TableState:
-        try:
-            opened = self._open(table, version)
-        except DeltaError as error:
-            if self._store.table_options is not None or machine.lacking(error):
-                raise
-            raise self._fault(table, version) from error
-        if opened is None:
-            raise self._fault(table, version)
-        told = _read(lambda: opened.get_add_actions(flatten=True))
-        actions = pa.RecordBatchReader.from_stream(told).read_all()
-        if not actions.num_rows:
-            return EMPTY
-        names = ("path", "num_records", "size_bytes", "min.available_at", "max.available_at")
-        plain = (_plain(actions[name]).to_pylist() for name in names)
-        root = self._store.path(table_key(table))
-        facts = zip(*plain, strict=True)
-        return TableState(tuple(sorted((_data_file(str(root), *fact) for fact in facts), key=lambda file: file.path)))
+        """Read without Delta, which would list the whole log first."""
+        checkpoints = self._checkpoints(table)
+        newest = checkpoints.newest()
+        files = checkpoints.files(newest) if 0 <= newest <= version else None
+        return self._history(table).state(version, -1 if files is None else newest, files)
 
     def _fault(self, table: str, version: int) -> LakeFault:
         """What is wrong with a table that has no such version: the first commit that is gone, else its whole log."""
@@ -270,17 +281,6 @@ def _read(work: Callable[[], Result]) -> Result:
         if machine.lacking(problem):
             raise
         return work()
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Instants as microseconds: as instants, Arrow would give them to Python by pandas, which takes long to import."""
-    return column.cast(INSTANT).cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
-
-
-def _data_file(root: str, name: str, rows: int, size: int, lo: int | None, hi: int | None) -> DataFile:
-    if lo is None or hi is None:
-        raise LakeError(f"{name} has no bounds of available_at in its Delta log; it was not written by pitlake")
-    return DataFile(f"{root}/{name}", rows, size, clock.from_micros(lo), clock.from_micros(hi))
 
 
 def _stored(schema: pa.Schema) -> pa.Schema:

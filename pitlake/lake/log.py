@@ -6,17 +6,23 @@ versions hold is not known here.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
 from uuid import uuid4
 
 from pitlake import clock
 from pitlake.errors import BadInput, ClockWentBack, LakeConflict, LakeError, LakeFault, LakeNotFound
+from pitlake.lake.parallel import each
 from pitlake.lake.store import Store
 
 LOG = "_lake/log"
 VACUUMED = "_lake/vacuumed"
+"""Marks of single versions, as lakes have them from before a vacuum marked all of its own in one file."""
+VACUUMS = "_lake/vacuums"
+READ_AHEAD = 32
 SKEW = timedelta(seconds=5)
 """How far the clocks of machines that write to one lake may lie apart."""
 
@@ -110,8 +116,8 @@ class LakeLog:
 
     def entries(self) -> Iterator[Entry]:
         """Every entry, newest first."""
-        for version in range(self.head().version, -1, -1):
-            yield self._read(version)
+        for last in range(self.head().version, -1, -READ_AHEAD):
+            yield from each(self._read, range(last, max(last - READ_AHEAD, -1), -1), self._store.at_once)
 
     def start(self) -> None:
         """Make the lake if there is none: version 0, with no tables. Says nothing when it is already there."""
@@ -173,13 +179,28 @@ class LakeLog:
                 raise LakeError(f"{problem}; {unknown}") from None
         return self._read(entry.version).nonce == entry.nonce
 
-    def mark_vacuumed(self, version: int) -> None:
-        """Note, before any file goes, that a version is about to lose some."""
-        self._store.put_new(_mark(version), clock.iso(clock.now()).encode())
+    def mark_vacuumed(self, versions: Sequence[int]) -> None:
+        """Note, before any file goes, which versions, in rising order, are about to lose some."""
+        if versions:
+            starts = [place for place, version in enumerate(versions) if version - 1 != versions[place - 1]]
+            runs = [(versions[start], versions[end - 1]) for start, end in pairwise([*starts, len(versions)])]
+            key = f"{VACUUMS}/{versions[-1]:020d}-{uuid4().hex}.json"  # by its last, so that few need be read
+            self._store.put_new(key, json.dumps(runs).encode())
 
     def is_vacuumed(self, version: int) -> bool:
         """Whether a vacuum may have taken files of a version."""
-        return self._store.exists(_mark(version))
+        return self._store.exists(f"{VACUUMED}/{version:020d}.json") or any(
+            first <= version <= last
+            for file in self._store.walk(VACUUMS)
+            if int(Path(file.key).name[:20]) >= version
+            for first, last in self._runs(file.key)
+        )
+
+    def _runs(self, key: str) -> list[tuple[int, int]]:
+        try:
+            return [(int(first), int(last)) for first, last in json.loads(self._store.read(key))]
+        except (ValueError, TypeError):
+            raise LakeFault("damaged", self._store.path(key)) from None
 
     def _exists(self, version: int) -> bool:
         return self._store.exists(_key(version))
@@ -214,7 +235,3 @@ def _after(newest: Entry) -> datetime:
 
 def _key(version: int) -> str:
     return f"{LOG}/{version:020d}.json"
-
-
-def _mark(version: int) -> str:
-    return f"{VACUUMED}/{version:020d}.json"

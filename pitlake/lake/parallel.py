@@ -23,12 +23,16 @@ def workers() -> int:
     return min(MOST_WORKERS, os.cpu_count() or 1)
 
 
-def each(work: Callable[[Piece], Result], pieces: Iterable[Piece]) -> list[Result]:
-    """`work` done on every piece, results in the order of the pieces; the first error is raised."""
+def each(work: Callable[[Piece], Result], pieces: Iterable[Piece], at_once: int | None = None) -> list[Result]:
+    """`work` done on every piece, results in the order of the pieces; the first error is raised.
+
+    at_once: how many pieces; default as many as there are cores, for work that keeps them busy.
+    """
     todo = list(pieces)
-    if len(todo) < 2 or workers() == 1:
+    threads = min(at_once or workers(), len(todo))
+    if threads < 2:
         return [work(piece) for piece in todo]
-    with ThreadPoolExecutor(min(workers(), len(todo))) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         done = [pool.submit(work, piece) for piece in todo]
         wait(done, return_when=FIRST_EXCEPTION)
         for piece in done:

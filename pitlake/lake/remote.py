@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import obstore
-from obstore.exceptions import AlreadyExistsError, NotFoundError
+from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import S3Store
 
 from pitlake import machine
@@ -32,6 +32,8 @@ class RemoteStore(Store):
 
     Writers need a store that honours conditional writes (If-None-Match), which is how one of two racing commits loses.
     """
+
+    at_once = 32
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -72,18 +74,18 @@ class RemoteStore(Store):
             return True
 
     def read(self, key: str) -> bytes:
-        """The bytes of a small file. Raises FileNotFoundError."""
-        with self._reached():
-            return bytes(obstore.get(self._remote, key).bytes())
-
-    def put_new(self, key: str, content: bytes) -> bool:
-        """Write a small file unless it is there already; says whether it was written. Atomic and durable."""
+        """The bytes of a small file, at the second attempt if the first answer is cut off. Raises FileNotFoundError."""
         with self._reached():
             try:
-                obstore.put(self._remote, key, content, mode="create")
-            except AlreadyExistsError:
-                return False
-            return True
+                return bytes(obstore.get(self._remote, key).bytes())
+            except (NotFoundError, FileNotFoundError):
+                raise
+            except BaseError:
+                return bytes(obstore.get(self._remote, key).bytes())
+
+    def _put(self, key: str, content: bytes, *, overwrite: bool) -> None:
+        with self._reached():
+            obstore.put(self._remote, key, content, mode="overwrite" if overwrite else "create")
 
     def keep(self, path: Path) -> None:
         """Send a finished file of the mirror to the object store."""
@@ -110,13 +112,13 @@ class RemoteStore(Store):
                 for found in batch:
                     yield StoredFile(found["path"], found["size"], found["last_modified"].timestamp())
 
-    def delete(self, key: str) -> None:
-        """Remove a file; removing one that is gone is not an error."""
+    def delete(self, *keys: str) -> None:
+        """Remove files; removing one that is gone is not an error."""
         with self._reached():
-            obstore.delete(self._remote, key)
-        path = self.path(key)
-        for copy in (path, copies.record(path)):
-            copy.unlink(missing_ok=True)
+            obstore.delete(self._remote, list(keys))
+        for path in map(self.path, keys):
+            for copy in (path, copies.record(path)):
+                copy.unlink(missing_ok=True)
 
     def _bring(self, file: DataFile) -> None:
         with machine.working_in("the cache", self.root):

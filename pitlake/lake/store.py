@@ -38,6 +38,8 @@ class Store:
 
     table_options: dict[str, str] | None = None
     """What Delta needs to reach the tables beside their URI."""
+    at_once = 1
+    """How many small files are worth reading at once."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -75,18 +77,26 @@ class Store:
 
     def put_new(self, key: str, content: bytes) -> bool:
         """Write a small file unless it is there already; says whether it was written. Atomic and durable."""
+        try:
+            self._put(key, content, overwrite=False)
+        except AlreadyExistsError:
+            return False
+        return True
+
+    def put(self, key: str, content: bytes) -> None:
+        """Write a small file in place of the one that may be there. Atomic and durable."""
+        self._put(key, content, overwrite=True)
+
+    def _put(self, key: str, content: bytes, *, overwrite: bool) -> None:
         scratch = f"{SCRATCH}/{uuid4().hex}"
         with self._reached():
             try:
                 obstore.put(self._objects, scratch, content)
                 self.sync(self.path(scratch))
-                obstore.rename(self._objects, scratch, key, overwrite=False)
-            except AlreadyExistsError:
-                return False
+                obstore.rename(self._objects, scratch, key, overwrite=overwrite)
             finally:
                 self.path(scratch).unlink(missing_ok=True)
             self.sync(self.path(key).parent)
-        return True
 
     def translated(self) -> AbstractContextManager[None]:
         """What fails here because of a permission is told as that: LakeFault."""
@@ -145,10 +155,11 @@ class Store:
                     continue
                 yield StoredFile(self.key(path), facts.st_size, facts.st_mtime)
 
-    def delete(self, key: str) -> None:
-        """Remove a file; removing one that is gone is not an error."""
+    def delete(self, *keys: str) -> None:
+        """Remove files; removing one that is gone is not an error."""
         with self.translated():
-            self.path(key).unlink(missing_ok=True)
+            for key in keys:
+                self.path(key).unlink(missing_ok=True)
 
 
 def _unless_gone(error: OSError) -> None:

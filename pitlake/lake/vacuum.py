@@ -6,15 +6,17 @@ longer than any run takes to publish. A dry run, the default, only reports.
 """
 
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import accumulate, pairwise
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
 
 from pitlake.lake.delta import DeltaTables
 from pitlake.lake.fairness import TURNS
-from pitlake.lake.log import Entry, LakeLog
+from pitlake.lake.log import LakeLog
 from pitlake.lake.stage import remove_stale
 from pitlake.lake.store import SCRATCH, Store, StoredFile
 
@@ -23,6 +25,11 @@ GRACE = timedelta(days=1)
 DATA_FOLDERS = ("tables", "gaps", "superseded", "observed")
 Spans = Mapping[str, list[range]]
 """Of each file, by its key, the Delta versions of its table that show it."""
+Flags = npt.NDArray[np.bool_]
+Versions = npt.NDArray[np.int64]
+Pins = Mapping[str, Versions]
+"""Of each table, the Delta version that each lake version pins, or NONE."""
+NONE = -1
 
 
 @dataclass(frozen=True)
@@ -55,73 +62,75 @@ def vacuum(
     Raises LakeNotFound when a version to be kept never was, LakeFault for a Delta log that is not whole, ClockWentBack.
     """
     now = log.now()
-    entries = list(log.entries())
-    kept = _kept(entries, now - keep) | {log.entry(version).version for version in keep_versions}
-    pins = _pins(entries)
-    found = {table: tables.spans(table) for table in pins}
-    spans = {table: shown_by for table, (_, shown_by) in found.items()}
-    newest = {table: [found[table][0]] for table in entries[0].tables}
-    shown = _shown(spans, pins)
+    committed, pins = _read(log)
+    kept = _kept(committed, now - keep, [log.entry(version).version for version in keep_versions])
+    if not dry_run:
+        for table in pins:
+            tables.tell(table)
+    found = {table: tables.spans(table, int(pinned.max())) for table, pinned in pins.items()}
+    files = [file for folder in DATA_FOLDERS for file in store.walk(folder)]
     # Other engines read the newest Delta versions, pinned or not, and they must not break.
-    wanted = _shown(spans, _pins(entry for entry in entries if entry.version in kept)) | _shown(spans, newest)
+    wanted = _shown(found, {table: [*pinned[kept], found[table][0]] for table, pinned in pins.items()})
+    shown = _shown(found, pins)
     deadline = now.timestamp() - grace.total_seconds()
-    unwanted = [
-        file for folder in DATA_FOLDERS for file in store.walk(folder) if _is_data(file) and file.key not in wanted
-    ]
+    unwanted = [file for file in files if _is_data(file) and file.key not in wanted]
     expired = {file.key: file.size for file in unwanted if file.key in shown}
     leftovers = {file.key: file.size for file in unwanted if file.key not in shown and file.modified < deadline}
-    losing = {table: _losing(shown_by, expired, latest) for table, (latest, shown_by) in found.items()}
-    lost = [
-        entry.version
-        for entry in reversed(entries)
-        if entry.version not in kept and any(losing[table][version] for table, version in entry.tables.items())
-    ]
+    lost = np.flatnonzero(_losing(found, pins, expired, len(committed))).tolist()
     if not dry_run:
-        for version in lost:
-            log.mark_vacuumed(version)
+        log.mark_vacuumed(lost)
         small = (file for folder in (SCRATCH, TURNS) for file in store.walk(folder))
-        for key in (*expired, *leftovers, *(file.key for file in small if file.modified < deadline)):
-            store.delete(key)
+        checkpoints = (key for table in pins for key in tables.old_checkpoints(table, (file.key for file in files)))
+        old = (file.key for file in small if file.modified < deadline)
+        store.delete(*expired, *leftovers, *old, *checkpoints)
         remove_stale(store)
     size = sum(expired.values()) + sum(leftovers.values())
     return Vacuumed(dry_run, tuple(sorted(expired)), tuple(sorted(leftovers)), size, tuple(lost))
 
 
-def _kept(entries: list[Entry], cut: datetime) -> set[int]:
-    """Versions that were the newest at some instant since `cut`. `entries` are newest first."""
-    kept = {entries[0].version}
-    for newer, entry in pairwise(entries):
-        if newer.committed_at >= cut:
-            kept.add(entry.version)
+def _read(log: LakeLog) -> tuple[list[datetime], Pins]:
+    """When each version was committed, and what it pins."""
+    entries = log.entries()
+    newest = next(entries)
+    committed = [newest.committed_at] * (newest.version + 1)
+    pins: dict[str, Versions] = {}
+    for entry in chain([newest], entries):
+        committed[entry.version] = entry.committed_at
+        for table, version in entry.tables.items():
+            if table not in pins:
+                pins[table] = np.full(len(committed), NONE)
+            pins[table][entry.version] = version
+    return committed, pins
+
+
+def _kept(committed: list[datetime], cut: datetime, named: list[int]) -> Flags:
+    """The newest version, those that were the newest at some instant since `cut`, and those named."""
+    kept = np.array([newer >= cut for newer in committed[1:]] + [True])
+    kept[named] = True
     return kept
 
 
-def _pins(entries: Iterable[Entry]) -> dict[str, list[int]]:
-    """The Delta versions that entries pin, of each table in rising order."""
-    pins: dict[str, set[int]] = defaultdict(set)
-    for entry in entries:
-        for table, version in entry.tables.items():
-            pins[table].add(version)
-    return {table: sorted(versions) for table, versions in pins.items()}
-
-
-def _shown(spans: Mapping[str, Spans], pins: Mapping[str, list[int]]) -> frozenset[str]:
+def _shown(found: Mapping[str, tuple[int, Spans]], pins: Mapping[str, Sequence[int] | Versions]) -> frozenset[str]:
     """The keys of the files that any of these Delta versions shows."""
+    sought = {table: np.unique(pinned).tolist() for table, pinned in pins.items()}
     return frozenset(
         key
-        for table, versions in pins.items()
-        for key, shown in spans[table].items()
+        for table, versions in sought.items()
+        for key, shown in found[table][1].items()
         if any(bisect_left(versions, span.start) < bisect_left(versions, span.stop) for span in shown)
     )
 
 
-def _losing(spans: Spans, expired: Container[str], latest: int) -> list[int]:
-    """How many files each Delta version up to `latest` loses."""
-    change = [0] * (latest + 2)
-    for span in (span for key, shown in spans.items() if key in expired for span in shown):
-        change[span.start] += 1
-        change[span.stop] -= 1
-    return list(accumulate(change))
+def _losing(found: Mapping[str, tuple[int, Spans]], pins: Pins, expired: Container[str], count: int) -> Flags:
+    """Which of so many lake versions lose files."""
+    losing = np.zeros(count, bool)
+    for table, (latest, spans) in found.items():
+        change = np.zeros(latest + 2, np.int64)
+        for span in (span for key, shown in spans.items() if key in expired for span in shown):
+            change[span.start] += 1
+            change[span.stop] -= 1
+        losing |= (pins[table] != NONE) & (change.cumsum()[pins[table]] > 0)
+    return losing
 
 
 def _is_data(file: StoredFile) -> bool:

@@ -71,7 +71,7 @@ def kills(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
     pair, counts, problems = Pair(home, chance), Counter[str](), []
     for name in chance.sample([*work.WORK, "vacuuming"], 4):
         at_time = chance.random() < 0.3
-        place = ("pitlake.lake.store:Store", "delete") if name == "vacuuming" else chance.choice(PLACES)
+        place = ("pathlib:Path", "unlink") if name == "vacuuming" else chance.choice(PLACES)
         when = chance.choice(("before", "after"))
         kill = chance.uniform(0.02, 1.0) if at_time else (*place, chance.randint(1, 4), when)
         killed, wrong = pair.befall(name, kill)

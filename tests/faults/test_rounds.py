@@ -9,7 +9,7 @@ from tests.faults.rounds import Pair
 
 pytestmark = pytest.mark.slow
 
-DELETE = ("pitlake.lake.store:Store", "delete", 2, "after")
+DELETE = ("pathlib:Path", "unlink", 2, "after")
 KILLS = [("vacuuming", DELETE), ("receipt", ("pitlake.lake.store:Store", "put_new", 1, "after"))]
 
 

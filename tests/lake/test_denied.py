@@ -23,7 +23,7 @@ CONVENTIONS = ["_lake/filings_count_from", "_lake/ends_at"]
 ORDINARY = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"] if os.geteuid() == 0 else []
 PLACES = [
     ".", "_lake", "_lake/log", "_lake/log/*.json", "_lake/looks", "_lake/looks/toys", "_lake/looks/toys/*.json",
-    "_lake/receipts", "_lake/receipts/*.json", "_lake/vacuumed", "_lake/vacuumed/*.json", "_lake/judgements",
+    "_lake/receipts", "_lake/receipts/*.json", "_lake/vacuums", "_lake/vacuums/*.json", "_lake/judgements",
     *CONVENTIONS, "_lake/judgements/toys", "_lake/judgements/toys/*.json", "_lake/incidents", "_lake/incidents/*.json",
     *(f"{table}{below}" for table in ("tables/toys", "gaps/toys", "superseded/toys")
       for below in ("", "/_delta_log", "/_delta_log/*.json")),
@@ -74,7 +74,7 @@ def test_a_closed_path_is_named_at_every_door_that_needs_it(found, place):
     assert wrong == {}
     assert "permission" in told["doctor"][4]
     assert "PLACE" in told["doctor"][4]
-    assert len(told) > 1 or place == "_lake/vacuumed/*.json"  # whose name alone says it
+    assert len(told) > 1 or place == "_lake/vacuums/*.json"  # whose name says that it tells of older versions
     assert not any(word in seen[4] for seen in told.values() for word in ("restore", "missing", "damaged"))
     if "command" in told:
         assert told["command"][3] == 2
@@ -95,7 +95,7 @@ def test_publishing_needs_to_write(found, place):
 
 LOST = {
     "a log entry": (f"_lake/log/{2:020d}.json", "_lake/log"),
-    "a commit of Delta": (f"tables/toys/_delta_log/{0:020d}.json", "tables/toys/_delta_log"),
+    "a commit of Delta after its checkpoint": (f"tables/toys/_delta_log/{6:020d}.json", "tables/toys/_delta_log"),
     "a file of rows": (None, "tables/toys/available_month=2024-05"),
 }
 

@@ -1,5 +1,6 @@
 """Vacuum: what no kept version needs goes, what one needs stays, and a lost version says so."""
 
+import json
 import os
 import time
 from datetime import timedelta
@@ -13,6 +14,7 @@ from pitlake.errors import LakeFault, LakeNotFound, VersionVacuumed
 from pitlake.lake import Lake
 from pitlake.lake.delta import DeltaTables
 from pitlake.lake.files import write_file
+from pitlake.lake.log import VACUUMS, LakeLog
 from pitlake.lake.store import Store
 from tests.lake.world import TOY, Toy, data_files, publish, rows, utc
 
@@ -189,3 +191,37 @@ def test_files_of_the_newest_delta_version_stay_for_other_engines_until_it_is_un
     publish(compacted, [Toy("9a", "x", at)], at)
     assert compacted.vacuum(NONE, grace=NONE, dry_run=False).leftovers == (f"tables/toys/{orphan.name}",)
     assert len(rows(compacted)) == 4
+
+
+def test_the_versions_of_a_vacuum_are_marked_in_one_file_as_runs(compacted):
+    compacted.vacuum(NONE, keep_versions=[2], dry_run=False)
+    (marks,) = (compacted.root / VACUUMS).iterdir()
+    assert json.loads(marks.read_text()) == [[3, 3]]
+    log = LakeLog(Store(compacted.root))
+    log.mark_vacuumed([0, 1, 2, 7, 9, 10])
+    assert [version for version in range(12) if log.is_vacuumed(version)] == [0, 1, 2, 3, 7, 9, 10]
+
+
+def test_no_marks_are_read_for_a_version_after_all_of_them(compacted, monkeypatch):
+    compacted.vacuum(NONE, dry_run=False)
+    monkeypatch.setattr(LakeLog, "_runs", None)
+    assert not LakeLog(Store(compacted.root)).is_vacuumed(4)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", "3"])
+def test_damaged_marks_are_named(compacted, content):
+    compacted.vacuum(NONE, dry_run=False)
+    (marks,) = (compacted.root / VACUUMS).iterdir()
+    marks.write_text(content)
+    with pytest.raises(LakeFault, match=f"{marks.name} is damaged"):
+        compacted.snapshot(1)
+
+
+def test_a_vacuum_of_a_table_that_lacks_a_pinned_version_removes_nothing(compacted):
+    (compacted.root / "tables" / "toys" / "_delta_log" / f"{4:020d}.json").unlink()
+    for checkpoint in (compacted.root / "tables" / "toys" / "_delta_log").glob("*checkpoint*"):
+        checkpoint.unlink()
+    before = data_files(compacted)
+    with pytest.raises(LakeFault, match="_delta_log"):
+        Lake(compacted.root).vacuum(NONE, dry_run=False)
+    assert data_files(compacted) == before

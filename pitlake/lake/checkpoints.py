@@ -1,0 +1,87 @@
+"""The checkpoints that Delta writes into a table's log: only the newest few are kept, and they hold no tombstones.
+
+Each lists every file there is, so that keeping all of them would cost the square of the versions. What earlier ones
+told, the commits tell, which stay for ever, and `pitlake.lake.history` tells it in fewer files.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pitlake.lake.history import Files, facts_of
+from pitlake.lake.store import Store
+
+INTERVAL = 20
+KEPT = 3
+"""How many stay: Delta finds the newest by a hint, and a slow writer may have left one that is behind."""
+NAME = re.compile(r"/_delta_log/([0-9]{20})\.checkpoint\.parquet$")
+
+
+class Checkpoints:
+    """The checkpoints of one table. `key`: where the table lies below the root."""
+
+    def __init__(self, store: Store, key: str) -> None:
+        self._store, self._log = store, f"{key}/_delta_log"
+        self._hint = f"{self._log}/_last_checkpoint"
+
+    def newest(self) -> int:
+        """The version that Delta starts from, by its hint; -1 where there is none."""
+        try:
+            return int(json.loads(self._store.read(self._hint))["version"])
+        except (FileNotFoundError, ValueError, TypeError, KeyError):
+            return -1
+
+    def files(self, version: int) -> Files | None:
+        """The files that a checkpoint lists; None where it is not there or can't be read."""
+        try:
+            told = pq.read_table(pa.BufferReader(self._store.read(self._key(version))), columns=["add"])["add"]
+            names, sizes, stats = (pc.struct_field(told.drop_null(), name) for name in ("path", "size", "stats"))
+            facts = map(facts_of, names.to_pylist(), sizes.to_pylist(), stats.to_pylist())
+            return {str(of_file[0]): of_file for of_file in facts}
+        except (FileNotFoundError, pa.ArrowException, ValueError, TypeError, KeyError):
+            return None
+
+    def tend(self, version: int) -> None:
+        """If there is a checkpoint of this version, just committed, take its tombstones away and remove the oldest."""
+        if self.newest() != version:
+            return
+        self._bare(self._key(version))
+        oldest = version - KEPT * INTERVAL
+        if oldest > 0:
+            self._store.delete(self._key(oldest))
+
+    def unneeded(self, keys: Iterable[str]) -> list[str]:
+        """Which of these files are checkpoints of the table that are no longer kept."""
+        newest, found = self.newest(), ((key, NAME.search(key)) for key in keys)
+        return [
+            key
+            for key, match in found
+            if match and key.startswith(self._log) and int(match[1]) <= newest - KEPT * INTERVAL
+        ]
+
+    def mended(self) -> bool:
+        """Remove a hint at a checkpoint that is not there, which Delta refuses to read on from; says whether it was."""
+        newest = self.newest()
+        if newest < 0 or self._store.exists(self._key(newest)):
+            return False
+        self._store.delete(self._hint)
+        return True
+
+    def _bare(self, key: str) -> None:
+        """Rewrite a checkpoint without tombstones, if it has any.
+
+        They would stay for a hundred years, which is how long the table tells other engines to keep removed files.
+        """
+        told = pq.read_table(pa.BufferReader(self._store.read(key)))
+        bare = told.filter(pc.is_null(told["remove"]))
+        if bare.num_rows < told.num_rows:
+            sink = pa.BufferOutputStream()
+            pq.write_table(bare, sink, compression="zstd")
+            self._store.put(key, sink.getvalue().to_pybytes())
+
+    def _key(self, version: int) -> str:
+        return f"{self._log}/{version:020d}.checkpoint.parquet"

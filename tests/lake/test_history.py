@@ -1,0 +1,336 @@
+"""The log stays small and every version stays readable: blocks of history, few checkpoints, whatever is done to a lake.
+
+Blocks are of 4 commits here and checkpoints of 3, so that short lakes have many.
+"""
+
+import random
+import subprocess
+import sys
+from datetime import timedelta
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+
+from pitlake.errors import LakeError, LakeFault, VersionVacuumed
+from pitlake.lake import Lake, checkpoints, delta, history
+from pitlake.lake.delta import DeltaTables
+from pitlake.lake.files import write_file
+from pitlake.lake.history import History
+from pitlake.lake.store import Store
+from tests.lake.test_crash import VICTIM
+from tests.lake.world import TOY, Toy, data_files, publish, rows, utc
+
+NOON, SEEN = utc("2024-03-05T12:00:00-05:00"), utc("2024-06-01T12:00:00-04:00")
+NONE = timedelta(0)
+SMALL = (
+    (history, "BLOCK", 4),
+    (delta, "BLOCK", 4),
+    (checkpoints, "INTERVAL", 3),
+    (delta, "INTERVAL", 3),
+    (delta, "CONFIGURATION", delta.CONFIGURATION | {"delta.checkpointInterval": "3"}),
+)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    for owner, name, value in SMALL:
+        monkeypatch.setattr(owner, name, value)
+
+
+def day(lake, number):
+    at = NOON + timedelta(days=number)
+    publish(lake, [Toy(f"{number}a", "x", at), Toy("changing", str(number), at)], at + timedelta(hours=1))
+
+
+def grown(lake, count):
+    """So many versions, a compaction among them."""
+    for number in range(count):
+        day(lake, number)
+        if number == count // 2:
+            lake.compact(TOY, before="2024-12")
+    return lake
+
+
+def log(lake):
+    return lake.root / "tables" / "toys" / "_delta_log"
+
+
+def blocks(lake):
+    return sorted((log(lake).parent / history.FOLDER).glob("*.json"))
+
+
+def points(lake):
+    return sorted(int(path.name[:20]) for path in log(lake).glob("*.checkpoint.parquet"))
+
+
+def told_by_delta(lake, version):
+    """What Delta itself says of a version's files."""
+    found = DeltaTable(str(log(lake).parent), version=lake.entry(version).tables["toys"])
+    actions = pa.table(found.get_add_actions(flatten=True)).to_pylist()
+    names = ("num_records", "size_bytes", "min.available_at", "max.available_at")
+    root = log(lake).parent
+    return {str(root / one["path"]): tuple(one[name] for name in names) for one in actions}
+
+
+def told_by_lake(lake, version):
+    return {file.path: (file.rows, file.size, file.lo, file.hi) for file in lake.snapshot(version).files("toys")}
+
+
+def shown(lake):
+    """The rows of each version that still has all of its files."""
+    found = {}
+    for version in range(lake.head() + 1):
+        try:
+            found[version] = rows(lake, version)
+        except VersionVacuumed:
+            continue
+    return found
+
+
+def test_every_version_s_files_are_those_that_delta_says(lake):
+    grown(lake, 14)
+    fresh = Lake(lake.root)
+    for version in range(1, fresh.head() + 1):
+        assert told_by_lake(fresh, version) == told_by_delta(fresh, version)
+
+
+def test_blocks_tell_what_the_commits_say(lake):
+    grown(lake, 14)
+    assert len(blocks(lake)) == (lake.entry().tables["toys"] + 1) // 4 == 4
+    told = shown(Lake(lake.root))
+    for block in blocks(lake):
+        block.unlink()
+    assert shown(Lake(lake.root)) == told
+
+
+def test_an_old_version_is_told_by_blocks_and_not_by_its_commits(lake, monkeypatch):
+    grown(lake, 14)
+    read, commit = [], History._commit
+    monkeypatch.setattr(History, "_commit", lambda self, version: read.append(version) or commit(self, version))
+    assert Lake(lake.root).snapshot(10).files("toys")
+    assert read == []
+
+
+def test_few_checkpoints_are_kept_and_the_newest_has_no_tombstones(lake):
+    grown(lake, 30)
+    assert len(points(lake)) <= checkpoints.KEPT + 1  # and the compaction's own
+    assert points(lake)[-1] > lake.entry().tables["toys"] - 3
+    told = pq.read_table(log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet")
+    assert told["remove"].null_count == told.num_rows
+
+
+def test_a_compaction_leaves_a_checkpoint_of_what_is_left(lake):
+    for number in range(4):
+        day(lake, number)
+    lake.compact(TOY, before="2024-12")
+    assert points(lake)[-1] == lake.entry().tables["toys"]
+    told = pq.read_table(log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet")
+    assert told["add"].drop_null().length() == len(lake.snapshot().files("toys")) == 1
+    assert told["remove"].null_count == told.num_rows
+
+
+def test_delta_reads_on_from_a_checkpoint_without_tombstones(lake):
+    grown(lake, 14)
+    assert told_by_delta(lake, lake.head()) == told_by_lake(lake, lake.head())
+    for version in range(1, lake.head()):
+        assert told_by_delta(lake, version)
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"[[[],[]]]", b"[1, 2, 3, 4]"])
+def test_a_damaged_block_is_named(lake, content):
+    grown(lake, 14)
+    blocks(lake)[0].write_bytes(content)
+    with pytest.raises(LakeFault, match=f"{history.FOLDER}/{0:020d}.json is damaged"):
+        Lake(lake.root).snapshot(2).files("toys")
+    assert Lake(lake.root).snapshot().files("toys")
+
+
+@pytest.mark.parametrize("harm", ["gone", "cut off"])
+def test_a_lost_checkpoint_stops_nobody(lake, harm):
+    grown(lake, 10)
+    told = rows(lake)
+    newest = log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet"
+    if harm == "gone":
+        newest.unlink()
+    else:
+        newest.write_bytes(newest.read_bytes()[:100])
+    fresh = Lake(lake.root)
+    assert rows(fresh) == told
+    if harm == "gone":
+        day(fresh, 40)
+        assert len(rows(fresh)) == len(told) + 2
+        assert shown(Lake(lake.root)).keys() == set(range(fresh.head() + 1))
+
+
+def test_a_writer_that_may_not_remove_publishes(lake, monkeypatch):
+    def refused(*_):
+        raise LakeError("not allowed")
+
+    monkeypatch.setattr(Store, "delete", refused)
+    monkeypatch.setattr(Store, "put", refused)
+    grown(lake, 10)
+    assert len(rows(lake)) == 20
+
+
+def of_before(lake, monkeypatch):
+    """A lake as it was written before there were blocks: all checkpoints, marks of single versions."""
+    with monkeypatch.context() as patched:
+        patched.setattr(DeltaTables, "_tend", lambda *_, **__: None)
+        grown(lake, 14)
+    assert (len(points(lake)), blocks(lake)) == (5, [])
+    return lake
+
+
+def test_a_lake_of_before_reads_as_it_did_and_a_vacuum_tidies_its_log(lake, monkeypatch):
+    of_before(lake, monkeypatch)
+    told = shown(Lake(lake.root))
+    assert told.keys() == set(range(lake.head() + 1))
+    lake.vacuum(timedelta(days=1))
+    assert (len(points(lake)), blocks(lake)) == (5, [])
+    lake.vacuum(timedelta(days=1), dry_run=False)
+    assert (points(lake), len(blocks(lake))) == ([8, 11, 14], 4)
+    assert shown(Lake(lake.root)) == told
+    day(lake, 40)
+    assert shown(Lake(lake.root)).items() >= told.items()
+
+
+def test_a_publish_into_a_lake_of_before_writes_the_blocks_that_are_due(lake, monkeypatch):
+    of_before(lake, monkeypatch)
+    told = shown(lake)
+    for number in range(40, 44):
+        day(lake, number)
+    assert len(blocks(lake)) == (lake.entry().tables["toys"] + 1) // 4 == 5
+    assert shown(Lake(lake.root)).items() >= told.items()
+
+
+def test_a_version_marked_by_itself_is_vacuumed_too(lake):
+    grown(lake, 3)
+    data = next(iter(lake.snapshot(1).files("toys")))
+    Store(lake.root).delete(Store(lake.root).key(data.path))
+    assert lake.snapshot(1)
+    Store(lake.root).put_new(f"_lake/vacuumed/{1:020d}.json", b"2026-01-01T00:00:00Z")
+    with pytest.raises(VersionVacuumed):
+        lake.snapshot(1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_is_done_each_version_shows_what_it_showed_or_is_vacuumed(lake, seed):
+    """Publishes, compactions, vacuums, receipts, Delta versions that nobody pinned, in any order."""
+    chance, kept, due = random.Random(seed), {0}, {}
+    for number in range(30):
+        step = chance.choice(("day", "day", "day", "day", "compact", "vacuum", "receipt", "crashed"))
+        if step == "day" or not due:
+            day(lake, number)
+        elif step == "compact":
+            lake.compact(TOY, before=chance.choice(("2024-04", "2024-12")))
+        elif step == "receipt" and due.keys() - kept:
+            version = chance.choice(sorted(due.keys() - kept))
+            lake.keep_receipt(b'{"question": {"version": %d}}' % version, version)
+            kept.add(version)
+        elif step == "vacuum":
+            gone = set(lake.vacuum(NONE, grace=NONE, dry_run=False).versions)
+            assert not gone & (kept | {lake.head()})
+            due = {version: told for version, told in due.items() if version not in gone}
+        elif step == "crashed":
+            crashed(lake)
+        due[lake.head()] = rows(lake)
+        if chance.random() < 0.3:
+            lake = Lake(lake.root)
+        assert {version: told for version, told in shown(lake).items() if version in due} == due
+    assert all(told_by_lake(lake, version) == told_by_delta(lake, version) for version in due if version)
+
+
+def crashed(lake):
+    """A Delta version that a writer left behind before its entry."""
+    known = lake.snapshot().files("toys")[0]
+    orphan = write_file(Store(lake.root), "tables/toys", "2024-03", pq.read_table(known.path, partitioning=None))
+    DeltaTables(Store(lake.root)).commit("toys", TOY.arrow_schema, lake.entry().tables["toys"], [orphan])
+
+
+def publishing(lake):
+    """Publishes that write a block, a checkpoint and remove one."""
+    for owner, name, value in SMALL:
+        setattr(owner, name, value)
+    for number in range(20, 32):
+        day(lake, number)
+
+
+def vacuuming(lake):
+    for owner, name, value in SMALL:
+        setattr(owner, name, value)
+    lake.compact(TOY, before="2024-12")
+    lake.vacuum(NONE, grace=NONE, dry_run=False)
+
+
+PLACES = {
+    "a block": ("pitlake.lake.history:History", "write", 1),
+    "a checkpoint that is bared": ("pitlake.lake.store:Store", "put", 1),
+    "the oldest checkpoint": ("pitlake.lake.checkpoints:Checkpoints", "tend", 2),
+    "a checkpoint": ("pitlake.lake.checkpoints:Checkpoints", "_bare", 2),
+}
+OF_VACUUM = {
+    "a block": ("pitlake.lake.history:History", "write", 1),
+    "the marks": ("pitlake.lake.log:LakeLog", "mark_vacuumed", 1),
+    "the removal": ("pitlake.lake.store:Store", "delete", 1),
+    "the first file": ("pitlake.lake.vacuum", "remove_stale", 1),
+    **{f"file {number}": ("tests.lake.test_history:Unlinked", "unlink", number) for number in (2, 9, 14)},
+}
+
+
+class Unlinked:
+    """Stands between a vacuum and the files it removes, one by one."""
+
+    @staticmethod
+    def unlink(path):
+        path.unlink(missing_ok=True)
+
+
+def _delete(self, *keys):
+    for key in keys:
+        Unlinked.unlink(self.path(key))
+
+
+def unlinking(lake):
+    Store.delete = _delete
+    vacuuming(lake)
+
+
+def kill(lake, step, when, work):
+    victim = VICTIM.replace("test_crash", "test_history")
+    command = [sys.executable, "-c", victim, str(lake.root), *map(str, step), when, work.__name__]
+    assert subprocess.run(command, check=False).returncode == -9
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", PLACES.values(), ids=PLACES)
+def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, step, when):
+    grown(lake, 9)
+    if step[1] == "put":
+        crashed(lake)  # whose removal is a tombstone in the next checkpoint
+    told = shown(lake)
+    kill(lake, step, when, publishing)
+    assert shown(Lake(lake.root)).items() >= told.items()
+    publishing(Lake(lake.root))
+    found = shown(Lake(lake.root))
+    assert found.items() >= told.items()
+    assert all(told_by_lake(Lake(lake.root), version) == told_by_delta(lake, version) for version in found if version)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", OF_VACUUM.values(), ids=OF_VACUUM)
+def test_a_killed_vacuum_leaves_kept_versions_and_one_more_finishes_it(lake, monkeypatch, step, when):
+    of_before(lake, monkeypatch)
+    lake.keep_receipt(b'{"question": {"version": 5}}', 5)
+    told = shown(lake)
+    kill(lake, step, when, unlinking if step[1] == "unlink" else vacuuming)
+    after = shown(Lake(lake.root))
+    assert all(after[version] == told[version] for version in after if version in told)
+    assert after[5] == told[5]
+    assert after[max(after)] == told[max(told)]
+    vacuuming(Lake(lake.root))
+    needed = {file.path for version in (5, lake.head()) for table in lake.snapshot(version).tables.values()
+              for file in table.files}  # fmt: skip
+    assert {str(path) for path in data_files(lake)} == needed
+    assert (len(points(lake)) <= checkpoints.KEPT + 1, len(blocks(lake))) == (True, 4)
