@@ -1,5 +1,7 @@
-"""Spark in a process of its own, with the libraries of `make spark`: `python -m tests.spark.cluster MASTER` answers each
-line of stdin, which asks for a frame as of several moments, by an Arrow file.
+"""Spark in a process of its own, with the libraries of `make spark`.
+
+`python -m tests.spark.cluster MASTER` answers each line of stdin, which asks for a frame as of several moments, by an
+Arrow file.
 """
 
 import json

@@ -4,7 +4,6 @@ from datetime import datetime, timedelta, timezone
 from importlib.util import find_spec
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -16,6 +15,7 @@ from pitlake.clock import MICROSECOND, iso
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput, BadInstant, LakeNotFound
 from pitlake.lake.lake import Lake
+from pitlake.lake.query import calculator
 from pitlake.session import connect
 from pitlake.session.digest import sha256_of
 from pitlake.spark import frame
@@ -74,7 +74,8 @@ def moments(lake: Lake, name: str, versions: list[int | None]) -> list[tuple[str
 
 def hashed(table: pa.Table) -> str:
     """Of the rows in an order that is total."""
-    return sha256_of(duckdb.sql("FROM table ORDER BY ALL").to_arrow_table().cast(table.schema))
+    with calculator(rows=table) as sql:
+        return sha256_of(sql.sql("FROM rows ORDER BY ALL").to_arrow_table().cast(table.schema))
 
 
 def compared(cluster: Any, lake: Lake, name: str, versions: list[int | None]) -> int:
