@@ -15,8 +15,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / ".pitlake/spark-tools"
 MASTER = "local-cluster[2,1,1024]"
-# It lives for minutes: the second compiler never pays back.
-JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+# It lives for minutes, so that the second compiler never pays back; its own time zone is nobody's.
+JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Duser.timezone=Australia/Lord_Howe"
 STARTED = "started"
 
 
@@ -48,10 +48,10 @@ class Cluster:
         if not self._hears(STARTED) and "unresolved dependency" in self._log.read_text():
             pytest.skip("the jars of delta-spark are not here, and Maven Central can't be reached")
 
-    def ask(self, **asked: Any) -> pa.Table:
-        """What tests.spark.cluster.answer says."""
+    def ask(self, what: str, **asked: Any) -> pa.Table:
+        """What tests.spark.cluster says of "rows" or of a "plan"."""
         into = self._folder / "answer"
-        self._process.stdin.write(json.dumps(asked | {"into": str(into)}) + "\n")
+        self._process.stdin.write(json.dumps(asked | {"what": what, "into": str(into)}) + "\n")
         self._process.stdin.flush()
         assert self._hears(str(into)), self._log.read_text()[-4000:]
         with pa.OSFile(str(into)) as file:
