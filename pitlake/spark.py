@@ -91,10 +91,12 @@ class _Stored:
 
 def _over(relations: Mapping[tuple[str, str], "DataFrame"], text: str, spark: "SparkSession") -> "DataFrame":
     """What a view of a session's shows, with these relations in place of those it names."""
-    from sqlglot import ErrorLevel, exp, parse_one
+    from sqlglot import ErrorLevel, UnsupportedError, exp, parse_one
 
     query, places = parse_one(text, read="duckdb").expression, list(relations)
     for table in list(query.find_all(exp.Table)):
+        if (table.db, table.name) not in places:
+            raise UnsupportedError(f"{table.name} is not the dataset's own")
         place = places.index((table.db, table.name))
         table.set("db", None)
         table.set("this", exp.to_identifier(f"{{relation_{place}}}", quoted=False))

@@ -1,8 +1,10 @@
 """A dataset as a DataFrame of Spark has the rows of a session, whatever the instant, the version and Spark's clock."""
 
 import re
+import sys
 from datetime import datetime, timedelta, timezone
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -14,12 +16,12 @@ from assets.graph import all_extractors
 from pitlake import clock
 from pitlake.clock import MICROSECOND, iso
 from pitlake.datasets import all_datasets
-from pitlake.errors import BadInput, BadInstant, LakeNotFound
+from pitlake.errors import BadInput, BadInstant, LakeError, LakeNotFound
 from pitlake.lake.lake import Lake
 from pitlake.lake.query import calculator
 from pitlake.session import connect
 from pitlake.session.digest import sha256_of
-from pitlake.spark import frame
+from pitlake.spark import _told, frame
 from tests.spark import lakes
 from tests.story import once, shared_folder, tell
 
@@ -56,6 +58,27 @@ def test_bad_input_is_told_as_a_session_tells_it(present, tmp_path):
     asking(BadInput, "version: 'x' is not a whole number", version="x", lake=lake)
     asking(LakeNotFound, "the lake has no version 7", version=7, lake=lake)
     asking(LakeNotFound, "there is no lake at", lake=tmp_path / "nothing")
+
+
+SAID = [
+    (
+        "pyspark",
+        "[DATA_SOURCE_NOT_FOUND] delta\nmore",
+        BadInput,
+        "spark: its session knows no Delta tables; make it",
+    ),
+    ("pyspark", "[PATH_NOT_FOUND] no x\nmore", LakeError, r"Spark could not read news of .*: \[PATH_NOT_FOUND\] no x$"),
+    ("sqlglot", "MEDIAN", BadInput, "dataset: Spark has no words for the view of news; `pitlake export"),
+]
+
+
+@pytest.mark.parametrize(("library", "said", "error", "told"), SAID)
+def test_what_spark_and_sqlglot_say_becomes_one_line(monkeypatch, tmp_path, library, said, error, told):
+    raised = {name: type(name, (Exception,), {}) for name in ("PySparkException", "SqlglotError")}
+    for each in ("pyspark", "sqlglot"):
+        monkeypatch.setitem(sys.modules, f"{each}.errors", SimpleNamespace(**raised))
+    with pytest.raises(error, match=told), _told(Lake(tmp_path), "news"):
+        raise raised["PySparkException" if library == "pyspark" else "SqlglotError"](said)
 
 
 def moments(lake: Lake, name: str, versions: list[int | None]) -> list[tuple[str, int | None]]:
