@@ -38,7 +38,7 @@ def run(facts: int = 200_000, prices: int = 400_000) -> list[Figure]:
     spark = start("local[1]")
     try:
         with tempfile.TemporaryDirectory(dir=TOOLS.parent) as folder:
-            lake = biglake.build(Path(folder) / "lake", facts, 0, prices)
+            lake = biglake.build(Path(folder) / "lake", facts, 10_000, prices)
             return [_asked(spark, lake, name, text) for name, text in ASKED.items()]
     finally:
         spark.stop()
