@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from delta import configure_spark_with_delta_pip
@@ -53,9 +54,9 @@ def answer(spark: SparkSession, lake: str, dataset: str, revisions: bool, moment
     return reduce(DataFrame.unionAll, frames).toArrow()
 
 
-def plan(spark: SparkSession, lake: str, dataset: str, as_of: str) -> pa.Table:
-    """What Spark means to do for the rows as of an instant."""
-    rows = frame(spark, dataset, as_of=as_of, lake=lake)
+def plan(spark: SparkSession, dataset: str, **asked: Any) -> pa.Table:
+    """What Spark means to do for a frame's rows."""
+    rows = frame(spark, dataset, **asked)
     return pa.table({"plan": [rows._jdf.queryExecution().executedPlan().toString()]})
 
 

@@ -147,9 +147,9 @@ def test_every_dataset_of_the_sample_world_is_a_session_s_at_twenty_instants(clu
 
 @pytest.mark.long
 def test_months_and_files_that_came_later_are_not_opened(cluster, made):
-    lake, _ = made
-    asked = {"lake": str(lake.root), "dataset": "news", "as_of": "2024-05-31T20:00:00-04:00"}
-    said = cluster.ask("plan", **asked)["plan"][0].as_py()
+    lake, (_, full, _) = made
+    asked = {"lake": str(lake.root), "version": full, "as_of": "2024-05-31T20:00:00-04:00"}
+    said = cluster.ask("plan", dataset="news", **asked)["plan"][0].as_py()
     assert said.count("FileScan") == 2
     assert len(re.findall(r"PartitionFilters: \[[^]]*\(available_month#\d+ <= 2024-05\)", said)) == 2
     assert len(re.findall(r"PushedFilters: \[[^]]*LessThanOrEqual\(available_at,", said)) == 2
