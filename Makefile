@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test long ui serve run web axe pictures notebooks site report bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
+.PHONY: help demo test long spark ui serve run web axe pictures notebooks site report bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -15,6 +15,9 @@ CLAUDE ?= 2.1.197
 AXE ?= 4.14.1
 INSPECTOR ?= 2.12.0
 MATERIAL ?= 9.8.1
+PYSPARK ?= 4.2.0
+DELTA_SPARK ?= 4.4.0
+SQLGLOT ?= 30.30.0
 WORKER ?= 1.0.4
 SEED ?= 0
 ASSETS ?= group:graph and not key:companies
@@ -36,8 +39,13 @@ demo: $(SET_UP) ## Build a sample lake end to end and ask it one question as of 
 test: $(SET_UP) ## Run the tests: eleven to fourteen minutes on two cores.
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "not long"
 
-long: $(SET_UP) ## Run in full what the tests sample: the story on Neo4j, killed walks, a graph of one's own.
+long: $(SET_UP) ## Run in full what the tests sample: the story on Neo4j, Spark, killed walks, a graph of one's own.
+	@$(MAKE) --no-print-directory spark || echo "long: going on without Spark" >&2
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder -m long
+
+spark: $(SET_UP) ## Bring what pitlake.spark takes into .pitlake/spark-tools, for the tests and benches of it (PyPI, 0.5 GB).
+	@$(BIN)/uv pip install --quiet --target .pitlake/spark-tools pyspark==$(PYSPARK) delta-spark==$(DELTA_SPARK) \
+		sqlglot==$(SQLGLOT)
 
 ui: $(SET_UP) ## Open the Dagster user interface on http://127.0.0.1:3000.
 	@$(DG) dev --workspace workspace.yaml
@@ -142,7 +150,7 @@ docs: $(SET_UP) ## Write the generated pages again.
 	@$(BIN)/python scripts/generate_docs.py
 
 lock: $(SET_UP) ## Resolve the newest allowed packages into requirements.lock again.
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --no-header \
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra dev --no-header \
 		--no-annotate --upgrade --output-file requirements.lock pyproject.toml
 
 build: $(SET_UP) ## Build the wheel and the source archive into dist/.

@@ -16,7 +16,7 @@ from pitlake.errors import LakeFault, LakeNotFound, VersionVacuumed
 from pitlake.lake import conventions, faults, incidents, judgements, looks
 from pitlake.lake.audit import Audit
 from pitlake.lake.compact import Compacted, Compactor
-from pitlake.lake.delta import DeltaTables
+from pitlake.lake.delta import DeltaTables, table_key
 from pitlake.lake.incidents import Incident
 from pitlake.lake.judgements import Judgement
 from pitlake.lake.log import Entry, LakeLog
@@ -117,6 +117,10 @@ class Lake:
     def now(self) -> datetime:
         """This machine's clock, for a run's observation: never at or before the newest commit. Raises ClockWentBack."""
         return self._log.now()
+
+    def table_uri(self, table: str) -> str:
+        """Where Delta finds a table; `Entry.tables` says which of its versions a version of the lake has."""
+        return self._store.table_uri(table_key(table))
 
     def versions(self) -> Iterator[Entry]:
         """Every version's log entry, newest first."""

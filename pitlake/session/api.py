@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pitlake import catalogue as queries
-from pitlake import clock, machine
+from pitlake import machine
 from pitlake.aliases import meant
 from pitlake.clock import iso
 from pitlake.contract import Dataset
@@ -350,10 +350,8 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     from pitlake.lake.lake import Lake
 
     opened = lake if isinstance(lake, Lake) else Lake(lake)
-    if asked is not None and asked > clock.now() and asked > opened.now():  # the lake's own clock may be seconds ahead
-        raise BadInput(
-            "as_of", "lies in the future", "give an instant up to now; nobody knows what will be public then"
-        )
+    if asked is not None:
+        arguments.passed(asked, opened)
     session = open_session(
         opened.snapshot(opened.version_at(known) if known else arguments.version(version)),
         asked,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
+from pitlake import clock
 from pitlake.aliases import meant
 from pitlake.clock import instant
 from pitlake.errors import BadInput
@@ -22,6 +23,8 @@ from pitlake.session.sealed.protocol import pack_parameters
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+    from pitlake.lake.lake import Lake
 
     Rows: TypeAlias = pa.Table | pd.DataFrame | pl.DataFrame | list[dict[str, Any]]
     Params: TypeAlias = list[Any] | tuple[Any, ...] | dict[str, Any] | None
@@ -59,6 +62,15 @@ def moment(as_of: str | datetime | None, *, open_mode: bool) -> datetime | None:
     if as_of is None and not open_mode:
         raise BadInput("as_of", "missing", "give an instant such as 2024-02-15T16:00:00-05:00, or open_mode=True")
     return None if as_of is None else instant(as_of)
+
+
+def passed(asked: datetime, lake: "Lake") -> datetime:
+    """The instant, which must have passed, if only by the lake's own clock, which may be seconds ahead."""
+    if asked > clock.now() and asked > lake.now():
+        raise BadInput(
+            "as_of", "lies in the future", "give an instant up to now; nobody knows what will be public then"
+        )
+    return asked
 
 
 def version(value: Any) -> int | None:

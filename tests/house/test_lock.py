@@ -9,6 +9,8 @@ from packaging.utils import canonicalize_name
 LINUX = {"sys_platform": "linux", "platform_machine": "x86_64", "os_name": "posix", "platform_system": "Linux"}
 MAC = {"sys_platform": "darwin", "platform_machine": "arm64", "os_name": "posix", "platform_system": "Darwin"}
 PYTHONS = ("3.11", "3.12", "3.13")
+APART = ("spark",)
+"""Extras that the lock leaves out, for their size: the Makefile brings each into a folder, at versions of its own."""
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +21,8 @@ def locked(root) -> list[Requirement]:
 
 def declared(pyproject) -> list[Requirement]:
     project = pyproject["project"]
-    texts = [*project["dependencies"], *(text for extra in project["optional-dependencies"].values() for text in extra)]
+    extras = (extra for name, extra in project["optional-dependencies"].items() if name not in APART)
+    texts = [*project["dependencies"], *(text for extra in extras for text in extra)]
     return [requirement for requirement in map(Requirement, texts) if requirement.name != "pitlake"]
 
 
@@ -49,3 +52,17 @@ def test_every_pin_carries_hashes(root):
 
 def test_the_lock_names_no_index_and_no_path(root):
     assert re.search(r"https?:|file:|index|--find-links|@ ", (root / "requirements.lock").read_text()) is None
+
+
+@pytest.mark.parametrize("extra", APART)
+def test_what_is_apart_is_brought_as_it_is_declared(root, pyproject, locked, extra):
+    makefile = (root / "Makefile").read_text()
+    wanted = [Requirement(text) for text in pyproject["project"]["optional-dependencies"][extra]]
+    assert wanted
+    assert not {one.name for one in wanted} & {pin.name for pin in locked}
+    for one in wanted:
+        variable = one.name.upper().replace("-", "_")
+        pinned = re.search(rf"^{variable} \?= (\S+)$", makefile, re.MULTILINE)
+        assert pinned
+        assert one.specifier.contains(pinned[1])
+        assert f"{one.name}==$({variable})" in makefile

@@ -143,7 +143,7 @@ def prepared(names: Collection[str]) -> list[str]:
     ready = [each for name, each in installed().items() if name in names]
     return [
         *_blank(ready),
-        *(newest(each) if each.is_plain else each.view for each in ready),
+        *(shown(each, dated=True) for each in ready),
         *_library(names),
     ]
 
@@ -184,6 +184,11 @@ def revisions(each: Ready) -> str:
         f"PARTITION BY {', '.join(map(identifier, record))} "
         f"ORDER BY {', '.join(map(identifier, dataset.revision_order))})"
     )
+
+
+def shown(each: Ready, *, dated: bool) -> str:
+    """`<dataset>`. dated: whether the lake version has its tombstones."""
+    return newest(each) if each.by_tombstones and dated else _view(each)
 
 
 def newest(each: Ready) -> str:
@@ -346,8 +351,8 @@ class Opening:
             *clock(binding.as_of),
             *_blank(made),
             *(f"DROP VIEW {identifier(each.dataset.name)}" for each in then),
-            *(each.view for each in then),
-            *(newest(each) if each.by_tombstones and each.dataset.name in tombstones else _view(each) for each in made),
+            *(shown(each, dated=False) for each in then),
+            *(shown(each, dated=each.dataset.name in tombstones) for each in made),
             *(
                 stored_rows(relation.name, relation.columns, source(relation))
                 for relation in (*rows, *tombstones.values())

@@ -1,0 +1,121 @@
+"""What a dataset is as of an instant, as a DataFrame of Spark: the rows a session shows, read by many machines.
+
+Which rows these are is said by the session's own SQL, which sqlglot writes as Spark's; the lake's log says which
+versions of its Delta tables they lie in. The rows are right, and that is all: whoever has the Spark session can read
+everything there is.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from pitlake import datasets
+from pitlake.clock import AVAILABLE_AT, instant, micros, new_york_month
+from pitlake.errors import BadInput, LakeError
+from pitlake.lake.files import MONTH_COLUMN
+from pitlake.lake.lake import Lake
+from pitlake.session import arguments
+from pitlake.session.sql import statements
+from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+EXPORT = "`pitlake export --as-of T --to URL` copies its rows as a plain Delta table"
+DELTA = "make it with configure_spark_with_delta_pip of delta-spark, as docs/scale.md does"
+
+
+def frame(
+    spark: "SparkSession",
+    dataset: str,
+    *,
+    as_of: str | datetime,
+    version: int | None = None,
+    lake: str | Path | Lake | None = None,
+    revisions: bool = False,
+) -> "DataFrame":
+    """A dataset's rows that were public at an instant: the newest of each key, or with `revisions` all of them.
+
+    spark: a session that reads Delta tables. as_of, version, lake: as `pitlake.connect` takes them. The columns are
+    those of a session's `<dataset>`, or `<dataset>_revisions`. Spark reads rows when it is asked for them.
+    Raises BadInput (also for an instant in the future, and where a library is missing), BadInstant, LakeNotFound,
+    VersionVacuumed, and LakeError for a table that Spark can't read.
+    """
+    for library in ("pyspark", "sqlglot"):
+        if find_spec(library) is None:
+            raise BadInput("spark", f"{library} is not installed", "pip install 'pitlake[spark]'")
+    contract = datasets.get(dataset)
+    if contract.open_only:
+        raise BadInput("dataset", f"{contract.name} is shown in open mode only", "ask a session, with open_mode=True")
+    opened = lake if isinstance(lake, Lake) else Lake(lake)
+    asked = arguments.passed(instant(as_of), opened)
+    entry = opened.entry(opened.snapshot(arguments.version(version)).version)
+    each, dead = statements.installed()[contract.name], superseded_table_name(contract.name)
+    with _told(opened, contract.name):
+        stored = _Stored(spark, opened, entry.tables, asked)
+        relations = {
+            ("lake", contract.name): stored.until(contract.name, contract.arrow_schema),
+            ("lake", f"superseded_{contract.name}"): stored.until(dead, SUPERSEDED_SCHEMA),
+        }
+        every = _over(relations, statements.revisions(each), spark)
+        if revisions:
+            return every.withColumn("revision", every["revision"].cast("bigint"))
+        relations["", f"{contract.name}_revisions"] = every
+        return _over(relations, statements.shown(each, dated=dead in entry.tables), spark)
+
+
+class _Stored:
+    """The tables of a lake version, up to an instant."""
+
+    def __init__(self, spark: "SparkSession", lake: Lake, pins: Mapping[str, int], asked: datetime) -> None:
+        self._spark, self._lake, self._pins, self._asked = spark, lake, pins, asked
+
+    def until(self, table: str, schema: pa.Schema) -> "DataFrame":
+        """A table's rows that were public. Its folders are named by New York months (of tombstones, years), which Spark
+        does not know to follow from the instant: so it is told, and opens none that is later.
+        """
+        from pyspark.sql import functions as f
+
+        if table not in self._pins:
+            return self._spark.createDataFrame(schema.empty_table())
+        delta = self._spark.read.format("delta").option("versionAsOf", self._pins[table])
+        found = delta.load(self._lake.table_uri(table).replace("s3://", "s3a://", 1))
+        month = f.col(MONTH_COLUMN) <= new_york_month(self._asked)
+        return found.where(month & (f.col(AVAILABLE_AT) <= f.timestamp_micros(f.lit(micros(self._asked)))))
+
+
+def _over(relations: Mapping[tuple[str, str], "DataFrame"], text: str, spark: "SparkSession") -> "DataFrame":
+    """What a view of a session's shows, with these relations in place of those it names."""
+    from sqlglot import ErrorLevel, UnsupportedError, exp, parse_one
+
+    query, places = parse_one(text, read="duckdb").expression, list(relations)
+    for table in list(query.find_all(exp.Table)):
+        if (table.db, table.name) not in places:
+            raise UnsupportedError(f"{table.name} is not the dataset's own")
+        place = places.index((table.db, table.name))
+        table.set("db", None)
+        table.set("this", exp.to_identifier(f"{{relation_{place}}}", quoted=False))
+    named = {f"relation_{place}": relation for place, relation in enumerate(relations.values())}
+    return spark.sql(query.sql("spark", unsupported_level=ErrorLevel.RAISE), **named)
+
+
+@contextmanager
+def _told(lake: Lake, dataset: str) -> Iterator[None]:
+    """What can't be said in Spark's SQL, or what Spark says of a table, as one line."""
+    from pyspark.errors import PySparkException
+    from sqlglot.errors import SqlglotError
+
+    try:
+        yield
+    except SqlglotError:
+        raise BadInput("dataset", f"Spark has no words for the view of {dataset}", EXPORT) from None
+    except PySparkException as problem:
+        said = str(problem).splitlines()[0]
+        if "DATA_SOURCE_NOT_FOUND" in said:
+            raise BadInput("spark", "its session knows no Delta tables", DELTA) from None
+        raise LakeError(f"Spark could not read {dataset} of {lake.location}: {said}") from problem

@@ -1,0 +1,77 @@
+"""Spark in a process of its own, with the libraries of `make spark`.
+
+`python -m tests.spark.cluster MASTER` answers each line of stdin, which asks for the rows of a frame as of several
+moments or for a plan, by an Arrow file.
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from delta import configure_spark_with_delta_pip
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from pitlake.spark import frame
+
+SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+OF_FEW_ROWS = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.shuffle.partitions": "2",
+}
+"""Thousands of small answers: compiling and cutting up each costs more than it saves."""
+
+
+def start(master: str, settings: Mapping[str, str] = SETTINGS) -> SparkSession:
+    """A session of Spark that reads Delta tables."""
+    builder = SparkSession.builder.master(master)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return configure_spark_with_delta_pip(builder).getOrCreate()
+
+
+def answer(spark: SparkSession, lake: str, dataset: str, revisions: bool, moments: list, zone: str) -> pa.Table:
+    """The rows as of each of these moments, (instant, version), numbered in the column `asked`."""
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    frames = [
+        frame(spark, dataset, as_of=as_of, version=version, lake=lake, revisions=revisions).withColumn(
+            "asked", f.lit(number)
+        )
+        for number, (as_of, version) in enumerate(moments)
+    ]
+    return reduce(DataFrame.unionAll, frames).toArrow()
+
+
+def plan(spark: SparkSession, dataset: str, **asked: Any) -> pa.Table:
+    """What Spark means to do for a frame's rows."""
+    rows = frame(spark, dataset, **asked)
+    return pa.table({"plan": [rows._jdf.queryExecution().executedPlan().toString()]})
+
+
+def main() -> None:
+    spark = start(sys.argv[1], SETTINGS | OF_FEW_ROWS)
+    print("started", flush=True)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        into, say = Path(asked.pop("into")), {"rows": answer, "plan": plan}[asked.pop("what")]
+        table = say(spark, **asked)
+        with pa.ipc.new_file(into, table.schema) as file:
+            file.write_table(table)
+        print(into, flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""A lake of every dataset in which much is revised: keys stated twice, contents changed, values that are missing."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pitlake.clock import new_york_day
+from pitlake.contract import Dataset
+from pitlake.datasets import all_datasets
+from pitlake.lake.lake import Lake
+from pitlake.lake.log import LOG
+from pitlake.lake.stage import staged_schema
+from tests.agents import world
+
+
+def build(root: Path) -> tuple[Lake, list[int]]:
+    """The lake and three of its versions: before anything was revised, all of it, and all of it as a lake of before
+    there were tombstones has it. `splits` has no table in it, and `dividends` none in the first.
+    """
+    lake = Lake(root)
+    every = [dataset for name, dataset in all_datasets().items() if name != "splits"]
+    for dataset in every:
+        if dataset.name != "dividends":
+            world.publish(lake, dataset)
+    versions = [lake.head()]
+    for dataset in every:
+        by_day: dict[date, list[dict[str, Any]]] = {}
+        for row in revised(dataset):
+            by_day.setdefault(new_york_day(row["available_at"]), []).append(row)
+        with lake.stage(dataset, f"revise-{dataset.name}") as stage:
+            for day, listed in by_day.items():
+                stage.add(day, pa.Table.from_pylist(listed, schema=staged_schema(dataset)), extracted=len(listed))
+            lake.publish(stage)
+    newest = lake.entry()
+    tables = {name: pin for name, pin in newest.tables.items() if not name.startswith("superseded/")}
+    undated = replace(newest, version=newest.version + 1, parent=newest.version, tables=tables)
+    (root / LOG / f"{undated.version:020d}.json").write_bytes(undated.to_json())
+    return lake, [*versions, newest.version, undated.version]
+
+
+def revised(dataset: Dataset) -> Iterator[dict[str, Any]]:
+    """Of every record one with other content, and where a key has several statements, another one of it."""
+    rng = random.Random(dataset.name)
+    told = [name for name in dataset.identity if name not in dataset.key]
+    free = [
+        one.name for one in dataset.columns if not one.required and one.name not in (*dataset.identity, *dataset.key)
+    ]
+    for row in world.rows(dataset):
+        yield row | dict.fromkeys(name for name in free if rng.random() < 0.4)
+        if told:
+            later = row["available_at"] + timedelta(minutes=rng.choice((0, 90) if dataset.tiebreak else (90,)))
+            other = {name: another(row[name]) for name in told} | {"evidence": f"{row['evidence']}-other"}
+            yield row | other | dict.fromkeys(name for name in free if rng.random() < 0.4) | {"available_at": later}
+
+
+def another(value: Any) -> Any:
+    """A value beside this one."""
+    if isinstance(value, str):
+        return f"{value}é"
+    return value + timedelta(days=1) if isinstance(value, date | datetime) else value + 1

@@ -1,0 +1,155 @@
+"""A dataset as a DataFrame of Spark has the rows of a session, whatever the instant, the version and Spark's clock."""
+
+import re
+import sys
+from datetime import datetime, timedelta, timezone
+from importlib.util import find_spec
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from assets.graph import all_extractors
+from pitlake import clock
+from pitlake.clock import MICROSECOND, iso
+from pitlake.datasets import all_datasets
+from pitlake.errors import BadInput, BadInstant, LakeError, LakeNotFound
+from pitlake.lake.lake import Lake
+from pitlake.lake.query import calculator
+from pitlake.session import connect
+from pitlake.session.digest import sha256_of
+from pitlake.spark import _told, frame
+from tests.spark import lakes
+from tests.story import once, shared_folder, tell
+
+SHOWN = [name for name, dataset in all_datasets().items() if not dataset.open_only]
+HELD = [name for name in SHOWN if name in all_extractors()]
+ZONES = ("America/New_York", "Asia/Kolkata")
+INSTANTS = 20
+
+
+@pytest.fixture
+def present(monkeypatch):
+    """As if the libraries were there."""
+    monkeypatch.setattr("pitlake.spark.find_spec", lambda name: find_spec("json"))
+
+
+def asking(error: type[BadInput], told: str, **asked: Any) -> None:
+    with pytest.raises(error, match=told):
+        frame(None, **({"dataset": "news", "as_of": "2024-05-29T17:00:00-04:00"} | asked))
+
+
+@pytest.mark.skipif(find_spec("pyspark") is not None, reason="pyspark is there")
+def test_without_its_libraries_it_names_what_brings_them():
+    asking(BadInput, r"spark: pyspark is not installed; pip install 'pitlake\[spark\]'")
+
+
+def test_bad_input_is_told_as_a_session_tells_it(present, tmp_path):
+    lake = Lake(tmp_path / "lake")
+    lake.start()
+    for wrong in (None, "2024-05-29", "2024-05-29T17:00:00", datetime(2024, 5, 29)):  # noqa: DTZ001
+        asking(BadInstant, "as_of: ", as_of=wrong, lake=lake)
+    asking(BadInput, "as_of: lies in the future", as_of=clock.now() + timedelta(days=1), lake=lake)
+    asking(BadInput, "dataset: there is no dataset 'newz'; did you mean news", dataset="newz")
+    asking(BadInput, "dataset: event_returns is shown in open mode only", dataset="event_returns")
+    asking(BadInput, "version: 'x' is not a whole number", version="x", lake=lake)
+    asking(LakeNotFound, "the lake has no version 7", version=7, lake=lake)
+    asking(LakeNotFound, "there is no lake at", lake=tmp_path / "nothing")
+
+
+SAID = [
+    (
+        "pyspark",
+        "[DATA_SOURCE_NOT_FOUND] delta\nmore",
+        BadInput,
+        "spark: its session knows no Delta tables; make it",
+    ),
+    ("pyspark", "[PATH_NOT_FOUND] no x\nmore", LakeError, r"Spark could not read news of .*: \[PATH_NOT_FOUND\] no x$"),
+    ("sqlglot", "MEDIAN", BadInput, "dataset: Spark has no words for the view of news; `pitlake export"),
+]
+
+
+@pytest.mark.parametrize(("library", "said", "error", "told"), SAID)
+def test_what_spark_and_sqlglot_say_becomes_one_line(monkeypatch, tmp_path, library, said, error, told):
+    raised = {name: type(name, (Exception,), {}) for name in ("PySparkException", "SqlglotError")}
+    for each in ("pyspark", "sqlglot"):
+        monkeypatch.setitem(sys.modules, f"{each}.errors", SimpleNamespace(**raised))
+    with pytest.raises(error, match=told), _told(Lake(tmp_path), "news"):
+        raise raised["PySparkException" if library == "pyspark" else "SqlglotError"](said)
+
+
+def moments(lake: Lake, name: str, versions: list[int | None]) -> list[tuple[str, int | None]]:
+    """Instants that tell a dataset's rows apart: those of rows, the microseconds beside, edges of New York's months."""
+    files = lake.snapshot().files(name)
+    known = sorted({at for file in files for at in pq.read_table(file.path, columns=["available_at"])[0].to_pylist()})
+    known = known or [datetime(2024, 1, 1, tzinfo=timezone.utc)]
+    month = clock.start_of_new_york_day(clock.new_york_day(known[len(known) // 2]).replace(day=1))
+    edges = [month - MICROSECOND, month, datetime(1990, 1, 1, tzinfo=timezone.utc), clock.now()]
+    near = {moment + step * MICROSECOND for moment in known for step in (-1, 0, 1)}
+    near |= {known[0] - timedelta(days=number) for number in range(1, INSTANTS - len(near))}
+    beside = sorted(near.difference(edges))
+    some = INSTANTS - len(edges)
+    found = [*edges, *(beside[(len(beside) - 1) * place // (some - 1)] for place in range(some))]
+    return [(iso(moment), versions[number % len(versions)]) for number, moment in enumerate(found)]
+
+
+def hashed(table: pa.Table) -> str:
+    """Of the rows in an order that is total."""
+    with calculator(rows=table) as sql:
+        return sha256_of(sql.sql("FROM rows ORDER BY ALL").to_arrow_table().cast(table.schema))
+
+
+def compared(cluster: Any, lake: Lake, name: str, versions: list[int | None]) -> int:
+    """How many rows of a dataset were compared; each answer of Spark is a session's."""
+    asked = moments(lake, name, versions)
+    assert len({as_of for as_of, _ in asked}) == INSTANTS
+    question = {"lake": str(lake.root), "dataset": name, "moments": asked, "zone": ZONES[SHOWN.index(name) % 2]}
+    told = {f"{name}{kind}": cluster.ask("rows", revisions=bool(kind), **question) for kind in ("", "_revisions")}
+    counted = 0
+    for number, (as_of, version) in enumerate(asked):
+        with connect(as_of, version=version, lake=lake, datasets=[name]) as session:
+            for view, every_moment in told.items():
+                due = session.sql(f"FROM {view}").arrow()
+                found = every_moment.filter(pc.equal(every_moment["asked"], number)).drop_columns("asked")
+                assert (found.column_names, found.schema.types) == (due.column_names, due.schema.types)
+                assert hashed(found.cast(due.schema)) == hashed(due), f"{view} as of {as_of}, version {version}"
+                counted += len(due)
+    return counted
+
+
+@pytest.fixture(scope="module")
+def made(cluster, tmp_path_factory):
+    return lakes.build(tmp_path_factory.mktemp("spark") / "lake")
+
+
+@pytest.fixture(scope="module")
+def story(cluster, tmp_path_factory):
+    root = shared_folder(tmp_path_factory) / "story/embedded"
+    return once(root / "told.json", lambda: tell(root, "embedded"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_dataset_is_a_session_s_at_twenty_instants(cluster, made, name):
+    lake, (before, full, _undated) = made
+    rows = compared(cluster, lake, name, [full, None, before, full])
+    assert (rows > 0) == (name != "splits")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", HELD)
+def test_every_dataset_of_the_sample_world_is_a_session_s_at_twenty_instants(cluster, story, name):
+    assert compared(cluster, story.lake, name, [None, story.first_version]) > 0
+
+
+@pytest.mark.long
+def test_months_and_files_that_came_later_are_not_opened(cluster, made):
+    lake, (_, full, _) = made
+    asked = {"lake": str(lake.root), "version": full, "as_of": "2024-05-31T20:00:00-04:00"}
+    said = cluster.ask("plan", dataset="news", **asked)["plan"][0].as_py()
+    assert said.count("FileScan") == 2
+    assert len(re.findall(r"PartitionFilters: \[[^]]*\(available_month#\d+ <= 2024-05\)", said)) == 2
+    assert len(re.findall(r"PushedFilters: \[[^]]*LessThanOrEqual\(available_at,", said)) == 2
