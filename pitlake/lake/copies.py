@@ -38,7 +38,9 @@ def vouch(path: Path) -> None:
     """Write the record of a file that was just made, at the place where it will stay."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        _write(path, _sha256(descriptor), _facts(descriptor))
+        facts = _facts(descriptor)
+        _write(path, _sha256(descriptor), facts)
+        _believed[str(path)] = facts
     finally:
         os.close(descriptor)
 

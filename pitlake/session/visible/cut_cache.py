@@ -27,7 +27,7 @@ from pitlake.errors import BadInput, SessionRefused
 from pitlake.lake import closed, copies
 from pitlake.lake.closed import FEW_ROWS
 from pitlake.session.visible import footer
-from pitlake.session.visible.cuts import Cut, FileFacts, Sources, facts_of, open_file
+from pitlake.session.visible.cuts import AlreadyRead, Cut, FileFacts, Sources, facts_of, open_file
 
 _STALE_SECONDS = 3600.0
 _NOTED_SECONDS = 600.0
@@ -131,7 +131,7 @@ class CutCache:
         begun = [start for start in cut.parts if start <= until]
         first = (cut.since, *begun[1:])  # rows before the first day, if a file is misplaced, are the first day's
         days = [cut.between(since, following - 1) for since, following in zip(first, begun[1:], strict=False)]
-        read: dict[str, pa.Table] = {}
+        read: AlreadyRead = {}
         open_one = partial(self._open_one, already=read)
         kept = _each(open_one, (day for day in days if day.rows))
         closed = [(one, footer.read(one.descriptor).rows) for one in kept]
@@ -142,7 +142,7 @@ class CutCache:
         past = [one for one, rows in closed if rows]
         return past + _each(open_one, [cut.between(first[-1], until)], past)
 
-    def _open_one(self, cut: Cut, already: dict[str, pa.Table] | None = None) -> _Opened:
+    def _open_one(self, cut: Cut, already: AlreadyRead | None = None) -> _Opened:
         descriptor = _as_it_lies(cut)
         if descriptor is not None:
             return _Opened(cut, _proven(descriptor, cut), Path(cut.files[0].path))

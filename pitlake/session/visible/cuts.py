@@ -13,13 +13,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Self
 
+import numpy as np
 import pyarrow as pa
 
 from pitlake import machine
 from pitlake.clock import AVAILABLE_AT, micros
 from pitlake.errors import LakeFault, SessionRefused
 from pitlake.lake import closed, faults
+from pitlake.lake.arrays import as_micros
 from pitlake.lake.closed import Bound, Form
+from pitlake.lake.files import take_rows
 from pitlake.lake.manifest import DataFile
 from pitlake.session.visible import footer, words
 from pitlake.session.visible.plan import Period
@@ -100,13 +103,31 @@ def _facts(found: os.stat_result) -> FileFacts:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
+class RowsByInstant:
+    """Rows of a file, of which several cuts take those between two instants."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        instants = as_micros(rows[AVAILABLE_AT])
+        self._rows, self._order = rows, np.argsort(instants, kind="stable")
+        self._instants = instants[self._order]
+
+    def between(self, since: Bound, until: Bound) -> pa.Table:
+        """The rows from `since` to `until`."""
+        first = 0 if since is None else np.searchsorted(self._instants, since, "left")
+        after = len(self._order) if until is None else np.searchsorted(self._instants, until, "right")
+        return take_rows(self._rows, self._order[first:after])
+
+
+AlreadyRead = dict[str, RowsByInstant]
+
+
 class Sources:
     """The files of a cut, opened once: identified, proven and read through the same descriptors.
 
     already: what was read of files for other cuts, by path, where several are made of the same ones.
     """
 
-    def __init__(self, cut: Cut, already: dict[str, pa.Table] | None = None) -> None:
+    def __init__(self, cut: Cut, already: AlreadyRead | None = None) -> None:
         self._cut, self._already = cut, already
         self._descriptors: list[int] = []
 
@@ -175,8 +196,8 @@ class Sources:
         if self._already is None:
             return self._stored(file, descriptor, since, until, names)
         if file.path not in self._already:
-            self._already[file.path] = self._stored(file, descriptor, *self._cut.within, names)
-        return closed.between(self._already[file.path], since, until)
+            self._already[file.path] = RowsByInstant(self._stored(file, descriptor, *self._cut.within, names))
+        return self._already[file.path].between(since, until)
 
     def _stored(self, file: DataFile, descriptor: int, since: Bound, until: Bound, names: list[str]) -> pa.Table:
         """These columns of a file's rows from `since` to `until`, null where an older file lacks one."""
