@@ -108,9 +108,11 @@ def test_blocks_tell_what_the_commits_say(lake):
 def test_an_old_version_is_told_by_blocks_and_not_by_its_commits(lake, monkeypatch):
     grown(lake, 14)
     read, commit = [], History._commit
-    monkeypatch.setattr(History, "_commit", lambda self, version: read.append(version) or commit(self, version))
+    monkeypatch.setattr(
+        History, "_commit", lambda self, number: read.append((self._key, number)) or commit(self, number)
+    )
     assert Lake(lake.root).snapshot(10).files("toys")
-    assert read == []
+    assert [number for key, number in read if key == "tables/toys"] == []
 
 
 def test_few_checkpoints_are_kept_and_the_newest_has_no_tombstones(lake):
