@@ -36,12 +36,14 @@ def each(work: Callable[[Piece], Result], pieces: Iterable[Piece]) -> list[Resul
     return [piece.result() for piece in done]
 
 
-def in_blocks(work: Callable[[pa.Table, int], Result], table: pa.Table) -> list[Result]:
-    """`work` done on equal slices of a table that about fit the caches, in row order, each in one piece and with its
-    first row.
+def in_blocks(
+    work: Callable[[pa.Table, int], Result], table: pa.Table, rows: int = BLOCK_ROWS, size: int = BLOCK_BYTES
+) -> list[Result]:
+    """`work` done on equal slices of a table, of about so many rows or bytes, in row order, each in one piece and with
+    its first row.
     """
     if not table.num_rows:
         return []
-    count = max(1, round(max(table.num_rows / BLOCK_ROWS, table.nbytes / BLOCK_BYTES)))
-    size = -(-table.num_rows // count)
-    return each(lambda start: work(table.slice(start, size).combine_chunks(), start), range(0, table.num_rows, size))
+    count = max(1, round(max(table.num_rows / rows, table.nbytes / size)))
+    step = -(-table.num_rows // count)
+    return each(lambda start: work(table.slice(start, step).combine_chunks(), start), range(0, table.num_rows, step))
