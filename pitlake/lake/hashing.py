@@ -11,9 +11,10 @@ where they are numbers, a value as in the head.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from io import BytesIO
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pitlake.lake.parallel import BLOCK_ROWS, in_blocks, workers
+from pitlake.lake.parallel import BLOCK_ROWS, blocks, workers
 
 HASH_BYTES = 16
 # So much that its encoding is still in the caches when it is hashed.
 HASHED_ROWS = 16_384
 HASHED_BYTES = 4 << 20
+# Reading on is faster than slicing, but copies.
+LONG_ROW_BYTES = 1_000
 
 _LENGTH = np.dtype("<i4")
 _VALUE = np.dtype([("present", "u1"), ("value", "<i8")])
@@ -39,7 +42,7 @@ Group = list[tuple[str, int]]
 def content_hashes(table: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
     """The 16-byte hash of every row over `columns`, in row order."""
     content = table.select(list(columns))
-    chunks = in_blocks(lambda block, _: _hash_each(encode_rows(block)), content, HASHED_ROWS, HASHED_BYTES)
+    chunks = [_hash_each(encode_rows(block)) for block, _ in blocks(content, HASHED_ROWS, HASHED_BYTES)]
     return pa.chunked_array(chunks, pa.binary())
 
 
@@ -90,8 +93,13 @@ class Hasher:
 def _hash_each(encoded: pa.LargeBinaryArray) -> pa.Array:
     _, offsets, data = encoded.buffers()
     stops = np.frombuffer(offsets, "<i8", len(encoded) + 1, encoded.offset * 8)
-    following, sha256 = BytesIO(memoryview(data)[stops[0] : stops[-1]]).read, hashlib.sha256
-    digests = b"".join([sha256(following(length)).digest() for length in np.diff(stops).tolist()])
+    content, sha256 = memoryview(data)[stops[0] : stops[-1]], hashlib.sha256
+    rows: Iterable[bytes | memoryview]
+    if len(content) > LONG_ROW_BYTES * len(encoded):
+        rows = (content[start:stop] for start, stop in pairwise((stops - stops[0]).tolist()))
+    else:
+        rows = map(BytesIO(content).read, np.diff(stops).tolist())
+    digests = b"".join([sha256(row).digest() for row in rows])
     hashes = np.frombuffer(digests, np.uint8).reshape(len(encoded), -1)[:, :HASH_BYTES]
     starts = np.arange(0, hashes.size + 1, HASH_BYTES, dtype="<i4")
     return pa.Array.from_buffers(
