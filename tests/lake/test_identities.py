@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pitlake.datasets import all_datasets
 from pitlake.lake import Lake, copies, identities
 from pitlake.lake.files import write_parquet
-from pitlake.lake.identities import LikelyFiles
+from pitlake.lake.identities import LikelyFiles, Segment
 from pitlake.lake.likeness import EVIDENCE, hashes, kinds
 from pitlake.lake.manifest import DataFile
 from tests.lake.world import TOY, Toy, publish, rows, utc
@@ -142,6 +142,41 @@ def test_the_indexes_of_files_that_compaction_replaced_go_with_the_next_publish(
     assert len(files) < len(before)
     kept = {path.name.removesuffix(copies.SUFFIX) for path in (lake.root / TOYS).iterdir()}
     assert kept == {path.name for path in indexes(lake)}
+
+
+def test_of_many_publishes_there_are_few_indexes_and_each_file_is_read_once(tmp_path, unread):
+    lake = Lake(tmp_path / "lake")
+    for number in range(20):
+        publish(lake, [Toy(f"t{number}", "text", NOON)], SEEN + timedelta(hours=number))
+        assert unread() == number
+        assert len(indexes(lake)) <= 4
+    assert sorted(row[0] for row in rows(lake)) == sorted(f"t{number}" for number in range(20))
+
+
+def test_an_index_in_another_format_goes(lake):
+    (old := lake.root / TOYS / f"old{identities.SUFFIX}").write_bytes(b"not of today")
+    copies.vouch(old)
+    assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
+    assert not old.exists()
+
+
+HELD = st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=6)
+
+
+@settings(deadline=None)
+@given(HELD, st.sets(st.integers(0, 5)), st.lists(st.integers(0, 7)))
+def test_merged_segments_name_the_wanted_files_that_have_a_hash(held, unwanted, asked):
+    segments = [Segment((str(place),), (identities._ordered([of(found)]),)) for place, found in enumerate(held)]
+    wanted = {str(place) for place in range(len(held)) if place not in unwanted}
+    for _ in range(3):
+        found = {name for segment in segments for name in segment.holding(0, np.sort(of(asked)))}
+        assert found & wanted == {name for name in wanted if {*held[int(name)]} & {*asked}}
+        segments = identities._merged(segments, wanted)
+
+
+def of(numbers):
+    """Hashes, whose last 16 bits an index does not tell apart."""
+    return np.array(numbers, np.uint64) << np.uint64(16)
 
 
 @settings(max_examples=60, deadline=None)
