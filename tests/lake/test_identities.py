@@ -1,6 +1,7 @@
 """The index of identities: it leaves out files, never one with a row like a staged one, and is only what was made."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -15,6 +16,7 @@ from pitlake.lake.files import write_parquet
 from pitlake.lake.identities import LikelyFiles, Segment
 from pitlake.lake.likeness import EVIDENCE, hashes, kinds
 from pitlake.lake.manifest import DataFile
+from pitlake.lake.stage import StagedGap
 from tests.lake.world import TOY, Toy, publish, rows, utc
 from tests.toys import stored
 
@@ -142,6 +144,26 @@ def test_the_indexes_of_files_that_compaction_replaced_go_with_the_next_publish(
     assert len(files) < len(before)
     kept = {path.name.removesuffix(copies.SUFFIX) for path in (lake.root / TOYS).iterdir()}
     assert kept == {path.name for path in indexes(lake)}
+
+
+def test_a_row_is_dated_no_earlier_than_the_text_it_follows_whichever_file_that_is_in(lake):
+    later = NOON + timedelta(hours=3)
+    publish(lake, [Toy("d", "text", later)], SEEN + timedelta(days=1))
+    echoes = replace(TOY, name="echoes", follows=(("key", "toys", "{key}"),))
+    publish(lake, [Toy("a", "x", NOON), Toy("d", "x", NOON)], SEEN + timedelta(days=2), dataset=echoes)
+    assert {row["key"]: row["available_at"] for row in stored(lake, "echoes")} == {"a": NOON, "d": later}
+
+
+def test_a_gap_about_what_an_earlier_gap_or_row_named_counts_when_observed(lake):
+    seen = SEEN + timedelta(days=1)
+    (of_a,) = (row["evidence"] for row in stored(lake, "toys") if row["key"] == "a")
+    told = [("unverifiable", "Toy:m"), ("no_data", "Toy:m"), ("no_data", of_a), ("no_data", "Toy:n")]
+    for number, (kind, locator) in enumerate(told):
+        gap = StagedGap(kind, "no text", locator, NOON)
+        publish(lake, [], seen + timedelta(hours=number), {NOON.date(): [gap]})
+    dated = {(row["gap_type"], row["locator"]): row["available_at"] for row in stored(lake, "gaps/toys")}
+    hours = [seen + timedelta(hours=number) for number in range(4)]
+    assert [dated[one] for one in told] == [NOON, hours[1], hours[2], NOON]
 
 
 def test_of_many_publishes_there_are_few_indexes_and_each_file_is_read_once(tmp_path, unread):
