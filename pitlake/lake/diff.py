@@ -25,8 +25,9 @@ from pitlake import clock
 from pitlake.contract import Dataset
 from pitlake.lake.arrays import Positions, as_micros, as_numbers
 from pitlake.lake.identities import LikelyFiles
+from pitlake.lake.likeness import GAP, hashes
 from pitlake.lake.looks import NEVER
-from pitlake.lake.manifest import DataFile, TableState
+from pitlake.lake.manifest import DataFile
 from pitlake.lake.query import calculator, columns, quoted, reading
 from pitlake.lake.sightings import HISTORY, Sightings
 from pitlake.lake.stage import Staged
@@ -97,15 +98,15 @@ def new_rows(
     stored: LikelyFiles,
     sightings: Sightings,
     observed_at: datetime,
-    followed: Mapping[str, TableState],
+    followed: Mapping[str, LikelyFiles],
 ) -> NewRows:
     """The staged rows that are not stored yet. followed: what the lake version has of the datasets they follow."""
     dataset, findings = staged.dataset, RowFindings(staged)
     if staged.rows.num_rows:
-        if files := stored.holding(dataset.identity):
+        if files := stored.holding(columns(dataset.identity)):
             judge = _against_history if dataset.revised_at == HISTORY else _against_newest
             judge(staged, files, observed_at, findings)
-        if dataset.frozen and (files := stored.holding(dataset.frozen)):
+        if dataset.frozen and (files := stored.holding(columns(dataset.frozen))):
             _against_frozen(staged, files, observed_at, findings)
         findings.look(sightings)
         findings.floor = sightings.floors(np.flatnonzero(~findings.known), followed)
@@ -127,9 +128,9 @@ def _told_again(staged: Staged, found: NewRows) -> Positions:
     return np.delete(places, first)
 
 
-def new_gaps(staged: Staged, state: TableState, sightings: Sightings, observed_at: datetime) -> NewGaps:
+def new_gaps(staged: Staged, stored: LikelyFiles, sightings: Sightings, observed_at: datetime) -> NewGaps:
     """The staged gaps the lake version doesn't have: a gap is its type, reason and locator."""
-    positions = _unknown_gaps(staged, state)
+    positions = _unknown_gaps(staged, stored)
     observed = clock.micros(observed_at)
     available = as_micros(staged.gaps[clock.AVAILABLE_AT], null=NEVER)[positions]
     dated = available > NEVER
@@ -138,14 +139,15 @@ def new_gaps(staged: Staged, state: TableState, sightings: Sightings, observed_a
     return NewGaps(positions, available)
 
 
-def _unknown_gaps(staged: Staged, state: TableState) -> Positions:
+def _unknown_gaps(staged: Staged, stored: LikelyFiles) -> Positions:
     if not staged.gaps.num_rows:
         return np.empty(0, np.int64)
-    key = ("gap_type", "reason", "locator")
-    gaps = staged.gaps.select(key).append_column("position", pa.array(np.arange(staged.gaps.num_rows)))
-    known = f"WHERE NOT EXISTS (FROM {reading(state.files)} k WHERE {_same(key, key, 's', 'k')})" if state.files else ""
+    key = columns(GAP)
+    files = stored.like(key, hashes("FROM staged", [key], staged=staged.gaps)[key])
+    known = f"WHERE NOT EXISTS (FROM {reading(files)} k WHERE {_same(GAP, GAP, 's', 'k')})" if files else ""
+    gaps = staged.gaps.select(GAP).append_column("position", pa.array(np.arange(staged.gaps.num_rows)))
     with calculator(staged=gaps) as sql:
-        first = f"SELECT min(position) AS position FROM staged s {known} GROUP BY {columns(key)} ORDER BY position"
+        first = f"SELECT min(position) AS position FROM staged s {known} GROUP BY {key} ORDER BY position"
         return as_numbers(sql.sql(first).to_arrow_table()["position"])
 
 

@@ -3,7 +3,7 @@
 A column at a time: a 64-bit hash finds the few candidates, an exact comparison judges only those.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pitlake.contract import Dataset
 from pitlake.lake.arrays import Positions, as_numbers
+from pitlake.lake.likeness import Hashes, repeated
 from pitlake.lake.query import calculator, columns
 
 
@@ -25,22 +26,27 @@ class Duplicates:
     key_clash: Positions
 
 
-def find_duplicates(dataset: Dataset, rows: pa.Table, content_hash: pa.ChunkedArray) -> Duplicates:
-    """The duplicates among staged rows. In a source-dated history one identity may come once per instant."""
-    identity = list(dataset.identity)
-    if dataset.revised_at == "available_at":
-        identity.append("available_at")
-    shown = [*dataset.key, "available_at", *dataset.tiebreak]
+def told_by(dataset: Dataset) -> list[tuple[str, ...]]:
+    """By which columns staged rows are duplicates: of an identity, which in a source-dated history may come once per
+    instant; and of a key's answer, unless it can't clash without an identity that does.
+    """
+    instant = ("available_at",) if dataset.revised_at == "available_at" else ()
+    identity = tuple(dict.fromkeys((*dataset.identity, *instant)))
+    shown = tuple(dict.fromkeys((*dataset.key, "available_at", *dataset.tiebreak)))
+    return [identity] if set(identity) <= set(shown) else [identity, shown]
+
+
+def find_duplicates(
+    dataset: Dataset, rows: pa.Table, content_hash: pa.ChunkedArray, hashes: Mapping[str, Hashes]
+) -> Duplicates:
+    """The duplicates among staged rows. hashes: of `told_by`."""
     table = rows.append_column("content_hash", content_hash)
-    again, identity_clash = _clashes(table, identity)
-    implied = set(identity) <= set(shown)  # then one key can't clash unless one identity does
-    key_clash = np.empty(0, np.int64) if implied else _clashes(table, shown)[1]
-    return Duplicates(again, identity_clash, key_clash)
+    (again, identity_clash), *keys = (_clashes(table, by, hashes[columns(by)]) for by in told_by(dataset))
+    return Duplicates(again, identity_clash, keys[0][1] if keys else np.empty(0, np.int64))
 
 
-def _clashes(table: pa.Table, by: Sequence[str]) -> tuple[Positions, Positions]:
-    by = list(dict.fromkeys(by))
-    candidates = _maybe_repeated(table.select(by))
+def _clashes(table: pa.Table, by: Sequence[str], hashes: Hashes) -> tuple[Positions, Positions]:
+    candidates = repeated(hashes)
     if not len(candidates):
         return candidates, candidates
     facts = list(dict.fromkeys([*by, "available_at", "content_hash"]))
@@ -55,13 +61,3 @@ def _clashes(table: pa.Table, by: Sequence[str]) -> tuple[Positions, Positions]:
             "HAVING count(DISTINCT (content_hash, available_at)) > 1 ORDER BY position"
         ).to_arrow_table()
     return as_numbers(again["position"]), as_numbers(clash["position"])
-
-
-def _maybe_repeated(table: pa.Table) -> Positions:
-    """Positions of all rows whose hash another row has too: no false negatives."""
-    with calculator(rows=table) as sql:
-        hashes = sql.sql(f"SELECT hash({columns(table.column_names)}) AS hash FROM rows").to_arrow_table()["hash"]
-    values = hashes.to_numpy()
-    ordered = np.sort(values)
-    repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    return np.flatnonzero(np.isin(values, repeated)) if len(repeated) else np.empty(0, np.int64)

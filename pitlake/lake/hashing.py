@@ -11,8 +11,9 @@ where they are numbers, a value as in the head.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from io import BytesIO
 from itertools import pairwise
 from typing import Any
 
@@ -21,13 +22,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pitlake.lake.parallel import BLOCK_ROWS, in_blocks, workers
-from pitlake.lake.query import calculator
+from pitlake.lake.parallel import BLOCK_ROWS, blocks, workers
 
 HASH_BYTES = 16
-# hashlib is faster on long rows, having the processor's SHA instructions, and on few, which don't pay for a query.
+# So much that its encoding is still in the caches when it is hashed.
+HASHED_ROWS = 16_384
+HASHED_BYTES = 4 << 20
+# Reading on is faster than slicing, but copies.
 LONG_ROW_BYTES = 1_000
-FEW_ROWS = 2_000
 
 _LENGTH = np.dtype("<i4")
 _VALUE = np.dtype([("present", "u1"), ("value", "<i8")])
@@ -40,7 +42,7 @@ Group = list[tuple[str, int]]
 def content_hashes(table: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
     """The 16-byte hash of every row over `columns`, in row order."""
     content = table.select(list(columns))
-    chunks = in_blocks(_hash_block, content)
+    chunks = [_hash_each(encode_rows(block)) for block, _ in blocks(content, HASHED_ROWS, HASHED_BYTES)]
     return pa.chunked_array(chunks, pa.binary())
 
 
@@ -88,21 +90,21 @@ class Hasher:
         self._waiting, self._group, self._rows = [], [], 0
 
 
-def _hash_block(block: pa.Table, _: int) -> pa.Array:
-    encoded = encode_rows(block)
-    if len(encoded) < FEW_ROWS or encoded.nbytes > LONG_ROW_BYTES * len(encoded):
-        return _hash_each(encoded)
-    with calculator(threads=1, block=pa.table({"row": encoded})) as sql:
-        digests = sql.sql(f"SELECT unhex(left(sha256(row), {2 * HASH_BYTES})) AS hash FROM block").to_arrow_table()
-    return digests["hash"].combine_chunks()
-
-
 def _hash_each(encoded: pa.LargeBinaryArray) -> pa.Array:
     _, offsets, data = encoded.buffers()
-    stops = np.frombuffer(offsets, "<i8", len(encoded) + 1, encoded.offset * 8).tolist()
-    content, sha256 = memoryview(data), hashlib.sha256
-    digests = [sha256(content[start:stop]).digest()[:HASH_BYTES] for start, stop in pairwise(stops)]
-    return pa.array(digests, pa.binary())
+    stops = np.frombuffer(offsets, "<i8", len(encoded) + 1, encoded.offset * 8)
+    content, sha256 = memoryview(data)[stops[0] : stops[-1]], hashlib.sha256
+    rows: Iterable[bytes | memoryview]
+    if len(content) > LONG_ROW_BYTES * len(encoded):
+        rows = (content[start:stop] for start, stop in pairwise((stops - stops[0]).tolist()))
+    else:
+        rows = map(BytesIO(content).read, np.diff(stops).tolist())
+    digests = b"".join([sha256(row).digest() for row in rows])
+    hashes = np.frombuffer(digests, np.uint8).reshape(len(encoded), -1)[:, :HASH_BYTES]
+    starts = np.arange(0, hashes.size + 1, HASH_BYTES, dtype="<i4")
+    return pa.Array.from_buffers(
+        pa.binary(), len(encoded), [None, pa.py_buffer(starts), pa.py_buffer(hashes.tobytes())]
+    )
 
 
 def encode_rows(table: pa.Table) -> pa.LargeBinaryArray:

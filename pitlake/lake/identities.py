@@ -1,7 +1,8 @@
-"""Which files of a dataset may hold rows like those of a stage, told from an index of hashes kept for each file.
+"""Which files of a table may hold records like those of a stage, told from an index of hashes beside the files.
 
-An index is derived from its data file, made at the first question, and believed only while it is as it was made
+An index is derived from the data files, made at the first question, and believed only while it is as it was made
 (pitlake.lake.copies). It leaves files out and decides nothing: what is left is read and compared value by value.
+It lies in segments, each of many files, small ones merged as they come, so that asking costs what is asked.
 """
 
 import hashlib
@@ -9,117 +10,215 @@ import json
 import mmap
 import os
 import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from uuid import uuid4
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from pitlake.contract import Dataset
 from pitlake.lake import copies
+from pitlake.lake.likeness import Hashes, hashes
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.parallel import each
-from pitlake.lake.query import calculator, columns, reading
+from pitlake.lake.query import reading
 from pitlake.lake.store import Store
 
 FOLDER = "_lake/identities"
 SUFFIX = ".hashes"
-EVIDENCE = ("evidence",)
+MOST_ROWS = 1 << 24
+MOST_FILES = 1 << 16
+NUMBER = np.uint64(MOST_FILES - 1)
+"""An entry is a hash whose last 16 bits are the number of a file that has it."""
 
-Hashes = npt.NDArray[np.uint64]
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The index of some files: of each kind, its entries in order. `path` is where it is kept, if it is."""
+
+    files: tuple[str, ...]
+    entries: tuple[Hashes, ...]
+    path: Path | None = None
+
+    @property
+    def size(self) -> int:
+        """How many entries it has."""
+        return sum(map(len, self.entries))
+
+    def holding(self, kind: int, asked: Hashes) -> set[str]:
+        """The files that have one of these hashes."""
+        entries = self.entries[kind]
+        first = np.searchsorted(entries, asked & ~NUMBER)
+        count = np.searchsorted(entries, asked | NUMBER, "right") - first
+        places = np.repeat(first - (np.cumsum(count) - count), count) + np.arange(count.sum())
+        found = np.bincount((entries[places] & NUMBER).astype(np.int64))
+        return {self.files[number] for number in np.flatnonzero(found).tolist()}
 
 
 class LikelyFiles:
-    """The files of a dataset in one lake version: all of them, or those that may hold rows like the staged ones."""
+    """The files of a table in one lake version: all of them, or those that may hold what is asked for.
 
-    def __init__(self, store: Store, dataset: Dataset, files: tuple[DataFile, ...], staged: pa.Table) -> None:
+    kinds: by what its index tells records to be alike (`pitlake.lake.likeness`). asked: the hashes of staged rows.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        table: str,
+        files: tuple[DataFile, ...],
+        kinds: Iterable[str],
+        asked: Mapping[str, Hashes] | None = None,
+    ) -> None:
         self.all = files
-        self._staged, self._folder = staged, store.path(f"{FOLDER}/{dataset.name}")
-        evidence = EVIDENCE if dataset.evidence_names else ()
-        every = (dataset.identity, dataset.thing, dataset.key, dataset.frozen, evidence)
-        self._sets = tuple(dict.fromkeys(filter(None, every)))
+        self._folder, self._kinds, self._asked = store.path(f"{FOLDER}/{table}"), tuple(kinds), asked or {}
+        self._found: dict[str, tuple[DataFile, ...]] = {}
 
-    def holding(self, names: tuple[str, ...]) -> tuple[DataFile, ...]:
-        """Every file with a row that has a staged one's values, nulls included, in these columns, and maybe others.
+    def holding(self, kind: str) -> tuple[DataFile, ...]:
+        """Every file with a row that is like a staged one, and maybe others."""
+        if kind not in self._found:
+            self._found[kind] = self.like(kind, self._asked[kind]) if self.all else ()
+        return self._found[kind]
 
-        names: the contract's identity, thing, key or frozen columns, or EVIDENCE where the contract names gaps by it.
-        """
-        return self._found[names]
+    def like(self, kind: str, asked: Hashes) -> tuple[DataFile, ...]:
+        """Every file with a row that has one of these hashes, and maybe others."""
+        if not self.all or not len(asked):
+            return ()
+        number, wanted = self._kinds.index(kind), np.sort(asked)
+        found = set().union(*(segment.holding(number, wanted) for segment in self._segments))
+        return tuple(file for file in self.all if _name(file) in found)
 
     @cached_property
-    def _found(self) -> dict[tuple[str, ...], tuple[DataFile, ...]]:
-        if not self.all:
-            return dict.fromkeys(self._sets, ())
-        asked = _hashes("FROM staged", self._sets, staged=self._staged)
-        meeting = each(lambda file: self._meets(file, asked), self.all)
-        self._forget_others()
-        return {
-            names: tuple(file for file, meets in zip(self.all, meeting, strict=True) if meets[number])
-            for number, names in enumerate(self._sets)
-        }
-
-    def _meets(self, file: DataFile, asked: Hashes) -> list[bool]:
-        """Of each set of columns, whether the file has a hash that is asked for."""
-        path = self._folder / self._name(file)
-        with suppress(OSError), path.open("rb") as kept:
-            if copies.as_made(path, kept.fileno()):
-                with mmap.mmap(kept.fileno(), 0, access=mmap.ACCESS_READ) as bytes_of:
-                    return _meet(np.frombuffer(bytes_of, np.uint64).reshape(len(self._sets), file.rows), asked)
-        index = _hashes(f"FROM {reading([file])}", self._sets)
+    def _segments(self) -> list[Segment]:
+        wanted = {_name(file): file for file in self.all}
+        seen = self._listed()
+        segments = [segment for segment in map(self._read, seen) if segment]
+        known = {name for segment in segments for name in segment.files}
+        missing = [file for name, file in wanted.items() if name not in known]
+        segments += [self._made(group) for group in _groups(missing)]
+        segments = _merged(segments, wanted.keys())
         with suppress(OSError):  # without it the next publish takes longer
-            _keep(path, index)
-        return _meet(index, asked)
+            segments = [segment if segment.path else self._kept(segment) for segment in segments]
+            _remove(set(seen) - {segment.path for segment in segments})
+        return segments
 
-    def _name(self, file: DataFile) -> str:
-        """Of an index: the data file, and what was hashed by what."""
-        made_of = json.dumps([self._sets, duckdb.__version__, file.rows, file.size])
-        return f"{Path(file.path).stem}-{hashlib.sha256(made_of.encode()).hexdigest()[:8]}{SUFFIX}"
-
-    def _forget_others(self) -> None:
-        """Remove the indexes of files that this version does not have."""
-        wanted = {self._name(file) for file in self.all}
+    def _listed(self) -> list[Path]:
         with suppress(OSError):
-            for path in self._folder.iterdir():
-                if path.name.removesuffix(copies.SUFFIX) not in wanted:
-                    path.unlink(missing_ok=True)
+            return [path for path in self._folder.iterdir() if path.suffix != copies.SUFFIX]
+        return []
+
+    def _read(self, path: Path) -> Segment | None:
+        """The segment kept at a path, mapped; None if it is not as it was made, or of other kinds."""
+        with suppress(OSError, ValueError, KeyError), path.open("rb") as kept:
+            if path.suffix == SUFFIX and copies.as_made(path, kept.fileno()):
+                mapped = mmap.mmap(kept.fileno(), 0, access=mmap.ACCESS_READ)
+                reader = pa.ipc.open_file(pa.py_buffer(mapped))
+                told = json.loads(reader.schema.metadata[b"segment"])
+                if told["made_of"] == self._made_of:
+                    entries = (reader.get_batch(number)[0].to_numpy() for number in range(len(self._kinds)))
+                    return Segment(tuple(told["files"]), tuple(entries), path)
+        return None
+
+    def _made(self, files: Sequence[DataFile]) -> Segment:
+        found = each(lambda file: hashes(f"FROM {reading([file])}", self._kinds), files)
+        parts = [[_numbered(one[kind], np.uint64(place)) for place, one in enumerate(found)] for kind in self._kinds]
+        return Segment(tuple(map(_name, files)), tuple(map(_ordered, parts)))
+
+    def _kept(self, segment: Segment) -> Segment:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._folder / f"{uuid4().hex}{SUFFIX}"
+        temporary = path.with_name(f".{path.stem}.tmp")
+        told = json.dumps({"files": segment.files, "made_of": self._made_of})
+        schema = pa.schema([("entry", pa.uint64())], {"segment": told})
+        try:
+            with temporary.open("wb") as file:
+                with pa.ipc.new_file(file, schema) as writer:
+                    for entries in segment.entries:
+                        writer.write_batch(pa.record_batch([entries], schema))
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+            copies.vouch(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        return Segment(segment.files, segment.entries, path)
+
+    @cached_property
+    def _made_of(self) -> str:
+        """What was hashed by what."""
+        return hashlib.sha256(json.dumps([self._kinds, duckdb.__version__]).encode()).hexdigest()
 
 
-def forget(store: Store, dataset: Dataset) -> None:
-    """Give back the room that a dataset's indexes take; the next publish makes them again."""
-    shutil.rmtree(store.path(f"{FOLDER}/{dataset.name}"), ignore_errors=True)
+def forget(store: Store) -> None:
+    """Give back the room that the indexes take; the next publishes make them again."""
+    shutil.rmtree(store.path(FOLDER), ignore_errors=True)
 
 
-def _hashes(of: str, sets: tuple[tuple[str, ...], ...], **tables: pa.Table) -> Hashes:
-    """A row for each set of columns: the hashes of all rows, sorted."""
-    with calculator(**tables) as sql:
-        found = sql.sql(f"SELECT {', '.join(f'hash({columns(names)})' for names in sets)} {of}").to_arrow_table()
-    return np.sort(np.stack([column.to_numpy() for column in found.columns]))
+def _name(file: DataFile) -> str:
+    return f"{Path(file.path).stem}-{file.rows}-{file.size}"
 
 
-def _meet(index: Hashes, asked: Hashes) -> list[bool]:
-    return [_share(kept, wanted) for kept, wanted in zip(index, asked, strict=True)]
+def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
+    """Files in groups that a segment can hold."""
+    group: list[DataFile] = []
+    for file in files:
+        if group and (len(group) == MOST_FILES or sum(one.rows for one in group) + file.rows > MOST_ROWS):
+            yield group
+            group = []
+        group.append(file)
+    if group:
+        yield group
 
 
-def _share(one: Hashes, other: Hashes) -> bool:
-    """Whether two sorted rows have a hash in common."""
-    few, many = sorted((one, other), key=len)
-    places = np.minimum(np.searchsorted(many, few), len(many) - 1)
-    return bool((many[places] == few).any())
+def _merged(segments: Iterable[Segment], wanted: Collection[str]) -> list[Segment]:
+    """The same index in fewer segments: none is less than half of those that are smaller, and none holds mainly files
+    that are not wanted.
+    """
+    kept: list[Segment] = []
+    merging: list[Segment] = []
+    for segment in sorted(segments, key=lambda one: one.size):
+        useful = sum(name in wanted for name in segment.files)
+        total = sum(one.size for one in merging)
+        stale, small = 2 * useful < len(segment.files), segment.size <= 2 * total
+        files = sum(len(one.files) for one in (*merging, segment))
+        room = (total + segment.size) <= MOST_ROWS * len(segment.entries) and files <= MOST_FILES
+        if not useful:
+            continue
+        (merging if (stale or small or not merging) and room else kept).append(segment)
+    stays = len(merging) == 1 and all(name in wanted for name in merging[0].files)
+    return kept + (merging if stays else [_one(merging, wanted)] if merging else [])
 
 
-def _keep(path: Path, index: Hashes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{uuid4().hex}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(index.tobytes())
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        copies.vouch(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+def _one(segments: Sequence[Segment], wanted: Collection[str]) -> Segment:
+    files = tuple(dict.fromkeys(name for segment in segments for name in segment.files if name in wanted))
+    number = {name: place for place, name in enumerate(files)}
+    parts: list[list[Hashes]] = [[] for _ in segments[0].entries]
+    for segment in segments:
+        new = np.array([number.get(name, MOST_FILES) for name in segment.files], np.uint64)
+        for kind, entries in enumerate(segment.entries):
+            numbers = new[entries & NUMBER]
+            stays = numbers < MOST_FILES
+            parts[kind].append(_numbered(entries[stays], numbers[stays]))
+    return Segment(files, tuple(map(_ordered, parts)))
+
+
+def _ordered(parts: Sequence[Hashes]) -> Hashes:
+    """Entries in order, each once."""
+    entries = np.sort(np.concatenate(parts))
+    first = np.ones(len(entries), bool)
+    first[1:] = entries[1:] != entries[:-1]
+    return entries[first]
+
+
+def _numbered(of: Hashes, numbers: Hashes | np.uint64) -> Hashes:
+    return (of & ~NUMBER) | numbers
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        for one in (path, copies.record(path)):
+            with suppress(OSError):
+                one.unlink(missing_ok=True)

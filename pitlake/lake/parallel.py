@@ -4,7 +4,7 @@ Nothing here knows what the pieces are.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
@@ -40,12 +40,14 @@ def each(work: Callable[[Piece], Result], pieces: Iterable[Piece], at_once: int 
     return [piece.result() for piece in done]
 
 
+def blocks(table: pa.Table, rows: int = BLOCK_ROWS, size: int = BLOCK_BYTES) -> Iterator[tuple[pa.Table, int]]:
+    """Equal slices of a table, of about so many rows or bytes, in order, each in one piece and with its first row."""
+    count = max(1, round(max(table.num_rows / rows, table.nbytes / size)))
+    step = max(1, -(-table.num_rows // count))
+    for start in range(0, table.num_rows, step):
+        yield table.slice(start, step).combine_chunks(), start
+
+
 def in_blocks(work: Callable[[pa.Table, int], Result], table: pa.Table) -> list[Result]:
-    """`work` done on equal slices of a table that about fit the caches, in row order, each in one piece and with its
-    first row.
-    """
-    if not table.num_rows:
-        return []
-    count = max(1, round(max(table.num_rows / BLOCK_ROWS, table.nbytes / BLOCK_BYTES)))
-    size = -(-table.num_rows // count)
-    return each(lambda start: work(table.slice(start, size).combine_chunks(), start), range(0, table.num_rows, size))
+    """`work` done on slices of a table that about fit the caches, results in row order."""
+    return each(lambda block: work(*block), blocks(table))

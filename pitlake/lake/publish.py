@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 
 from pitlake import clock, machine
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
 from pitlake.lake import identities, looks
+from pitlake.lake.arrays import Positions
 from pitlake.lake.audit import Audit, CheckResult, audit_with, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.conventions import ends_at
 from pitlake.lake.delta import DeltaTables, table_key, table_schema
@@ -24,11 +26,13 @@ from pitlake.lake.diff import NewGaps, NewRows, new_gaps, new_rows
 from pitlake.lake.fairness import WriterTurn
 from pitlake.lake.files import NewFile, write_file
 from pitlake.lake.identities import LikelyFiles
+from pitlake.lake.likeness import GAP, LOCATOR, kinds, repeated, spelled
 from pitlake.lake.log import Entry, LakeLog
 from pitlake.lake.looks import Look, Looks
 from pitlake.lake.manifest import TableState
 from pitlake.lake.months import Month, instants, months_of_gaps, months_of_rows, years_of_tombstones
 from pitlake.lake.parallel import each
+from pitlake.lake.query import columns
 from pitlake.lake.sightings import Sightings
 from pitlake.lake.stage import Staged
 from pitlake.lake.store import PLACE, Store
@@ -120,7 +124,7 @@ class Publisher:
             return self._committed(staged, plan, observed_at, results, turn, made)
         except Exception as problem:
             if machine.lacking(problem):
-                identities.forget(self._store, staged.dataset)
+                identities.forget(self._store)
                 self._give_back(staged.dataset, plan.base, made)
             raise
 
@@ -169,22 +173,35 @@ class Publisher:
 
     def _plan(self, staged: Staged, observed_at: datetime) -> Plan:
         base = self._log.head()
-        names = (staged.dataset.name, gap_table_name(staged.dataset.name))
-        rows, gaps = (self._tables.pinned(name, base.tables) for name in names)
-        self._store.fetch((*rows.files, *gaps.files))
+        tables = (staged.dataset.name, gap_table_name(staged.dataset.name))
+        rows, gaps = (self._tables.pinned(name, base.tables).files for name in tables)
+        self._store.fetch((*rows, *gaps))
         before = Looks(self._store, staged.dataset.name, observed_at, but=staged.run_id)
-        stored = LikelyFiles(self._store, staged.dataset, rows.files, staged.rows)
-        sightings = Sightings(staged, stored, gaps, before, observed_at)
-        texts = {name: self._tables.pinned(name, base.tables) for _, name, _ in staged.dataset.follows}
-        self._store.fetch([file for state in texts.values() for file in state.files])
-        fresh = new_rows(staged, stored, sightings, observed_at, texts)
+        stored = LikelyFiles(self._store, tables[0], rows, kinds(staged.dataset), staged.hashes)
+        stored_gaps = LikelyFiles(self._store, tables[1], gaps, (columns(GAP), LOCATOR))
+        sightings = Sightings(staged, stored, stored_gaps, before, observed_at)
+        fresh = new_rows(staged, stored, sightings, observed_at, self._followed(staged.dataset, base))
         tombstones = None
         if len(fresh.positions):
-            complete = not rows.files or superseded_table_name(staged.dataset.name) in base.tables
-            revisions = _revisions(staged, fresh)
-            known = stored.holding(staged.dataset.key) if complete else rows.files
+            complete = not rows or superseded_table_name(staged.dataset.name) in base.tables
+            key = columns(staged.dataset.key)
+            known = stored.holding(key) if complete else rows
+            places = np.arange(len(fresh.positions)) if known else repeated(staged.hashes[key][fresh.positions])
+            revisions = _revisions(staged, fresh, places)
             tombstones = new_tombstones(staged.dataset, revisions, TableState(known), complete=complete)
-        return Plan(base, fresh, new_gaps(staged, gaps, sightings, observed_at), tombstones)
+        return Plan(base, fresh, new_gaps(staged, stored_gaps, sightings, observed_at), tombstones)
+
+    def _followed(self, dataset: Dataset, base: Entry) -> dict[str, LikelyFiles]:
+        """What a lake version has of the datasets whose rows are followed."""
+        told: dict[str, list[str]] = {}
+        for _, followed, name in dataset.follows:
+            told.setdefault(followed, []).append(spelled(name))
+        states = {followed: self._tables.pinned(followed, base.tables) for followed in told}
+        self._store.fetch([file for state in states.values() for file in state.files])
+        return {
+            followed: LikelyFiles(self._store, f"follows/{dataset.name}/{followed}", state.files, told[followed])
+            for followed, state in states.items()
+        }
 
     def _commit(
         self, staged: Staged, plan: Plan, observed_at: datetime, made: dict[str, list[NewFile]]
@@ -223,8 +240,8 @@ class Publisher:
 
     def _past_never_changes(self, staged: Staged, base: Entry, pins: Mapping[str, int]) -> CheckResult:
         name = staged.dataset.name
-        names = (name, gap_table_name(name), superseded_table_name(name))
-        states = [(self._tables.state(n, base.tables.get(n)), self._tables.state(n, pins.get(n))) for n in names]
+        tables = (name, gap_table_name(name), superseded_table_name(name))
+        states = [(self._tables.state(n, base.tables.get(n)), self._tables.state(n, pins.get(n))) for n in tables]
         result = past_never_changes(states)
         if not result.passed:
             raise PastChanged(
@@ -233,10 +250,10 @@ class Publisher:
         return result
 
 
-def _revisions(staged: Staged, rows: NewRows) -> pa.Table:
-    """What is known of the rows to publish that says which revision of which key they are."""
-    chosen = pa.array(rows.positions)
-    known = {clock.AVAILABLE_AT: instants(rows.available), "content_hash": staged.content_hash.take(chosen)}
+def _revisions(staged: Staged, rows: NewRows, places: Positions) -> pa.Table:
+    """What is known of these of the rows to publish that says which revision of which key they are."""
+    chosen = pa.array(rows.positions[places])
+    known = {clock.AVAILABLE_AT: instants(rows.available[places]), "content_hash": staged.content_hash.take(chosen)}
     names = facts_of_revision(staged.dataset)
     return pa.table({name: known[name] if name in known else staged.rows[name].take(chosen) for name in names})
 

@@ -4,9 +4,8 @@ A row is known by what it tells of (the contract's thing) and by its names: its 
 and what gaps of its kind are called. What a sighting means for a record's date is decided in diff.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,11 @@ import pyarrow as pa
 
 from pitlake import clock
 from pitlake.lake.arrays import Positions, as_numbers
-from pitlake.lake.identities import EVIDENCE, LikelyFiles
+from pitlake.lake.identities import LikelyFiles
+from pitlake.lake.likeness import EVIDENCE, LOCATOR, Hashes, hashes, named, names, spelled
 from pitlake.lake.looks import FOREVER, NEVER, Looks
-from pitlake.lake.manifest import TableState
-from pitlake.lake.query import calculator, quoted, reading
+from pitlake.lake.manifest import DataFile
+from pitlake.lake.query import calculator, columns, quoted, reading
 from pitlake.lake.stage import UNDATED, Staged
 
 HISTORY = "available_at"
@@ -43,10 +43,10 @@ class Sightings:
     """What one lake version had seen of the staged records as of an observation."""
 
     def __init__(
-        self, staged: Staged, rows: LikelyFiles, gaps: TableState, looks: Looks, observed_at: datetime
+        self, staged: Staged, rows: LikelyFiles, gaps: LikelyFiles, looks: Looks, observed_at: datetime
     ) -> None:
         self._staged, self._dataset, self._looks = staged, staged.dataset, looks
-        self._rows, self._gaps, self._observed = rows, gaps.files, observed_at
+        self._rows, self._gaps, self._observed = rows, gaps, observed_at
 
     def of_rows(self, known: Positions, unknown: Positions) -> Positions:
         """Per staged row the last look that saw what it tells of, in microseconds; NEVER where none did, or not asked.
@@ -58,10 +58,11 @@ class Sightings:
         self._note(last, known, self._rows_like(dataset.thing), until="<=")
         if dataset.thing != dataset.identity or dataset.revised_at == HISTORY:
             self._note(last, unknown, self._rows_like(dataset.thing))
-        if dataset.evidence_names:
-            self._note(last, unknown, self._rows_like(EVIDENCE))
-        if self._gaps:
-            self._note(last, unknown, self._gaps_like())
+        if self._rows.all or self._gaps.all:
+            told = _hashed(self._staged.rows, unknown, names(dataset))
+            if dataset.evidence_names:
+                self._note(last, unknown, self._rows_like(("evidence",), self._rows.like(EVIDENCE, told[EVIDENCE])))
+            self._note(last, unknown, self._gaps_like(np.concatenate([*told.values()])))
         return last
 
     def overruled(self, positions: Positions, available: Positions) -> npt.NDArray[np.bool_]:
@@ -83,44 +84,52 @@ class Sightings:
                 found[place_of[position]] = observed < after < (FOREVER if next_at is None else next_at)
         return found
 
-    def floors(self, positions: Positions, followed: Mapping[str, TableState]) -> Positions:
+    def floors(self, positions: Positions, followed: Mapping[str, LikelyFiles]) -> Positions:
         """Per staged row the newest instant of what it follows, in microseconds; NEVER where there is nothing."""
         floors = np.full(self._staged.rows.num_rows, NEVER)
         for column, dataset, name in self._dataset.follows:
-            files = followed[dataset].files
-            if not len(positions) or not files:
+            if not followed[dataset].all:
                 continue
-            named = self._staged.rows.select([column]).append_column("_position", _numbered(len(floors)))
-            texts = f"SELECT {_spelled(name)} AS name, available_at FROM {reading(files)}"
+            asked = _hashed(self._staged.rows, positions, [quoted(column)])
+            if not (files := followed[dataset].like(spelled(name), asked[quoted(column)])):
+                continue
+            table = self._staged.rows.select([column]).append_column("_position", _numbered(len(floors)))
+            texts = f"SELECT {spelled(name)} AS name, available_at FROM {reading(files)}"
             query = f"""
                 SELECT _position, max(epoch_us(available_at)) AS newest
                 FROM staged JOIN ({texts}) k ON {quoted(column)} = k.name
                 WHERE available_at <= $observed GROUP BY _position"""
-            with calculator(staged=named.take(pa.array(positions))) as sql:
+            with calculator(staged=table.take(pa.array(positions))) as sql:
                 found = sql.sql(query, params={"observed": self._observed}).to_arrow_table()
             floors[as_numbers(found["_position"])] = as_numbers(found["newest"])
         return floors
 
     def of_gaps(self, positions: Positions) -> npt.NDArray[np.bool_]:
         """Which of these staged gaps bear the name of what was seen, as a row or as a gap."""
-        if not len(positions) or not (self._rows.all or self._gaps):
-            return np.zeros(len(positions), bool)
         gaps = self._staged.gaps.select(["locator"]).append_column("_position", _numbered(self._staged.gaps.num_rows))
-        names = [_name("evidence"), *map(_spelled, self._dataset.gap_names)]
-        told = {f"SELECT unnest([{', '.join(names)}]) AS name, observed_at FROM": self._rows.all}
-        told |= {f"SELECT {_name('locator')} AS name, observed_at FROM": self._gaps}
-        known = " UNION ALL ".join(f"{select} {reading(files)}" for select, files in told.items() if files)
+        asked = _hashed(gaps, positions, [LOCATOR])[LOCATOR]
+        likely = {name: self._rows.like(name, asked) for name in names(self._dataset)}
+        likely |= {LOCATOR: self._gaps.like(LOCATOR, asked)}
+        known = " UNION ALL ".join(
+            f"SELECT {name} AS name, observed_at FROM {reading(files)}" for name, files in likely.items() if files
+        )
+        if not known:
+            return np.zeros(len(positions), bool)
         with calculator(staged=gaps.take(pa.array(positions))) as sql:
             found = sql.sql(
                 f"SELECT _position FROM staged SEMI JOIN (FROM ({known}) WHERE observed_at < $observed) k "
-                f"ON {_name('locator')} = k.name",
+                f"ON {LOCATOR} = k.name",
                 params={"observed": self._observed},
             ).to_arrow_table()
         return np.isin(positions, as_numbers(found["_position"]))
 
-    def _rows_like(self, names: tuple[str, ...]) -> str | None:
-        """The stored rows with a staged one's values in these columns, as SQL; None where there are none."""
-        if not (files := self._rows.holding(names)):
+    def _rows_like(self, names: tuple[str, ...], files: tuple[DataFile, ...] | None = None) -> str | None:
+        """The stored rows with a staged one's values in these columns, as SQL; None where there are none.
+
+        files: those that may hold them, where the index does not know the columns.
+        """
+        files = self._rows.holding(columns(names)) if files is None else files
+        if not files:
             return None
         entity, day = f"e.{quoted(self._dataset.entity)}::VARCHAR", f"'{OPEN}'"
         if self._dataset.partitioned:  # what an observation dates has no day of the source's any more
@@ -129,12 +138,14 @@ class Sightings:
         return f"""SELECT s._position, e.observed_at, e.available_at, {day} AS day, {entity} AS entity
             FROM staged s JOIN {reading(files)} e ON {_same(names)}"""
 
-    def _gaps_like(self) -> str:
-        names = [_name("evidence"), *map(_spelled, self._dataset.gap_names)]
+    def _gaps_like(self, told: Hashes) -> str | None:
+        """The stored gaps that bear one of a staged row's names, of these hashes, as SQL; None where there are none."""
+        if not (files := self._gaps.like(LOCATOR, told)):
+            return None
         day = f"CASE WHEN g.partition = '{UNDATED}' THEN '{OPEN}' ELSE g.partition END"
         return f"""SELECT s._position, g.observed_at, g.observed_at AS available_at, {day} AS day, '' AS entity
-            FROM (SELECT _position, unnest([{", ".join(names)}]) AS name FROM staged) s
-            JOIN {reading(self._gaps)} g ON {_name("g.locator")} = s.name"""
+            FROM (SELECT _position, unnest([{", ".join(names(self._dataset))}]) AS name FROM staged) s
+            JOIN {reading(files)} g ON {named("g.locator")} = s.name"""
 
     def _note(self, last: Positions, positions: Positions, like: str | None, until: str = "<") -> None:
         """Take down the last look that saw each of these rows' likes. What another part of a record brought at the same
@@ -173,19 +184,11 @@ def _same(names: Iterable[str]) -> str:
     return " AND ".join(f"s.{quoted(name)} IS NOT DISTINCT FROM e.{quoted(name)}" for name in names)
 
 
-def _name(locator: str) -> str:
-    """What a locator names, as SQL: of an answer's item the item, whatever answer it came in."""
-    item = f"split_part(split_part({locator}, '&item=', 2), '&', 1)"
-    return f"coalesce(nullif({item}, ''), {locator})"
-
-
-def _spelled(gap_name: str) -> str:
-    """A name of gaps, columns in braces, as SQL."""
-    parts = []
-    for text, column, _, _ in Formatter().parse(gap_name):
-        parts += [f"'{text}'"] if text else []
-        parts += [f"{quoted(column)}::VARCHAR"] if column else []
-    return " || ".join(parts)
+def _hashed(table: pa.Table, positions: Positions, kinds: Collection[str]) -> dict[str, Hashes]:
+    """The hashes of the rows at these positions, by kind."""
+    if not len(positions):
+        return dict.fromkeys(kinds, np.empty(0, np.uint64))
+    return {kind: found[positions] for kind, found in hashes("FROM asked", kinds, asked=table).items()}
 
 
 def _numbered(count: int) -> pa.Array:

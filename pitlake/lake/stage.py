@@ -28,9 +28,11 @@ from pitlake.contract import INSTANT, Dataset
 from pitlake.errors import BadInput, CheckFailed, GateRefused
 from pitlake.gate.columnar import violations_in
 from pitlake.lake.arrays import Positions, as_micros
-from pitlake.lake.duplicates import Duplicates, find_duplicates
+from pitlake.lake.duplicates import Duplicates, find_duplicates, told_by
 from pitlake.lake.hashing import Hasher
+from pitlake.lake.likeness import Hashes, hashes, keys
 from pitlake.lake.looks import Spans, spans
+from pitlake.lake.query import columns
 from pitlake.lake.spill_file import SpillFile
 from pitlake.lake.store import Store
 
@@ -97,7 +99,12 @@ class Staged:
     @cached_property
     def duplicates(self) -> Duplicates:
         """Which staged rows tell of one record twice."""
-        return find_duplicates(self.dataset, self.rows, self.content_hash)
+        return find_duplicates(self.dataset, self.rows, self.content_hash, self.hashes)
+
+    @cached_property
+    def hashes(self) -> dict[str, Hashes]:
+        """The hashes of the rows over all columns that are compared."""
+        return hashes("FROM staged", (*keys(self.dataset), *map(columns, told_by(self.dataset))), staged=self.rows)
 
     @cached_property
     def available(self) -> Positions:

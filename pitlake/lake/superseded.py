@@ -23,6 +23,8 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
     they come too. A row is dead once any newer one of its key is available, with one of both new: a row published late
     may supersede and be superseded, and a tombstone that is there already stays true.
     """
+    if complete and not published.num_rows:
+        return SUPERSEDED_SCHEMA.empty_table()
     names, key = columns(facts_of_revision(dataset)), columns(dataset.key)
     order = ", ".join(f"{quoted(name)} DESC NULLS LAST" for name in newest_first(dataset))
     of_keys = f"SEMI JOIN published ON {_same_key(dataset)}" if complete else ""

@@ -4,10 +4,9 @@ Prints `{place: {door: [class, cause, path, exit code, text] or null}}`. To be r
 """
 
 import json
-import os
 import shutil
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -73,6 +72,12 @@ def tried(door) -> list | None:
     return ["doctor", "", "", 0, told.says] if getattr(told, "passed", True) is False else None
 
 
+def opened(path: Path) -> None:
+    """Take back what was denied, unless the file was made again by then."""
+    with suppress(FileNotFoundError):
+        path.chmod(0o700)
+
+
 def main() -> int:
     lake, folder = Path(sys.argv[1]), Path(sys.argv[2])
     found: dict[str, dict[str, list | None]] = {}
@@ -87,7 +92,7 @@ def main() -> int:
                 path = places(root)[place]
                 with ExitStack() as after:
                     after.callback(shutil.rmtree, root, ignore_errors=True)
-                    after.callback(os.chmod, path, 0o700)
+                    after.callback(opened, path)
                     path.chmod(mode)
                     for name in names:
                         seen = json.dumps(tried(dict(doors(root))[name]))

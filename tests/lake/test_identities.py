@@ -1,5 +1,6 @@
 """The index of identities: it leaves out files, never one with a row like a staged one, and is only what was made."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,11 +13,15 @@ from hypothesis import strategies as st
 from pitlake.datasets import all_datasets
 from pitlake.lake import Lake, copies, identities
 from pitlake.lake.files import write_parquet
-from pitlake.lake.identities import LikelyFiles
+from pitlake.lake.identities import LikelyFiles, Segment
+from pitlake.lake.likeness import EVIDENCE, hashes, kinds
 from pitlake.lake.manifest import DataFile
+from pitlake.lake.stage import StagedGap
 from tests.lake.world import TOY, Toy, publish, rows, utc
 from tests.toys import stored
 
+TOYS = f"{identities.FOLDER}/toys"
+KINDS = kinds(TOY)
 NOON = utc("2024-03-05T12:00:00-05:00")
 SEEN = utc("2024-06-01T12:00:00-04:00")
 VALUES = {
@@ -27,11 +32,11 @@ VALUES = {
 }
 
 
-def likely(lake, *keys, dataset=TOY, names=("key",)):
-    """Which files may hold toys with these values in these columns, told by the key of the first row of each."""
-    staged = pa.table({"key": pa.array(keys, pa.string()), "maker": keys[::-1], "evidence": keys[:1] * len(keys)})
+def likely(lake, *keys, kinds=KINDS, of='"key"'):
+    """Which files may hold toys with these values in this column, told by the key of the first row of each."""
+    asked = hashes("FROM staged", ["value"], staged=pa.table({"value": pa.array(keys, pa.string())}))["value"]
     files = lake.snapshot().files("toys")
-    found = LikelyFiles(lake._store, dataset, files, staged).holding(names)
+    found = LikelyFiles(lake._store, "toys", files, kinds).like(of, asked)
     return sorted(pa.parquet.read_table(file.path, partitioning=None)["key"][0].as_py() for file in found)
 
 
@@ -46,17 +51,21 @@ def lake(tmp_path):
 
 
 def indexes(lake):
-    return sorted((lake.root / identities.FOLDER / "toys").glob(f"*{identities.SUFFIX}"))
+    return sorted((lake.root / TOYS).glob(f"*{identities.SUFFIX}"))
+
+
+def indexed(lake):
+    """The files that the kept index is of."""
+    told = [pa.ipc.open_file(path).schema.metadata[b"segment"] for path in indexes(lake)]
+    return [name for one in told for name in json.loads(one)["files"]]
 
 
 @pytest.fixture
 def unread(monkeypatch):
     """How often a file's rows were hashed, in place of an index that is believed."""
-    asked, hashes = [], identities._hashes
-    monkeypatch.setattr(
-        identities, "_hashes", lambda of, sets, **tables: asked.append(of) or hashes(of, sets, **tables)
-    )
-    return lambda: sum("read_parquet" in one for one in asked)
+    asked = []
+    monkeypatch.setattr(identities, "hashes", lambda of, kinds: asked.append(of) or hashes(of, kinds))
+    return lambda: len(asked)
 
 
 def test_only_files_with_a_row_like_a_staged_one_are_left(lake, unread):
@@ -89,11 +98,11 @@ def test_an_index_that_is_not_as_it_was_made_is_made_again(lake, unread, monkeyp
     assert sorted(row[0] for row in rows(lake)) == ["a", "b", "b2", "c"]
 
 
-def test_an_index_of_another_file_in_the_place_of_its_own_is_not_believed(lake):
-    first, second, *_ = indexes(lake)
-    for of in (lambda path: path, copies.record):
-        of(first).write_bytes(of(second).read_bytes())
-    assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
+def test_an_index_in_the_place_of_another_is_not_believed(lake, unread):
+    for path in indexes(lake):
+        for one in (path, copies.record(path)):
+            one.rename(one.with_name(one.name.replace(path.stem, "another")))
+    assert ([likely(lake, name) for name in "abc"], unread()) == ([["a"], ["b"], ["c"]], 3)
 
 
 def test_an_index_made_by_another_engine_is_not_asked(lake, unread, monkeypatch):
@@ -102,15 +111,13 @@ def test_an_index_made_by_another_engine_is_not_asked(lake, unread, monkeypatch)
 
 
 def test_an_index_of_other_columns_is_not_asked(lake, unread):
-    made = replace(TOY, key=("maker",), identity=("maker",), thing=("maker",))
-    assert (likely(lake, "b", dataset=made, names=("maker",)), unread()) == ([], 3)
+    assert (likely(lake, "b", kinds=['"maker"'], of='"maker"'), unread()) == ([], 3)
 
 
 def test_each_set_of_columns_is_asked_on_its_own(lake):
     evidence = {row["key"]: row["evidence"] for row in stored(lake, "toys")}["c"]
-    named = replace(TOY, group="graph")
-    assert likely(lake, evidence, "a", dataset=named) == ["a"]
-    assert likely(lake, evidence, "a", dataset=named, names=identities.EVIDENCE) == ["c"]
+    assert likely(lake, evidence, "a") == ["a"]
+    assert likely(lake, evidence, "a", of=EVIDENCE) == ["c"]
 
 
 def test_nothing_is_lost_where_no_index_can_be_kept(lake, unread):
@@ -127,14 +134,71 @@ def test_nothing_is_lost_where_no_index_can_be_kept(lake, unread):
 
 def test_the_indexes_of_files_that_compaction_replaced_go_with_the_next_publish(lake):
     publish(lake, [Toy("d", "text", NOON + timedelta(days=60))], SEEN + timedelta(days=1))
-    before = indexes(lake)
+    before = indexed(lake)
     lake.compact(TOY)
     publish(lake, [Toy("e", "text", NOON + timedelta(days=60))], SEEN + timedelta(days=2))
     files = {
         file.path.rpartition("/")[2].removesuffix(".parquet") for file in lake.snapshot(lake.head() - 1).files("toys")
     }
-    assert {path.name.rpartition("-")[0] for path in indexes(lake)} == files
+    assert {name.split("-")[0] for name in indexed(lake)} == files
     assert len(files) < len(before)
+    kept = {path.name.removesuffix(copies.SUFFIX) for path in (lake.root / TOYS).iterdir()}
+    assert kept == {path.name for path in indexes(lake)}
+
+
+def test_a_row_is_dated_no_earlier_than_the_text_it_follows_whichever_file_that_is_in(lake):
+    later = NOON + timedelta(hours=3)
+    publish(lake, [Toy("d", "text", later)], SEEN + timedelta(days=1))
+    echoes = replace(TOY, name="echoes", follows=(("key", "toys", "{key}"),))
+    publish(lake, [Toy("a", "x", NOON), Toy("d", "x", NOON)], SEEN + timedelta(days=2), dataset=echoes)
+    assert {row["key"]: row["available_at"] for row in stored(lake, "echoes")} == {"a": NOON, "d": later}
+
+
+def test_a_gap_about_what_an_earlier_gap_or_row_named_counts_when_observed(lake):
+    seen = SEEN + timedelta(days=1)
+    (of_a,) = (row["evidence"] for row in stored(lake, "toys") if row["key"] == "a")
+    told = [("unverifiable", "Toy:m"), ("no_data", "Toy:m"), ("no_data", of_a), ("no_data", "Toy:n")]
+    for number, (kind, locator) in enumerate(told):
+        gap = StagedGap(kind, "no text", locator, NOON)
+        publish(lake, [], seen + timedelta(hours=number), {NOON.date(): [gap]})
+    dated = {(row["gap_type"], row["locator"]): row["available_at"] for row in stored(lake, "gaps/toys")}
+    hours = [seen + timedelta(hours=number) for number in range(4)]
+    assert [dated[one] for one in told] == [NOON, hours[1], hours[2], NOON]
+
+
+def test_of_many_publishes_there_are_few_indexes_and_each_file_is_read_once(tmp_path, unread):
+    lake = Lake(tmp_path / "lake")
+    for number in range(20):
+        publish(lake, [Toy(f"t{number}", "text", NOON)], SEEN + timedelta(hours=number))
+        assert unread() == number
+        assert len(indexes(lake)) <= 4
+    assert sorted(row[0] for row in rows(lake)) == sorted(f"t{number}" for number in range(20))
+
+
+def test_an_index_in_another_format_goes(lake):
+    (old := lake.root / TOYS / f"old{identities.SUFFIX}").write_bytes(b"not of today")
+    copies.vouch(old)
+    assert [likely(lake, name) for name in "abc"] == [["a"], ["b"], ["c"]]
+    assert not old.exists()
+
+
+HELD = st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=6)
+
+
+@settings(deadline=None)
+@given(HELD, st.sets(st.integers(0, 5)), st.lists(st.integers(0, 7)))
+def test_merged_segments_name_the_wanted_files_that_have_a_hash(held, unwanted, asked):
+    segments = [Segment((str(place),), (identities._ordered([of(found)]),)) for place, found in enumerate(held)]
+    wanted = {str(place) for place in range(len(held)) if place not in unwanted}
+    for _ in range(3):
+        found = {name for segment in segments for name in segment.holding(0, np.sort(of(asked)))}
+        assert found & wanted == {name for name in wanted if {*held[int(name)]} & {*asked}}
+        segments = identities._merged(segments, wanted)
+
+
+def of(numbers):
+    """Hashes, whose last 16 bits an index does not tell apart."""
+    return np.array(numbers, np.uint64) << np.uint64(16)
 
 
 @settings(max_examples=60, deadline=None)
@@ -142,14 +206,15 @@ def test_the_indexes_of_files_that_compaction_replaced_go_with_the_next_publish(
 def test_a_row_has_one_hash_in_memory_and_in_a_file(tmp_path_factory, data):
     """Of every dataset: what identifies its rows, nulls included."""
     dataset = data.draw(st.sampled_from(list(all_datasets().values())))
-    names = list(dict.fromkeys((*dataset.identity, *dataset.key, *dataset.frozen)))
-    schema = pa.schema([dataset.arrow_schema.field(name) for name in names] + [("evidence", pa.string())])
+    of_columns = (*dataset.identity, *dataset.thing, *dataset.key, *dataset.frozen, *dataset.columns_of_gap_names)
+    schema = pa.schema([dataset.arrow_schema.field(name) for name in dict.fromkeys((*of_columns, "evidence"))])
     drawn = {f.name: st.none() | VALUES[str(f.type)] if f.nullable else VALUES[str(f.type)] for f in schema}
     table = pa.Table.from_pylist(data.draw(st.lists(st.fixed_dictionaries(drawn), min_size=1, max_size=5)), schema)
     path = tmp_path_factory.mktemp("hashes") / "rows.parquet"
     write_parquet(table, path)
-    sets = LikelyFiles(Lake(path.parent)._store, dataset, (), table)._sets
-    stored = identities._hashes(f"FROM {identities.reading([DataFile(str(path), 5, 1, NOON, NOON)])}", sets)
-    assert np.array_equal(stored, identities._hashes("FROM staged", sets, staged=table))
+    told = kinds(dataset)
+    stored = hashes(f"FROM {identities.reading([DataFile(str(path), 5, 1, NOON, NOON)])}", told)
     halves = pa.concat_tables([table.slice(1), table.slice(0, 1)])
-    assert np.array_equal(stored, identities._hashes("FROM staged", sets, staged=halves))
+    for kind, found in stored.items():
+        assert np.array_equal(found, hashes("FROM staged", told, staged=table)[kind])
+        assert np.array_equal(np.roll(found, -1), hashes("FROM staged", told, staged=halves)[kind])

@@ -9,7 +9,8 @@ from pitlake.lake.files import write_parquet
 from pitlake.lake.manifest import DataFile, TableState
 from pitlake.lake.superseded import facts_of_revision, new_tombstones
 from pitlake.tombstones import superseded_table_name
-from tests.lake.world import TOY, Toy, publish, utc
+from tests.lake.world import HISTORY, TOY, Toy, publish, utc
+from tests.toys import stored
 
 NOON = utc("2024-03-05T12:00:00-05:00")
 SEEN = utc("2024-06-01T12:00:00-04:00")
@@ -86,6 +87,14 @@ def test_a_key_with_an_empty_column_is_superseded_as_any_other(tmp_path):
 def test_the_first_rows_begin_the_table_of_tombstones(lake):
     publish(lake, [Toy("a", "x", NOON)], NOON)
     assert superseded_table_name("toys") in lake.snapshot().tables
+
+
+def test_first_rows_that_supersede_each_other_bring_their_tombstones(lake):
+    later = NOON + timedelta(hours=1)
+    toys = [Toy("a", "x", NOON), Toy("b", "x", NOON), Toy("a", "y", later)]
+    publish(lake, toys, SEEN, dataset=HISTORY)
+    (brought,) = (row for row in stored(lake, superseded_table_name("toys")))
+    assert (brought["dead_at"], brought["available_at"]) == (NOON, later)
 
 
 def test_a_lake_without_tombstones_gets_all_of_them_with_its_next_rows(lake, monkeypatch):
