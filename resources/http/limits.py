@@ -17,7 +17,7 @@ from resources.http.capture import PLACE
 from resources.http.provider import Provider
 
 FOLDER = "_rates"
-_ASKED, _INSTANT = struct.Struct("<Q"), struct.Struct("<d")
+_COUNT, _INSTANT = struct.Struct("<Q"), struct.Struct("<d")
 
 
 class RateLimit:
@@ -46,21 +46,20 @@ class RateLimit:
         """Take the oldest request's place for one that is made now; else for how long it can't be taken yet."""
         fcntl.flock(self._file, fcntl.LOCK_EX)
         try:
-            asked = self._read(_ASKED, 0)
-            place = _ASKED.size + _INSTANT.size * (asked % self._count)
-            oldest, now = self._read(_INSTANT, place), time.monotonic()
-            rest = oldest + self._seconds - now
+            (asked,) = _COUNT.unpack(self._read(0))
+            place = _COUNT.size + _INSTANT.size * (asked % self._count)
+            (oldest,), now = _INSTANT.unpack(self._read(place)), time.monotonic()
+            rest: float = oldest + self._seconds - now
             if oldest and oldest <= now and rest > 0:  # an instant ahead of the clock is of before the machine's start
                 return rest
             os.pwrite(self._file, _INSTANT.pack(now), place)
-            os.pwrite(self._file, _ASKED.pack(asked + 1), 0)
+            os.pwrite(self._file, _COUNT.pack(asked + 1), 0)
             return 0.0
         finally:
             fcntl.flock(self._file, fcntl.LOCK_UN)
 
-    def _read(self, kind: struct.Struct, place: int) -> int | float:
-        held = os.pread(self._file, kind.size, place)
-        return kind.unpack(held)[0] if len(held) == kind.size else 0
+    def _read(self, place: int) -> bytes:
+        return os.pread(self._file, _INSTANT.size, place).ljust(_INSTANT.size, b"\0")
 
     def close(self) -> None:
         """Close the file."""
