@@ -12,11 +12,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta, timezone
+from functools import partial
 from itertools import count
 from pathlib import Path
 
 import pandas as pd
 import requests
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
 
 from assets.edgar import Release
 from assets.external.feed import Feed, Scope
@@ -26,7 +29,7 @@ from assets.external.sec_edgar.sec_filings import COLUMNS
 from assets.external.sec_edgar.sec_filings import FEED as FILINGS
 from assets.extraction import RunFacts
 from assets.reading import collector_paused
-from bench.figures import Figure, figure, paired
+from bench.figures import Figure, figure, paired, processor
 from pitlake.datasets._shared import BY_FILING_DATE
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore, Request
@@ -35,7 +38,7 @@ from resources.http.provider import Provider
 from resources.http.providers.sec_edgar import PROVIDER as EDGAR
 
 REQUESTS, ROUNDS = 200, 7
-BODY = json.dumps([{"id": number, "title": "A headline of our own", "body": "words " * 40} for number in range(50)])
+BODY = json.dumps([{"id": number, "title": "A headline of $PAGE", "body": "words " * 40} for number in range(50)])
 FACTS_OF_A_FILER, FILINGS_OF_A_FILER, CONCEPTS = 100_000, 1_000, 500
 CIK = "0000000042"
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -47,11 +50,12 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     def do_GET(self):
+        said = body.replace(b"$PAGE", self.path.encode())
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(said)))
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(said)
     def log_message(self, *_):
         pass
 server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -77,26 +81,43 @@ def provider() -> Iterator[Provider]:
             process.kill()
 
 
-def captures(folder: Path) -> Figure:
-    """So many answers fetched, judged and captured, beside a bare session that fetches and parses the same ones."""
+def captures(folder: Path) -> list[Figure]:
+    """So many answers fetched, judged, captured and forced to the disk, beside a bare session that parses the same,
+    and beside one that also writes each to a file. What was captured is what the provider says.
+    """
     asked = count()
+    kept = CaptureStore(folder / "captures")
+    (folder / "files").mkdir()
 
     def ours(one: Provider) -> None:
-        with HttpClient(one, CaptureStore(folder / "captures"), "live") as client:
+        with HttpClient(one, kept, "live") as client:
             for _ in range(REQUESTS):
                 client.fetch(Request("/news", {"page": next(asked)})).json()
+            kept.flush()
 
-    def bare(one: Provider) -> None:
+    def bare(one: Provider, files: Path | None = None) -> None:
         with requests.Session() as session:
+            session.mount("http://", HTTPAdapter(max_retries=Retry(3)))
             for _ in range(REQUESTS):
-                session.get(f"{one.base_url}/news", params={"page": next(asked)}, timeout=30).json()
+                page = next(asked)
+                answer = session.get(f"{one.base_url}/news", params={"page": page}, timeout=30)
+                answer.json()
+                if files is not None:
+                    (files / f"{page}.json").write_bytes(answer.content)
 
+    figures = []
     with provider() as one:
-        mine, _, ratio = paired(lambda: ours(one), lambda: bare(one), ROUNDS)
-    against = f"requests, {len(BODY) // 1000} kB answers"
-    return figure(
-        "asked, judged and captured", REQUESTS / mine, "answers/s", baseline=against, ratio=ratio, aim="≤ 1.3"
-    )
+        for what, files in (("requests", None), ("requests, bodies written to files", folder / "files")):
+            mine, _, ratio = paired(lambda: ours(one), partial(bare, one, files), ROUNDS, processor())
+            against = f"{what}, {len(BODY) // 1000} kB answers"
+            aim = "≤ 1.3"
+            figures.append(
+                figure("asked, judged and captured, CPU", REQUESTS / mine, "/s", baseline=against, ratio=ratio, aim=aim)
+            )
+        for capture in kept.every():
+            again = requests.get(capture.location, timeout=30)
+            assert again.content == capture.body, capture.location
+    return figures
 
 
 class Accepted(dict[str, datetime]):
@@ -192,4 +213,4 @@ def run() -> list[Figure]:
     """Every figure, in a folder of its own."""
     os.environ.pop("PITLAKE_SEC_EDGAR_URL", None)
     with tempfile.TemporaryDirectory() as folder:
-        return [captures(Path(folder)), *facts(Path(folder))]
+        return [*captures(Path(folder)), *facts(Path(folder))]

@@ -6,6 +6,7 @@ sockets alone bounds neither: a server that sends a byte a second never meets on
 
 import threading
 from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import requests
@@ -13,6 +14,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import DecodeError, HTTPError, ReadTimeoutError
 
 PIECE = 1 << 16
+ASKER = "asks a provider"
 
 
 class TooLarge(requests.RequestException):
@@ -25,28 +27,30 @@ class Bounded(HTTPAdapter):
     def __init__(self, most_bytes: int, seconds: Callable[[], float]) -> None:
         super().__init__()
         self._most, self._seconds = most_bytes, seconds
+        self._idle: list[_Asker] = []
 
     def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
         """The answer, read to its end. Raises requests.Timeout, TooLarge and what requests raises."""
-        done: list[requests.Response | BaseException] = []
         over = threading.Event()
+        asker = self._idle.pop() if self._idle else _Asker()
+        try:
+            found = asker.result(
+                lambda: self._read(super(Bounded, self).send(request, *args, **options), over), self._seconds()
+            )
+        except Empty:
+            over.set()
+            asker.dismiss()
+            raise requests.Timeout("the answer took too long") from None
+        self._idle.append(asker)
+        if isinstance(found, BaseException):
+            raise found
+        return found
 
-        def ask() -> None:
-            try:
-                done.append(self._read(super(Bounded, self).send(request, *args, **options), over))
-            except BaseException as problem:  # noqa: BLE001 - raised below, by whoever asked
-                done.append(problem)
-
-        # Nothing else ends a wait for a name, a handshake or a header that comes byte by byte.
-        asking = threading.Thread(target=ask, daemon=True)
-        asking.start()
-        asking.join(max(self._seconds(), 0.0))
-        over.set()
-        if not done:
-            raise requests.Timeout("the answer took too long")
-        if isinstance(done[0], BaseException):
-            raise done[0]
-        return done[0]
+    def close(self) -> None:
+        """Let go of connections and threads."""
+        while self._idle:
+            self._idle.pop().dismiss()
+        super().close()
 
     def _read(self, answer: requests.Response, over: threading.Event) -> requests.Response:
         body = bytearray()
@@ -68,3 +72,31 @@ class Bounded(HTTPAdapter):
         answer._content = bytes(body)  # noqa: SLF001 - where requests itself puts what it has read
         answer._content_consumed = True  # type: ignore[attr-defined]  # noqa: SLF001
         return answer
+
+
+class _Asker:
+    """A thread that asks one question after the other, so that whoever waits for an answer can stop waiting: nothing
+    else ends a wait for a name, a handshake or a header that comes byte by byte.
+    """
+
+    def __init__(self) -> None:
+        self._questions: SimpleQueue[Callable[[], requests.Response] | None] = SimpleQueue()
+        self._answers: SimpleQueue[requests.Response | BaseException] = SimpleQueue()
+        threading.Thread(target=self._ask, name=ASKER, daemon=True).start()
+
+    def result(self, question: Callable[[], requests.Response], seconds: float) -> requests.Response | BaseException:
+        """The answer to a question, or what was raised. Raises Empty when it takes longer: then dismiss it."""
+        self._questions.put(question)
+        return self._answers.get(timeout=max(seconds, 0.0))
+
+    def dismiss(self) -> None:
+        """End it, once what it asks has come to its end."""
+        self._questions.put(None)
+
+    def _ask(self) -> None:
+        while question := self._questions.get():
+            try:
+                self._answers.put(question())
+            except BaseException as problem:  # noqa: BLE001 - raised by whoever asked
+                self._answers.put(problem)
+            del question

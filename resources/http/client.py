@@ -5,7 +5,6 @@ lives in `capture`, who the provider is in `provider`.
 """
 
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -13,13 +12,12 @@ from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from pathlib import Path
+from random import uniform
 from types import MappingProxyType, TracebackType
 from typing import Literal, NamedTuple, Self
 
 import requests
 from requests.utils import get_environ_proxies
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_random_exponential
-from tenacity.nap import sleep
 
 from pitlake import clock
 from pitlake.errors import AnswerRefused, BadInput, NotCaptured
@@ -93,13 +91,7 @@ class HttpClient:
             raise BadInput("mode", f"there is no mode {mode!r}", f"choose one of {', '.join(MODES)}")
         self.provider, self.store, self.mode = provider, store, mode
         self._until = until
-        self._retrying = Retrying(
-            retry=retry_if_exception_type(_AskAgain),
-            stop=self._is_spent,
-            wait=_wait,
-            reraise=True,
-            sleep=pause or sleep,
-        )
+        self._pause = pause or time.sleep
         self._seconds, self._ends = seconds, time.monotonic() + seconds
         self._silent, self._asks_again = 0, 0.0
         self._line: _Line | None = None
@@ -113,7 +105,7 @@ class HttpClient:
         """
         key = request.key(self.provider.name)
         if self.mode != "refresh" or key in self._answered:
-            known = self._captured(request)
+            known = self._captured(request, key)
             if known is not None:
                 return known
         answer = self._asked(request)
@@ -127,7 +119,7 @@ class HttpClient:
         line, self._line = self._line, None
         if line is not None:
             line.session.close()
-            with suppress(OSError, sqlite3.Error):
+            with suppress(OSError):
                 line.limit.close()
 
     def __enter__(self) -> Self:
@@ -138,10 +130,10 @@ class HttpClient:
     ) -> None:
         self.close()
 
-    def _captured(self, request: Request) -> Capture | None:
+    def _captured(self, request: Request, key: str) -> Capture | None:
         """The newest usable capture. In replay the newest refusal counts where there is none, as it did then."""
         refusal: AnswerRefused | None = None
-        for capture in self.store.newest_first(self.provider.name, request.key(self.provider.name)):
+        for capture in self.store.newest_first(self.provider.name, key):
             if self._until is not None and capture.fetched_at > self._until:
                 continue
             if self._is_partial(capture, request):
@@ -164,10 +156,17 @@ class HttpClient:
         if self._silent >= self.provider.attempts and time.monotonic() < self._asks_again:
             reason = f"not asked: {self._silent} times in a row there was no answer"
             raise AnswerRefused("upstream_error", reason, self._location(request))
-        try:
-            return self._retrying(self._once, request)
-        except _AskAgain as spent:
-            raise spent.refusal from None
+        attempt = 0
+        while True:
+            try:
+                return self._once(request)
+            except _AskAgain as again:
+                attempt += 1
+                backing_off = uniform(0, min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempt - 1)))  # noqa: S311 - no secret
+                rest = max(again.after, backing_off)
+                if max(attempt, self._silent) >= self.provider.attempts or rest >= self._left():
+                    raise again.refusal from None
+            self._pause(rest)
 
     def _once(self, request: Request) -> Capture:
         try:
@@ -211,14 +210,20 @@ class HttpClient:
             headers = line.secrets
         elif line.secrets:
             headers = {"Authorization": f"Bearer {next(iter(line.secrets.values()))}"}
-        return line.session.request(
-            request.method,
-            url,
-            params=query,
+        asked = requests.PreparedRequest()  # a session's own way of preparing costs as much as asking
+        asked.prepare(
+            method=request.method,
+            url=located(url, tuple(query)),
             json=request.json,
-            headers=headers,
+            headers={**line.session.headers, **headers},
+            cookies=line.session.cookies,
+        )
+        return line.session.send(
+            asked,
             timeout=self.provider.timeout,
             allow_redirects=False,
+            verify=line.session.verify,
+            proxies=line.session.proxies,
         )
 
     def _left(self) -> float:
@@ -227,11 +232,6 @@ class HttpClient:
     def _late(self, request: Request) -> AnswerRefused:
         reason = f"no answer within the {self._seconds:g} seconds that all questions may take; what came is kept"
         return AnswerRefused("upstream_error", reason, self._location(request))
-
-    def _is_spent(self, state: RetryCallState) -> bool:
-        """Whether not to ask once more: it was asked as often as it may, nobody answers, or there is no time."""
-        often = max(state.attempt_number, self._silent) >= self.provider.attempts
-        return often or state.upcoming_sleep >= self._left()
 
     def _location(self, request: Request) -> str:
         return located(self.provider.url(request), request.query)
@@ -303,15 +303,6 @@ def _retry_after(capture: Capture) -> float:
     except (ValueError, TypeError):
         return 0.0
     return min(max(ahead, 0.0), LONGEST_RETRY_AFTER)
-
-
-_backing_off = wait_random_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
-
-
-def _wait(state: RetryCallState) -> float:
-    problem = state.outcome.exception() if state.outcome else None
-    asked = problem.after if isinstance(problem, _AskAgain) else 0.0
-    return max(asked, _backing_off(state))
 
 
 def _kind(problem: requests.RequestException) -> str:

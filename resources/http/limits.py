@@ -1,20 +1,23 @@
-"""How fast a provider is asked: its rate, kept in one SQLite file that all runs of a capture store share.
+"""How fast a provider is asked: its rate, kept in one small file that all runs of a capture store share.
 
-pyrate-limiter counts and a file lock keeps processes apart; here it is only opened and closed.
+The file is a ring of the instants of the last requests, as many as the rate allows in its seconds, behind a lock of the
+system: the next request waits until the oldest of them is as long ago.
 """
 
+import fcntl
+import os
+import struct
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-
-from pyrate_limiter import Limiter, Rate, SingleBucketFactory, SQLiteBucket
 
 from pitlake import machine
 from resources.http.capture import PLACE
 from resources.http.provider import Provider
 
 FOLDER = "_rates"
+_COUNT, _INSTANT = struct.Struct("<Q"), struct.Struct("<d")
 
 
 class RateLimit:
@@ -22,24 +25,45 @@ class RateLimit:
 
     def __init__(self, provider: Provider, root: Path) -> None:
         self._folder = root / FOLDER
-        count, seconds = provider.rate
-        rate = Rate(count, round(seconds * 1000))
-        path = str(self._folder / f"{provider.name}.sqlite")
+        self._count, self._seconds = provider.rate
         with machine.working_in(PLACE, self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._bucket = SQLiteBucket.init_from_file([rate], db_path=path, use_file_lock=True)
-            self._bucket.leak(time.time_ns() // 1_000_000)
-        # Leaking is done on opening: the library's own thread would outlive its connection.
-        self._limiter = Limiter(SingleBucketFactory(self._bucket, schedule_leak=False))
+            name = f"{provider.name}-{self._count}-{self._seconds:g}.ring"
+            self._file = os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def wait(self, seconds: float) -> bool:
         """Wait until another request may be made, but no longer than that; says whether it may."""
+        ends = time.monotonic() + seconds
         with machine.working_in(PLACE, self._folder):
-            return bool(self._limiter.try_acquire("request", timeout=seconds))
+            while (rest := self._taken()) > 0:
+                left = ends - time.monotonic()
+                time.sleep(max(min(rest, left), 0.0))
+                if rest > left:
+                    return False
+        return True
+
+    def _taken(self) -> float:
+        """Take the oldest request's place for one that is made now; else for how long it can't be taken yet."""
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+        try:
+            (asked,) = _COUNT.unpack(self._read(0))
+            place = _COUNT.size + _INSTANT.size * (asked % self._count)
+            (oldest,), now = _INSTANT.unpack(self._read(place)), time.monotonic()
+            rest: float = oldest + self._seconds - now
+            if oldest and oldest <= now and rest > 0:  # an instant ahead of the clock is of before the machine's start
+                return rest
+            os.pwrite(self._file, _INSTANT.pack(now), place)
+            os.pwrite(self._file, _COUNT.pack(asked + 1), 0)
+            return 0.0
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def _read(self, place: int) -> bytes:
+        return os.pread(self._file, _INSTANT.size, place).ljust(_INSTANT.size, b"\0")
 
     def close(self) -> None:
         """Close the file."""
-        self._limiter.close()
+        os.close(self._file)
 
     def __enter__(self) -> Self:
         return self

@@ -29,7 +29,7 @@ from tests.mutants.areas import Area
 from tests.mutants.operators import Mutant
 
 OTHERS = ("hypothesis", "pandas", "pyarrow.parquet", "pyarrow.dataset", "duckdb", "deltalake", "requests", "mcp",
-          "exchange_calendars", "dagster", "neo4j", "obstore", "psutil", "pyrate_limiter", "tenacity",
+          "exchange_calendars", "dagster", "neo4j", "obstore", "psutil", "tenacity",
           "anyio.pytest_plugin", "_hypothesis_pytestplugin", "pytest_timeout")  # fmt: skip
 SURVIVED, KILLED, OVERRAN, UNTESTED = "survived", "killed", "overran", "untested"
 _ARGUMENTS = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly", "--hypothesis-seed=0", "-W",

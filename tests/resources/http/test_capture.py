@@ -26,6 +26,10 @@ def capture(content=b'{"a": 1}', **told):
     return captured(TOY, ASK, content, **told)
 
 
+def found(store):
+    return store.newest_first("toy", ASK.key("toy"))
+
+
 def bodies(store):
     return [path for path in (store.root / "bodies").rglob("*") if path.is_file()]
 
@@ -76,10 +80,22 @@ def test_all_that_was_written_is_forced_to_the_disk_with_its_folders(store, monk
     written = {path for path in store.root.rglob("*") if path.is_file()}
     assert (len(written), forced) == (5, set())
     store.flush()
-    assert forced == written | {path.parent for path in written}
+    above = {one for path in written for one in path.parents if one.is_relative_to(store.root)}
+    assert forced == written | above
     forced.clear()
     store.flush()
     assert forced == set()
+
+
+@pytest.mark.parametrize("use", [lambda store, kept: store.put(kept), lambda store, kept: next(found(store))])
+def test_what_a_run_that_died_left_is_forced_to_the_disk_before_it_is_cited(store, monkeypatch, use):
+    forced = set()
+    kept = store.put(capture())
+    monkeypatch.setattr(os, "fsync", lambda handle: forced.add(Path(f"/proc/self/fd/{handle}").readlink()))
+    later = type(store)(store.root)
+    use(later, kept)
+    later.flush()
+    assert {path for path in store.root.rglob("*") if path.is_file()} <= forced
 
 
 def test_a_folder_that_another_run_made_meanwhile_is_as_good(store, monkeypatch):

@@ -1,8 +1,6 @@
 """Asking a provider: captures first, faults survived or refused by a type, nothing asked twice that is known."""
 
-import contextlib
 import gzip
-import sqlite3
 import threading
 import time
 import tracemalloc
@@ -16,9 +14,10 @@ import pytest
 
 from pitlake import clock
 from pitlake.errors import AnswerRefused, BadInput, NotCaptured
-from resources.http.bounds import Bounded
+from resources.http.bounds import ASKER, Bounded
 from resources.http.capture import Request
 from resources.http.limits import RateLimit
+from tests.every import every
 from tests.loopback import Answer
 from tests.resources.http.conftest import KEY, TOY
 
@@ -173,10 +172,53 @@ def test_redirects_are_not_followed(loopback, client):
 
 def test_the_rate_is_shared_by_clients_of_one_store(loopback, client, store):
     loopback.plays("/notes", GOOD)
+    slow = replace(TOY, rate=(3, 60.0))
     for _ in range(3):
-        client("refresh").fetch(ASK)
-    with contextlib.closing(sqlite3.connect(store.root / "_rates/toy.sqlite")) as kept:
-        assert kept.execute("SELECT count(*) FROM rate_bucket").fetchone() == (3,)
+        client("refresh", provider=slow).fetch(ASK)
+    with pytest.raises(AnswerRefused, match="no answer within"):
+        client("refresh", provider=slow, seconds=0.1).fetch(ASK)
+    assert len(loopback.asked) == 3
+
+
+def test_in_any_seconds_of_a_rate_no_more_is_asked_than_it_allows(tmp_path):
+    tight, asked = replace(TOY, rate=(2, 0.2)), []
+
+    def ask():
+        with RateLimit(tight, tmp_path) as limit:
+            for _ in range(3):
+                assert limit.wait(5.0)
+                asked.append(time.monotonic())
+
+    askers = [threading.Thread(target=ask) for _ in range(3)]
+    for one in askers:
+        one.start()
+    for one in askers:
+        one.join()
+    asked.sort()
+    assert len(asked) == 9
+    assert every(later - first >= 0.19 for first, later in zip(asked, asked[2:], strict=False))
+    assert asked[-1] - asked[0] < 2.0
+
+
+def test_instants_of_before_the_machine_started_keep_nobody_waiting(tmp_path, monkeypatch):
+    hourly = replace(TOY, rate=(1, 3600.0))
+    with RateLimit(hourly, tmp_path) as limit:
+        assert limit.wait(0.0)
+        assert not limit.wait(0.0)
+        monkeypatch.setattr(time, "monotonic", lambda: 5.0)
+        assert limit.wait(0.0)
+        assert not limit.wait(0.0)
+
+
+def test_a_thread_that_asks_is_used_again_and_gone_with_its_client(loopback, client):
+    loopback.plays("/notes", GOOD)
+    before, asking = set(threading.enumerate()), client("refresh", provider=replace(TOY, rate=(10, 1.0)))
+    for number in range(3):
+        asking.fetch(Request("/notes", {"q": number}))
+    (asker,) = [one for one in set(threading.enumerate()) - before if one.name == ASKER]
+    asking.close()
+    asker.join(5.0)
+    assert not asker.is_alive()
 
 
 def test_a_capture_of_a_window_that_was_still_open_does_not_answer_live(loopback, client):

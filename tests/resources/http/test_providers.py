@@ -42,7 +42,7 @@ def test_a_handshake_is_made_once_for_all_questions_and_what_it_grants_is_masked
 
 def test_without_a_pause_of_the_caller_s_own_the_client_waits_itself(loopback, store, monkeypatch):
     waited = []
-    monkeypatch.setattr(http_client, "sleep", waited.append)
+    monkeypatch.setattr(http_client.time, "sleep", waited.append)
     loopback.plays("/notes", Answer(b"", 429, {"Retry-After": "3"}), GOOD)
     with HttpClient(TOY, store, "live") as asking:
         assert asking.fetch(ASK).status == 200
