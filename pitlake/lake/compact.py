@@ -94,6 +94,9 @@ class Compactor:
         if pins:
             turn.check(base)
             entry = self._log.append(base, pins, operation="compact", run_id="", dataset=dataset.name, counts=counts)
+            for table, files in due.items():
+                for file in files.new:
+                    self._store.forget_time(self._store.path(f"{table_key(table)}/{file.name}"))
         rows = sum(file.rows for files in due.values() for file in files.new)
         return Compacted(dataset.name, entry.version, bool(pins), **counts, rows=rows)
 

@@ -93,6 +93,11 @@ class RemoteStore(Store):
             obstore.put(self._remote, self.key(path), path)
         copies.vouch(path)
 
+    def forget_time(self, path: Path) -> None:
+        """Take its time from the mirror's copy; each machine does so with its own."""
+        super().forget_time(path)
+        copies.vouch(path)
+
     def settle(self, key: str) -> None:
         """Delta's own writes are there once they are acknowledged."""
 
@@ -136,7 +141,7 @@ class RemoteStore(Store):
             if temporary.stat().st_size != file.size:
                 raise LakeError(f"{self.location}/{key} is not the {file.size} bytes the lake wrote; restore it")
             temporary.replace(path)
-            copies.vouch(path)
+            self.forget_time(path)
         except FileNotFoundError:
             raise LakeError(f"{self.location}/{key} is gone; ask a newer version, or restore it from a copy") from None
         finally:

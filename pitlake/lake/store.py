@@ -129,6 +129,10 @@ class Store:
         """Make a finished file part of the store, for good: a reader may be told of it from now on."""
         self.sync(path, path.parent)
 
+    def forget_time(self, path: Path) -> None:
+        """Take its time from a file that a version shows: sessions are given it, and when it was made is not theirs."""
+        os.utime(path, (0, 0))
+
     def settle(self, key: str) -> None:
         """Force what Delta wrote at a key to the disk."""
         self.sync(self.path(key), self.path(key).parent)

@@ -1,5 +1,6 @@
 """What compaction closed is given to sessions as it lies, and is what they would have been given without it."""
 
+import os
 import random
 import shutil
 from dataclasses import replace
@@ -103,6 +104,33 @@ def test_what_is_closed_is_not_kept_a_second_time_and_bears_no_time(tmp_path):
         for path in paths_of_files(session):
             assert not session.sql(f"SELECT name FROM parquet_schema('{path}') WHERE name = 'text'").rows()
         assert session.sql("SELECT count(*) FROM toys").rows() == [(120,)]
+
+
+def test_who_may_not_take_a_file_s_time_is_given_a_copy_of_the_same_bytes(tmp_path, monkeypatch):
+    lake = Lake(tmp_path / "lake")
+    for number in range(20):
+        at = FIRST + number * timedelta(days=25)
+        publish(lake, [Toy(f"{number}{name}", "x", at) for name in "abcd"], at + US)
+    lake.compact(TOY)
+    closed_files = [Path(file.path) for file in lake.snapshot().files("toys") if file.form]
+    assert {path.stat().st_mtime for path in closed_files} == {0}
+    with opened(lake, LAST, CutCache(tmp_path / "cuts", few=FEW)) as session:
+        right = bytes_of_files(session)
+    for path in closed_files:
+        os.utime(path)
+    utime = os.utime
+
+    def refuse(path, *given, **named):
+        if Path(path) in closed_files:
+            raise PermissionError
+        utime(path, *given, **named)
+
+    monkeypatch.setattr(os, "utime", refuse)
+    with opened(lake, LAST, CutCache(tmp_path / "others", few=FEW)) as session:
+        assert bytes_of_files(session) == right
+        for path in paths_of_files(session):
+            ((moment,),) = session.sql(f"SELECT last_modified FROM read_blob('{path}')").rows()
+            assert moment.timestamp() == 0
 
 
 def test_files_of_another_form_are_sources_until_they_are_closed_anew(tmp_path, monkeypatch):
