@@ -1,5 +1,6 @@
 """Asking a provider: captures first, faults survived or refused by a type, nothing asked twice that is known."""
 
+import fcntl
 import gzip
 import threading
 import time
@@ -11,13 +12,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import psutil
 import pytest
+import requests
+from requests.adapters import HTTPAdapter
 
 from pitlake import clock
 from pitlake.errors import AnswerRefused, BadInput, NotCaptured
 from resources.http.bounds import ASKER, Bounded
 from resources.http.capture import Request
 from resources.http.limits import RateLimit
-from tests.every import every
 from tests.loopback import Answer
 from tests.resources.http.conftest import KEY, TOY
 
@@ -180,24 +182,28 @@ def test_the_rate_is_shared_by_clients_of_one_store(loopback, client, store):
     assert len(loopback.asked) == 3
 
 
-def test_in_any_seconds_of_a_rate_no_more_is_asked_than_it_allows(tmp_path):
-    tight, asked = replace(TOY, rate=(2, 0.2)), []
+def test_in_any_seconds_of_a_rate_no_more_is_asked_than_it_allows(tmp_path, monkeypatch):
+    now, asked = [100.0], []
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    tight = replace(TOY, rate=(2, 0.25))
+    with RateLimit(tight, tmp_path) as one, RateLimit(tight, tmp_path) as other:
+        for limit in (one, other, other, one, one, other):
+            assert limit.wait(5.0)
+            asked.append(now[0])
+    assert asked == [100.0, 100.0, 100.25, 100.25, 100.5, 100.5]
 
-    def ask():
-        with RateLimit(tight, tmp_path) as limit:
-            for _ in range(3):
-                assert limit.wait(5.0)
-                asked.append(time.monotonic())
 
-    askers = [threading.Thread(target=ask) for _ in range(3)]
-    for one in askers:
-        one.start()
-    for one in askers:
-        one.join()
-    asked.sort()
-    assert len(asked) == 9
-    assert every(later - first >= 0.19 for first, later in zip(asked, asked[2:], strict=False))
-    assert asked[-1] - asked[0] < 2.0
+def test_a_place_in_the_rate_is_taken_by_one_process_at_a_time(tmp_path):
+    with RateLimit(TOY, tmp_path) as limit, next((tmp_path / "_rates").iterdir()).open() as elsewhere:
+        fcntl.flock(elsewhere, fcntl.LOCK_SH)
+        waiting = threading.Thread(target=limit.wait, args=[5.0])
+        waiting.start()
+        waiting.join(0.2)
+        assert waiting.is_alive()
+        fcntl.flock(elsewhere, fcntl.LOCK_UN)
+        waiting.join(5.0)
+        assert not waiting.is_alive()
 
 
 def test_instants_of_before_the_machine_started_keep_nobody_waiting(tmp_path, monkeypatch):
@@ -217,6 +223,18 @@ def test_a_thread_that_asks_is_used_again_and_gone_with_its_client(loopback, cli
         asking.fetch(Request("/notes", {"q": number}))
     (asker,) = [one for one in set(threading.enumerate()) - before if one.name == ASKER]
     asking.close()
+    asker.join(5.0)
+    assert not asker.is_alive()
+
+
+def test_a_thread_whose_answer_took_too_long_ends_with_it(monkeypatch):
+    comes = threading.Event()
+    monkeypatch.setattr(HTTPAdapter, "send", lambda *_, **__: comes.wait(5.0))
+    before = set(threading.enumerate())
+    with pytest.raises(requests.Timeout):
+        Bounded(1 << 20, lambda: 0.05).send(requests.PreparedRequest())
+    (asker,) = [one for one in set(threading.enumerate()) - before if one.name == ASKER]
+    comes.set()
     asker.join(5.0)
     assert not asker.is_alive()
 
