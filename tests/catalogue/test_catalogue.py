@@ -6,6 +6,7 @@ from pitlake import catalogue
 from pitlake.datasets import get
 from pitlake.errors import BadInput
 from pitlake.sql_files import sql_file
+from tests.every import every
 
 HEADER = "-- summary: s\n-- agent: a\n-- reads: news\n-- ids: id\n-- column id | m\n-- column evidence | m\n"
 NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE"}
@@ -162,4 +163,4 @@ def test_a_search_by_an_index_takes_the_same_values():
     for query in searching:
         assert catalogue.placeholders(query.by_index) == catalogue.placeholders(query.sql)
         assert {name for name in query.searches if get(name).searched} == set(query.searches)
-        assert all(sql_file("indexed", name).is_file() for name in query.searches)
+        assert every(sql_file("indexed", name).is_file() for name in query.searches)

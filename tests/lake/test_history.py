@@ -19,6 +19,7 @@ from pitlake.lake.delta import DeltaTables
 from pitlake.lake.files import write_file
 from pitlake.lake.history import History
 from pitlake.lake.store import Store
+from tests.every import every
 from tests.lake.test_crash import VICTIM
 from tests.lake.world import TOY, Toy, data_files, publish, rows, utc
 
@@ -241,7 +242,7 @@ def test_whatever_is_done_each_version_shows_what_it_showed_or_is_vacuumed(lake,
         if chance.random() < 0.3:
             lake = Lake(lake.root)
         assert {version: told for version, told in shown(lake).items() if version in due} == due
-    assert all(told_by_lake(lake, version) == told_by_delta(lake, version) for version in due if version)
+    assert every(told_by_lake(lake, version) == told_by_delta(lake, version) for version in due if version)
 
 
 def crashed(lake):
@@ -317,7 +318,7 @@ def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, step
     publishing(Lake(lake.root))
     found = shown(Lake(lake.root))
     assert found.items() >= told.items()
-    assert all(told_by_lake(Lake(lake.root), version) == told_by_delta(lake, version) for version in found if version)
+    assert every(told_by_lake(Lake(lake.root), version) == told_by_delta(lake, version) for version in found if version)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -328,7 +329,7 @@ def test_a_killed_vacuum_leaves_kept_versions_and_one_more_finishes_it(lake, mon
     told = shown(lake)
     kill(lake, step, when, unlinking if step[1] == "unlink" else vacuuming)
     after = shown(Lake(lake.root))
-    assert all(after[version] == told[version] for version in after if version in told)
+    assert every(after[version] == told[version] for version in after if version in told)
     assert after[5] == told[5]
     assert after[max(after)] == told[max(told)]
     vacuuming(Lake(lake.root))

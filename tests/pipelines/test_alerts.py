@@ -174,7 +174,7 @@ def test_a_lake_that_can_not_be_written_keeps_no_alert_from_going_out(root, webh
 @pytest.mark.parametrize("status", [200, 429])
 def test_a_run_that_got_no_answer_is_told_although_it_published(status, webhook, instance, tell, tmp_path, monkeypatch):
     lake = Lake(tmp_path / "lake")
-    monkeypatch.setattr("resources.http.client.sleep", lambda _: None)
+    monkeypatch.setattr("resources.http.client.time.sleep", lambda _: None)
     monkeypatch.setenv("FRED_API_KEY", "s3cret-of-the-tests")
     with Loopback() as provider:
         provider.behave(None if status == 200 else lambda _ask, _reply: Reply(429, b"{}"))

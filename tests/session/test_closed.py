@@ -21,6 +21,7 @@ from pitlake.session import open_session
 from pitlake.session.api import Catalogue
 from pitlake.session.visible import cut_cache
 from pitlake.session.visible.cut_cache import CutCache
+from tests.every import every
 from tests.lake.world import TOY, Toy, publish, rows
 from tests.session.test_days import bytes_of_files, paths_of_files
 
@@ -84,7 +85,7 @@ def test_closed_or_not_a_session_is_given_the_same_bytes(tmp_path, seed):
             cuts = CutCache(tmp_path / f"cuts of {lake.root.name}", few=few)
             with opened(lake, as_of, cuts) as first, opened(lake, as_of, cuts) as again:
                 answers += [bytes_of_files(first), bytes_of_files(again)]
-        assert all(each == answers[0] for each in answers), as_of
+        assert every(each == answers[0] for each in answers), as_of
 
 
 def test_what_is_closed_is_not_kept_a_second_time_and_bears_no_time(tmp_path):
