@@ -19,8 +19,8 @@ from tests.agents import world
 
 
 def build(root: Path) -> tuple[Lake, list[int]]:
-    """The lake and three of its versions: before anything was revised, all of it, and all of it as a lake of before
-    there were tombstones has it. `splits` has no table in it, and `dividends` none in the first.
+    """The lake and four of its versions: before anything was revised, all of it, all of it compacted, and that as a lake
+    of before there were tombstones has it. `splits` has no table in it, and `dividends` none in the first.
     """
     lake = Lake(root)
     every = [dataset for name, dataset in all_datasets().items() if name != "splits"]
@@ -36,6 +36,9 @@ def build(root: Path) -> tuple[Lake, list[int]]:
             for day, listed in by_day.items():
                 stage.add(day, pa.Table.from_pylist(listed, schema=staged_schema(dataset)), extracted=len(listed))
             lake.publish(stage)
+    versions.append(lake.head())
+    for dataset in every:
+        lake.compact(dataset)
     newest = lake.entry()
     tables = {name: pin for name, pin in newest.tables.items() if not name.startswith("superseded/")}
     undated = replace(newest, version=newest.version + 1, parent=newest.version, tables=tables)
