@@ -19,8 +19,8 @@ from tests.agents import world
 
 
 def build(root: Path) -> tuple[Lake, list[int]]:
-    """The lake and four of its versions: before anything was revised, all of it, all of it compacted, and that as a lake
-    of before there were tombstones has it. `splits` has no table in it, and `dividends` none in the first.
+    """The lake and four of its versions: before anything was revised, all of it, all of it compacted, and that as a
+    lake of before there were tombstones has it. `splits` has no table in it, and `dividends` none in the first.
     """
     lake = Lake(root)
     every = [dataset for name, dataset in all_datasets().items() if name != "splits"]
