@@ -26,9 +26,9 @@ WRITERS = ("publish", "compact", "vacuum", "receipt")
 
 def places(root: Path) -> dict[str, Path]:
     """One path of every kind there is in a lake: folders, files that have their own name, and of others the newest of
-    each folder and ending."""
+    each folder and ending; closed ones, which have no time, come before all."""
     found = {".": root}
-    for path in sorted(root.rglob("*"), key=lambda path: path.stat().st_mtime_ns, reverse=True):
+    for path in sorted(root.rglob("*"), key=lambda path: path.stat().st_mtime_ns or sys.maxsize, reverse=True):
         kind = path.relative_to(root).as_posix()
         if path.is_dir():
             found[kind] = path
