@@ -88,6 +88,22 @@ def test_closed_or_not_a_session_is_given_the_same_bytes(tmp_path, seed):
         assert every(each == answers[0] for each in answers), as_of
 
 
+def test_how_many_rows_a_closed_year_has_after_the_instant_does_not_show(tmp_path):
+    early = [datetime(2023, month, 10, tzinfo=timezone.utc) for month in (1, 2)]
+    late = [datetime(2023, month, 10, tzinfo=timezone.utc) for month in range(5, 13) for _ in range(3)]
+    answers = []
+    for name, more in (("few", []), ("many", late)):
+        lake = Lake(tmp_path / name)
+        toys = [Toy(f"{number}a", "x", at) for number, at in enumerate([*early, *more])]
+        publish(lake, [*toys, Toy("last", "x", LAST)], LAST + US)
+        lake.compact(TOY)
+        assert sum(file.of_year for file in lake.snapshot().files("toys")) == 1
+        cuts = CutCache(tmp_path / f"cuts {name}", few=8)
+        with opened(lake, datetime(2023, 3, 20, tzinfo=timezone.utc), cuts) as session:
+            answers.append(bytes_of_files(session))
+    assert answers[0] == answers[1]
+
+
 def test_what_is_closed_is_not_kept_a_second_time_and_bears_no_time(tmp_path):
     lake, cuts = Lake(tmp_path / "lake"), CutCache(tmp_path / "cuts", few=FEW)
     for number in range(30):
