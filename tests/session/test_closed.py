@@ -186,7 +186,7 @@ def test_a_table_from_before_closed_files_is_read_by_other_engines_once_it_is_co
     table = str(lake.root / "tables" / "toys")
     keys = sorted([row.key for row in held] + ["more"])
     assert sorted(pl.read_delta(table)["key"].to_list()) == keys
-    found = QueryBuilder().register("toys", DeltaTable(table)).execute("SELECT key FROM toys ORDER BY key").read_all()
+    found = QueryBuilder().register("toys", DeltaTable(table)).execute("SELECT * FROM toys ORDER BY key").read_all()
     assert pa.table(found)["key"].to_pylist() == keys
     assert [row for row in rows(lake) if row.key != "more"] == held
     assert DeltaTable(table).metadata().configuration["delta.checkpointInterval"] == "20"

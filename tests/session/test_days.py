@@ -107,6 +107,15 @@ def test_gaps_are_shown_up_to_t_however_many_there_are(lake, ask, home, count):
     assert session.sql("SELECT count(*), max(available_at) FROM gaps").rows() == [(3 * count, T)]
 
 
+def test_a_year_with_rows_of_other_months_than_its_manifest_says_is_refused(lake, ask, home):
+    january = T - 400 * DAY
+    rows = [row(f"t{number}", january + number * US) for number in range(6)] + [row("later", january + 90 * DAY)]
+    file = lake.add_file("charts", pa.Table.from_pylist(rows, schema=CHARTS.arrow_schema))
+    lake.replace("charts", file, replace(file, hi=january + DAY))
+    with pytest.raises(SessionRefused, match="rows of other months"):
+        ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"])
+
+
 def test_what_is_past_is_made_once_for_every_later_instant(lake, ask, home):
     lake.add("charts", [row(f"t{number}", T - number * 20 * DAY) for number in range(40)])
     ask(T, cut_cache=CutCache(home, few=FEW), datasets=["charts"]).close()
