@@ -88,10 +88,8 @@ def grown(root: Path, count: int) -> Lake:
         if number % A_WEEK == 0 or number == count - 1:
             lake.compact(NEWS, before="2027-01")
             head = LakeLog(store).head()
-    seen = [
-        looks.Look(_micros(number), uuid.uuid4().hex, ((_day(number).isoformat(),) * 2,)) for number in range(count)
-    ]
-    looks._put(store, "news", seen)
+    for part in range(0, count, looks.MOST_LOOKS):
+        looks._put(store, "news", [_look(number) for number in range(part, min(part + looks.MOST_LOOKS, count))])
     return lake
 
 

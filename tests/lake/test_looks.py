@@ -1,5 +1,6 @@
 """Looks: kept by every run, also one that finds all unchanged; folded when they are many; read up to an instant."""
 
+import random
 from datetime import date, timedelta
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from pitlake import clock
 from pitlake.errors import LakeError
 from pitlake.lake import looks
-from pitlake.lake.looks import MOST_FILES, NEVER, Look, Looks, kept, spans
+from pitlake.lake.looks import FOREVER, MOST_FILES, NEVER, Look, Looks, kept, spans
 from pitlake.lake.root import open_store
 from tests.lake.world import BY_COLUMN, WHEN_OBSERVED, Toy, publish, rows, utc
 
@@ -71,12 +72,87 @@ def test_many_looks_are_folded_into_one_file_and_none_is_lost(store):
 def test_a_fold_that_was_cut_short_is_repeated_and_loses_nothing(store, monkeypatch):
     told = [look(day) for day in range(MOST_FILES + 1)]
     with monkeypatch.context() as patched:
-        patched.setattr(type(store), "delete", lambda _store, _key: None)
+        patched.setattr(type(store), "delete", lambda _store, *_keys: None)
         for one in told:
             looks.keep(store, "toys", one)
     looks.keep(store, "toys", told[0])
     assert kept(store, "toys") == told[::-1]
     assert len(list(store.walk(f"{looks.LOOKS}/toys"))) == 1
+
+
+def day_of(number):
+    return f"2024-03-{number:02}"
+
+
+def some_look(rng):
+    days = None if rng.random() < 0.1 else spans(day_of(rng.randrange(1, 9)) for _ in range(rng.randrange(3)))
+    entities = None if rng.random() < 0.7 else frozenset(rng.sample("ABC", 2))
+    return look(rng.randrange(20), run=f"run-{rng.randrange(2)}", days=days, entities=entities)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_looks_in_files_of_any_kind_answer_as_all_of_them_do(store, monkeypatch, seed):
+    rng = random.Random(seed)
+    monkeypatch.setattr(looks, "MOST_FILES", 3)
+    monkeypatch.setattr(looks, "MOST_LOOKS", 4)
+    told = [some_look(rng) for _ in range(40)]
+    for number, one in enumerate(told):
+        looks.keep(store, "toys", one)
+        if number == 20:  # as an earlier release named them
+            for file in list(store.walk(looks.LOOKS)):
+                path = store.path(file.key)
+                path.rename(path.with_name(path.name.rpartition("_")[2]))
+    assert set(kept(store, "toys")) == set(told)
+    for instant in (at(-1), at(4), at(9.5), at(19)):
+        found = Looks(store, "toys", instant, but="run-0")
+        others = [one for one in told if (one.observed, one.run_id) != (clock.micros(instant), "run-0")]
+        for day in (None, *map(day_of, range(10))):
+            for entity in (None, "A", "D"):
+                seen = [one.observed for one in others if one.saw(day, entity)]
+                last = max((one for one in seen if one <= clock.micros(instant)), default=NEVER)
+                after = min((one for one in seen if one > clock.micros(instant)), default=FOREVER)
+                assert (found.last(day, entity), found.next(day, entity)) == (last, after)
+        assert found.newest == (max(one.observed for one in told) <= clock.micros(instant))
+
+
+def test_of_many_looks_few_are_read(store, monkeypatch):
+    monkeypatch.setattr(looks, "MOST_FILES", 3)
+    monkeypatch.setattr(looks, "MOST_LOOKS", 4)
+    for number in range(48):
+        day = day_of(1 + number // 8)
+        looks.keep(store, "toys", look(number, days=((day, day),)))
+    files, read, real = list(store.walk(looks.LOOKS)), [], store.read
+    monkeypatch.setattr(type(store), "read", lambda _store, key: read.append(key) or real(key))
+    found = Looks(store, "toys", at(48))
+    assert found.newest
+    assert found.last(day=day_of(3)) == look(23).observed
+    assert len(read) == 2 < 12 <= len(files), "the newest, and the one of that day"
+    read.clear()
+    for number in range(48, 52):
+        looks.keep(store, "toys", look(number))
+    assert 0 < len(read) < 12, "full files are left alone"
+
+
+def test_looks_that_are_folded_while_they_are_asked_are_found(store):
+    looks.keep(store, "toys", look(0))
+    found = Looks(store, "toys", at(90))
+    assert found.last(day=day_of(1)) == look(0).observed
+    for day in range(1, MOST_FILES + 2):
+        looks.keep(store, "toys", look(day, days=((day_of(1), day_of(1)),)))
+    fresh = Looks(store, "toys", at(90))
+    assert fresh.last(day=day_of(2)) == look(0).observed
+    for day in range(MOST_FILES + 2, 2 * MOST_FILES + 4):
+        looks.keep(store, "toys", look(day, days=((day_of(1), day_of(1)),)))
+    assert fresh.last(day=day_of(1)) == look(2 * MOST_FILES + 3).observed
+
+
+def test_a_look_with_other_bytes_than_were_written_is_an_error(store):
+    looks.keep(store, "toys", look(1))
+    [file] = store.walk(f"{looks.LOOKS}/toys")
+    path = store.path(file.key)
+    path.write_bytes(path.read_bytes().replace(b'"run"', b'"ran"'))
+    with pytest.raises(LakeError, match="look is damaged"):
+        kept(store, "toys")
 
 
 def test_a_damaged_look_is_an_error_and_not_an_earlier_date(lake, store):
