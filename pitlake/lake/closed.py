@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, partial, reduce
 from typing import BinaryIO
 from uuid import uuid4
 
@@ -124,14 +124,6 @@ def reaching(files: Iterable[DataFile], since: Bound, until: Bound) -> list[Data
     ]
 
 
-def between(rows: pa.Table, since: Bound, until: Bound) -> pa.Table:
-    """The rows from `since` to `until`."""
-    for limit, keeps in ((since, pc.greater_equal), (until, pc.less_equal)):
-        if limit is not None:
-            rows = rows.filter(keeps(rows[AVAILABLE_AT], pa.scalar(limit, pa.int64()).cast(INSTANT)))
-    return rows
-
-
 def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.Table:
     """Those of these columns that a file has, of its rows from `since` to `until`."""
     file = pq.ParquetFile(source)
@@ -139,8 +131,20 @@ def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.T
     groups = [
         number for number in range(file.num_row_groups) if _may_hold(file.metadata.row_group(number), since, until)
     ]
-    needed = dict.fromkeys([*names, AVAILABLE_AT])
-    return between(file.read_row_groups(groups, columns=list(needed)), since, until).select(names)
+    read_groups = partial(file.read_row_groups, groups, use_threads=len(groups) > 1)
+    if since is None and until is None:
+        return read_groups(columns=names).select(names)
+    wanted = _within(read_groups(columns=[AVAILABLE_AT])[AVAILABLE_AT], since, until)
+    if not pc.any(wanted).as_py():
+        return file.schema_arrow.empty_table().select(names)
+    return read_groups(columns=names).select(names).filter(wanted)
+
+
+def _within(instants: pa.ChunkedArray, since: Bound, until: Bound) -> pa.ChunkedArray:
+    """Which of these instants lie between the two."""
+    limits = ((since, pc.greater_equal), (until, pc.less_equal))
+    kept = [keeps(instants, pa.scalar(limit, pa.int64()).cast(INSTANT)) for limit, keeps in limits if limit is not None]
+    return reduce(pc.and_, kept)
 
 
 def shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:

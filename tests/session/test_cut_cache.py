@@ -61,7 +61,7 @@ CHANGES = [
     {"form": Form(CHARTS.arrow_schema, ("position",))},
     {"since": 1},
     {"until": 2},
-    {"by_month": True},
+    {"groups": (1, 2)},
     {"periods": ()},
 ]
 
@@ -70,7 +70,7 @@ CHANGES = [
 def test_cuts_that_would_hold_something_else_have_other_names(lake, change):
     file, stored = lake.add("charts", [row("a", T)]), CHARTS.arrow_schema
     form = Form(stored, ("track",))
-    cut = Cut(table="charts", periods=(Period((file,)),), stored=stored, form=form, until=1, bound=1)
+    cut = Cut(table="charts", periods=(Period((file,)),), stored=stored, form=form, until=1, bound=1, groups=(1, 3))
     names = set()
     for each in (cut, replace(cut), replace(cut, **change)):
         with Sources(each) as sources:

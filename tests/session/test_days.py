@@ -1,4 +1,4 @@
-"""Many rows become a file for each year, month and day: laid out by the rows up to T alone, kept for every later T."""
+"""Many rows become a file for each year, month, week and day: laid out by the rows up to T alone, kept for later T."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -53,7 +53,7 @@ def kept(home):
 
 
 @pytest.mark.parametrize("as_of", [T, MARCH, start_of_new_york_day(T.date()), start_of_new_york_day(T.date()) - US])
-@pytest.mark.parametrize("rows", [1, 2, 3, 8])
+@pytest.mark.parametrize("rows", [1, 2, 3, 11])
 def test_how_rows_lie_in_files_is_a_function_of_the_rows_up_to_t(ask_of, tmp_path, as_of, rows):
     past = days_before(as_of, rows)
     later = [row(f"later{number}", as_of + US + number * DAY / 8) for number in range(20)]
@@ -69,9 +69,12 @@ def test_how_rows_lie_in_files_is_a_function_of_the_rows_up_to_t(ask_of, tmp_pat
         found.append(bytes_of_files(session))
         assert shown(session) == sorted(each["track"] for each in past)
     assert found[0] == found[1] == found[2]
-    days = {new_york_day(each["available_at"]) for each in past}
-    closed = [each for each in past if new_york_day(each["available_at"]) < new_york_day(as_of)]
-    assert len(found[0]) == (len(days) if len(closed) > FEW else 1)
+    today = new_york_day(as_of).day
+    days = [new_york_day(each["available_at"]).day for each in past]
+    closed = [day for day in days if day < today]
+    weeks = (today - 1) // 7
+    parts = {f"week {(day - 1) // 7}" if (day - 1) // 7 < weeks else f"day {day}" for day in days}
+    assert len(found[0]) == (len(parts) if len(closed) > FEW else 1)
 
 
 @pytest.mark.parametrize(("rows", "files"), [(1, 1), (3, 2), (5, 2), (6, 3), (8, 4), (40, 4)])
@@ -128,12 +131,29 @@ def test_what_is_past_is_made_once_for_every_later_instant(lake, ask, home):
 
 def test_another_instant_of_the_month_cuts_its_own_day_alone(lake, ask, home, kept):
     lake.add("charts", days_before(T + 5 * DAY, 12))
-    ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"])
+    ask(T + 3 * DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
     before = kept()
-    earlier = ask(T - 2 * DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
+    earlier = ask(T + DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
     assert before.items() <= kept().items()
     assert len(kept()) - len(before) == 1
-    assert shown(earlier) == sorted(f"t{number}-{each}" for number in range(7, 12) for each in range(2))
+    assert shown(earlier) == sorted(f"t{number}-{each}" for number in range(4, 12) for each in range(2))
+
+
+def test_seven_days_that_are_over_are_one_file_in_the_order_of_their_days(ask_of, tmp_path):
+    month = T.replace(day=1)
+    rows = [row(f"t{9 - day}", month + day * DAY) for day in range(9) if day != 3]
+    orders = []
+    for name, each in (("together", [rows]), ("landed", [[one] for one in rows])):
+        lake = ToyLake(tmp_path / name)
+        for one in each:
+            lake.add("charts", one)
+        cuts = CutCache(tmp_path / f"cuts of {name}", few=FEW)
+        for days, files in ((6, 6), (7, 2), (8, 3)):
+            session = ask_of(lake, month + days * DAY, datasets=["charts"], cut_cache=cuts)
+            assert len(paths_of_files(session)) == files
+            orders.append(session.sql("SELECT track FROM charts_revisions").rows())
+    assert orders[:3] == orders[3:]
+    assert orders[2] == [(one["track"],) for one in rows]
 
 
 def test_a_file_is_read_once_for_all_the_days_made_of_it(lake, ask, home, monkeypatch):

@@ -1,4 +1,5 @@
 import hashlib
+from collections import Counter
 from contextlib import closing
 from itertools import islice
 
@@ -11,7 +12,7 @@ from pitlake import catalogue
 from pitlake.tickers import Tickers
 from tests.every import every
 from tests.wall import attacks, fuzz, statements, truth
-from tests.wall.distinguish import distinguish
+from tests.wall.distinguish import Finding, distinguish
 from tests.wall.sealed import Sealed
 from tests.wall.weaker import DESIGNS, InProcessFileList
 from tests.wall.worlds import CANARY, CIKS, DATASETS, TICKERS, T, build
@@ -86,6 +87,24 @@ def test_the_suite_catches_weaker_designs(tmp_path, design):
     altering = distinguish(tmp_path / "lake", open_runner, aimed(("writes",)), a_session=3)
     assert altering.of("write")
     assert design is InProcessFileList or (reading.of("value") and reading.of("oracle"))
+
+
+def test_what_differs_once_is_an_accident_and_what_differs_always_a_finding(tmp_path):
+    asked = Counter()
+
+    class Runner:
+        def __init__(self, world):
+            self.files = len(world.snapshot.files(DATASETS[0]))
+
+        def run(self, sql):
+            asked[sql] += 1
+            return f"{self.files}" if sql == "leak" else f"{asked[sql] == 2}"
+
+        def close(self):
+            pass
+
+    report = distinguish(tmp_path / "lake", Runner, lambda _: [(sql, sql) for sql in ("odd", "leak")])
+    assert (report.findings, report.noisy) == ([Finding("oracle", "leak", "leak")], ["odd"])
 
 
 @pytest.mark.parametrize("hindsight", ["show", "omit"])

@@ -1,10 +1,10 @@
 """The cut cache: what a session sees, as files of the parent's own making, kept for later.
 
 Rows before T's year, if many, become a file for each year; those of T's year before T's month, if many, a file for each
-month; those of T's month, if many, a file for each day before T's. All of these every later T finds, and only T's own
-day is cut at T. How is a function of the rows up to T alone, and no file holds a row after the T it was made for. Where
-compaction left a year or a month as just that file, it is given as it lies. Others are kept in a private, bounded
-directory, named after what they were made of. Each is proven again at every use.
+month; those of T's month, if many, a file for each seven days of it that are over and for each day since. Later T's
+find these, and only T's own day is cut at T. How is a function of the rows up to T alone, and no file holds a row after
+the T it was made for. Where compaction left a year or a month as just that file, it is given as it lies. Others are
+kept in a private, bounded directory, named after what they were made of. Each is proven again at every use.
 """
 
 import os
@@ -36,6 +36,7 @@ LEAST_BYTES = 2 << 30
 _SWEEPS = 64  # the whole directory is looked through once per this part of what may be kept, and once an hour
 _TALLIED = 4096  # bytes written that one byte of a tally stands for
 _MOST_REMEMBERED = 50_000
+_RUN = 7  # days that become one file once they are over
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class CutCache:
     def _remembered_by(self, cut: Cut) -> tuple[object, ...]:
         bound = cut.bound if cut.parts else None
         files = tuple((*(file.path for file in one.files), one.since, one.until) for one in cut.periods)
-        kind = (cut.table, cut.form.order, cut.since, cut.until, cut.by_month, cut.parts, bound, cut.indexes)
+        kind = (cut.table, cut.form.order, cut.since, cut.until, cut.groups, cut.parts, bound, cut.indexes)
         return (str(self._directory), self.few, *kind, files)
 
     def _open(self, cut: Cut) -> list[_Opened]:
@@ -118,7 +119,8 @@ class CutCache:
         counted = [(one, rows) for one in map(cut.of_period, cut.periods) if (rows := _count(one))]
         if cut.parts or sum(rows for _, rows in counted) <= self.few:
             return [] if cut.indexes else [self._open_one(cut)]
-        return _each(self._open_one, (replace(one, by_month=rows > self.few) for one, rows in counted))
+        many = (replace(one, groups=one.periods[0].months) if rows > self.few else one for one, rows in counted)
+        return _each(self._open_one, many)
 
     def _open_days(self, cut: Cut) -> list[_Opened]:
         until = cut.bound
@@ -130,17 +132,20 @@ class CutCache:
             return _each(self._open_one, [replace(one.cut, indexes=cut.indexes) for one in rows[:-1]])
         begun = [start for start in cut.parts if start <= until]
         first = (cut.since, *begun[1:])  # rows before the first day, if a file is misplaced, are the first day's
-        days = [cut.between(since, following - 1) for since, following in zip(first, begun[1:], strict=False)]
         read: AlreadyRead = {}
         open_one = partial(self._open_one, already=read)
-        kept = _each(open_one, (day for day in days if day.rows))
-        closed = [(one, footer.read(one.descriptor).rows) for one in kept]
-        if sum(rows for _, rows in closed) <= self.few:
+        runs = [
+            cut.between(first[day], begun[after] - 1, tuple(begun[day:after]) if after > day + 1 else ())
+            for day, after in _runs(len(begun) - 1)
+        ]
+        kept = _each(open_one, (run for run in runs if run.rows))
+        counted = [(one, footer.read(one.descriptor).rows) for one in kept]
+        if sum(rows for _, rows in counted) <= self.few:
             _close(one.descriptor for one in kept)
             return [open_one(cut.between(cut.since, until))]
-        _close(one.descriptor for one, rows in closed if not rows)
-        past = [one for one, rows in closed if rows]
-        return past + _each(open_one, [cut.between(first[-1], until)], past)
+        _close(one.descriptor for one, rows in counted if not rows)
+        held = [one for one, rows in counted if rows]
+        return held + _each(open_one, [cut.between(first[-1], until)], held)
 
     def _open_one(self, cut: Cut, already: AlreadyRead | None = None) -> _Opened:
         descriptor = _as_it_lies(cut)
@@ -226,6 +231,12 @@ class CutCache:
             total -= size
 
 
+def _runs(days: int) -> list[tuple[int, int]]:
+    """So many days in runs: the number of the first day of each, and of the day after its last."""
+    weeks = days - days % _RUN
+    return [(day, day + _RUN) for day in range(0, weeks, _RUN)] + [(day, day + 1) for day in range(weeks, days)]
+
+
 def _each(open_one: Callable[[Any], _Opened], given: Iterable[object], before: Iterable[_Opened] = ()) -> list[_Opened]:
     """The files of all that is given. If one can't be had, these and those opened before are closed."""
     opened: list[_Opened] = []
@@ -252,7 +263,7 @@ def _as_it_lies(cut: Cut) -> int | None:
     if not cut.keeps_all or cut.indexes or len(cut.files) != 1:
         return None
     (file,) = cut.files
-    if file.form != closed.FORM or cut.by_month != (file.rows > FEW_ROWS):
+    if file.form != closed.FORM or cut.groups != (cut.periods[0].months if file.rows > FEW_ROWS else ()):
         return None
     descriptor = open_file(file.path, cut.table)
     with suppress(OSError):

@@ -34,11 +34,11 @@ class Cut:
 
     since, until: the first and last instant to keep, None without a bound (microseconds since the epoch). bound: what
     the cut's own footer is proven against; cuts that keep every row are the same file for every T, so it is not part of
-    what they are. Columns an older file lacks are null. periods: the files; many rows become a file for each, by_month
-    with row groups of each month's own. parts: where the days (of tombstones: months) of T's period begin, in
-    microseconds; its rows up to T, if many, become a file for each. within: the bounds of all cuts that are made of its
-    files at once, which are read once for them. indexes: not the rows, but which words stand in these columns of them
-    (words.py).
+    what they are. Columns an older file lacks are null. periods: the files; many rows become a file for each. parts:
+    where the days (of tombstones: months) of T's period begin; its rows up to T, if many, are cut there. groups: where
+    the parts of a file begin that are in order each, in row groups of their own. Both in microseconds. within: the
+    bounds of all cuts that are made of its files at once, which are read once for them. indexes: not the rows, but
+    which words stand in these columns of them (words.py).
     """
 
     table: str
@@ -48,8 +48,8 @@ class Cut:
     since: Bound = None
     until: Bound
     bound: Bound
-    by_month: bool = False
     parts: tuple[int, ...] = ()
+    groups: tuple[int, ...] = ()
     within: tuple[Bound, Bound] = (None, None)
     indexes: tuple[str, ...] = ()
 
@@ -79,12 +79,12 @@ class Cut:
         until = self.until if period.until is None else period.until
         return replace(self, periods=(period,), since=since, until=until)
 
-    def between(self, since: Bound, until: int) -> "Cut":
-        """The cut of its rows from `since` to `until`, as one file."""
+    def between(self, since: Bound, until: int, groups: tuple[int, ...] = ()) -> "Cut":
+        """The cut of its rows from `since` to `until`, as one file with these groups."""
         files = tuple(closed.reaching(self.files, since, until))
         every = since is None and all(micros(file.hi) <= until for file in files)
         kept, within = None if every else until, (self.since, self.until)
-        return replace(self, periods=(Period(files),), since=since, until=kept, parts=(), within=within)
+        return replace(self, periods=(Period(files),), since=since, until=kept, parts=(), groups=groups, within=within)
 
 
 FileFacts = tuple[int, int, int, int]
@@ -150,7 +150,7 @@ class Sources:
         for file, descriptor in zip(self._cut.files, self._descriptors, strict=True):
             files.append((file.path, *_facts(os.fstat(descriptor))))
         cut, form = self._cut, self._cut.form
-        laid_out = [cut.by_month, form.group_rows]
+        laid_out = [cut.groups, form.group_rows]
         parts = [closed.FORM, cut.table, str(form.schema), form.order, cut.since, cut.until, *laid_out, files]
         parts += [[words.FORM, *cut.indexes]] if cut.indexes else []
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
@@ -168,21 +168,22 @@ class Sources:
     def write_to(self, file: object) -> None:
         """The cut as Parquet, or its index."""
         cut = self._cut
-        tables = self._by_month() if cut.by_month else [self._sorted(cut.since, cut.until)]
         if cut.indexes:
-            words.write(tables, cut.indexes, file)
+            words.write(self._groups(), cut.indexes, file)
         else:
-            closed.write(tables, file, cut.form.group_rows)
+            closed.write(self._groups(), file, cut.form.group_rows)
 
-    def _by_month(self) -> Iterator[pa.Table]:
-        """Month by month, so that no more than one is in memory."""
+    def _groups(self) -> Iterator[pa.Table]:
+        """Group by group, so that no more than one is in memory."""
         cut, written = self._cut, 0
-        for since, until in closed.spans(cut.periods[0].months, cut.since, cut.until):
+        for since, until in closed.spans(cut.groups, cut.since, cut.until):
             if (rows := self._sorted(since, until)).num_rows:
                 written += rows.num_rows
                 yield rows
         if cut.keeps_all and written != cut.rows:
             raise SessionRefused(cut.table, "a file holds rows of other months than the manifest says")
+        if not written:
+            yield cut.form.schema.empty_table()
 
     def _sorted(self, since: Bound, until: Bound) -> pa.Table:
         descriptors = dict(zip(self._cut.files, self._descriptors, strict=True))
