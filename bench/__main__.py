@@ -1,30 +1,60 @@
-"""`python -m bench [--full] [part …]`: run the bench's parts, in one run on one machine, and print their figures.
+"""`python -m bench [--full] [--keep FILE] [part …]`: run the bench's parts, in one run on one machine.
 
-`--full` gives each part the arguments it names in FULL: the sizes its aims are stated for, which takes long.
+Prints their figures, which aims were met and which missed, and keeps all of it in FILE as JSON. `--full` gives each
+part the arguments it names in FULL: the sizes its aims are stated for, which takes long. `python -m bench.curves FILE`
+draws what is kept.
 """
 
+import argparse
+import json
+import os
 import sys
+from datetime import datetime, timezone
 from importlib import import_module
 from pathlib import Path
 
-from bench.figures import show
+from bench.figures import Figure, met, show
 
-NO_PARTS = ("__init__", "__main__", "biglake", "feast_join", "figures", "panel", "plain", "webserver")
+NO_PARTS = ("__init__", "__main__", "biglake", "curves", "feast_join", "figures", "panel", "plain", "webserver")
 PARTS = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in NO_PARTS))
 
 
-def main(asked: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Run the asked parts, or all of them."""
-    full, asked = "--full" in asked, [part for part in asked if part != "--full"]
-    unknown = set(asked) - set(PARTS)
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; default: all")
+    parser.add_argument("--full", action="store_true", help="at the sizes the aims are stated for")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="keep the figures as JSON")
+    asked = parser.parse_args(arguments)
+    unknown = set(asked.parts) - set(PARTS)
     if unknown:
         print(f"part: there is no {', '.join(sorted(unknown))}; choose from {', '.join(PARTS)}", file=sys.stderr)
         return 2
-    for part in asked or PARTS:
+    told: dict[str, list[Figure]] = {}
+    for part in asked.parts or PARTS:
         print(f"measuring {part} …", file=sys.stderr)
         module = import_module(f"bench.{part}")
-        show(module.run(**getattr(module, "FULL", {}) if full else {}), part)
+        load = os.getloadavg()[0]
+        told[part] = module.run(**getattr(module, "FULL", {}) if asked.full else {})
+        show(told[part], f"{part} (load before: {load:.1f} of {os.cpu_count()} cores)")
+        if asked.keep:
+            _keep(asked.keep, told)
+    _judge([one for figures in told.values() for one in figures])
     return 0
+
+
+def _keep(file: Path, told: dict[str, list[Figure]]) -> None:
+    """What was measured so far."""
+    machine = {"at": datetime.now(timezone.utc).isoformat(timespec="minutes"), "cores": os.cpu_count()}
+    file.write_text(json.dumps({"machine": machine, "parts": told}, indent=1, ensure_ascii=False))
+
+
+def _judge(figures: list[Figure]) -> None:
+    held = [one for one in figures if met(one) is not None]
+    missed = [one for one in held if not met(one)]
+    print(f"{len(held) - len(missed)} of {len(held)} aims met")
+    for one in missed:
+        print(f"missed: {one['name']} ({one['aim']})")
 
 
 if __name__ == "__main__":

@@ -57,6 +57,8 @@ def run(rows: tuple[int, ...] = (100_000, 1_000_000, 4_000_000), names: tuple[st
                 baseline=against,
                 ratio=cost / base,
                 aim="≤ 1.3" if count < HUGE else "≤ 2",
+                curve=f"publish about 1,000 {name}",
+                at=count * SHARE[name],
             )
             for count, cost in costs.items()
         ]
@@ -65,9 +67,8 @@ def run(rows: tuple[int, ...] = (100_000, 1_000_000, 4_000_000), names: tuple[st
 
 def _cost(dataset: Dataset, root: Path, count: int) -> float:
     """Median seconds of CPU of a publish."""
-    short = {"xbrl_facts": "facts"}
-    counts = {short.get(name, name): count if name == dataset.name else OTHERS for name in ITEMS}
-    lake = biglake.build(root, **counts)
+    counts = {name: count if name == dataset.name else OTHERS for name in ITEMS}
+    lake = biglake.build(root, facts=counts["xbrl_facts"], news=counts["news"], prices=counts["prices"])
     for rows in _days(next(_rounds(dataset, (LOOSE,)))):
         _publish(lake, dataset, rows)
     costs = [_publish(lake, dataset, rows) for rows in _rounds(dataset)]

@@ -28,7 +28,7 @@ from pitlake.tombstones import superseded_table_name
 FIRST_YEAR, YEARS = 2011, 14
 MONTHS = tuple(date(FIRST_YEAR + number // 12, number % 12 + 1, 1) for number in range(12 * YEARS))
 CONCEPTS, RESTATED = 107, 12  # of a filing: new facts, and facts of the quarter before, stated again
-FULL = {"facts": 20_000_000, "news": 5_000_000, "prices": 20_000_000}
+FULL = {"facts": 2_000_000, "news": 500_000, "prices": 8_500_000}
 SMALL = {"facts": 1_000_000, "news": 250_000, "prices": 1_000_000}
 
 _TAIL = """'neo4j:' || {evidence} AS evidence, TIMESTAMPTZ '2026-01-01 00:00:00Z' AS observed_at,

@@ -1,6 +1,8 @@
 """One measured figure, and how a run's figures are shown."""
 
 import gc
+import operator
+import re
 import statistics
 import time
 from collections.abc import Callable, Iterable
@@ -11,13 +13,35 @@ from rich.console import Console
 from rich.table import Table
 
 Figure = dict[str, Any]
+_AIM = re.compile(r"([≤≥]) ([\d.]+)( \w+)?")
+_SIGNS = {"≤": operator.le, "≥": operator.ge}
 
 
 def figure(
-    name: str, value: float, unit: str, *, baseline: str = "", ratio: float | None = None, aim: str = ""
+    name: str,
+    value: float,
+    unit: str,
+    *,
+    baseline: str = "",
+    ratio: float | None = None,
+    aim: str = "",
+    curve: str = "",
+    at: float = 0,
 ) -> Figure:
-    """A figure: what was measured, against which baseline, and the aim it is held to ("≥ 0.85" or "≤ 1.3")."""
-    return {"name": name, "value": value, "unit": unit, "baseline": baseline, "ratio": ratio, "aim": aim}
+    """A figure: what was measured, against which baseline, and the aim its ratio is held to ("≤ 1.3"), or its value
+    ("≤ 4 s", and where there is no ratio). curve, at: the curve it is a point of, and how far along.
+    """
+    held = {"name": name, "value": value, "unit": unit, "baseline": baseline, "ratio": ratio, "aim": aim}
+    return held | ({"curve": curve, "at": at} if curve else {})
+
+
+def met(one: Figure) -> bool | None:
+    """Whether a figure meets its aim; None where it has none."""
+    if not one["aim"]:
+        return None
+    sign, limit, unit = _AIM.fullmatch(one["aim"]).groups()
+    measured = one["value"] if unit or one["ratio"] is None else one["ratio"]
+    return _SIGNS[sign](measured, float(limit))
 
 
 Clock = Callable[[], float]
@@ -56,10 +80,11 @@ def _seconds(work: Callable[[], Any], clock: Clock) -> float:
 def show(figures: Iterable[Figure], title: str) -> None:
     """Print figures as a table."""
     table = Table(title=title, title_justify="left")
-    for column in ("what", "value", "unit", "ratio", "against", "aim"):
+    for column in ("what", "value", "unit", "ratio", "against", "aim", "met"):
         table.add_column(column, justify="right" if column in ("value", "ratio") else "left")
     for one in figures:
         ratio = "" if one.get("ratio") is None else f"{one['ratio']:.2f}"
         value = f"{one['value']:,.3g}" if one["value"] < 1000 else f"{one['value']:,.0f}"
-        table.add_row(one["name"], value, one["unit"], ratio, str(one.get("baseline") or ""), str(one.get("aim") or ""))
+        said = {None: "", True: "yes", False: "no"}[met(one)]
+        table.add_row(one["name"], value, one["unit"], ratio, one["baseline"], one["aim"], said)
     Console(width=150).print(table)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from bench.figures import Figure, figure
 from pitlake.gate.columnar import violations_in
 from pitlake.gate.plain import row_item
 from pitlake.gate.rules import check_item
@@ -101,7 +102,7 @@ def item_rate(table: pa.Table, runs: int = RUNS) -> float:
     return table.num_rows / best_seconds(work, runs)
 
 
-def run(rows: int = ROWS, items: int = ITEMS, runs: int = RUNS) -> list[dict[str, Any]]:
+def run(rows: int = ROWS, items: int = ITEMS, runs: int = RUNS) -> list[Figure]:
     """The gate's figures. A baseline is the item-wise gate over the first `items` of the same rows."""
     table = facts(rows)
     shapes = {
@@ -116,11 +117,12 @@ def run(rows: int = ROWS, items: int = ITEMS, runs: int = RUNS) -> list[dict[str
     return figures
 
 
-def _figure(name: str, value: float, unit: str, baseline: float | None, aim: float | None) -> dict[str, Any]:
-    ratio = None if baseline is None else value / baseline
-    return {"name": name, "value": value, "unit": unit, "baseline": baseline, "ratio": ratio, "aim": aim}
+def _figure(name: str, value: float, unit: str, slow: float | None, aim: float | None) -> Figure:
+    aimed = "" if aim is None else f"≥ {aim:g}" if slow else f"≥ {aim:.0f}"
+    against, ratio = ("", None) if slow is None else (f"item-wise, {slow:,.0f} {unit}", value / slow)
+    return figure(name, value, unit, baseline=against, ratio=ratio, aim=aimed)
 
 
 if __name__ == "__main__":
-    for figure in run():
-        print(figure)
+    for one in run():
+        print(one)
