@@ -8,13 +8,14 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import polars as pl
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, QueryBuilder
 
 from pitlake.clock import start_of_new_york_day
-from pitlake.errors import SessionRefused
+from pitlake.errors import MachineExhausted, SessionRefused
 from pitlake.lake import Lake, closed, closing, delta
 from pitlake.lake.query import calculator, reading
 from pitlake.session import open_session
@@ -121,6 +122,21 @@ def test_what_is_closed_is_not_kept_a_second_time_and_bears_no_time(tmp_path):
         for path in paths_of_files(session):
             assert not session.sql(f"SELECT name FROM parquet_schema('{path}') WHERE name = 'text'").rows()
         assert session.sql("SELECT count(*) FROM toys").rows() == [(120,)]
+
+
+def test_a_machine_that_lacks_memory_for_a_footer_is_told_and_keeps_no_file_open(tmp_path, monkeypatch):
+    lake = Lake(tmp_path / "lake")
+    publish(lake, [Toy(f"{number}a", "x", FIRST + number * timedelta(days=17)) for number in range(30)], LAST)
+    lake.compact(TOY)
+    lacking = MachineExhausted("memory", "the lake", str(lake.root), "no memory is left")
+
+    def refuse(_descriptor):
+        raise lacking
+
+    monkeypatch.setattr(cut_cache.footer, "read", refuse)
+    with pytest.raises(MachineExhausted):
+        opened(lake, LAST, CutCache(tmp_path / "cuts", few=FEW))
+    assert not [file.path for file in psutil.Process().open_files() if Path(file.path).is_relative_to(lake.root)]
 
 
 def test_who_may_not_take_a_file_s_time_is_given_a_copy_of_the_same_bytes(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -265,13 +265,14 @@ def _as_it_lies(cut: Cut) -> int | None:
     (file,) = cut.files
     if file.form != closed.FORM or cut.groups != (cut.periods[0].months if file.rows > FEW_ROWS else ()):
         return None
-    descriptor = open_file(file.path, cut.table)
-    with suppress(OSError):
+    with ExitStack() as held, suppress(OSError):
+        descriptor = open_file(file.path, cut.table)
+        held.callback(os.close, descriptor)
         if os.fstat(descriptor).st_mtime_ns:
             os.utime(file.path, (0, 0))
         if footer.read(descriptor).columns == frozenset(cut.form.schema.names):
+            held.pop_all()
             return descriptor
-    os.close(descriptor)
     return None
 
 
