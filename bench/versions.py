@@ -28,7 +28,7 @@ from pitlake.lake.checkpoints import INTERVAL
 from pitlake.lake.delta import DeltaTables, table_key
 from pitlake.lake.files import MONTH_COLUMN, NewFile, write_parquet
 from pitlake.lake.log import LOG, Entry, LakeLog
-from pitlake.lake.query import calculator
+from pitlake.lake.query import calculator, reading
 from pitlake.lake.store import Store
 from pitlake.session import Session, open_session
 from pitlake.session.sealed.launcher import warm
@@ -165,10 +165,9 @@ def _vacuumed(lake: Lake, count: int) -> Iterator[Figure]:
 
 def _content(lake: Lake, version: int | None = None) -> list[Any]:
     """A digest of all rows a version shows."""
-    files = [file.path for file in lake.snapshot(version).files("news")]
-    sql = "SELECT count(*), sum(hash(news)::HUGEINT) FROM read_parquet($files, hive_partitioning = false) AS news"
+    stored = reading(lake.snapshot(version).files("news"))
     with calculator() as connection:
-        return connection.sql(sql, params={"files": files}).fetchall()
+        return connection.sql(f"SELECT count(*), sum(hash(news)::HUGEINT) FROM {stored} AS news").fetchall()
 
 
 def _publish(lake: Lake, numbers: "list[int] | range", articles: pa.Table) -> float:
