@@ -62,24 +62,24 @@ class Buckets:
         """Turn pending rows into Arrow when there are many; without a contest they go to the stage at once."""
         if self._pending < PENDING_BATCHES * self._extractor.batch:
             return
-        for day, bucket in self._days.items():
-            if self._extractor.contest is None:
+        self._to_arrow(self._days.values())
+        if self._extractor.contest is None:
+            for day, bucket in self._days.items():
                 self._hand_over(day, bucket)
-            else:
-                self._to_arrow(bucket)
         self._pending = 0
 
     def close(self, days: Iterable[date | None]) -> None:
         """Hand finished days to the stage, days without any record included: they were looked at."""
-        for day in days:
-            self._hand_over(day, self._days.pop(day, Bucket()))
+        finished = [(day, self._days.pop(day, Bucket())) for day in days]
+        self._to_arrow([bucket for _, bucket in finished])
+        for day, bucket in finished:
+            self._hand_over(day, bucket)
 
     def close_all(self) -> None:
         """Hand over every day there is, for runs that are not cut by days."""
         self.close(sorted(self._days, key=lambda day: (day is None, day or date.min)))
 
     def _hand_over(self, day: date | None, bucket: Bucket) -> None:
-        self._to_arrow(bucket)
         rows = pa.concat_tables(bucket.tables) if bucket.tables else None
         gaps = bucket.gaps
         if rows is not None and self._extractor.contest is not None:
@@ -88,10 +88,14 @@ class Buckets:
         self._stage.add(day, rows, map(staged_gap, gaps), extracted=bucket.extracted)
         bucket.tables, bucket.gaps, bucket.extracted = [], [], 0
 
-    def _to_arrow(self, bucket: Bucket) -> None:
-        if bucket.rows:
-            bucket.tables.append(rows_table(self._extractor, bucket.rows))
-            bucket.rows = []
+    def _to_arrow(self, buckets: Iterable[Bucket]) -> None:
+        """Make the rows of all of them one table, of which each takes its slice: a table a day would cost more."""
+        filled = [bucket for bucket in buckets if bucket.rows]
+        if filled:
+            table, start = rows_table(self._extractor, [row for bucket in filled for row in bucket.rows]), 0
+            for bucket in filled:
+                bucket.tables.append(table.slice(start, len(bucket.rows)))
+                start, bucket.rows = start + len(bucket.rows), []
 
     def _settled(self, table: pa.Table, contest: Contest, day: date | None) -> tuple[pa.Table, list[Gap]]:
         rows = table.drop_columns([one.name for one in CONTEST_FIELDS])
@@ -133,7 +137,9 @@ def rows_table(extractor: Normaliser, rows: Sequence[Row]) -> pa.Table:
         columns[RANK] = [row.rank[0] for row in rows]
         columns[SECOND_RANK] = [row.rank[1] for row in rows]
         fields += CONTEST_FIELDS
-    return pa.table({one.name: _array(columns[one.name], one.type) for one in fields})
+    arrays = [_array(columns[one.name], one.type) for one in fields]
+    kinds = [one.with_type(array.type) for one, array in zip(fields, arrays, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(kinds))
 
 
 def _array(values: list[Any], kind: pa.DataType) -> pa.Array:

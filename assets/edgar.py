@@ -73,8 +73,14 @@ def released(accepted: datetime, form: str | None, filing_date: date | None, *, 
 
 def kept_until_ten(form: str | None, day: date) -> bool:
     """Whether a form that is sent before 22:00 of that day is filed on it."""
-    spelled = (form or "").strip().upper()
-    return any(pattern.fullmatch(spelled) and day >= since for pattern, since in _UNTIL_TEN)
+    since = _kept_since(form or "")
+    return since is not None and day >= since
+
+
+@lru_cache(maxsize=1_024)
+def _kept_since(form: str) -> date | None:
+    spelled = form.strip().upper()
+    return min((since for pattern, since in _UNTIL_TEN if pattern.fullmatch(spelled)), default=None)
 
 
 def withheld(form: object) -> bool:

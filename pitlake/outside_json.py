@@ -16,7 +16,11 @@ def loads(spelled: str, **hooks: Any) -> Any:
     """`json.loads`, its hooks included. Raises ValueError for what is not JSON or names a member twice once its names
     are mended, RecursionError for what is too deep.
     """
-    found = json.loads(spelled, **hooks)
+    return mended(json.loads(spelled, **hooks), spelled)
+
+
+def mended(found: Any, spelled: str) -> Any:
+    """What a JSON text was read as, fit to be stored. Raises ValueError as `loads` does."""
     return _mended(found) if _ESCAPED_SURROGATE.search(spelled) else found
 
 

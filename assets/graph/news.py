@@ -45,13 +45,12 @@ PARSERS = {
 def locate(record: Record, _run: RunFacts) -> Place:
     """The later of `created` and `updated`: the graph keeps the text of the last update alone."""
     evidence = f"neo4j:News:{record['id']}"
-    filed_under = texts.leading_day(record["latest"])
     created = texts.readable(texts.published, record["created"])
     if created is None:
-        return Place(evidence, day=filed_under, reason=contract.NO_CREATED.reason)
+        return Place(evidence, day=texts.leading_day(record["latest"]), reason=contract.NO_CREATED.reason)
     updated = texts.readable(texts.published, record["updated"])
     if updated is None and not texts.is_absent(record["updated"]):
-        return Place(evidence, day=filed_under, reason=contract.BAD_UPDATED.reason)
+        return Place(evidence, day=texts.leading_day(record["latest"]), reason=contract.BAD_UPDATED.reason)
     place = dated(evidence, max(created, updated or created))
     if not NEWS_ID.fullmatch(str(record["id"])):
         return Place(evidence, place.available_at, place.day, contract.NOT_NEWS.reason)

@@ -14,9 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 from assets.extraction import day_of, iso_day
-from pitlake import outside_json
+from pitlake import clock, outside_json
 from pitlake.errors import BadInstant, Unreadable
-from pitlake.gate.rules import InstantFault, parse_instant
 
 _NUMBER = re.compile(r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _BLANK_SEPARATED = re.compile(r"^(\d{4}-\d{2}-\d{2}) (?=\d{2}:)", re.ASCII)
@@ -37,9 +36,8 @@ def is_absent(value: Any) -> bool:
     if value is None:
         return True
     if isinstance(value, str):
-        if len(value) > _LONGEST_ABSENT and not (value[0].isspace() or value[-1].isspace()):
-            return False
-        return value.strip().lower() in _ABSENT_WORDS
+        said = value.strip()
+        return len(said) <= _LONGEST_ABSENT and said.lower() in _ABSENT_WORDS
     return isinstance(value, float) and math.isnan(value)
 
 
@@ -124,18 +122,16 @@ def instant(value: Any) -> datetime | None:
 
 @lru_cache(maxsize=TEXTS_REMEMBERED)  # the facts of a filing and the bars of a day all state the same instant
 def _instant(text: str) -> datetime:
-    spelled = _BARE_OFFSET.sub(r"\1:\2", _BLANK_SEPARATED.sub(r"\1T", text))
+    spelled = text
+    if text[10:11] != "T" or text[-3:-2] != ":":
+        spelled = _BARE_OFFSET.sub(r"\1:\2", _BLANK_SEPARATED.sub(r"\1T", text))
     try:
-        found = parse_instant(spelled)
-    except InstantFault as fault:
+        found = clock.instant(spelled)
+    except BadInstant as fault:
         raise Unreadable(f"no instant ({fault.fault})") from None
     stated = datetime.fromisoformat(spelled).utcoffset()
     if stated is None or not _WESTMOST <= stated <= _EASTMOST:
         raise Unreadable("no instant (offset)")
-    try:
-        day_of(found)
-    except BadInstant:
-        raise Unreadable("no instant (out_of_range)") from None
     if found.year == date.max.year:
         raise Unreadable("no instant (out_of_range)")
     return found
@@ -174,14 +170,14 @@ def canonical_json(value: Any, kind: type | tuple[type, ...] = (dict, list)) -> 
     The order of members is kept because statements are read in it. Raises Unreadable for what is not JSON of `kind`,
     names a member twice, or holds a number that is not finite.
     """
-    if isinstance(value, str) or is_absent(value):
-        if is_absent(value):
-            return None
+    if is_absent(value):
+        return None
+    if isinstance(value, str):
         value = _json(value)
     if not isinstance(value, kind):
         raise Unreadable("JSON of another kind")
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return _CANONICAL.encode(value)
     except (ValueError, TypeError, RecursionError):
         raise Unreadable("no JSON") from None
 
@@ -206,10 +202,18 @@ def strings(value: Any) -> list[str] | None:
     """A list of texts, native or as a JSON array; blank members are dropped, None when absent."""
     if is_absent(value):
         return None
-    found = _json(value) if isinstance(value, str) else value
+    return [*_strings(value)] if isinstance(value, str) else [*_texts_in(value)]
+
+
+@lru_cache(maxsize=TEXTS_REMEMBERED)  # the same authors, channels and items again and again
+def _strings(spelled: str) -> tuple[str, ...]:
+    return _texts_in(_json(spelled))
+
+
+def _texts_in(found: Any) -> tuple[str, ...]:
     if not isinstance(found, list) or not all(isinstance(member, str) for member in found):
         raise Unreadable("not a list of texts")
-    return [member.strip() for member in found if member.strip()]
+    return tuple(member.strip() for member in found if member.strip())
 
 
 def labels(value: Any) -> list[str] | None:
@@ -245,7 +249,7 @@ def readable(parser: Callable[[Any], Any], value: Any) -> Any:
 
 def _json(spelled: str) -> Any:
     try:
-        return outside_json.loads(spelled, object_pairs_hook=_members, parse_constant=_constant)
+        return outside_json.mended(_DECODER.decode(spelled), spelled)
     except (ValueError, RecursionError):
         raise Unreadable("no JSON") from None
 
@@ -260,3 +264,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _constant(name: str) -> None:
     if name != "NaN":
         raise ValueError("an infinite number is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_constant)
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

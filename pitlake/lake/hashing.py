@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pitlake.lake.parallel import BLOCK_ROWS, blocks, workers
+from pitlake.lake.parallel import blocks, workers
 
 HASH_BYTES = 16
 # So much that its encoding is still in the caches when it is hashed.
@@ -36,8 +36,6 @@ _VALUE = np.dtype([("present", "u1"), ("value", "<i8")])
 _NO_BYTES = pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(bytes(16)), pa.py_buffer(b"")])[0]
 """An empty value, from its buffers: pa.scalar would import pandas, at every start of every command."""
 
-Group = list[tuple[str, int]]
-
 
 def content_hashes(table: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
     """The 16-byte hash of every row over `columns`, in row order."""
@@ -48,36 +46,29 @@ def content_hashes(table: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
 
 class Hasher:
     """The hashes of many tables' rows over the same columns, computed beside extraction, which waits for its source:
-    tables are taken as they come, hashed many at once, given back in order.
+    tables are taken as they come and hashed many at once.
     """
 
     def __init__(self, columns: Sequence[str]) -> None:
         self._columns = list(columns)
         self._waiting: list[pa.Table] = []
-        self._group: Group = []
         self._rows = 0
-        self._done: list[tuple[Group, Future[pa.ChunkedArray]]] = []
+        self._done: list[Future[pa.ChunkedArray]] = []
         self._pool = ThreadPoolExecutor(workers())
 
-    def put(self, partition: str, table: pa.Table) -> None:
+    def put(self, table: pa.Table) -> None:
         """Take a table's rows. They are hashed at once when enough have come together."""
         self._waiting.append(table.select(self._columns))
-        self._group.append((partition, table.num_rows))
         self._rows += table.num_rows
-        if self._rows >= BLOCK_ROWS:
+        if self._rows >= HASHED_ROWS:
             self._flush()
 
-    def read(self) -> pa.ChunkedArray:
-        """The hashes of all rows: by partition, and within one in the order the tables came."""
+    def read(self, runs: Iterable[tuple[int, int]]) -> pa.ChunkedArray:
+        """The hashes of these runs of rows, which are numbered as they came."""
         if self._waiting:
             self._flush()
-        pieces: list[tuple[str, pa.ChunkedArray]] = []
-        for group, future in self._done:
-            hashes, start = future.result(), 0
-            for partition, rows in group:
-                pieces.append((partition, hashes.slice(start, rows)))
-                start += rows
-        chunks = [chunk for _, piece in sorted(pieces, key=lambda piece: piece[0]) for chunk in piece.chunks]
+        hashes = pa.chunked_array([chunk for future in self._done for chunk in future.result().chunks], pa.binary())
+        chunks = [chunk for start, stop in runs for chunk in hashes.slice(start, stop - start).chunks]
         return pa.chunked_array(chunks, pa.binary())
 
     def close(self) -> None:
@@ -85,9 +76,9 @@ class Hasher:
         self._pool.shutdown(cancel_futures=True)
 
     def _flush(self) -> None:
-        future = self._pool.submit(content_hashes, pa.concat_tables(self._waiting), self._columns)
-        self._done.append((self._group, future))
-        self._waiting, self._group, self._rows = [], [], 0
+        whole = pa.concat_tables(self._waiting).combine_chunks()
+        self._done.append(self._pool.submit(content_hashes, whole, self._columns))
+        self._waiting, self._rows = [], 0
 
 
 def _hash_each(encoded: pa.LargeBinaryArray) -> pa.Array:

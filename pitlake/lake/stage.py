@@ -42,6 +42,8 @@ UNDATED = "undated"
 LOCK = "owner"
 # A stage gets its lock before its final name, so a nameless one this old lost its owner in between.
 NAMELESS_GRACE_SECONDS = 86_400
+ROWS_AT_ONCE = 4_096
+"""A year of days with few rows each is then few pieces to judge and to write."""
 
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _ADDED_AT_PUBLISH = ("observed_at", "content_hash")
@@ -133,8 +135,9 @@ class Stage:
         self._lock: int | None
         with machine.working_in(PLACE, store.path(STAGING)):
             self._folder, self._lock = _claim(store.path(f"{STAGING}/{run_id}"), dataset.name)
-        self._rows = SpillFile(self._folder, "rows", staged_schema(dataset))
-        self._gaps = SpillFile(self._folder, "gaps", GAP_STAGED_SCHEMA)
+        self._schema = staged_schema(dataset)
+        self._rows = SpillFile(self._folder, "rows", self._schema, ROWS_AT_ONCE)
+        self._gaps = SpillFile(self._folder, "gaps", GAP_STAGED_SCHEMA, ROWS_AT_ONCE)
         self._hasher = Hasher(dataset.content_columns)
         self._extracted: dict[str, int] = {}
         self._loaded: list[Staged] = []
@@ -166,7 +169,7 @@ class Stage:
         with self._translated(), machine.working_in(PLACE, self._folder):
             if rows is not None and rows.num_rows:
                 typed = self._typed(rows)
-                self._hasher.put(partition, typed)
+                self._hasher.put(typed)
                 self._rows.put(partition, typed)
             if listed:
                 self._gaps.put(partition, pa.Table.from_pylist(listed, GAP_STAGED_SCHEMA))
@@ -183,7 +186,7 @@ class Stage:
             partitions=partitions,
             rows=rows,
             row_partition=row_partition,
-            content_hash=self._hasher.read(),
+            content_hash=self._hasher.read(self._rows.runs(partitions)),
             gaps=gaps,
             gap_partition=gap_partition,
             extracted=dict(self._extracted),
@@ -224,7 +227,9 @@ class Stage:
         self.close()
 
     def _typed(self, rows: pa.Table) -> pa.Table:
-        due = staged_schema(self.dataset)
+        due = self._schema
+        if rows.schema.equals(due, check_metadata=True):
+            return rows
         if [(field.name, field.type) for field in rows.schema] == [(field.name, field.type) for field in due]:
             return pa.Table.from_arrays(rows.columns, schema=due)
         violations = violations_in(rows, None, self.dataset.json_columns)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assets.buckets import rows_table
 from assets.extraction import Contest, Place, dated
 from assets.reading import Spans
 from assets.runs import attempt_partitions, run_partitions
@@ -199,6 +200,19 @@ def test_memory_is_bounded_by_handing_over_early(publish, toy, lake):
         toy.write(f"n{number:03}", f"2024-03-1{number % 3}T12:00:{number % 60:02}-04:00")
     published = publish(between("2024-03-10", "2024-03-12"))
     assert sum(count.published for count in published.per_day.values()) == len(stored(lake)) == 500
+
+
+def test_the_rows_of_a_span_become_arrow_at_once_and_stay_on_their_own_days(publish, toy, lake, monkeypatch):
+    days = between("2024-03-04", "2024-03-10")
+    for day in days[::2]:
+        toy.write(f"a{day}", f"{day}T12:00:00-04:00")
+        toy.write(f"b{day}", f"{day}T13:00:00-04:00")
+    made = []
+    monkeypatch.setattr("assets.buckets.rows_table", lambda *told: made.append(rows_table(*told)) or made[-1])
+    counts = publish(days).per_day
+    assert [counts[str(day)].published for day in days] == [2, 0] * 3 + [2]
+    assert [table.num_rows for table in made] == [8]
+    assert {row["evidence"][-10:] for row in stored(lake)} == {str(day) for day in days[::2]}
 
 
 def test_a_snapshot_is_dated_when_it_was_read(publish, toy, lake):

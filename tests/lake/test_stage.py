@@ -6,13 +6,19 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from datetime import date
+from datetime import date, timedelta
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import psutil
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pitlake.errors import BadInput, BadInstant, CheckFailed, GateRefused, MachineExhausted
+from pitlake.lake import Lake
+from pitlake.lake.hashing import content_hashes
 from pitlake.lake.spill_file import SpillFile
 from pitlake.lake.stage import NAMELESS_GRACE_SECONDS, STAGING, StagedGap, remove_stale
 from pitlake.lake.store import Store
@@ -20,6 +26,11 @@ from tests.lake.world import TOY, Toy, table, utc
 
 DAY = date(2024, 3, 5)
 NOON = utc("2024-03-05T12:00:00-05:00")
+
+
+def batches_of(path):
+    reader = pa.ipc.open_file(path)
+    return map(reader.get_batch, range(reader.num_record_batches))
 
 
 def staging(lake):
@@ -37,6 +48,45 @@ def test_what_was_staged_comes_back_in_partition_order(lake):
         assert staged.row_partition.tolist() == [0, 0, 1]
         assert staged.gaps["locator"].to_pylist() == ["Toy:b"]
         assert staged.extracted == {"2024-03-05": 3, "2024-03-06": 1}
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), max_size=12), st.integers(1, 9), st.integers(1, 9))
+def test_rows_come_back_by_day_with_their_hashes_however_they_are_gathered(pieces, at_once, hashed_at_once):
+    days, number = {}, 0
+    with (
+        TemporaryDirectory() as folder,
+        patch("pitlake.lake.stage.ROWS_AT_ONCE", at_once),
+        patch("pitlake.lake.hashing.HASHED_ROWS", hashed_at_once),
+        Lake(folder).stage(TOY, "run") as stage,
+    ):
+        for day, rows in pieces:
+            told = [Toy(f"{number + row}", f"{day}", NOON) for row in range(rows)]
+            number += rows
+            days.setdefault(day, []).extend(told)
+            stage.add(DAY + timedelta(days=day), table(told), extracted=rows)
+        staged = stage.load()
+        due = [toy for day in sorted(days) for toy in days[day]]
+        assert staged.rows["key"].to_pylist() == [toy.key for toy in due]
+        assert staged.content_hash.to_pylist() == content_hashes(staged.rows, TOY.content_columns).to_pylist()
+        names = [staged.partitions[place] for place in staged.row_partition]
+        assert names == [str(DAY + timedelta(days=int(toy.text))) for toy in due]
+        assert stage.load().rows.equals(staged.rows)
+
+
+def test_days_of_a_row_each_come_back_in_one_piece(lake):
+    with lake.stage(TOY, "run") as stage:
+        for day in range(40):
+            stage.add(DAY + timedelta(days=day), table([Toy(f"{day}", "x", NOON)]), extracted=1)
+        assert stage.load().rows["key"].num_chunks == 1
+
+
+def test_no_more_rows_wait_in_memory_than_are_written_at_once(tmp_path):
+    spilled = SpillFile(tmp_path, "rows", pa.schema([("n", pa.int64())]), 3)
+    for number in range(7):
+        spilled.put("a", pa.table({"n": [number]}))
+    spilled.close()
+    (written,) = tmp_path.iterdir()
+    assert [batch.num_rows for batch in batches_of(written)] == [3, 3]
 
 
 def test_leaving_a_stage_removes_it_even_after_an_error(lake):
