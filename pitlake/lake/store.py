@@ -116,7 +116,8 @@ class Store:
                 reason = str(error).split("\n", 1)[0][:200]
                 raise LakeError(f"{self.location} refused or could not be reached: {reason}") from error
 
-    def sync(self, *paths: Path) -> None:
+    @staticmethod
+    def sync(*paths: Path | str) -> None:
         """Force files or directories to the disk, so that nothing later on the disk refers to what is not there."""
         for path in paths:
             handle = os.open(path, os.O_RDONLY)

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -24,6 +24,7 @@ from pitlake import clock, machine, outside_json
 from pitlake.errors import BadInput, CaptureDamaged, Unparsable
 from pitlake.lake.remote import RemoteStore
 from pitlake.lake.root import open_store
+from pitlake.lake.store import Store
 
 ROOT_VARIABLE = "PITLAKE_CAPTURES"
 FOLDER = "_captures"
@@ -198,7 +199,8 @@ class CaptureStore:
                 folder = os.path.dirname(folder)  # noqa: PTH120
         with machine.working_in(PLACE, self.root), ThreadPoolExecutor(SYNCED_AT_ONCE) as pool:
             for some in (sorted(files), sorted(folders)):
-                deque(pool.map(_sync, (some[start::SYNCED_AT_ONCE] for start in range(SYNCED_AT_ONCE))), 0)
+                parts = (some[start::SYNCED_AT_ONCE] for start in range(SYNCED_AT_ONCE))
+                deque(pool.map(lambda part: Store.sync(*part), parts), 0)
 
     def _names(self, folder: Path) -> list[str]:
         try:
@@ -295,15 +297,6 @@ class RemoteCaptureStore(CaptureStore):
             shutil.rmtree(self.root / "bodies", ignore_errors=True)
             path.unlink(missing_ok=True)
             return super()._read(path)
-
-
-def _sync(paths: Iterable[str]) -> None:
-    for path in paths:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _new(scratch: str, folder: Path) -> int:
