@@ -25,7 +25,7 @@ from pitlake.contract import INSTANT
 from pitlake.lake.query import calculator, columns
 from pitlake.lake.spill_file import SpillFile
 
-FORM = 2  # of the index; a change makes old ones unfindable
+FORM = 3  # of the index; a change makes old ones unfindable
 SCHEMA = pa.schema(
     [
         pa.field("word", pa.string(), nullable=False),
@@ -39,7 +39,8 @@ SCHEMA = pa.schema(
 )
 _BLOCK = 64
 _RUN_ROWS = 512 * _BLOCK
-_GROUPS, _LEAST_ROWS, _MOST_ROWS = 64, 4_096, 65_536  # few row groups are found fast, small ones read fast
+_GROUPS, _LEAST_ROWS, _MOST_ROWS = 48, 4_096, 131_072  # few row groups are found fast, small ones read fast
+_PAGE = 1 << 16  # bytes; what is skipped in a row group is skipped by page
 _PARTS = 32  # that a file's runs are put in order by
 _SURROGATES, _AFTER, _LETTERS = 0xD800, 0x800, 0x10FFFF
 _WORDS = """
@@ -60,15 +61,16 @@ def write(tables: Iterable[pa.Table], searched: tuple[str, ...], file: object) -
             store_schema=False,
             write_page_index=False,
             compression="lz4",
+            data_page_size=_PAGE,
             use_dictionary=["word", AVAILABLE_AT],
             column_encoding={"block": "DELTA_BINARY_PACKED"},
         ) as writer:
             for start, end in pairwise(bounds):
                 held = pa.concat_tables([held, _in_order(found.slice(start, end - start))])
-                whole = held.num_rows - held.num_rows % group_rows
-                writer.write_table(held.slice(0, whole).combine_chunks(), row_group_size=group_rows)
-                held = held.slice(whole)
-            writer.write_table(held.combine_chunks(), row_group_size=group_rows)
+                whole = held.num_rows - (held.num_rows % group_rows if end < found.num_rows else 0)
+                if whole:
+                    writer.write_table(held.slice(0, whole).combine_chunks(), row_group_size=group_rows)
+                    held = held.slice(whole)
 
 
 def _spilled(runs: Iterable[pa.Table], folder: Path) -> tuple[pa.Table, list[int]]:
