@@ -90,7 +90,11 @@ SET VARIABLE bar = (
 );
 CREATE OR REPLACE TEMP TABLE rest AS
 FROM promising ANTI JOIN first USING (file, block) WHERE score >= getvariable('bar');
-CREATE OR REPLACE TEMP TABLE scores AS FROM search_news_scored('rest', 'posted', 'weights') WHERE score >= getvariable('bar');
+SET VARIABLE scoring = (
+    SELECT CASE WHEN count(*) = 0 THEN 'FROM found LIMIT 0' ELSE 'FROM search_news_scored(''rest'', ''posted'', ''weights'')' END
+    FROM rest
+);
+CREATE OR REPLACE TEMP TABLE scores AS FROM query(getvariable('scoring')) WHERE score >= getvariable('bar');
 INSERT INTO found FROM query(getvariable('matching'));
 CREATE OR REPLACE TEMP TABLE shown AS FROM found QUALIFY rank() OVER (ORDER BY score DESC) <= $limit;
 SET VARIABLE fetching = (
@@ -110,7 +114,8 @@ SET VARIABLE fetching = (
     FROM lake.news_files
     WHERE file IN (SELECT file FROM shown)
 );
+CREATE OR REPLACE TEMP TABLE fetched AS FROM query(getvariable('fetching'));
 SELECT * RENAME (score AS ft_score)
-FROM (SELECT unnest(doc), score FROM read UNION ALL FROM query(getvariable('fetching')))
+FROM (SELECT unnest(doc), score FROM read UNION ALL FROM fetched)
 ORDER BY score DESC, available_at DESC, id
 LIMIT $limit

@@ -22,40 +22,55 @@ CREATE MACRO search_count(text, word) AS
 CREATE MACRO search_asked(query) AS TABLE
 WITH
     piece AS (
-        SELECT piece, place, search_words(piece) AS words
-        FROM (
-            SELECT unnest(pieces) AS piece, unnest(range(len(pieces))) AS place
-            FROM (SELECT regexp_extract_all(query::VARCHAR, '"[^"]*"|[^\s"]+') AS pieces)
-        )
-    ),
-    kept AS (
-        SELECT piece, place, words, coalesce(lag(piece) OVER (ORDER BY place) = 'AND', false) AS joined
-        FROM piece
-        WHERE piece <> 'OR' AND len(words) > 0
+        SELECT list_filter(
+            list_transform(
+                regexp_extract_all(query::VARCHAR, '"[^"]*"|[^\s"]+'),
+                lambda piece: struct_pack(piece, words := search_words(piece))
+            ),
+            lambda one: one.piece <> 'OR' AND len(one.words) > 0
+        ) AS pieces
     ),
     entry AS (
-        SELECT words, count(*) FILTER (NOT joined) OVER (ORDER BY place) AS clause FROM kept WHERE piece <> 'AND'
+        SELECT list_filter(
+            list_transform(
+                pieces,
+                lambda one, i: struct_pack(
+                    piece := one.piece, words := one.words, joined := i > 1 AND pieces[i - 1].piece = 'AND'
+                )
+            ),
+            lambda one: one.piece <> 'AND'
+        ) AS entries
+        FROM piece
     ),
     term AS (
-        SELECT word, row_number() OVER (ORDER BY word) AS i FROM (SELECT DISTINCT unnest(words) AS word FROM entry)
+        SELECT
+            list_transform(entries, lambda one: one.words) AS said,
+            list_filter(range(1, len(entries) + 1), lambda i: i = 1 OR NOT entries[i].joined) AS firsts,
+            list_sort(list_distinct(flatten(said))) AS terms
+        FROM entry
     ),
     clause AS (
         SELECT
-            clause,
-            list(DISTINCT i) AS terms,
-            coalesce(
-                list(DISTINCT ' ' || array_to_string(words, ' ') || ' ') FILTER (len(words) > 1), []::VARCHAR[]
-            ) AS phrases
-        FROM (SELECT clause, words, unnest(words) AS word FROM entry)
-        JOIN term USING (word)
-        GROUP BY clause
+            list_transform(firsts, lambda first, i: said[first:coalesce(firsts[i + 1] - 1, len(said))]) AS clauses,
+            list_filter(said, lambda words: len(words) > 1) <> [] AS phrased,
+            terms
+        FROM term
     )
 SELECT
-    list(struct_pack(terms, phrases)) AS clauses,
-    (SELECT list(word ORDER BY i) FROM term) AS terms,
-    sum(len(phrases)) > 0 AS phrased
+    list_transform(
+        clauses,
+        lambda clause: struct_pack(
+            terms := list_distinct(list_transform(flatten(clause), lambda word: list_position(terms, word)::BIGINT)),
+            phrases := list_distinct(list_transform(
+                list_filter(clause, lambda words: len(words) > 1),
+                lambda words: ' ' || array_to_string(words, ' ') || ' '
+            ))
+        )
+    ) AS clauses,
+    terms,
+    phrased
 FROM clause
-HAVING CASE WHEN count(*) = 0 THEN error('query: no word to search for; give letters or digits') ELSE true END;
+WHERE CASE WHEN len(terms) = 0 THEN error('query: no word to search for; give letters or digits') ELSE true END;
 
 -- Whether some clause has all its words, of which those at the places `there` stand in the text, and all its phrases.
 CREATE MACRO search_matches(text, clauses, there) AS

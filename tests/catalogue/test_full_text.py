@@ -64,14 +64,18 @@ def slow_bm25(texts, query):
 
 
 @pytest.fixture(scope="module")
-def bm25():
+def connection():
     from pitlake import catalogue
 
     connection = duckdb.connect()
     connection.execute("CREATE MACRO as_of() AS TIMESTAMPTZ '2024-12-31T00:00:00Z'")
     for macros in catalogue.session_macros(()):
         connection.execute(macros)
+    return connection
 
+
+@pytest.fixture(scope="module")
+def bm25(connection):
     def score(texts, query):
         corpus = "WITH corpus AS (SELECT unnest(range(len($texts))) AS doc, unnest($texts) AS text)"
         found = connection.execute(f"{corpus} FROM bm25('corpus', $query)", {"texts": texts, "query": query})
@@ -112,6 +116,13 @@ def test_scores_do_not_depend_on_how_rows_lie(bm25, texts, query, seed):
 def test_a_query_means_what_its_description_says(bm25, query, found):
     texts = ["Gross margin rose", "margin of gain", "Guidance cut", "guidance; gross\nmargin"]
     assert set(bm25(texts, query)) == found
+
+
+def test_words_are_summed_in_their_order_however_they_are_asked_for(connection):
+    query = 'oil "gas of oil" AND été OR 2 AND gas'
+    assert connection.execute("SELECT terms FROM search_asked($query)", {"query": query}).fetchall() == [
+        (["2", "gas", "of", "oil", "été"],)
+    ]
 
 
 def test_a_company_s_articles_come_best_first_and_ties_newest_first(world):

@@ -25,7 +25,7 @@ from pitlake.contract import INSTANT
 from pitlake.lake.query import calculator, columns
 from pitlake.lake.spill_file import SpillFile
 
-FORM = 2  # of the index; a change makes old ones unfindable
+FORM = 3  # of the index; a change makes old ones unfindable
 SCHEMA = pa.schema(
     [
         pa.field("word", pa.string(), nullable=False),
@@ -39,21 +39,13 @@ SCHEMA = pa.schema(
 )
 _BLOCK = 64
 _RUN_ROWS = 512 * _BLOCK
-_GROUPS, _LEAST_ROWS, _MOST_ROWS = 64, 4_096, 65_536  # few row groups are found fast, small ones read fast
+_GROUPS, _LEAST_ROWS, _MOST_ROWS = 48, 4_096, 131_072  # few row groups are found fast, small ones read fast
+_PAGE = 1 << 16  # bytes; what is skipped in a row group is skipped by page
 _PARTS = 32  # that a file's runs are put in order by
 _SURROGATES, _AFTER, _LETTERS = 0xD800, 0x800, 0x10FFFF
-_POSTINGS = """
-WITH
-    texts AS (SELECT row, lower(concat_ws(chr(10), {})) AS text FROM rows),
-    counted AS (
-        SELECT word, row, count(*) AS times
-        FROM (SELECT row, unnest(search_words(text)) AS word FROM texts)
-        GROUP BY ALL
-        UNION ALL SELECT '', row, 1 FROM texts
-    )
-SELECT word, row, times::UINTEGER AS times, length(text)::INTEGER AS characters
-FROM counted JOIN texts USING (row)
-ORDER BY word, row
+_WORDS = """
+SELECT row, length(text)::INTEGER AS characters, search_words(text) AS words
+FROM (SELECT row, lower(concat_ws(chr(10), {})) AS text FROM rows)
 """
 
 
@@ -69,15 +61,16 @@ def write(tables: Iterable[pa.Table], searched: tuple[str, ...], file: object) -
             store_schema=False,
             write_page_index=False,
             compression="lz4",
+            data_page_size=_PAGE,
             use_dictionary=["word", AVAILABLE_AT],
             column_encoding={"block": "DELTA_BINARY_PACKED"},
         ) as writer:
             for start, end in pairwise(bounds):
                 held = pa.concat_tables([held, _in_order(found.slice(start, end - start))])
-                whole = held.num_rows - held.num_rows % group_rows
-                writer.write_table(held.slice(0, whole).combine_chunks(), row_group_size=group_rows)
-                held = held.slice(whole)
-            writer.write_table(held.combine_chunks(), row_group_size=group_rows)
+                whole = held.num_rows - (held.num_rows % group_rows if end < found.num_rows else 0)
+                if whole:
+                    writer.write_table(held.slice(0, whole).combine_chunks(), row_group_size=group_rows)
+                    held = held.slice(whole)
 
 
 def _spilled(runs: Iterable[pa.Table], folder: Path) -> tuple[pa.Table, list[int]]:
@@ -118,24 +111,22 @@ def _runs(tables: Iterable[pa.Table], searched: tuple[str, ...]) -> Iterator[pa.
 
 
 def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
-    numbered = rows.append_column("row", pa.array(range(first, first + rows.num_rows), pa.int64()))
+    numbered = rows.append_column("row", pa.array(range(rows.num_rows), pa.int64()))
     with calculator(rows=numbered) as connection:
         connection.execute(_macros())
-        found = connection.sql(_POSTINGS.format(columns(searched))).to_arrow_table()
-    found = found.combine_chunks()
-    row, times, characters = (found[name].to_numpy() for name in ("row", "times", "characters"))
-    texts = found["word"].combine_chunks()
-    same = pc.equal(texts[1:], texts[:-1]).to_numpy(zero_copy_only=False) & (row[1:] // _BLOCK == row[:-1] // _BLOCK)
+        found = connection.sql(_WORDS.format(columns(searched))).to_arrow_table()
+    vocabulary, word, row, times = _counted(found)
+    lengths = np.empty(rows.num_rows, np.int32)
+    lengths[found["row"].to_numpy()] = found["characters"].to_numpy()
+    characters, mean = lengths[row], np.float32(max(lengths.mean(), 1))
+    same = (word[1:] == word[:-1]) & (row[1:] // _BLOCK == row[:-1] // _BLOCK)
     starts = np.flatnonzero(np.concatenate([[True], ~same]))
-    lengths = np.flatnonzero(pc.equal(texts, "").to_numpy(zero_copy_only=False))
-    mean = np.float32(max(characters[lengths].mean(), 1))
-    words = texts.take(pa.array(starts))
-    without = pc.equal(words, "").to_numpy(zero_copy_only=False)
+    without = word[starts] == 0
     weakness = np.minimum.reduceat((0.3 + 0.9 * characters / mean) / times, starts)
     least = np.nextafter(weakness.astype(np.float32), np.float32(0))
     blocks = (
-        words,
-        (row[starts] // _BLOCK).astype(np.int32),
+        vocabulary.take(pa.array(word[starts])),
+        ((first + row[starts]) // _BLOCK).astype(np.int32),
         np.bitwise_or.reduceat(np.uint64(1) << (row % _BLOCK).astype(np.uint64), starts),
         _letters(times, starts),
         np.where(without, mean, least),
@@ -143,6 +134,21 @@ def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
         pa.repeat(pc.max(rows[AVAILABLE_AT]), len(starts)),
     )
     return pa.Table.from_arrays([pa.array(one) for one in blocks], schema=SCHEMA)
+
+
+def _counted(found: pa.Table) -> tuple[pa.Array, np.ndarray, np.ndarray, np.ndarray]:
+    """All words in their order, the first of which is none and stands in every text; then each word's place among them,
+    the row it stands in and how often, in the order of words and rows.
+    """
+    encoded = pc.list_flatten(found["words"]).dictionary_encode().combine_chunks()
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(1, len(order) + 1)
+    rows = np.repeat(found["row"].to_numpy(), pc.list_value_length(found["words"]).to_numpy())
+    stands = places[encoded.indices.to_numpy()] * found.num_rows + rows
+    each, times = np.unique(np.concatenate([np.arange(found.num_rows), stands]), return_counts=True)
+    vocabulary = pa.concat_arrays([pa.array([""]), encoded.dictionary.take(pa.array(order))])
+    return vocabulary, each // found.num_rows, each % found.num_rows, times.astype(np.uint32)
 
 
 def _letters(times: np.ndarray, starts: np.ndarray) -> pa.Array:
