@@ -23,6 +23,7 @@ from pitlake.session import Session, open_session
 from pitlake.session.visible.cut_cache import CutCache
 
 FULL = {"articles": 1_220_000, "vectors": 100_000}  # of which a million articles are public at T
+MILLION = 990_000
 ROUNDS = 3
 WIDTH = 256
 _WORD = "'w' || floor(exp(hash({}) / 18446744073709551616.0 * ln(20000)))::INTEGER"
@@ -71,23 +72,31 @@ def _words(session: Session, reading: Session) -> list[Figure]:
     company, _, _ = paired(one, one, ROUNDS, processor(session._backend.pid))
     return [
         figure(f"the first search of {articles:,} articles, which makes the index", first, "s of CPU"),
-        *(_searched(f"{name}, best 20 of {articles:,}", session, reading, asked) for name, asked in searches.items()),
+        *(
+            _searched(f"{name}, best 20 of {articles:,}", session, reading, asked, _aim(articles, "≤ 50 ms"))
+            for name, asked in searches.items()
+        ),
         figure(
             f"two frequent words, one company's best 20 of {articles:,}",
             1000 * company,
             "ms of CPU",
-            aim="≤ 20 ms of 1 M",
+            aim=_aim(articles, "≤ 20 ms"),
         ),
     ]
 
 
-def _searched(name: str, session: Session, reading: Session, asked: dict[str, str]) -> Figure:
+def _aim(articles: int, aim: str) -> str:
+    """What is aimed at for a million."""
+    return aim if articles >= MILLION else ""
+
+
+def _searched(name: str, session: Session, reading: Session, asked: dict[str, str], aim: str) -> Figure:
     indexed, every = (partial(each.run, "news_full_text", **asked) for each in (session, reading))
     assert indexed().arrow().equals(every().arrow())
     (backend,) = session._index.opened.values()
     mine, other, ratio = paired(indexed, every, ROUNDS, processor(backend.pid, reading._backend.pid))
     baseline = f"every text read, {1000 * other:,.0f} ms"
-    return figure(name, 1000 * mine, "ms of CPU", baseline=baseline, ratio=ratio, aim="≤ 50 ms of 1 M")
+    return figure(name, 1000 * mine, "ms of CPU", baseline=baseline, ratio=ratio, aim=aim)
 
 
 def _nearest(session: Session) -> list[Figure]:
@@ -105,7 +114,7 @@ def _nearest(session: Session) -> list[Figure]:
             "ms of CPU",
             baseline=baseline,
             ratio=ratio,
-            aim="ratio ≤ 1; ≤ 300 ms of 1 M",
+            aim="≤ 1",
         )
     ]
 
