@@ -137,8 +137,8 @@ def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
 
 
 def _counted(found: pa.Table) -> tuple[pa.Array, np.ndarray, np.ndarray, np.ndarray]:
-    """All words in their order, the first of which is none and stands in every text; then each word's place among them,
-    the row it stands in and how often, in the order of words and rows.
+    """All words in their order, after a first that is empty and stands in every text; then, in the order of words and
+    rows, the number of each word, the row it stands in, and how often.
     """
     encoded = pc.list_flatten(found["words"]).dictionary_encode().combine_chunks()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
