@@ -256,6 +256,20 @@ def test_few_of_many_are_scored(tmp_path):
         assert left_out
 
 
+def test_of_texts_that_score_alike_the_newest_are_shown_whatever_is_scored_first(tmp_path):
+    alike = {"title": "oil", "teaser": "gas", "body": "cut"}
+    texts = [row | alike | {"id": f"bzNews_9{number}{row['id'][7:]}"} for number in range(6) for row in articles(2)]
+    lake = lake_of(tmp_path / "lake", texts)
+    with (
+        open_session(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
+        open_session(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
+    ):
+        for limit in (1, 2):
+            found = indexed.run("news_full_text", query="oil", limit=limit).arrow()
+            assert found.equals(reading.run("news_full_text", query="oil", limit=limit).arrow())
+        assert indexed._index.opened
+
+
 def test_rows_of_several_runs_are_told_in_the_order_of_words(monkeypatch, tmp_path):
     monkeypatch.setattr(words, "_RUN_ROWS", 64)
     monkeypatch.setattr(words, "_LEAST_ROWS", 7)
