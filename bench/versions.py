@@ -34,7 +34,7 @@ from pitlake.session import Session, open_session
 from pitlake.session.sealed.launcher import warm
 from pitlake.session.visible.cut_cache import CutCache
 
-FULL = {"counts": (100, 1_000, 10_000, 36_500)}
+FULL = {"counts": (100, 1_000, 36_500)}
 NEWS = get("news")
 ROWS = 40
 A_DAY = 100
