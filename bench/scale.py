@@ -160,11 +160,11 @@ def _thousand_more(lake: Lake) -> float:
     taken = []
     for day in NEXT_DAYS:
         rows = month.filter(pc.equal(month["date"], day)).cast(staged_schema(prices))
-        started = _cpu()
+        started = time.process_time()
         with lake.stage(prices, uuid.uuid4().hex) as stage:
             stage.add(day, rows, extracted=len(rows))
             assert lake.publish(stage, OBSERVED).total.published == STAGED
-        taken.append(1000 * (_cpu() - started))
+        taken.append(1000 * (time.process_time() - started))
     return statistics.median(taken)
 
 
