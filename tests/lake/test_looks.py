@@ -90,7 +90,7 @@ def some_look(rng):
     return look(rng.randrange(20), run=f"run-{rng.randrange(2)}", days=days, entities=entities)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 9))])
 def test_looks_in_files_of_any_kind_answer_as_all_of_them_do(store, monkeypatch, seed):
     rng = random.Random(seed)
     monkeypatch.setattr(looks, "MOST_FILES", 3)

@@ -35,11 +35,13 @@ setattr(owner, name, until_killed)
 test_cuts_killed.search(sys.argv[1], sys.argv[2])
 """
 STEPS = [
-    ("pitlake.lake.closed", "write", 3, "before"),
     ("pitlake.lake.closed", "write", 3, "after"),
-    ("pitlake.session.visible.words", "write", 1, "before"),
     ("pitlake.session.visible.words", "write", 2, "after"),
     ("pitlake.lake.copies", "vouch", 4, "before"),
+]
+MORE = [
+    ("pitlake.lake.closed", "write", 3, "before"),
+    ("pitlake.session.visible.words", "write", 1, "before"),
     ("pitlake.lake.copies", "vouch", 4, "after"),
     ("pitlake.session.visible.words", "write", 4, "after"),
 ]
@@ -71,7 +73,7 @@ def undisturbed(lake, tmp_path_factory):
     return found, kept(home)
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: " ".join(map(str, step)))
+@pytest.mark.parametrize("step", [*STEPS, *(pytest.param(step, marks=pytest.mark.long) for step in MORE)], ids=str)
 def test_what_a_killed_search_left_is_whole_or_is_made_again(lake, undisturbed, tmp_path, step):
     owner, *more = map(str, step)
     command = [sys.executable, "-c", VICTIM, str(lake), str(tmp_path / "cuts"), owner, *more]
