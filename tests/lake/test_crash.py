@@ -1,7 +1,5 @@
 """kill -9 at every named step: the version before stays readable, and a re-run ends as if nothing had happened."""
 
-import subprocess
-import sys
 from datetime import timedelta
 
 import pytest
@@ -9,34 +7,13 @@ import pytest
 from pitlake.lake import Lake
 from pitlake.lake.stage import STAGING, StagedGap
 from tests.lake.world import TOY, Toy, data_files, gaps, publish, rows, utc
+from tests.processes import kill
 
 NOON = utc("2024-03-05T12:00:00-05:00")
 SEEN = utc("2024-03-06T12:00:00-05:00")
 LATER = utc("2024-04-02T12:00:00-04:00")
 FIRST = [Toy("a", "x", NOON), Toy("b", "x", NOON)]
 SECOND = [Toy("a", "y", NOON), Toy("b", "x", NOON), Toy("c", "x", NOON)]
-
-VICTIM = """
-import os, signal, sys
-from pkgutil import resolve_name
-from pitlake.lake import Lake
-from tests.lake import test_crash
-owner, name = resolve_name(sys.argv[2]), sys.argv[3]
-calls, real = int(sys.argv[4]), getattr(owner, name)
-
-def until_killed(*args, **options):
-    global calls
-    calls -= 1
-    if calls == 0 and sys.argv[5] == "before":
-        os.kill(os.getpid(), signal.SIGKILL)
-    result = real(*args, **options)
-    if calls == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return result
-
-setattr(owner, name, until_killed)
-getattr(test_crash, sys.argv[6])(Lake(sys.argv[1]))
-"""
 
 STEPS = {
     "while staging": ("pitlake.lake.spill_file:SpillFile", "put", 2, "before"),
@@ -70,11 +47,6 @@ def compaction(lake):
     lake.compact(TOY, before="2025-01")
 
 
-def kill(lake, step, work):
-    command = [sys.executable, "-c", VICTIM, str(lake.root), *map(str, step), work.__name__]
-    assert subprocess.run(command, check=False).returncode == -9
-
-
 def shown(lake):
     return rows(lake), sorted(map(str, gaps(lake)))
 
@@ -91,7 +63,7 @@ def undisturbed(tmp_path_factory):
 def test_a_killed_run_leaves_the_old_version_and_a_rerun_converges(lake, undisturbed, step):
     first_run(lake)
     before = shown(lake)
-    kill(lake, step, second_run)
+    kill(step, second_run, lake.root)
     assert (Lake(lake.root).head(), shown(lake)) == (1, before)
     second_run(lake)
     assert (lake.head(), shown(lake)) == (2, undisturbed)
@@ -102,7 +74,7 @@ def test_a_killed_run_leaves_the_old_version_and_a_rerun_converges(lake, undistu
 
 def test_a_run_killed_right_after_its_log_entry_is_published(lake, undisturbed):
     first_run(lake)
-    kill(lake, ("pitlake.lake.log:LakeLog", "append", 1, "after"), second_run)
+    kill(("pitlake.lake.log:LakeLog", "append", 1, "after"), second_run, lake.root)
     assert (lake.head(), shown(lake)) == (2, undisturbed)
     second_run(lake)
     assert lake.head() == 2
@@ -111,7 +83,7 @@ def test_a_run_killed_right_after_its_log_entry_is_published(lake, undisturbed):
 @pytest.mark.parametrize("name", ["_create", "_swap"])
 def test_a_first_run_killed_around_the_making_of_its_table_converges(lake, name):
     lake.start()
-    kill(lake, ("pitlake.lake.delta:DeltaTables", name, 1, "after"), first_run)
+    kill(("pitlake.lake.delta:DeltaTables", name, 1, "after"), first_run, lake.root)
     assert (lake.head(), dict(lake.snapshot().tables)) == (0, {})
     first_run(lake)
     assert len(rows(lake)) == 2
@@ -132,7 +104,7 @@ def test_a_first_run_killed_around_the_making_of_its_table_converges(lake, name)
 def test_a_killed_compaction_changes_nothing_and_can_be_repeated(lake, undisturbed, step):
     first_run(lake)
     second_run(lake)
-    kill(lake, step, compaction)
+    kill(step, compaction, lake.root)
     assert (lake.head(), shown(lake)) == (2, undisturbed)
     second_run(lake)
     assert lake.head() == 2
@@ -143,7 +115,7 @@ def test_a_killed_compaction_changes_nothing_and_can_be_repeated(lake, undisturb
 def test_what_a_killed_run_left_behind_is_vacuumed_and_nothing_else(lake, undisturbed):
 
     first_run(lake)
-    kill(lake, STEPS["between the Delta commits and the log entry"], second_run)
+    kill(STEPS["between the Delta commits and the log entry"], second_run, lake.root)
     left = data_files(lake)
     second_run(lake)
     needed = {

@@ -4,8 +4,6 @@ Blocks are of 4 commits here and checkpoints of 3, so that short lakes have many
 """
 
 import random
-import subprocess
-import sys
 from datetime import timedelta
 
 import pyarrow as pa
@@ -20,8 +18,8 @@ from pitlake.lake.files import write_file
 from pitlake.lake.history import History
 from pitlake.lake.store import Store
 from tests.every import every
-from tests.lake.test_crash import VICTIM
 from tests.lake.world import TOY, Toy, data_files, publish, rows, utc
+from tests.processes import kill
 
 NOON, SEEN = utc("2024-03-05T12:00:00-05:00"), utc("2024-06-01T12:00:00-04:00")
 NONE = timedelta(0)
@@ -300,12 +298,6 @@ def unlinking(lake):
     vacuuming(lake)
 
 
-def kill(lake, step, when, work):
-    victim = VICTIM.replace("test_crash", "test_history")
-    command = [sys.executable, "-c", victim, str(lake.root), *map(str, step), when, work.__name__]
-    assert subprocess.run(command, check=False).returncode == -9
-
-
 @pytest.mark.parametrize("when", ["before", pytest.param("after", marks=pytest.mark.long)])
 @pytest.mark.parametrize("step", PLACES.values(), ids=PLACES)
 def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, step, when):
@@ -313,7 +305,7 @@ def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, step
     if step[1] == "put":
         crashed(lake)  # whose removal is a tombstone in the next checkpoint
     told = shown(lake)
-    kill(lake, step, when, publishing)
+    kill((*step, when), publishing, lake.root)
     assert shown(Lake(lake.root)).items() >= told.items()
     publishing(Lake(lake.root))
     found = shown(Lake(lake.root))
@@ -327,7 +319,7 @@ def test_a_killed_vacuum_leaves_kept_versions_and_one_more_finishes_it(lake, mon
     of_before(lake, monkeypatch)
     lake.keep_receipt(b'{"question": {"version": 5}}', 5)
     told = shown(lake)
-    kill(lake, step, when, unlinking if step[1] == "unlink" else vacuuming)
+    kill((*step, when), unlinking if step[1] == "unlink" else vacuuming, lake.root)
     after = shown(Lake(lake.root))
     assert every(after[version] == told[version] for version in after if version in told)
     assert after[5] == told[5]
