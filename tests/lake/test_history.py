@@ -216,7 +216,7 @@ def test_a_version_marked_by_itself_is_vacuumed_too(lake):
         lake.snapshot(1)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in (3, 4, 5))])
+@pytest.mark.parametrize("seed", range(6))
 def test_whatever_is_done_each_version_shows_what_it_showed_or_is_vacuumed(lake, seed):
     """Publishes, compactions, vacuums, receipts, Delta versions that nobody pinned, in any order."""
     chance, kept, due = random.Random(seed), {0}, {}
@@ -298,7 +298,7 @@ def unlinking(lake):
     vacuuming(lake)
 
 
-@pytest.mark.parametrize("when", ["before", pytest.param("after", marks=pytest.mark.long)])
+@pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", PLACES.values(), ids=PLACES)
 def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, step, when):
     grown(lake, 9)
