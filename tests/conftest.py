@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 
 import pytest
@@ -15,6 +16,9 @@ __all__ = ["graph", "graph_admin", "graph_db", "graph_server"]
 # Hundreds of processes are started: what the first compiles of the libraries is kept for the rest, as `make` keeps it.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# A shell's background job ignores SIGINT, what Dagster does on SIGTERM is what it does on SIGINT, and children inherit it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A property is held by its examples, not by how fast a busy machine makes them.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
