@@ -17,7 +17,7 @@ __all__ = ["graph", "graph_admin", "graph_db", "graph_server"]
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# A shell's background job ignores SIGINT, what Dagster does on SIGTERM is what it does on SIGINT, and children inherit it.
+# A shell's background job ignores SIGINT; Dagster does the same on SIGTERM as on SIGINT, and children inherit both.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A property is held by its examples, not by how fast a busy machine makes them.

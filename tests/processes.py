@@ -2,46 +2,56 @@
 killing one at a named step of its work.
 """
 
-import subprocess
-import sys
+import multiprocessing
+import os
+import signal
 import time
 from collections.abc import Callable, Iterable
+from itertools import count
 from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
 
 import psutil
 
-_ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-_VICTIM = """
-import os, signal, sys
-from pkgutil import resolve_name
 from pitlake.lake import Lake
-owner, name, calls, when, work, root, *given = sys.argv[1:]
-owner, calls = resolve_name(owner), int(calls)
-real = getattr(owner, name)
 
-def until_killed(*args, **options):
-    global calls
-    calls -= 1
-    if calls == 0 and when == "before":
-        os.kill(os.getpid(), signal.SIGKILL)
-    result = real(*args, **options)
-    if calls == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return result
-
-setattr(owner, name, until_killed)
-resolve_name(work)(Lake(root), *given)
-"""
+_ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 Step = tuple[str, str, int, str]
+_FORKED = multiprocessing.get_context("forkserver")
+_FORKED.set_forkserver_preload(["tests.lake.world", "pitlake.session"])  # what a victim imports is imported once
 
 
 def kill(step: Step, work: Callable[..., object], root: Path | str, *given: object) -> None:
     """Do this work on the lake at `root`, in a process that is killed at a step: (where, name, which call, "before" or
     "after" it).
     """
-    told = (*step, f"{work.__module__}:{work.__name__}", root, *given)
-    command = [sys.executable, "-c", _VICTIM, *map(str, told)]
-    assert subprocess.run(command, check=False).returncode == -9
+    told = (step, work, str(root), [str(one) for one in given], dict(os.environ))
+    victim = _FORKED.Process(target=_until_killed, args=told)
+    victim.start()
+    victim.join()
+    assert victim.exitcode == -signal.SIGKILL
+
+
+def _until_killed(
+    step: Step, work: Callable[..., object], root: str, given: list[str], environment: dict[str, str]
+) -> None:
+    os.environ |= environment
+    where, name, calls, when = step
+    owner = resolve_name(where)
+    real, place = getattr(owner, name), count(1)
+
+    def stepping(*args: Any, **options: Any) -> object:
+        due = next(place) == calls
+        if due and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = real(*args, **options)
+        if due:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    setattr(owner, name, stepping)
+    work(Lake(root), *given)
 
 
 def ended(process: psutil.Process) -> bool:

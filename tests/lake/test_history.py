@@ -4,7 +4,9 @@ Blocks are of 4 commits here and checkpoints of 3, so that short lakes have many
 """
 
 import random
+import shutil
 from datetime import timedelta
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -43,13 +45,32 @@ def day(lake, number):
     publish(lake, [Toy(f"{number}a", "x", at), Toy("changing", str(number), at)], at + timedelta(hours=1))
 
 
-def grown(lake, count):
-    """So many versions, a compaction among them."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Copies a lake that is made by `work` when first asked for, onto a lake that is not there yet."""
+    folder = tmp_path_factory.mktemp("made")
+
+    def copied(lake, work, *given):
+        kept = folder / "-".join((work.__name__, *map(str, given)))
+        if not kept.exists():
+            work(Lake(kept), *given)
+        shutil.copytree(kept, lake.root, dirs_exist_ok=True)
+        return lake
+
+    return copied
+
+
+def versions(lake, count):
+    """So many, a compaction among them."""
     for number in range(count):
         day(lake, number)
         if number == count // 2:
             lake.compact(TOY, before="2024-12")
-    return lake
+
+
+@pytest.fixture
+def grown(lake, made):
+    return lambda count: made(lake, versions, count)
 
 
 def log(lake):
@@ -88,15 +109,15 @@ def shown(lake):
     return found
 
 
-def test_every_version_s_files_are_those_that_delta_says(lake):
-    grown(lake, 14)
+def test_every_version_s_files_are_those_that_delta_says(lake, grown):
+    grown(14)
     fresh = Lake(lake.root)
     for version in range(1, fresh.head() + 1):
         assert told_by_lake(fresh, version) == told_by_delta(fresh, version)
 
 
-def test_blocks_tell_what_the_commits_say(lake):
-    grown(lake, 14)
+def test_blocks_tell_what_the_commits_say(lake, grown):
+    grown(14)
     assert len(blocks(lake)) == (lake.entry().tables["toys"] + 1) // 4 == 4
     told = shown(Lake(lake.root))
     for block in blocks(lake):
@@ -104,8 +125,8 @@ def test_blocks_tell_what_the_commits_say(lake):
     assert shown(Lake(lake.root)) == told
 
 
-def test_an_old_version_is_told_by_blocks_and_not_by_its_commits(lake, monkeypatch):
-    grown(lake, 14)
+def test_an_old_version_is_told_by_blocks_and_not_by_its_commits(lake, grown, monkeypatch):
+    grown(14)
     read, commit = [], History._commit
     monkeypatch.setattr(
         History, "_commit", lambda self, number: read.append((self._key, number)) or commit(self, number)
@@ -114,8 +135,8 @@ def test_an_old_version_is_told_by_blocks_and_not_by_its_commits(lake, monkeypat
     assert [number for key, number in read if key == "tables/toys"] == []
 
 
-def test_few_checkpoints_are_kept_and_the_newest_has_no_tombstones(lake):
-    grown(lake, 30)
+def test_few_checkpoints_are_kept_and_the_newest_has_no_tombstones(lake, grown):
+    grown(30)
     assert len(points(lake)) <= checkpoints.KEPT + 1  # and the compaction's own
     assert points(lake)[-1] > lake.entry().tables["toys"] - 3
     told = pq.read_table(log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet")
@@ -132,16 +153,16 @@ def test_a_compaction_leaves_a_checkpoint_of_what_is_left(lake):
     assert told["remove"].null_count == told.num_rows
 
 
-def test_delta_reads_on_from_a_checkpoint_without_tombstones(lake):
-    grown(lake, 14)
+def test_delta_reads_on_from_a_checkpoint_without_tombstones(lake, grown):
+    grown(14)
     assert told_by_delta(lake, lake.head()) == told_by_lake(lake, lake.head())
     for version in range(1, lake.head()):
         assert told_by_delta(lake, version)
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"[[[],[]]]", b"[1, 2, 3, 4]"])
-def test_a_damaged_block_is_named(lake, content):
-    grown(lake, 14)
+def test_a_damaged_block_is_named(lake, grown, content):
+    grown(14)
     blocks(lake)[0].write_bytes(content)
     with pytest.raises(LakeFault, match=f"{history.FOLDER}/{0:020d}.json is damaged"):
         Lake(lake.root).snapshot(2).files("toys")
@@ -149,8 +170,8 @@ def test_a_damaged_block_is_named(lake, content):
 
 
 @pytest.mark.parametrize("harm", ["gone", "cut off"])
-def test_a_lost_checkpoint_stops_nobody(lake, harm):
-    grown(lake, 10)
+def test_a_lost_checkpoint_stops_nobody(lake, grown, harm):
+    grown(10)
     told = rows(lake)
     newest = log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet"
     if harm == "gone":
@@ -171,21 +192,25 @@ def test_a_writer_that_may_not_remove_publishes(lake, monkeypatch):
 
     monkeypatch.setattr(Store, "delete", refused)
     monkeypatch.setattr(Store, "put", refused)
-    grown(lake, 10)
+    versions(lake, 10)
     assert len(rows(lake)) == 20
 
 
-def of_before(lake, monkeypatch):
+def untended(lake, count):
+    with mock.patch.object(DeltaTables, "_tend", return_value=None):
+        versions(lake, count)
+
+
+@pytest.fixture
+def of_before(lake, made):
     """A lake as it was written before there were blocks: all checkpoints, marks of single versions."""
-    with monkeypatch.context() as patched:
-        patched.setattr(DeltaTables, "_tend", lambda *_, **__: None)
-        grown(lake, 14)
+    made(lake, untended, 14)
     assert (len(points(lake)), blocks(lake)) == (5, [])
     return lake
 
 
-def test_a_lake_of_before_reads_as_it_did_and_a_vacuum_tidies_its_log(lake, monkeypatch):
-    of_before(lake, monkeypatch)
+def test_a_lake_of_before_reads_as_it_did_and_a_vacuum_tidies_its_log(of_before):
+    lake = of_before
     told = shown(Lake(lake.root))
     assert told.keys() == set(range(lake.head() + 1))
     lake.vacuum(timedelta(days=1))
@@ -197,8 +222,8 @@ def test_a_lake_of_before_reads_as_it_did_and_a_vacuum_tidies_its_log(lake, monk
     assert shown(Lake(lake.root)).items() >= told.items()
 
 
-def test_a_publish_into_a_lake_of_before_writes_the_blocks_that_are_due(lake, monkeypatch):
-    of_before(lake, monkeypatch)
+def test_a_publish_into_a_lake_of_before_writes_the_blocks_that_are_due(of_before):
+    lake = of_before
     told = shown(lake)
     for number in range(40, 44):
         day(lake, number)
@@ -206,8 +231,8 @@ def test_a_publish_into_a_lake_of_before_writes_the_blocks_that_are_due(lake, mo
     assert shown(Lake(lake.root)).items() >= told.items()
 
 
-def test_a_version_marked_by_itself_is_vacuumed_too(lake):
-    grown(lake, 3)
+def test_a_version_marked_by_itself_is_vacuumed_too(lake, grown):
+    grown(3)
     data = next(iter(lake.snapshot(1).files("toys")))
     Store(lake.root).delete(Store(lake.root).key(data.path))
     assert lake.snapshot(1)
@@ -222,6 +247,7 @@ def test_whatever_is_done_each_version_shows_what_it_showed_or_is_vacuumed(lake,
     chance, kept, due = random.Random(seed), {0}, {}
     for number in range(30):
         step = chance.choice(("day", "day", "day", "day", "compact", "vacuum", "receipt", "crashed"))
+        assert step == "day" or not due or shown(lake).items() >= due.items()
         if step == "day" or not due:
             day(lake, number)
         elif step == "compact":
@@ -239,7 +265,7 @@ def test_whatever_is_done_each_version_shows_what_it_showed_or_is_vacuumed(lake,
         due[lake.head()] = rows(lake)
         if chance.random() < 0.3:
             lake = Lake(lake.root)
-        assert {version: told for version, told in shown(lake).items() if version in due} == due
+    assert shown(lake).items() >= due.items()
     assert every(told_by_lake(lake, version) == told_by_delta(lake, version) for version in due if version)
 
 
@@ -300,8 +326,8 @@ def unlinking(lake):
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", PLACES.values(), ids=PLACES)
-def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, step, when):
-    grown(lake, 9)
+def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, grown, step, when):
+    grown(9)
     if step[1] == "put":
         crashed(lake)  # whose removal is a tombstone in the next checkpoint
     told = shown(lake)
@@ -315,8 +341,8 @@ def test_a_publish_killed_while_it_tends_the_log_leaves_every_version(lake, step
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", OF_VACUUM.values(), ids=OF_VACUUM)
-def test_a_killed_vacuum_leaves_kept_versions_and_one_more_finishes_it(lake, monkeypatch, step, when):
-    of_before(lake, monkeypatch)
+def test_a_killed_vacuum_leaves_kept_versions_and_one_more_finishes_it(of_before, step, when):
+    lake = of_before
     lake.keep_receipt(b'{"question": {"version": 5}}', 5)
     told = shown(lake)
     kill((*step, when), unlinking if step[1] == "unlink" else vacuuming, lake.root)

@@ -26,6 +26,7 @@ from pitlake import machine
 from pitlake.errors import BadInput, SessionRefused
 from pitlake.lake import closed, copies
 from pitlake.lake.closed import FEW_ROWS
+from pitlake.lake.parallel import each, workers
 from pitlake.session.visible import footer
 from pitlake.session.visible.cuts import AlreadyRead, Cut, FileFacts, Sources, facts_of, open_file
 
@@ -126,19 +127,18 @@ class CutCache:
         until = cut.bound
         if until is None:
             raise ValueError("days are cut for an instant")
+        open_one = partial(self._open_one, already=AlreadyRead())
         if cut.indexes:
             rows = self._open_days(replace(cut, indexes=()))
             _close(one.descriptor for one in rows)
-            return _each(self._open_one, [replace(one.cut, indexes=cut.indexes) for one in rows[:-1]])
+            return _each(open_one, [replace(one.cut, indexes=cut.indexes) for one in rows[:-1]])
         begun = [start for start in cut.parts if start <= until]
         first = (cut.since, *begun[1:])  # rows before the first day, if a file is misplaced, are the first day's
-        read: AlreadyRead = {}
-        open_one = partial(self._open_one, already=read)
         runs = [
             cut.between(first[day], begun[after] - 1, tuple(begun[day:after]) if after > day + 1 else ())
             for day, after in _runs(len(begun) - 1)
         ]
-        kept = _each(open_one, (run for run in runs if run.rows))
+        kept = _each(open_one, (run for run in runs if run.rows), at_once=workers())
         counted = [(one, footer.read(one.descriptor).rows) for one in kept]
         if sum(rows for _, rows in counted) <= self.few:
             _close(one.descriptor for one in kept)
@@ -237,15 +237,23 @@ def _runs(days: int) -> list[tuple[int, int]]:
     return [(day, day + _RUN) for day in range(0, weeks, _RUN)] + [(day, day + 1) for day in range(weeks, days)]
 
 
-def _each(open_one: Callable[[Any], _Opened], given: Iterable[object], before: Iterable[_Opened] = ()) -> list[_Opened]:
-    """The files of all that is given. If one can't be had, these and those opened before are closed."""
+def _each(
+    open_one: Callable[[Any], _Opened], given: Iterable[object], before: Iterable[_Opened] = (), at_once: int = 1
+) -> list[_Opened]:
+    """The files of all that is given, so many made at once. If one can't be had, these and those opened before are
+    closed.
+    """
     opened: list[_Opened] = []
+
+    def held(one: object) -> _Opened:
+        opened.append(found := open_one(one))
+        return found
+
     try:
-        opened += (open_one(one) for one in given)
+        return each(held, given, at_once)
     except BaseException:
         _close(one.descriptor for one in (*before, *opened))
         raise
-    return opened
 
 
 def _count(cut: Cut) -> int:

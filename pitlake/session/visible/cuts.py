@@ -7,9 +7,10 @@ many there were and whether they were compacted does not show. Reading and writi
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import BinaryIO, Self
 
@@ -118,13 +119,25 @@ class RowsByInstant:
         return take_rows(self._rows, self._order[first:after])
 
 
-AlreadyRead = dict[str, RowsByInstant]
+class AlreadyRead:
+    """What was read of files for several cuts that are made of the same ones, at the same time."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, RowsByInstant] = {}
+        self._lock = threading.Lock()
+
+    def of(self, path: str, read: Callable[[], pa.Table]) -> RowsByInstant:
+        """The rows of the file at a path, which `read` reads if that was not done yet."""
+        with self._lock:
+            if path not in self._rows:
+                self._rows[path] = RowsByInstant(read())
+            return self._rows[path]
 
 
 class Sources:
     """The files of a cut, opened once: identified, proven and read through the same descriptors.
 
-    already: what was read of files for other cuts, by path, where several are made of the same ones.
+    already: where what is read of the files is kept for other cuts.
     """
 
     def __init__(self, cut: Cut, already: AlreadyRead | None = None) -> None:
@@ -196,9 +209,8 @@ class Sources:
         names = self._cut.form.schema.names
         if self._already is None:
             return self._stored(file, descriptor, since, until, names)
-        if file.path not in self._already:
-            self._already[file.path] = RowsByInstant(self._stored(file, descriptor, *self._cut.within, names))
-        return self._already[file.path].between(since, until)
+        read = partial(self._stored, file, descriptor, *self._cut.within, names)
+        return self._already.of(file.path, read).between(since, until)
 
     def _stored(self, file: DataFile, descriptor: int, since: Bound, until: Bound, names: list[str]) -> pa.Table:
         """These columns of a file's rows from `since` to `until`, null where an older file lacks one."""
