@@ -1,15 +1,20 @@
 """Many rows become a file for each year, month, week and day: laid out by the rows up to T alone, kept for later T."""
 
+import errno
+import os
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from itertools import chain, count
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from pitlake.clock import new_york_day, start_of_new_york_day
-from pitlake.errors import QueryFailed, SessionRefused
+from pitlake.errors import LakeError, QueryFailed, SessionRefused
 from pitlake.session.visible import cuts
+from pitlake.session.visible.binding import Binding
 from pitlake.session.visible.cut_cache import CutCache
 from tests.session.toylake import CHARTS, T, ToyLake, gap, row
 
@@ -72,9 +77,19 @@ def test_how_rows_lie_in_files_is_a_function_of_the_rows_up_to_t(ask_of, tmp_pat
     today = new_york_day(as_of).day
     days = [new_york_day(each["available_at"]).day for each in past]
     closed = [day for day in days if day < today]
-    weeks = (today - 1) // 7
-    parts = {f"week {(day - 1) // 7}" if (day - 1) // 7 < weeks else f"day {day}" for day in days}
+    runs = runs_of_days(today - 1)
+    parts = {next((run for run in runs if day in run), None) for day in days}
     assert len(found[0]) == (len(parts) if len(closed) > FEW else 1)
+
+
+def runs_of_days(count):
+    """The days from the first of a month on that lie in a file each: eight, of fewer the greatest power of two."""
+    runs, first = [], 1
+    while first <= count:
+        after = first + min(8, 1 << ((count - first + 1).bit_length() - 1))
+        runs.append(range(first, after))
+        first = after
+    return runs
 
 
 @pytest.mark.parametrize(("rows", "files"), [(1, 1), (3, 2), (5, 2), (6, 3), (8, 4), (40, 4)])
@@ -129,31 +144,57 @@ def test_what_is_past_is_made_once_for_every_later_instant(lake, ask, home):
     assert len(new) <= 4  # the months between, and what T's own month holds
 
 
-def test_another_instant_of_the_month_cuts_its_own_day_alone(lake, ask, home, kept):
+def test_another_instant_of_the_day_cuts_it_alone(lake, ask, home, kept):
     lake.add("charts", days_before(T + 5 * DAY, 12))
     ask(T + 3 * DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
     before = kept()
-    earlier = ask(T + DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
+    earlier = ask(T + 2.9 * DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
     assert before.items() <= kept().items()
     assert len(kept()) - len(before) == 1
-    assert shown(earlier) == sorted(f"t{number}-{each}" for number in range(4, 12) for each in range(2))
+    assert shown(earlier) == sorted(f"t{number}-{each}" for number in range(3, 12) for each in range(2))
 
 
-def test_seven_days_that_are_over_are_one_file_in_the_order_of_their_days(ask_of, tmp_path):
+def test_days_that_are_over_are_files_of_eight_four_two_and_one_in_the_order_of_their_days(ask_of, tmp_path):
     month = T.replace(day=1)
-    rows = [row(f"t{9 - day}", month + day * DAY) for day in range(9) if day != 3]
+    rows = [row(f"t{17 - day}", month + day * DAY) for day in range(17) if day != 3]
     orders = []
     for name, each in (("together", [rows]), ("landed", [[one] for one in rows])):
         lake = ToyLake(tmp_path / name)
         for one in each:
             lake.add("charts", one)
         cuts = CutCache(tmp_path / f"cuts of {name}", few=FEW)
-        for days, files in ((6, 6), (7, 2), (8, 3)):
+        for days, files in ((6, 3), (7, 4), (8, 2), (9, 3), (15, 5), (16, 3)):
             session = ask_of(lake, month + days * DAY, datasets=["charts"], cut_cache=cuts)
             assert len(paths_of_files(session)) == files
             orders.append(session.sql("SELECT track FROM charts_revisions").rows())
-    assert orders[:3] == orders[3:]
-    assert orders[2] == [(one["track"],) for one in rows]
+    assert orders[:6] == orders[6:]
+    assert orders[5] == [(one["track"],) for one in rows]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5])
+@pytest.mark.parametrize("broken", range(4))
+def test_days_of_which_one_can_not_be_made_leave_no_descriptor(lake, home, monkeypatch, leftovers, at_once, broken):
+    lake.add("charts", days_before(T, 12))
+    made = Binding(lake.snapshot, T, [CHARTS]).relations[0].cuts[-1]
+    real, asked = CutCache._open_one, count()
+
+    def failing(self, cut, already=None):
+        if next(asked) == broken:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(self, cut, already)
+
+    monkeypatch.setattr(CutCache, "_open_one", failing)
+    _, before = leftovers()
+    with pytest.raises(LakeError, match="No space left"):
+        CutCache(home, few=FEW).open(made, at_once)
+    assert leftovers()[1] <= before
+    monkeypatch.undo()
+    files = [CutCache(home, few=FEW).open(made, many) for many in (at_once, 1)]
+    contents = [[Path(f"/proc/self/fd/{one}").read_bytes() for one in each] for each in files]
+    for one in chain(*files):
+        os.close(one)
+    assert contents[0] == contents[1]
+    assert len(contents[0]) > 2
 
 
 def test_a_file_is_read_once_for_all_the_days_made_of_it(lake, ask, home, monkeypatch):

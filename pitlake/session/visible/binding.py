@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import chain, count
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from pitlake.clock import AVAILABLE_AT, from_micros, micros
 from pitlake.contract import GAP_COLUMNS, GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.lake.closed import Form, form_of_rows, form_of_tombstones, stored_schema
 from pitlake.lake.manifest import DataFile, Snapshot
+from pitlake.lake.parallel import workers
 from pitlake.session.visible import footer, words
 from pitlake.session.visible.cut_cache import CutCache
 from pitlake.session.visible.cuts import Cut, open_file
@@ -99,13 +101,14 @@ class Binding:
         """Open and prove every file, number and give those with rows. Raises SessionRefused: nothing may be opened."""
         self.snapshot.fetch(file for relation in self.relations for file in relation.sources)
         numbers = count()
+        made = partial(cut_cache.open, at_once=1 if len(self.datasets) > 1 else workers())
         with ThreadPoolExecutor(_CUTTERS) as cutters:
             cutting = deque[tuple[Relation, Future[list[int]]]]()
             try:
                 for relation in self.relations:
                     for cut in relation.cuts:
                         kept = cut_cache.open_again(cut)
-                        cutting.append((relation, cutters.submit(cut_cache.open, cut) if kept is None else _done(kept)))
+                        cutting.append((relation, cutters.submit(made, cut) if kept is None else _done(kept)))
                 for relation in self.relations:
                     for file in relation.whole:
                         _give(relation, numbers, open_file(file.path, relation.name), take, file)

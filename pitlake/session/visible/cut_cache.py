@@ -1,10 +1,10 @@
 """The cut cache: what a session sees, as files of the parent's own making, kept for later.
 
 Rows before T's year, if many, become a file for each year; those of T's year before T's month, if many, a file for each
-month; those of T's month, if many, a file for each seven days of it that are over and for each day since. Later T's
-find these, and only T's own day is cut at T. How is a function of the rows up to T alone, and no file holds a row after
-the T it was made for. Where compaction left a year or a month as just that file, it is given as it lies. Others are
-kept in a private, bounded directory, named after what they were made of. Each is proven again at every use.
+month; those of T's month, if many, a file for each eight days of it that are over, of the rest for four, two and one.
+Later T's find these, and only T's own day is cut at T. How is a function of the rows up to T alone, and no file holds a
+row after the T it was made for. Where compaction left a year or a month as just that file, it is given as it lies.
+Others are kept in a private, bounded directory, named after what they were made of. Each is proven at every use.
 """
 
 import os
@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from pitlake import machine
 from pitlake.errors import BadInput, SessionRefused
 from pitlake.lake import closed, copies
 from pitlake.lake.closed import FEW_ROWS
-from pitlake.lake.parallel import each, workers
+from pitlake.lake.parallel import each
 from pitlake.session.visible import footer
 from pitlake.session.visible.cuts import AlreadyRead, Cut, FileFacts, Sources, facts_of, open_file
 
@@ -37,7 +38,7 @@ LEAST_BYTES = 2 << 30
 _SWEEPS = 64  # the whole directory is looked through once per this part of what may be kept, and once an hour
 _TALLIED = 4096  # bytes written that one byte of a tally stands for
 _MOST_REMEMBERED = 50_000
-_RUN = 7  # days that become one file once they are over
+_RUNS = (8, 4, 2, 1)  # so many days become one file once they are over
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +70,14 @@ class CutCache:
         self._usable: bool | None = None
         self._lock = threading.Lock()
 
-    def open(self, cut: Cut) -> list[int]:
-        """Descriptors, open for reading, of the cut's files: kept from before or made now. Of an index: a file for each
-        of the rows' files, in their order, but none for T's own day and for few rows in one file, which are read
-        instead. Raises SessionRefused, and LakeError where there is no room for them.
+    def open(self, cut: Cut, at_once: int = 1) -> list[int]:
+        """Descriptors, open for reading, of the cut's files: kept from before or made now, so many days' at once. Of an
+        index: a file for each of the rows' files, in their order, but none for T's own day and for few rows in one
+        file, which are read instead. Raises SessionRefused, and LakeError where there is no room for them.
         """
         before = facts_of(cut)
         with machine.working_in("the cache", self._directory):
-            opened = self._open(cut)
+            opened = self._open(cut, at_once)
         paths = [one.path for one in opened if one.path is not None]
         if len(paths) == len(opened):
             if len(_remembered) >= _MOST_REMEMBERED:
@@ -112,24 +113,24 @@ class CutCache:
         kind = (cut.table, cut.form.order, cut.since, cut.until, cut.groups, cut.parts, bound, cut.indexes)
         return (str(self._directory), self.few, *kind, files)
 
-    def _open(self, cut: Cut) -> list[_Opened]:
+    def _open(self, cut: Cut, at_once: int) -> list[_Opened]:
         if not cut.files:
             return []
         if cut.parts and cut.rows > self.few:
-            return self._open_days(cut)
+            return self._open_days(cut, at_once)
         counted = [(one, rows) for one in map(cut.of_period, cut.periods) if (rows := _count(one))]
         if cut.parts or sum(rows for _, rows in counted) <= self.few:
             return [] if cut.indexes else [self._open_one(cut)]
         many = (replace(one, groups=one.periods[0].months) if rows > self.few else one for one, rows in counted)
         return _each(self._open_one, many)
 
-    def _open_days(self, cut: Cut) -> list[_Opened]:
+    def _open_days(self, cut: Cut, at_once: int) -> list[_Opened]:
         until = cut.bound
         if until is None:
             raise ValueError("days are cut for an instant")
         open_one = partial(self._open_one, already=AlreadyRead())
         if cut.indexes:
-            rows = self._open_days(replace(cut, indexes=()))
+            rows = self._open_days(replace(cut, indexes=()), at_once)
             _close(one.descriptor for one in rows)
             return _each(open_one, [replace(one.cut, indexes=cut.indexes) for one in rows[:-1]])
         begun = [start for start in cut.parts if start <= until]
@@ -138,7 +139,7 @@ class CutCache:
             cut.between(first[day], begun[after] - 1, tuple(begun[day:after]) if after > day + 1 else ())
             for day, after in _runs(len(begun) - 1)
         ]
-        kept = _each(open_one, (run for run in runs if run.rows), at_once=workers())
+        kept = _each(open_one, (run for run in runs if run.rows), at_once=at_once)
         counted = [(one, footer.read(one.descriptor).rows) for one in kept]
         if sum(rows for _, rows in counted) <= self.few:
             _close(one.descriptor for one in kept)
@@ -233,8 +234,10 @@ class CutCache:
 
 def _runs(days: int) -> list[tuple[int, int]]:
     """So many days in runs: the number of the first day of each, and of the day after its last."""
-    weeks = days - days % _RUN
-    return [(day, day + _RUN) for day in range(0, weeks, _RUN)] + [(day, day + 1) for day in range(weeks, days)]
+    ends = [0]
+    while ends[-1] < days:
+        ends.append(ends[-1] + next(run for run in _RUNS if ends[-1] + run <= days))
+    return list(pairwise(ends))
 
 
 def _each(
