@@ -19,15 +19,11 @@ WITH
         WHERE ticker IS DISTINCT FROM ticker_wanted AND id IN (FROM others)
     ),
     newest AS MATERIALIZED (FROM newest_scores('scores', model_wanted)),
-    articles AS MATERIALIZED (
-        SELECT available_at, available_at_source, id, title, channels, ticker, evidence
-        FROM news_of(ticker_wanted) SEMI JOIN newest USING (id)
-        WHERE id IS DISTINCT FROM seed
-    ),
     scored AS MATERIALIZED (
         SELECT id, greatest(articles.available_at, newest.available_at) AS available_at, vector_score
-        FROM newest JOIN articles USING (id)
+        FROM newest JOIN (SELECT id, available_at FROM news_of(ticker_wanted)) AS articles USING (id)
+        WHERE id IS DISTINCT FROM seed
     ),
-    best AS (FROM nearest_scores('scored', k, model_wanted))
+    best AS MATERIALIZED (FROM nearest_scores('scored', k, model_wanted))
 SELECT best.available_at, available_at_source, id, title, channels, ticker, vector_score, evidence
-FROM best JOIN articles USING (id);
+FROM best JOIN news_of(ticker_wanted) AS articles USING (id);
