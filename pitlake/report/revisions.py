@@ -1,9 +1,9 @@
 """How many rows of a dataset revise an earlier one of their key, by day and by key: for one hash a row.
 
-Most keys come once, and their hash says so. Only rows whose hash comes again are compared by their keys.
+Most keys come once, and their hash says so. Only rows whose hash comes again are compared, by a digest of their keys.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from pitlake.contract import Dataset
 from pitlake.lake.manifest import DataFile
-from pitlake.lake.query import columns, reading
+from pitlake.lake.query import columns, quoted, reading
 from pitlake.report.clocks import NEW_YORK_DAY
 
-MOST_ROWS = 1_000_000
-"""Of so many at once the hashes are held twice, while they come from DuckDB."""
+MOST_ROWS = 250_000
+"""So many are asked about at once: what DuckDB holds meanwhile is a matter of rows."""
 PARTS = np.arange(1, 16, dtype=np.uint64) << np.uint64(60)
 """Hashes are compared a sixteenth at a time; here each but the first begins."""
 
@@ -51,20 +51,22 @@ class RevisionCounter:
         again = self._repeated(files)
         if not len(again):
             return Revisions()
-        key = columns(self._dataset.key)
-        by_key = f"""
-            SELECT list_sort(list(available_at)) AS moments
-            FROM {reading(files)} SEMI JOIN again ON hash({key}) = again.hashed GROUP BY {key}"""
-        later = (
-            f"SELECT unnest(moments[2:]) AS available_at, unnest(range(1, len(moments))) AS revision FROM ({by_key})"
-        )
-        query = f"SELECT {NEW_YORK_DAY}, count(*), count(*) FILTER (revision = 1) FROM ({later}) GROUP BY ALL"
         self._sql.register("again", pa.table({"hashed": again}))
-        found = self._sql.sql(query).fetchall()
-        return Revisions({day: rows for day, rows, _ in found}, sum(keys for *_, keys in found))
+        return _counted(pa.concat_tables(map(self._told, _some(files))))
+
+    def _told(self, files: Sequence[DataFile]) -> pa.Table:
+        """Of the rows of files whose hash comes again: a digest of their key, and when they became available."""
+        texts = ", ".join(f"{quoted(name)}::VARCHAR" for name in self._dataset.key)
+        query = f"""
+            SELECT md5_number_upper(key) AS upper, md5_number_lower(key) AS lower, available_at, {NEW_YORK_DAY} AS day
+            FROM (SELECT to_json([{texts}])::VARCHAR AS key, available_at
+                FROM {reading(files)} SEMI JOIN again ON hash({columns(self._dataset.key)}) = again.hashed)"""
+        return self._sql.sql(query).to_arrow_table()
 
     def _repeated(self, files: Sequence[DataFile]) -> Hashes:
         """The hashes of keys that come more than once, each once."""
+        paths = {file.path for file in files}
+        self._hashes = {path: hashes for path, hashes in self._hashes.items() if path in paths}
         self._read([file for file in files if file.path not in self._hashes])
         known = (self._hashes[file.path] for file in files)
         parts = zip(*(np.split(hashes, np.searchsorted(hashes, PARTS)) for hashes in known), strict=True)
@@ -72,13 +74,18 @@ class RevisionCounter:
 
     def _read(self, files: Sequence[DataFile]) -> None:
         """Keep the sorted hashes of each file's keys."""
-        ends = np.cumsum([file.rows for file in files])
-        for _, places in groupby(range(len(files)), lambda place: ends[place] // MOST_ROWS):
-            some = [files[place] for place in places]
+        for some in _some(files):
             hashed = self._sql.sql(f"SELECT hash({columns(self._dataset.key)}) AS hashed FROM {reading(some)}")
             every = hashed.to_arrow_table()["hashed"].to_numpy()  # in the order of the files
             parts = np.split(every, np.cumsum([file.rows for file in some])[:-1])
             self._hashes |= {file.path: np.sort(part) for file, part in zip(some, parts, strict=True)}
+
+
+def _some(files: Sequence[DataFile]) -> Iterator[list[DataFile]]:
+    """Files in parts of about so many rows."""
+    ends = np.cumsum([file.rows for file in files])
+    for _, places in groupby(range(len(files)), lambda place: ends[place] // MOST_ROWS):
+        yield [files[place] for place in places]
 
 
 def _again(hashes: Hashes) -> Hashes:
@@ -86,3 +93,13 @@ def _again(hashes: Hashes) -> Hashes:
     hashes.sort()
     again = hashes[1:][hashes[1:] == hashes[:-1]]
     return np.compress(np.diff(again, prepend=~again[:1]) != 0, again)
+
+
+def _counted(rows: pa.Table) -> Revisions:
+    """The revisions among rows that are known by a digest of their key."""
+    upper, lower, moments = (rows[name].to_numpy() for name in ("upper", "lower", "available_at"))
+    order = np.lexsort((moments, lower, upper))
+    again = np.concatenate([[False], (np.diff(upper[order]) == 0) & (np.diff(lower[order]) == 0)])
+    days, counts = np.unique(rows["day"].to_numpy()[order][again], return_counts=True)
+    keys = int(np.count_nonzero(np.diff(again, append=False) & again))
+    return Revisions(dict(zip(days.tolist(), counts.tolist(), strict=True)), keys)
