@@ -1,10 +1,10 @@
 """The cut cache: what a session sees, as files of the parent's own making, kept for later.
 
 Rows before T's year, if many, become a file for each year; those of T's year before T's month, if many, a file for each
-month; those of T's month, if many, a file for each eight days of it that are over, of the rest for four, two and one.
-Later T's find these, and only T's own day is cut at T. How is a function of the rows up to T alone, and no file holds a
-row after the T it was made for. Where compaction left a year or a month as just that file, it is given as it lies.
-Others are kept in a private, bounded directory, named after what they were made of. Each is proven at every use.
+month; those of T's month, if many, a file for each run of eight, four, two and one of its days that are over. Later T's
+find these, and only T's own day is cut at T. How is a function of the rows up to T alone, and no file holds a row after
+the T it was made for. Where compaction left a year or a month as just that file, it is given as it lies. Others are
+kept in a private, bounded directory, named after what they were made of. Each is proven again at every use.
 """
 
 import os
@@ -38,7 +38,7 @@ LEAST_BYTES = 2 << 30
 _SWEEPS = 64  # the whole directory is looked through once per this part of what may be kept, and once an hour
 _TALLIED = 4096  # bytes written that one byte of a tally stands for
 _MOST_REMEMBERED = 50_000
-_RUNS = (8, 4, 2, 1)  # so many days become one file once they are over
+_RUNS = (8, 4, 2, 1)  # how many days may become one file
 
 
 @dataclass(frozen=True, slots=True)
