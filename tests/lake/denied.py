@@ -82,14 +82,14 @@ def main() -> int:
     lake, folder = Path(sys.argv[1]), Path(sys.argv[2])
     found: dict[str, dict[str, list | None]] = {}
     for mode in (READING, WRITING):
-        for place in places(lake):
-            if mode == WRITING and not places(lake)[place].is_dir():
+        for place, there in places(lake).items():
+            if mode == WRITING and not there.is_dir():
                 continue
             told = found[f"{mode:o} {place}"] = {}
             for names in (READERS, *((name,) for name in WRITERS)):
                 root = folder / f"{mode:o} {len(found)} {names[0]}"
                 shutil.copytree(lake, root)
-                path = places(root)[place]
+                path = root / there.relative_to(lake)
                 with ExitStack() as after:
                     after.callback(shutil.rmtree, root, ignore_errors=True)
                     after.callback(opened, path)
@@ -100,9 +100,10 @@ def main() -> int:
             if mode == READING and place in (".", "_lake/log", "tables/toys"):
                 root = folder / "command"
                 shutil.copytree(lake, root)
-                places(root)[place].chmod(mode)
+                path = root / there.relative_to(lake)
+                path.chmod(mode)
                 told["command"] = ["exit", "", "", cli.invoke(["vacuum", "--lake", str(root)]), ""]
-                places(root)[place].chmod(0o700)
+                path.chmod(0o700)
                 shutil.rmtree(root)
     json.dump(found, sys.stdout)
     return 0

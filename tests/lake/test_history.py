@@ -247,7 +247,7 @@ def test_whatever_is_done_each_version_shows_what_it_showed_or_is_vacuumed(lake,
     chance, kept, due = random.Random(seed), {0}, {}
     for number in range(30):
         step = chance.choice(("day", "day", "day", "day", "compact", "vacuum", "receipt", "crashed"))
-        assert step == "day" or not due or shown(lake).items() >= due.items()
+        assert step != "vacuum" or not due or shown(lake).items() >= due.items()
         if step == "day" or not due:
             day(lake, number)
         elif step == "compact":
