@@ -1,4 +1,4 @@
-"""Many rows become a file for each year, month, week and day: laid out by the rows up to T alone, kept for later T."""
+"""Many rows become a file for each year, month and run of days: laid out by the rows up to T alone, kept for later."""
 
 import errno
 import os
@@ -189,7 +189,7 @@ def test_days_of_which_one_can_not_be_made_leave_no_descriptor(lake, home, monke
         CutCache(home, few=FEW).open(made, at_once)
     assert leftovers()[1] <= before
     monkeypatch.undo()
-    files = [CutCache(home, few=FEW).open(made, many) for many in (at_once, 1)]
+    files = [CutCache(home / name, few=FEW).open(made, many) for name, many in (("together", at_once), ("alone", 1))]
     contents = [[Path(f"/proc/self/fd/{one}").read_bytes() for one in each] for each in files]
     for one in chain(*files):
         os.close(one)
