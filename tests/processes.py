@@ -19,7 +19,8 @@ from pitlake.lake import Lake
 _ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 Step = tuple[str, str, int, str]
 _FORKED = multiprocessing.get_context("forkserver")
-_FORKED.set_forkserver_preload(["tests.lake.world", "pitlake.session"])  # what a victim imports is imported once
+_IMPORTED_ONCE = ["tests.lake.world", "pitlake.session", "pandas", "pyarrow.dataset"]  # and not by each victim
+_FORKED.set_forkserver_preload(_IMPORTED_ONCE)
 
 
 def kill(step: Step, work: Callable[..., object], root: Path | str, *given: object) -> None:

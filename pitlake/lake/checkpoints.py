@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pitlake.lake.history import Files, facts_of
+from pitlake.lake.history import Facts, facts_of
 from pitlake.lake.store import Store
 
 INTERVAL = 20
@@ -35,13 +35,12 @@ class Checkpoints:
         except (FileNotFoundError, ValueError, TypeError, KeyError):
             return -1
 
-    def files(self, version: int) -> Files | None:
-        """The files that a checkpoint lists; None where it is not there or can't be read."""
+    def facts(self, version: int) -> list[Facts] | None:
+        """The facts of the files that a checkpoint lists; None where it is not there or can't be read."""
         try:
             told = pq.read_table(pa.BufferReader(self._store.read(self._key(version))), columns=["add"])["add"]
             names, sizes, stats = (pc.struct_field(told.drop_null(), name) for name in ("path", "size", "stats"))
-            facts = map(facts_of, names.to_pylist(), sizes.to_pylist(), stats.to_pylist())
-            return {str(of_file[0]): of_file for of_file in facts}
+            return list(map(facts_of, names.to_pylist(), sizes.to_pylist(), stats.to_pylist()))
         except (FileNotFoundError, pa.ArrowException, ValueError, TypeError, KeyError):
             return None
 

@@ -22,12 +22,13 @@ from pitlake.errors import LakeConflict, LakeError, LakeFault, PastChanged
 from pitlake.lake.checkpoints import INTERVAL, Checkpoints
 from pitlake.lake.closed import OBSERVED_SCHEMA, observed_table_name
 from pitlake.lake.files import MONTH_COLUMN, NewFile, ceil_millis, floor_millis, month_of_file
-from pitlake.lake.history import BLOCK, History
+from pitlake.lake.history import BLOCK, Files, History
 from pitlake.lake.manifest import DataFile, TableState
 from pitlake.lake.store import PLACE, Store
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 EMPTY = TableState()
+_UNREAD: tuple[int, Files] = (-1, {})
 _MONTH = pa.field(MONTH_COLUMN, pa.string())
 Result = TypeVar("Result")
 MOST_STATES = 512
@@ -60,6 +61,7 @@ class DeltaTables:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._states: dict[tuple[str, int], TableState] = {}
+        self._newest: dict[str, tuple[int, Files]] = {}
         self._beside: dict[str, tuple[TableState, int, TableState]] = {}
 
     def state(self, table: str, version: int | None) -> TableState:
@@ -252,10 +254,21 @@ class DeltaTables:
 
     def _load(self, table: str, version: int) -> TableState:
         """Read without Delta, which would list the whole log first."""
+        files = self._history(table).files(version, *self._read_before(table, version))
+        if version > self._newest.get(table, _UNREAD)[0]:
+            self._newest[table] = version, files
+        return TableState(tuple(files[name] for name in sorted(files)))
+
+    def _read_before(self, table: str, version: int) -> tuple[int, Files]:
+        """The version to read on from and its files: the newest that was read, or that a checkpoint tells of."""
+        read = self._newest.get(table, _UNREAD)
+        since, files = read if read[0] <= version else _UNREAD
+        if 0 <= version - since <= INTERVAL:
+            return since, files
         checkpoints = self._checkpoints(table)
         newest = checkpoints.newest()
-        files = checkpoints.files(newest) if 0 <= newest <= version else None
-        return self._history(table).state(version, -1 if files is None else newest, files)
+        told = checkpoints.facts(newest) if since < newest <= version else None
+        return (since, files) if told is None else (newest, self._history(table).of(told))
 
     def _fault(self, table: str, version: int) -> LakeFault:
         """What is wrong with a table that has no such version: the first commit that is gone, else its whole log."""

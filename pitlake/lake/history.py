@@ -5,13 +5,13 @@ a few files where the log has thousands. The commits stay: a block is derived fr
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
 from pitlake import clock
 from pitlake.errors import LakeFault
-from pitlake.lake.manifest import DataFile, TableState
+from pitlake.lake.manifest import DataFile
 from pitlake.lake.parallel import each
 from pitlake.lake.store import Store
 
@@ -22,7 +22,8 @@ BLOCK = 200
 
 Facts = list[str | int]
 """Of a file: name, rows, size, and the bounds of its `available_at` in milliseconds."""
-Files = dict[str, Facts]
+Files = dict[str, DataFile]
+"""By name: where a file lies in the table."""
 
 
 class Change(NamedTuple):
@@ -47,15 +48,19 @@ class History:
             changes = told or self._read(start, min(start + BLOCK - 1, last))
             yield from changes[: last + 1 - start]
 
-    def state(self, version: int, since: int = -1, files: Files | None = None) -> TableState:
-        """The files of one version, told from those of an earlier one on, or from the start."""
-        live = dict(files or {})
+    def files(self, version: int, since: int, files: Files) -> Files:
+        """The files of one version, told from those of an earlier one on; there were none before version 0."""
+        live = dict(files)
         for change in self.changes(since + 1, version):
             for name in change.removed:
                 live.pop(name, None)
-            live |= {str(facts[0]): facts for facts in change.added}
+            live |= self.of(change.added)
+        return live
+
+    def of(self, facts: Iterable[Facts]) -> Files:
+        """The files that these facts are of."""
         root = self._store.path(self._key)
-        return TableState(tuple(_data_file(f"{root}/{name}", live[name]) for name in sorted(live)))
+        return {str(one[0]): _data_file(f"{root}/{one[0]}", one) for one in facts}
 
     def write(self, latest: int) -> None:
         """Write the blocks that are full at a version and not there yet, so that none is there without those before."""

@@ -73,7 +73,7 @@ class Store:
     def read(self, key: str) -> bytes:
         """The bytes of a small file. Raises FileNotFoundError."""
         with self._reached():
-            return bytes(obstore.get(self._objects, key).bytes())
+            return self.path(key).read_bytes()
 
     def put_new(self, key: str, content: bytes) -> bool:
         """Write a small file unless it is there already; says whether it was written. Atomic and durable."""

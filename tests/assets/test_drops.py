@@ -50,11 +50,11 @@ class Desk:
         return received, reports
 
     def ask(self, dataset, what, at):
-        with pitlake.connect(at, lake=self.lake.root, datasets=[dataset], isolation="in_process") as session:
+        with pitlake.connect(at, lake=self.lake.root, datasets=[dataset]) as session:
             return session.sql(f"SELECT {what} FROM {dataset} ORDER BY ALL").rows()
 
     def gaps(self, dataset, at):
-        with pitlake.connect(at, lake=self.lake.root, datasets=[dataset], isolation="in_process") as session:
+        with pitlake.connect(at, lake=self.lake.root, datasets=[dataset]) as session:
             return session.sql(f"SELECT gap_type, reason FROM gaps WHERE dataset = '{dataset}' ORDER BY ALL").rows()
 
 

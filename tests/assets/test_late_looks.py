@@ -50,14 +50,14 @@ def look(lake, name, *records, at, days=ALL_DAYS[:5], window=0):
 
 
 def asked(lake, name, sql, as_of=JUNE):
-    with connect(as_of, lake=lake, datasets=[name], isolation="in_process") as session:
+    with connect(as_of, lake=lake, datasets=[name]) as session:
         return session.sql(sql).rows()
 
 
 def all_of(lake, name, as_of):
     """Rows of every revision and gaps, as an as-of session has them."""
     columns = ", ".join(get(name).agent_columns)
-    with connect(as_of, lake=lake, datasets=[name], isolation="in_process") as session:
+    with connect(as_of, lake=lake, datasets=[name]) as session:
         rows = session.sql(f"SELECT {columns} FROM {name}_revisions ORDER BY ALL").rows()
         gaps = session.sql("SELECT gap_type, reason, locator, available_at FROM gaps ORDER BY ALL").rows()
     return rows, gaps

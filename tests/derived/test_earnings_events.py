@@ -45,7 +45,7 @@ SOURCES = {"reports": release(), "av_earnings": reported(), "call_transcripts": 
 
 
 def answer(lake, as_of):
-    with connect(as_of, lake=lake, datasets=["earnings_events"], isolation="in_process") as session:
+    with connect(as_of, lake=lake, datasets=["earnings_events"]) as session:
         return session.sql("SELECT * FROM earnings_events ORDER BY accession_no").arrow().to_pylist()
 
 
@@ -146,7 +146,7 @@ def test_the_order_in_which_sources_came_changes_nothing(tmp_path, order):
         put_rows(lake, dataset, SOURCES[dataset])
         derived(lake)
     told, _ = events(lake.snapshot(), OBSERVED)
-    with connect(OBSERVED, lake=lake, datasets=["earnings_events"], isolation="in_process") as session:
+    with connect(OBSERVED, lake=lake, datasets=["earnings_events"]) as session:
         stored = session.sql("SELECT source, available_at FROM earnings_events_revisions ORDER BY ALL").rows()
     assert stored == sorted((row["source"], row["available_at"]) for row in told)
 
@@ -205,7 +205,7 @@ def test_a_closing_is_not_known_before_the_exchange_fails_to_open(lake, put):
 
 
 def revisions(lake):
-    with connect(OBSERVED, lake=lake, datasets=["earnings_events"], isolation="in_process") as session:
+    with connect(OBSERVED, lake=lake, datasets=["earnings_events"]) as session:
         return session.sql("FROM earnings_events_revisions").arrow()
 
 

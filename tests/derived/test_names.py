@@ -81,7 +81,7 @@ READ = ("earnings_events", "names", "news", "sec_filings")
 
 
 def asked(lake, as_of, sql, **params):
-    with connect(as_of, lake=lake, datasets=READ, isolation="in_process") as session:
+    with connect(as_of, lake=lake, datasets=READ) as session:
         return session.sql(sql, params or None).rows()
 
 
@@ -100,7 +100,7 @@ def ticker(cik, tickers, at, source="edgar_tickers"):
 @pytest.mark.parametrize("as_of", ["2006-01-01T00:00:00Z", "2021-06-01T00:00:00Z", "2024-06-01T00:00:00Z"])
 def test_no_answer_shows_a_name_that_was_not_borne_then(lake, as_of):
     edgar(lake)
-    with connect(as_of, lake=lake, isolation="in_process") as session:
+    with connect(as_of, lake=lake) as session:
         shown = repr([session.sql(f"SELECT * EXCLUDE (evidence) FROM {view}").rows() for view in session.datasets])
     assert "0000000777-05-000000" in shown
     assert "LATE" not in shown
@@ -267,14 +267,14 @@ def test_a_ticker_is_the_company_that_bore_it_and_hindsight_is_said(lake, put, a
 
 def test_filings_are_asked_by_the_ticker_of_today_and_the_answer_says_how_it_was_read(lake):
     edgar(lake)
-    with connect(BEFORE, lake=lake, isolation="in_process") as session:
+    with connect(BEFORE, lake=lake) as session:
         result = session.run("filings_of_company", ticker="LATE")
         assert len(result) == 2
         assert "LATE" not in repr(result.rows())
         assert result.notes == (f"LATE: read as CIK {CIK}, with hindsight",)
         assert len(session.run("names_of_company", ticker="LATE")) == 1
         assert session.run("filings_of_company", ticker="NONE").notes == ("NONE: no company is known",)
-    with connect(LATER, lake=lake, isolation="in_process") as session:
+    with connect(LATER, lake=lake) as session:
         assert session.run("filings_of_company", ticker="LATE").notes == ()
 
 
@@ -298,7 +298,7 @@ def test_a_lake_without_names_reads_tickers_by_the_graphs_companies(lake):
 def test_an_answer_says_which_of_its_datasets_columns_are_hindsight(lake, put):
     edgar(lake)
     put("news", {"id": "bzNews_1", "ticker": "LATE", "tickers": ["LATE"], "created": BEFORE, "available_at": BEFORE})
-    with connect(BEFORE, lake=lake, isolation="in_process") as session:
+    with connect(BEFORE, lake=lake) as session:
         assert session.sql("SELECT count(*) FROM news_revisions").hindsight == {"news": ("ticker", "tickers")}
         assert session.run("news_latest", ticker="LATE").hindsight == {"news": ("ticker", "tickers")}
         assert session.run("entity_latest_price", ticker="LATE").hindsight == {"prices": ("symbol",)}

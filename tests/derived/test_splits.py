@@ -87,7 +87,7 @@ def close_of(day):
 def answers(lake, day):
     """As of the close of a day: levels by day, and the bars adjusted."""
     reads = catalogue.get("bars_adjusted").reads
-    with connect(close_of(day), lake=lake, datasets=reads, isolation="in_process") as session:
+    with connect(close_of(day), lake=lake, datasets=reads) as session:
         bars = session.run("bars_adjusted", ticker="NVDA").arrow().to_pylist()
         return dict(session.sql("SELECT date, close FROM prices").rows()), bars
 
@@ -132,7 +132,7 @@ def test_an_outcome_across_a_split_is_what_the_holder_had(lake, upstream, _kind)
     upstream.extract(lake)
     event = Event(datetime(2024, 6, 3, 21, tzinfo=timezone.utc), "NVDA", "0000000002-24-000001")
     earnings_outcomes.build(lake, [event], run_id="outcomes", observed_at=datetime(2025, 1, 1, tzinfo=timezone.utc))
-    with connect(lake=lake, open_mode=True, datasets=["earnings_outcomes"], isolation="in_process") as session:
+    with connect(lake=lake, open_mode=True, datasets=["earnings_outcomes"]) as session:
         rows = session.sql("FROM earnings_outcomes").arrow().to_pylist()
     assert {row["sessions"] for row in rows} == set(earnings_outcomes.WINDOWS)
     assert every(abs(row["change"]) < 3 for row in rows)

@@ -43,7 +43,7 @@ def derive(lake, run="vectors", **more):
 
 
 def ask(lake, sql, at=OBSERVED):
-    with pitlake.connect(at, lake=lake.root, datasets=("news", "text_vectors"), isolation="in_process") as session:
+    with pitlake.connect(at, lake=lake.root, datasets=("news", "text_vectors")) as session:
         return session.sql(sql).rows()
 
 
@@ -113,6 +113,6 @@ def test_a_search_by_meaning_finds_it_by_the_model_its_vectors_name(lake, put, m
     put("news", article(1, "The central bank raised interest rates"), article(2, "A recipe for apple pie"))
     derive(lake)
     query, values = searches.find("Fed hikes the policy rate by 25bp", by="meaning")
-    with pitlake.connect(OBSERVED, lake=lake.root, datasets=query.reads, isolation="in_process") as session:
+    with pitlake.connect(OBSERVED, lake=lake.root, datasets=query.reads) as session:
         found = session.run(query.name, **values).arrow()
     assert found["id"].to_pylist() == ["bzNews_1"]

@@ -59,7 +59,7 @@ def test_a_row_of_a_known_key_is_revised(tmp_path):
     lake = pitlake.Lake(tmp_path / "lake")
     publish(lake, "first", [article(1, "Draft", CREATED)], observed_at=CREATED)
     publish(lake, "second", [article(1, "Final", CREATED, instant(AFTER)), article(2, "Other", instant(AFTER))])
-    with pitlake.connect(AFTER, lake=lake, datasets=["news"], isolation="in_process") as session:
+    with pitlake.connect(AFTER, lake=lake, datasets=["news"]) as session:
         for since, told in ((BEFORE, (2, 1)), (BETWEEN, (1, 1))):
             (change,) = changes(session, instant(since))
             assert (change.new, change.revised) == told

@@ -87,7 +87,7 @@ def middle(grown) -> datetime:
 
 
 def told(lake, as_of, **how):
-    with connect(as_of, lake=lake, datasets=READ, isolation="in_process", **how) as session:
+    with connect(as_of, lake=lake, datasets=READ, **how) as session:
         return [session.sql(question).arrow() for question in QUESTIONS]
 
 

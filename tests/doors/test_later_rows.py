@@ -85,7 +85,7 @@ def test_every_named_query_answers_the_same(twins, name):
     bound = query.bind({option.removeprefix("--").replace("-", "_"): value for option, value in values.items()})
     answers = []
     for root in twins:
-        with connect(T, lake=root, datasets=query.reads, isolation="in_process") as session:
+        with connect(T, lake=root, datasets=query.reads) as session:
             answers.append(session.sql(query.sql, bound).arrow())
     assert answers[0] == answers[1]
 
@@ -128,7 +128,7 @@ def test_what_became_public_up_to_t_is_told_the_same(twins, about, capfdbinary):
 def test_the_version_is_the_receipts_alone(twins):
     versions = []
     for root in twins:
-        with connect(T, lake=root, isolation="in_process", datasets=["news"]) as session:
+        with connect(T, lake=root, datasets=["news"]) as session:
             versions.append(session.sql("SELECT 1").receipt.version)
     assert versions[0] < versions[1]
 
@@ -154,7 +154,7 @@ PERIOD = "k_period_start=2023-10-01&k_period_end=2023-12-31&k_dimensions=&k_memb
 def test_a_page_is_the_same_to_the_byte(twins, page):
     told = []
     for root in twins:
-        with browsing(root, isolation="process") as client:
+        with browsing(root) as client:
             told.append(client.get(page))
     assert told[0].status_code == 200
     assert told[0].content == told[1].content

@@ -130,7 +130,7 @@ def trial_of(agent, *lessons):
 
 def test_m1_a_change_is_tested_on_decisions_after_its_lessons_made_again(agent):
     agent.memory.journal.clock.move("2014-06-02T12:00:00Z")
-    at = At(as_of=agent.memory.journal.clock.now(), lake=agent.lake, isolation="in_process")
+    at = At(as_of=agent.memory.journal.clock.now(), lake=agent.lake)
     assert [one.status for one in settle(agent.memory, at, lambda decision: [])] == ["failed"]
     assert str(trial_of(agent, "PK-001")) == "failed: 1 pairs, 1 better, 0 worse, p = 0.5000"
     files = turn(agent.memory, "s", agent.memory.standing(at.as_of))

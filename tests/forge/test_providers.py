@@ -53,7 +53,7 @@ def lake(tmp_path_factory):
 
 
 def fetch(lake, source, at=T, **params):
-    return asyncio.run(provider(source).fetch(params, At(as_of=at, lake=lake.root, isolation="in_process")))
+    return asyncio.run(provider(source).fetch(params, At(as_of=at, lake=lake.root)))
 
 
 def test_t3_the_six_sources_are_there_by_name():
@@ -90,7 +90,7 @@ def test_t3_a_receipt_is_the_answer_s(lake):
     answer = fetch(lake, "economic", series=["GDP"])
     (receipt,) = answer.receipts
     assert (receipt.as_of, receipt.version) == (iso(T), lake.head())
-    assert receipts.replay(receipt, lake=lake.root, isolation="in_process").rows()[0][5] == 17101.3
+    assert receipts.replay(receipt, lake=lake.root).rows()[0][5] == 17101.3
     assert answer.evidence == ("macro_observations:20140529123000:1",)
 
 

@@ -32,7 +32,7 @@ END = datetime(2014, 12, 31, tzinfo=NEW_YORK)
 
 
 def asking(lake, at=END):
-    return At(as_of=at, lake=lake.root, isolation="in_process")
+    return At(as_of=at, lake=lake.root)
 
 
 def nobody(decision):

@@ -70,7 +70,7 @@ def at(memory, lake, day, hour=20):
     memory.journal.clock.move(
         moment := max(memory.journal.clock.now(), datetime(day.year, day.month, day.day, hour, tzinfo=NEW_YORK))
     )
-    return At(as_of=moment, lake=lake.root, isolation="in_process")
+    return At(as_of=moment, lake=lake.root)
 
 
 def proposed(memory, **changed):

@@ -33,7 +33,7 @@ def extracted(lake, *days):
 
 
 def seen(lake, as_of):
-    with connect(as_of, lake=lake, datasets=["reports"], isolation="in_process") as session:
+    with connect(as_of, lake=lake, datasets=["reports"]) as session:
         answer = session.sql("SELECT release_rule FROM reports")
         return answer.rows(), answer.receipt.question.filings_count_from
 

@@ -62,13 +62,13 @@ def filled(story, tmp_path_factory) -> Lake:
 
 @pytest.fixture(scope="session")
 def session(filled) -> Iterator[Session]:
-    with connect(clock.now(), lake=filled, isolation="in_process") as opened:
+    with connect(clock.now(), lake=filled) as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
 def then(filled) -> Iterator[Session]:
-    with connect(PIT, lake=filled, isolation="in_process") as opened:
+    with connect(PIT, lake=filled) as opened:
         yield opened
 
 

@@ -26,7 +26,7 @@ def told(story, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def ask(story):
-    with connect(None, lake=story.lake, open_mode=True, isolation="in_process") as session:
+    with connect(None, lake=story.lake, open_mode=True) as session:
         yield lambda query: session.sql(query).rows()
 
 

@@ -73,7 +73,7 @@ def test_the_source_it_adds_works_from_the_network_to_an_answer(feed, harbour, t
     assert dict(report.gaps) == {("unverifiable", "no publication time"): 1, ("unverifiable", "berth is unreadable"): 1}
     catalogue = Catalogue({"port_calls": feed.dataset})
     as_of = "2024-02-15T21:00:00Z"
-    with open_session(lake.snapshot(), as_of, catalogue=catalogue, isolation="in_process") as session:
+    with open_session(lake.snapshot(), as_of, catalogue=catalogue) as session:
         assert session.sql("SELECT port, ship, berth FROM port_calls").rows() == [("NYC", "Ever Ours", 3)]
 
 

@@ -50,7 +50,7 @@ def again(lake) -> dict[str, FieldDrift]:
 
 
 def shown(lake, as_of) -> list[tuple]:
-    with connect(as_of, lake=lake, datasets=[NAME], isolation="in_process") as session:
+    with connect(as_of, lake=lake, datasets=[NAME]) as session:
         return session.sql(f"SELECT ticker, fiscal_date_ending, estimated_eps FROM {NAME} ORDER BY ALL").rows()
 
 
@@ -84,7 +84,7 @@ def test_the_lake_keeps_what_was_measured(lake, server):
     server.behave(rewrite)
     again(lake)
     report = drift.derive(lake, run_id="drift")  # in replay: the newest captures are compared
-    with connect(clock.now(), lake=lake, datasets=["drift"], isolation="in_process") as session:
+    with connect(clock.now(), lake=lake, datasets=["drift"]) as session:
         sql = "SELECT source, changed, share BETWEEN low AND high FROM drift WHERE field = 'estimated_eps'"
         assert session.sql(sql).rows() == [("alpha_vantage", 1, True)]
     [check] = [one for one in report.checks if one.name == "drifted"]

@@ -52,7 +52,7 @@ def universe(lake):
 
     @cache
     def ask(moment):
-        with connect(moment, lake=lake.location, datasets=READ, isolation="in_process") as session:
+        with connect(moment, lake=lake.location, datasets=READ) as session:
             found = session.run("universe", statuses=EVERY).arrow().to_pylist()
         return {row["cik"]: row for row in found}
 
@@ -145,7 +145,7 @@ def test_a_lake_that_ends_at_an_instant_gives_the_same_universe_there(universe, 
     end = date(2024, 6, 30)
     moment = datetime.combine(end, time(23, 59), NEW_YORK)
     cut = lake_of(tmp_path / "lake", Scope(date_from=WHOLE.date_from, date_to=end, options=WHOLE.options))
-    with connect(moment, lake=cut.location, datasets=READ, isolation="in_process") as session:
+    with connect(moment, lake=cut.location, datasets=READ) as session:
         shorter = session.run("universe", statuses=EVERY).arrow().to_pylist()
     assert len(shorter) > 20
     assert shorter == list(universe(moment).values())

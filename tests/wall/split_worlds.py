@@ -156,7 +156,7 @@ class Judge:
     def judge(self) -> None:
         """All of it."""
         for moment in INSTANTS:
-            with connect(moment, lake=self.lake, datasets=READS, isolation="in_process") as session:
+            with connect(moment, lake=self.lake, datasets=READS) as session:
                 self._pairs(session, moment)
                 for world in self.asked:
                     self._series(session, world, moment)
@@ -210,7 +210,7 @@ class Judge:
         events = [Event(released, world.ticker, f"0000000000-24-{n:06}") for n, world in enumerate(self.asked)]
         earnings_outcomes.build(self.lake, events, run_id="outcomes", observed_at=OBSERVED)
         by_ticker = {world.ticker: world for world in self.asked}
-        with connect(lake=self.lake, open_mode=True, datasets=["earnings_outcomes"], isolation="in_process") as session:
+        with connect(lake=self.lake, open_mode=True, datasets=["earnings_outcomes"]) as session:
             for row in session.sql("FROM earnings_outcomes").arrow().to_pylist():
                 world, days = by_ticker[row["ticker"]], (DAYS.index(row["base_date"]), DAYS.index(row["end_date"]))
                 self._is("outcome", row["change"] / 100 + 1, world.value(*days), world, days)

@@ -25,10 +25,10 @@ BASE = "http://127.0.0.1:8765"
 
 
 @contextmanager
-def browsing(root, *, isolation="in_process", rooms=(), home=None, **more):
+def browsing(root, *, rooms=(), home=None, **more):
     """A client of the pages of a lake."""
     home = home or Asked(instant("2024-04-30T20:00:00Z"), "NOG")
-    doors = Doors(Pool(root, isolation, **more), home, TOKEN, (), rooms)
+    doors = Doors(Pool(root, "process", **more), home, TOKEN, (), rooms)
     with TestClient(application(doors), base_url=BASE, follow_redirects=False) as client:
         client.pool = doors.pool
         yield client
@@ -92,12 +92,12 @@ def counted(session, what, ticker, cik):
     return count
 
 
-def wrong_numbers(client, root, asked, isolation="in_process"):
+def wrong_numbers(client, root, asked):
     """How many numbers a page shows, and those that SQL as of the same instant tells otherwise."""
     answer = client.get(asked.address())
     assert answer.status_code == 200, answer.text
     wrong, found = [], Numbers(answer.text).found
-    with connect(asked.as_of, lake=root, datasets=datasets(), isolation=isolation) as session:
+    with connect(asked.as_of, lake=root, datasets=datasets()) as session:
         rows = session.sql("SELECT DISTINCT entity_id FROM prices WHERE symbol = $t", {"t": asked.ticker}).rows()
         cik = rows[0][0] if rows else ""
         for value, what, link in found:
@@ -108,14 +108,14 @@ def wrong_numbers(client, root, asked, isolation="in_process"):
     return len(found), wrong
 
 
-def main(root, isolation="process", pages=50, seed=0):
+def main(root, pages=50, seed=0):
     """Judge random pages; the exit code."""
     chance, checked, wrong = random.Random(seed), 0, []
-    with browsing(root, isolation=isolation) as client:
+    with browsing(root) as client:
         for _ in range(pages):
             at = instant("2023-06-01T20:00:00Z") + timedelta(minutes=chance.randrange(60 * 24 * 700))
             asked = Asked(at, chance.choice(("NVDA", "AAPL", "M", "NOG", "JPM", "XOM")))
-            count, bad = wrong_numbers(client, root, asked, isolation)
+            count, bad = wrong_numbers(client, root, asked)
             checked, wrong = checked + count, wrong + bad
     print(f"{pages} pages, {checked} numbers, {len(wrong)} of them not what SQL tells as of the same instant")
     for one in wrong[:10]:

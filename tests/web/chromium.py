@@ -89,9 +89,9 @@ class Browser:
 
 
 @contextmanager
-def served(root, rooms=(), isolation="in_process"):
+def served(root, rooms=()):
     """The pages on a free port of loopback; their address."""
-    pool = Pool(root, isolation)
+    pool = Pool(root, "process")
     app = application(Doors(pool, Asked(instant("2024-04-30T20:00:00Z"), "NOG"), TOKEN, (), rooms))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)

@@ -207,7 +207,7 @@ def test_hostile_texts_stay_texts(client):
 @pytest.mark.parametrize("name", all_questions())
 def test_a_copied_question_gives_the_page_s_rows(root, name):
     question = get(name)
-    with connect(T, lake=root, isolation="in_process") as session:
+    with connect(T, lake=root) as session:
         told = question.ask(session, "NOG", "0000000001").rows()
         assert session.sql(question.written("NOG", "0000000001")).rows() == told
 

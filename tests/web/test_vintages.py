@@ -52,7 +52,7 @@ def root(tmp_path_factory):
 
 
 def at(root, as_of, ticker="NOG"):
-    with connect(as_of, lake=root, datasets=datasets(), isolation="in_process") as session:
+    with connect(as_of, lake=root, datasets=datasets()) as session:
         return known(session, Asked(as_of, ticker))
 
 

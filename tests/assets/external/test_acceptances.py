@@ -65,7 +65,7 @@ def looked(lake, truths, clocks, at):
 
 
 def newest(lake):
-    with connect(lake=lake, open_mode=True, datasets=["sec_filings"], isolation="in_process") as session:
+    with connect(lake=lake, open_mode=True, datasets=["sec_filings"]) as session:
         return session.sql("FROM sec_filings ORDER BY accession_no").arrow().to_pylist()
 
 
@@ -85,7 +85,7 @@ def test_a_flip_proves_the_clock_and_is_never_a_second_revision(tmp_path, clocks
     rows = newest(lake)
     assert [row["accepted_at"] for row in rows] == TRUTHS
     assert not {row["acceptance_rule"] for row in rows} & {"later_reading", "date_only"}
-    with connect(lake=lake, open_mode=True, datasets=["sec_filings"], isolation="in_process") as session:
+    with connect(lake=lake, open_mode=True, datasets=["sec_filings"]) as session:
         revisions = session.sql("FROM sec_filings_revisions ORDER BY accession_no, available_at").arrow().to_pylist()
         told = session.sql(
             "SELECT max(n) FROM (SELECT count(*) n FROM sec_filings_revisions GROUP BY accession_no)"
@@ -161,5 +161,5 @@ def test_of_two_filings_that_one_morning_shows_the_one_accepted_later_tells(tmp_
         for later, number, value in filings
     ]
     put_rows(lake, dataset, *({name: value for name, value in row.items() if name in told} for row in rows))
-    with connect(released, lake=lake, datasets=[dataset], isolation="in_process") as session:
+    with connect(released, lake=lake, datasets=[dataset]) as session:
         assert session.sql(f"SELECT value FROM {dataset}").rows() == [("amended",)]

@@ -43,7 +43,7 @@ class World:
     def as_of(self, at, *columns):
         """The view's rows at an instant."""
         name = self.feed.dataset.name
-        with connect(at, lake=self.lake, datasets=[name], isolation="in_process") as session:
+        with connect(at, lake=self.lake, datasets=[name]) as session:
             table = session.sql(f"SELECT {', '.join(columns)} FROM {name} ORDER BY ALL").arrow()
             return [tuple(row.values()) for row in table.to_pylist()]
 

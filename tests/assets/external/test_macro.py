@@ -66,9 +66,7 @@ def test_a_session_shows_a_number_from_its_release_on(published):
     assert (counts.extracted, counts.gaps) == (counts.published, 0)
     asked = "SELECT value FROM macro_observations WHERE series_id = 'GDP' AND observation_date = '2014-01-01'"
     for at, value in (("2014-04-30T08:29:59-04:00", []), ("2014-04-30T08:30:00-04:00", [17050.2])):
-        with pitlake.connect(
-            as_of=at, lake=lake.root, isolation="in_process", datasets=["macro_observations"]
-        ) as session:
+        with pitlake.connect(as_of=at, lake=lake.root, datasets=["macro_observations"]) as session:
             assert session.sql(asked).arrow()["value"].to_pylist() == value
 
 

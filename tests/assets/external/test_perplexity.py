@@ -138,7 +138,7 @@ def test_an_earlier_capture_of_a_passage_proves_its_claim(tmp_path):
     keep(FETCHED, result(), result(url="https://example.com/b"), result(url="https://example.com/c"))
     with HttpClient(RESULTS.provider, store, "replay") as client:
         run_feed(RESULTS, SEARCH, client, lake, run_id="web")
-    with connect(FETCHED, lake=lake, datasets=["web_results"], isolation="in_process") as session:
+    with connect(FETCHED, lake=lake, datasets=["web_results"]) as session:
         dated = dict(session.sql("SELECT right(url, 1), available_at FROM web_results").rows())
     assert dated == {"a": claim, "b": claim + timedelta(days=30), "c": FETCHED}
 

@@ -416,7 +416,7 @@ def test_a_restatement_is_seen_from_its_acceptance_on_and_not_before(lake):
         "2024-06-03T20:30:59-04:00",
         "2024-06-03T20:31:00-04:00",
     ):
-        with connect(moment, lake=lake.root, isolation="in_process", datasets=["sec_facts"]) as session:
+        with connect(moment, lake=lake.root, datasets=["sec_facts"]) as session:
             seen[moment] = [row[0] for row in session.sql(ask).arrow().to_pandas().itertuples(index=False)]
     assert list(seen.values()) == [[], ["2166256000"], ["2166256000"], ["2160100000"]]
 

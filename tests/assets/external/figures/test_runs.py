@@ -57,7 +57,7 @@ def test_bars_are_there_at_their_close_and_not_before(loopback, client, lake):
     run("av_daily_bars", ("AAPL",), client(feed.provider), lake)
     newest = "SELECT max(date) AS day FROM av_daily_bars"
     for as_of, day in (("2024-07-03T16:59:59Z", "2024-07-02"), ("2024-07-03T17:00:00Z", "2024-07-03")):
-        with connect(as_of, lake=lake, datasets=["av_daily_bars"], isolation="in_process") as session:
+        with connect(as_of, lake=lake, datasets=["av_daily_bars"]) as session:
             assert str(session.sql(newest).arrow().to_pylist()[0]["day"]) == day
 
 
@@ -118,6 +118,6 @@ def test_estimates_fetched_later_are_statements_of_their_own(loopback, client, l
     count = "SELECT count(*) AS n FROM av_estimates_revisions"
     found = []
     for as_of in (before, datetime.now(UTC)):
-        with connect(as_of, lake=lake, datasets=["av_estimates"], isolation="in_process") as session:
+        with connect(as_of, lake=lake, datasets=["av_estimates"]) as session:
             found.append(session.sql(count).arrow().to_pylist()[0]["n"])
     assert found == [3, 6]
