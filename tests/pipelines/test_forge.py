@@ -34,6 +34,7 @@ from tests.forge.walks import KILLS, world
 from tests.forge.world import NEW_VIEW, turn, wrote
 from tests.messages_api import messages_api
 
+pytestmark = pytest.mark.slow
 NEW_YORK = ZoneInfo("America/New_York")
 FIRST, LAST = date(2023, 1, 1), date(2024, 12, 31)
 BY_DAY = {forge.forge_morning: (7, 0), forge.forge_end_of_day: (16, 30)}

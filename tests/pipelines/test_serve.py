@@ -27,7 +27,10 @@ from resources.postgres import Postgres, postgres, programs
 from resources.settings import ExtractionSettings
 from tests.toys import TOY, ToyResource, between, stored
 
-pytestmark = pytest.mark.skipif(programs() is None, reason="no Postgres server: install the package postgresql")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(programs() is None, reason="no Postgres server: install the package postgresql"),
+]
 
 
 @pytest.fixture(scope="module")

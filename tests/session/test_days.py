@@ -18,6 +18,7 @@ from pitlake.session.visible.binding import Binding
 from pitlake.session.visible.cut_cache import CutCache
 from tests.session.toylake import CHARTS, T, ToyLake, gap, row
 
+pytestmark = pytest.mark.slow
 DAY = timedelta(days=1)
 US = timedelta(microseconds=1)
 MARCH = datetime(2024, 3, 12, 15, 0, tzinfo=timezone.utc)  # clocks changed on the 10th

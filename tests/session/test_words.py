@@ -21,6 +21,7 @@ from pitlake.session.visible import words
 from pitlake.session.visible.cut_cache import CutCache
 from tests.catalogue.test_full_text import slow_bm25
 
+pytestmark = pytest.mark.slow
 START = datetime(2022, 11, 3, 14, 0, tzinfo=timezone.utc)
 DAYS = 200
 ARTICLES = 150
