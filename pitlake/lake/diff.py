@@ -111,17 +111,18 @@ def new_rows(
         findings.look(sightings)
         findings.floor = sightings.floors(np.flatnonzero(~findings.known), followed)
     found = findings.new_rows(staged, observed_at)
-    judged = np.arange(len(found.positions))
-    if dataset.revised_at == HISTORY:
-        found = found.without(_told_again(staged, found))
-        judged = np.flatnonzero(found.revised)
-    overruled = sightings.overruled(found.positions[judged], found.available[judged])
-    return found.without(judged[overruled])
+    history = dataset.revised_at == HISTORY
+    judged = np.flatnonzero(found.revised) if history else np.arange(len(found.positions))
+    found = found.without(judged[sightings.overruled(found.positions[judged], found.available[judged])])
+    return found.without(_told_again(staged, found)) if history else found
 
 
 def _told_again(staged: Staged, found: NewRows) -> Positions:
-    """Places of those that an observation dates as it dates an earlier one of the same content."""
-    places = np.flatnonzero(found.revised)
+    """Places of those that an observation dates as another of the same content is dated: one of these stays, that of
+    the source before one of the observation's.
+    """
+    places = np.flatnonzero(np.isin(found.available, found.available[found.revised]))
+    places = places[np.argsort(found.revised[places], kind="stable")]
     contents = pc.dictionary_encode(staged.content_hash.take(pa.array(found.positions[places]))).combine_chunks()
     told = np.stack([contents.indices.to_numpy(), found.available[places]])
     _, first = np.unique(told, axis=1, return_index=True)

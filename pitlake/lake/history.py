@@ -50,12 +50,13 @@ class History:
 
     def files(self, version: int, since: int, files: Files) -> Files:
         """The files of one version, told from those of an earlier one on; there were none before version 0."""
-        live = dict(files)
+        live, added = dict(files), dict[str, Facts]()
         for change in self.changes(since + 1, version):
             for name in change.removed:
                 live.pop(name, None)
-            live |= self.of(change.added)
-        return live
+                added.pop(name, None)
+            added |= {str(facts[0]): facts for facts in change.added}
+        return live | self.of(added.values())
 
     def of(self, facts: Iterable[Facts]) -> Files:
         """The files that these facts are of."""

@@ -148,6 +148,25 @@ def test_a_replaced_statement_of_a_history_is_a_revision_when_observed(lake):
     assert not publish(lake, [A._replace(text="y")], LATER + timedelta(days=1), dataset=HISTORY).changed
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_correction_dated_as_a_statement_of_the_same_content_is_no_second_one(lake, order):
+    publish(lake, [A], SEEN, dataset=HISTORY)
+    told = [A._replace(text="y"), A._replace(text="y", available_at=LATER)]
+    done = publish(lake, told[::order], LATER, dataset=HISTORY)
+    assert (done.total.published, done.total.unchanged, done.revisions) == (1, 1, 0)
+    assert [(row.text, row.available_at) for row in rows(lake, dataset=HISTORY)] == [("x", NOON), ("y", LATER)]
+
+
+def test_a_correction_stays_where_only_another_of_the_same_content_is_overruled(lake):
+    """Both are dated by the observation; a look since was of the first one's day alone, and saw it otherwise."""
+    days = [NOON + timedelta(days=number) for number in range(4)]
+    publish(lake, [B, Toy("c", "z", days[3])], days[3], dataset=HISTORY)
+    publish(lake, [A, Toy("c", "x", days[1])], days[1], dataset=HISTORY)
+    told = [A._replace(text="y"), A._replace(text="y", available_at=days[1])]
+    publish(lake, told, days[2], dataset=HISTORY)
+    assert ("y", days[2]) in [(row.text, row.available_at) for row in rows(lake, dataset=HISTORY)]
+
+
 def test_statements_replaced_by_one_content_become_one_revision(lake):
     publish(lake, [A, Toy("a", "y", SEEN)], SEEN, dataset=HISTORY)
     total = publish(lake, [A._replace(text="z"), Toy("a", "z", SEEN)], LATER, dataset=HISTORY).total
