@@ -8,8 +8,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 SET_UP := .venv/.set-up
-# Tests wait for servers and disks now and then: four processes keep two processors busy.
-WORKERS ?= 4
+# Tests wait for servers now and then: a third process keeps two processors busy, a fourth costs more than it adds.
+WORKERS ?= 3
 N ?= 10000
 CLAUDE ?= 2.1.197
 AXE ?= 4.14.1
