@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,7 +46,7 @@ class Cluster:
                 stderr=log,
                 text=True,
             )
-        if not self._hears(STARTED) and "unresolved dependency" in self._log.read_text():
+        if not self._hears(STARTED) and re.search("unresolved dependency|download failed", self._log.read_text()):
             pytest.skip("the jars of delta-spark are not here, and Maven Central can't be reached")
 
     def ask(self, what: str, **asked: Any) -> pa.Table:
