@@ -18,6 +18,7 @@ from pitlake.lake.store import Store
 INTERVAL = 20
 KEPT = 3
 """How many stay: Delta finds the newest by a hint, and a slow writer may have left one that is behind."""
+_FACTS = ("path", "size", "stats")
 NAME = re.compile(r"/_delta_log/([0-9]{20})\.checkpoint\.parquet$")
 
 
@@ -38,9 +39,11 @@ class Checkpoints:
     def facts(self, version: int) -> list[Facts] | None:
         """The facts of the files that a checkpoint lists; None where it is not there or can't be read."""
         try:
-            told = pq.read_table(pa.BufferReader(self._store.read(self._key(version))), columns=["add"])["add"]
-            names, sizes, stats = (pc.struct_field(told.drop_null(), name) for name in ("path", "size", "stats"))
-            return list(map(facts_of, names.to_pylist(), sizes.to_pylist(), stats.to_pylist()))
+            file = pq.ParquetFile(pa.BufferReader(self._store.read(self._key(version))))
+            told = file.read(columns=[f"add.{name}" for name in _FACTS], use_threads=False)["add"]
+            parts = dict(zip((field.name for field in told.type), told.flatten(), strict=True))
+            listed = zip(*(parts[name].to_pylist() for name in _FACTS), strict=True)
+            return [facts_of(name, size, stats) for name, size, stats in listed if name is not None]
         except (FileNotFoundError, pa.ArrowException, ValueError, TypeError, KeyError):
             return None
 
