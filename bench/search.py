@@ -1,6 +1,7 @@
 """Searching: words in articles and the nearest vectors, one session, one thread, on a lake of numbers.
 
 Texts have the frequencies of a language: the n-th most frequent of 20,000 words comes 1/n as often as the first.
+Vectors of one company's texts are alike (a cosine of 0.8), others are not.
 Ratios of words are to a changed session, which reads every text, of vectors to plain SQL that scores the same ones,
 in CPU time. What a search finds is checked first: words by that session, rare ones by a regular expression too, the
 nearest vector by sorting all scores.
@@ -22,7 +23,7 @@ from pitlake.lake.query import calculator
 from pitlake.session import Session, open_session
 from pitlake.session.visible.cut_cache import CutCache
 
-FULL = {"articles": 1_220_000, "vectors": 100_000}  # of which a million articles are public at T
+FULL = {"articles": 1_220_000, "vectors": 1_220_000}  # of which a million are public at T
 MILLION = 990_000
 ROUNDS = 3
 WIDTH = 256
@@ -30,9 +31,10 @@ _WORD = "'w' || floor(exp(hash({}) / 18446744073709551616.0 * ln(20000)))::INTEG
 _TEXT = f"array_to_string(list_transform(range({{}}), lambda i: {_WORD.format('id, i')}), ' ')"
 _NEWS = f"""
 FROM news SELECT * REPLACE ({_TEXT.format(10)} AS title, {_TEXT.format(20)} AS teaser, {_TEXT.format(200)} AS body)"""
+_NUMBER = "(hash(hash({}, i)) / 9223372036854775808.0 - 1)"
 _VECTORS = f"""
 SELECT 'news' AS kind, id, ticker, list_transform(range({WIDTH}),
-    lambda i: (hash(id, i) / 9223372036854775808.0 - 1)::FLOAT) AS vector,
+    lambda i: ({_NUMBER.format('ticker')} + {_NUMBER.format('id')} / 2)::FLOAT) AS vector,
     available_at, available_at_source, evidence, observed_at, content_hash
 FROM news WHERE updated IS NULL LIMIT $count"""
 _RARE = {"query": "w15000 w12345"}
@@ -85,9 +87,9 @@ def _words(session: Session, reading: Session) -> list[Figure]:
     ]
 
 
-def _aim(articles: int, aim: str) -> str:
+def _aim(texts: int, aim: str) -> str:
     """What is aimed at for a million."""
-    return aim if articles >= MILLION else ""
+    return aim if texts >= MILLION else ""
 
 
 def _searched(name: str, session: Session, reading: Session, asked: dict[str, str], aim: str) -> Figure:
@@ -106,16 +108,11 @@ def _nearest(session: Session) -> list[Figure]:
     search = partial(session.run, "vector_news", **asked)
     assert search().arrow()["id"][0] == session.sql(_SCORED, asked).arrow()["id"][0]
     mine, other, ratio = paired(search, partial(session.sql, _SCORED, asked), ROUNDS, processor(session._backend.pid))
-    baseline = f"plain SQL, {1000 * other:,.0f} ms"
+    name = f"nearest of {vectors:,} vectors of {WIDTH} numbers"
+    against = {"baseline": f"plain SQL, {1000 * other:,.0f} ms", "ratio": ratio}
     return [
-        figure(
-            f"nearest of {vectors:,} vectors of {WIDTH}",
-            1000 * mine,
-            "ms of CPU",
-            baseline=baseline,
-            ratio=ratio,
-            aim="≤ 1",
-        )
+        figure(name, 1000 * mine, "ms of CPU", aim=_aim(vectors, "≤ 300 ms")),
+        figure(f"{name} ÷ plain SQL", 1000 * mine, "ms of CPU", **against, aim="≤ 1"),
     ]
 
 
