@@ -34,7 +34,7 @@ FROM news SELECT * REPLACE ({_TEXT.format(10)} AS title, {_TEXT.format(20)} AS t
 _NUMBER = "(hash(hash({}, i)) / 9223372036854775808.0 - 1)"
 _VECTORS = f"""
 SELECT 'news' AS kind, id, ticker, list_transform(range({WIDTH}),
-    lambda i: ({_NUMBER.format('ticker')} + {_NUMBER.format('id')} / 2)::FLOAT) AS vector,
+    lambda i: ({_NUMBER.format("ticker")} + {_NUMBER.format("id")} / 2)::FLOAT) AS vector,
     available_at, available_at_source, evidence, observed_at, content_hash
 FROM news WHERE updated IS NULL LIMIT $count"""
 _RARE = {"query": "w15000 w12345"}
