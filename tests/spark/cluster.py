@@ -25,6 +25,7 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
 }
 OF_FEW_ROWS = {
+    "spark.driver.memory": "4g",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.codegen.wholeStage": "false",
