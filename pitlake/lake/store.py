@@ -65,7 +65,7 @@ class Store:
         """Whether there is such a file or directory."""
         with self.translated():
             try:
-                os.stat(f"{self.location}/{key}")  # noqa: PTH116  logs are searched by it
+                os.stat(f"{self.root}/{key}")  # noqa: PTH116  logs are searched by it
             except (FileNotFoundError, NotADirectoryError):
                 return False
             return True
