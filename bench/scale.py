@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from bench import biglake
 from bench.appending import aim
 from bench.compaction import landed
-from bench.figures import Figure, figure
+from bench.figures import Figure, figure, processor
 from bench.publish import DAY, OBSERVED, staged
 from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import get
@@ -208,20 +208,13 @@ def _publish(lake: Lake, numbers: Sequence[int]) -> float:
     return 1000 * (_cpu() - started)
 
 
-def _processes() -> Iterator[psutil.Process]:
-    """This process and every session's."""
-    this = psutil.Process()
-    yield this
-    yield from this.children(recursive=True)
-
-
 def _cpu() -> float:
-    """CPU seconds used so far."""
-    return sum(sum(process.cpu_times()[:4]) for process in _processes())
+    """CPU seconds used so far by this process and every session's."""
+    return processor(*(child.pid for child in psutil.Process().children(recursive=True)))()
 
 
 def _cost(work: Callable[[], object], times: int) -> float:
-    """CPU milliseconds of one piece of work; the clock ticks in hundredths of a second."""
+    """CPU milliseconds of one piece of work."""
     started = _cpu()
     for _ in range(times):
         work()
