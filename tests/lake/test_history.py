@@ -154,6 +154,19 @@ def test_a_compaction_leaves_a_checkpoint_of_what_is_left(lake):
     assert told["remove"].null_count == told.num_rows
 
 
+def test_a_checkpoint_is_read_by_names_with_whatever_else_is_in_it(lake, grown):
+    grown(10)
+    newest = log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet"
+    told, known = pq.read_table(newest), checkpoints.Checkpoints(Store(lake.root), "tables/toys")
+    before, add = known.facts(points(lake)[-1]), told["add"].combine_chunks()
+    names = [field.name for field in reversed(add.type)]
+    turned = pa.StructArray.from_arrays([add.field(name) for name in names], names, mask=add.is_null())
+    pq.write_table(told.set_column(told.column_names.index("add"), "add", turned), newest)
+    assert before
+    assert add.null_count
+    assert known.facts(points(lake)[-1]) == before
+
+
 def test_delta_reads_on_from_a_checkpoint_without_tombstones(lake, grown):
     grown(14)
     assert told_by_delta(lake, lake.head()) == told_by_lake(lake, lake.head())
