@@ -7,10 +7,12 @@ told, the commits tell, which stay for ever, and `pitlake.lake.history` tells it
 import json
 import re
 from collections.abc import Iterable
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from deltalake import Schema
 
 from pitlake.lake.history import Facts, facts_of
 from pitlake.lake.store import Store
@@ -39,12 +41,26 @@ class Checkpoints:
     def facts(self, version: int) -> list[Facts] | None:
         """The facts of the files that a checkpoint lists; None where it is not there or can't be read."""
         try:
-            file = pq.ParquetFile(pa.BufferReader(self._store.read(self._key(version))))
-            told = file.read(columns=[f"add.{name}" for name in _FACTS], use_threads=False)["add"]
-            parts = dict(zip((field.name for field in told.type), told.flatten(), strict=True))
-            listed = zip(*(parts[name].to_pylist() for name in _FACTS), strict=True)
+            parts = self._column(version, "add", _FACTS)
+            listed = zip(*(parts[name] for name in _FACTS), strict=True)
             return [facts_of(name, size, stats) for name, size, stats in listed if name is not None]
         except (FileNotFoundError, pa.ArrowException, ValueError, TypeError, KeyError):
+            return None
+
+    def schema(self, latest: int) -> Schema | None:
+        """The schema that a table has at its newest version, as the newest checkpoint tells it; None where none is near
+        or a commit since may have told another.
+        """
+        newest = self.newest()
+        if not 0 <= newest <= latest <= newest + INTERVAL:
+            return None
+        try:
+            for version in range(newest + 1, latest + 1):
+                if b'"metaData"' in self._store.read(f"{self._log}/{version:020d}.json"):
+                    return None
+            told = self._column(newest, "metaData", ("schemaString",))["schemaString"]
+            return next(Schema.from_json(one) for one in told if one is not None)
+        except (FileNotFoundError, pa.ArrowException, ValueError, TypeError, KeyError, StopIteration):
             return None
 
     def tend(self, version: int) -> None:
@@ -72,6 +88,12 @@ class Checkpoints:
             return False
         self._store.delete(self._hint)
         return True
+
+    def _column(self, version: int, column: str, names: Iterable[str]) -> dict[str, list[Any]]:
+        """These fields of one column of a checkpoint, by name, a value for each of its rows."""
+        file = pq.ParquetFile(pa.BufferReader(self._store.read(self._key(version))))
+        told = file.read(columns=[f"{column}.{name}" for name in names], use_threads=False)[column]
+        return {field.name: part.to_pylist() for field, part in zip(told.type, told.flatten(), strict=True)}
 
     def _bare(self, key: str) -> None:
         """Rewrite a checkpoint without tombstones, if it has any.

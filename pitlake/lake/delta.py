@@ -3,28 +3,26 @@
 A Delta version becomes visible only when the lake log pins it; pins are given to these functions, never looked up.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Schema
-from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
-from deltalake.transaction import AddAction, RemoveAction
+from deltalake import DeltaTable, Schema
+from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pitlake import clock, machine
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import LakeConflict, LakeError, LakeFault, PastChanged
+from pitlake.lake import commits
 from pitlake.lake.checkpoints import INTERVAL, Checkpoints
 from pitlake.lake.closed import OBSERVED_SCHEMA, observed_table_name
-from pitlake.lake.files import MONTH_COLUMN, NewFile, ceil_millis, floor_millis, month_of_file
+from pitlake.lake.files import MONTH_COLUMN, NewFile
 from pitlake.lake.history import BLOCK, Files, History
 from pitlake.lake.manifest import DataFile, TableState
-from pitlake.lake.store import PLACE, Store
+from pitlake.lake.store import Store
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 EMPTY = TableState()
@@ -43,6 +41,11 @@ CONFIGURATION: dict[str, str | None] = {
 def table_key(table: str) -> str:
     """Where a lake table lies below the root: other tables beside row tables, so that no dataset name can meet them."""
     return table if "/" in table else f"tables/{table}"
+
+
+def _log(table: str) -> str:
+    """Where a table's commits lie."""
+    return f"{table_key(table)}/_delta_log"
 
 
 def table_schema(dataset: Dataset, table: str) -> pa.Schema:
@@ -87,10 +90,10 @@ class DeltaTables:
             known = self._beside[table] = state, pins[observed], TableState(tuple(files))
         return known[2]
 
-    def latest(self, table: str) -> int | None:
-        """The newest Delta version of a table, pinned or not; None when there is no such table."""
-        opened = self._open(table)
-        return None if opened is None else opened.version()
+    def latest(self, table: str, known: int | None = None) -> int | None:
+        """The newest Delta version of a table, pinned or not, at or after a known one; None for no such table."""
+        latest = self._store.newest(_log(table), -1 if known is None else known)
+        return None if latest < 0 else latest
 
     def spans(self, table: str, pinned: int) -> tuple[int, dict[str, list[range]]]:
         """The newest Delta version; and every file the table ever had, by its key, with the versions that show it.
@@ -110,7 +113,7 @@ class DeltaTables:
             for facts in change.added:
                 since.setdefault(str(facts[0]), version)
         if since.keys() != self._by_name(table, latest).keys():
-            raise LakeFault("damaged", self._store.table_uri(f"{table_key(table)}/_delta_log"))
+            raise LakeFault("damaged", self._store.table_uri(_log(table)))
         for name, version in since.items():
             spans[name].append(range(version, latest + 1))
         return latest, {f"{table_key(table)}/{name}": shown for name, shown in spans.items()}
@@ -143,9 +146,7 @@ class DeltaTables:
         table without a file is made and pinned as it is.
         Raises LakeConflict when another writer commits first, PastChanged when the result is not what it must be.
         """
-        delta = self._open(table) or self._create(table, schema)
-        delta = self._as_contracted(delta, table, schema)
-        latest = delta.version()
+        latest = self._as_contracted(table, schema, self.latest(table, base))
         pinned = self._by_name(table, base)
         live = pinned if latest == base else self._by_name(table, latest)
         gone = {self._name(table, file.path) for file in removed}
@@ -153,32 +154,20 @@ class DeltaTables:
         restored = [file for name, file in pinned.items() if name not in live and name not in gone]
         same_rows = len(undone) == len(gone) and not restored and bool(gone)
         actions = [
-            *(_add(file.name, file, same_rows) for file in added),
-            *(_add(self._name(table, file.path), file, same_rows) for file in restored),
-            *(_remove(self._name(table, file.path), file.size, same_rows) for file in undone),
+            *(commits.added(file.name, file, same_rows=same_rows) for file in added),
+            *(commits.added(self._name(table, file.path), file, same_rows=same_rows) for file in restored),
+            *(commits.removed(self._name(table, file.path), file.size, same_rows=same_rows) for file in undone),
         ]
         if not actions:
-            self._store.settle(f"{table_key(table)}/_delta_log/{latest:020d}.json")
             return latest
-        self._swap(delta, table, schema, actions, note)
+        self._swap(table, latest + 1, actions, note)
         self._prove(table, latest + 1, pinned, added, gone)
         self._tend(table, latest + 1, shrunk=bool(gone))
         return latest + 1
 
-    def _swap(self, delta: DeltaTable, table: str, schema: pa.Schema, actions: list[Any], note: str) -> None:
-        version = delta.version() + 1
-        properties = CommitProperties(custom_metadata={"note": note}, max_commit_retries=0)
-        try:
-            delta.create_write_transaction(
-                actions, "append", Schema.from_arrow(_stored(schema)), [MONTH_COLUMN], commit_properties=properties
-            )
-        except DeltaError as error:
-            if isinstance(error, CommitFailedError) and (self.latest(table) or 0) >= version:
-                raise LakeConflict(f"another writer committed to {table} first; nothing was published") from None
-            if found := machine.exhausted(error, PLACE, self._store.path(table_key(table))):
-                raise found from None
-            raise LakeError(f"Delta could not commit to {table}: {error}") from error
-        self._store.settle(f"{table_key(table)}/_delta_log/{version:020d}.json")
+    def _swap(self, table: str, version: int, actions: Sequence[commits.Action], note: str) -> None:
+        if not self._store.put_new(f"{_log(table)}/{version:020d}.json", commits.written(actions, note)):
+            raise LakeConflict(f"another writer committed to {table} first; nothing was published")
 
     def _tend(self, table: str, version: int, *, shrunk: bool) -> None:
         """Keep the log small and quick to read, as far as this writer may; the rest is a vacuum's."""
@@ -186,9 +175,8 @@ class DeltaTables:
         with suppress(LakeError, OSError, DeltaError):
             if (version + 1) % BLOCK == 0:
                 self._history(table).write(version)
-            if shrunk and (version + 1) % INTERVAL and (opened := self._open(table, version)):
+            if (shrunk or (version + 1) % INTERVAL == 0) and (opened := self._open(table, version)):
                 opened.create_checkpoint()
-            if shrunk or (version + 1) % INTERVAL == 0:
                 checkpoints.tend(version)
 
     def _history(self, table: str) -> History:
@@ -223,23 +211,26 @@ class DeltaTables:
                 raise
             return opened()
 
-    def _as_contracted(self, delta: DeltaTable, table: str, schema: pa.Schema) -> DeltaTable:
-        """The table, if it has the contract's columns. One from before closed files, whose rows all had `observed_at`,
-        is told by a commit of its own that closed ones lack it.
+    def _as_contracted(self, table: str, schema: pa.Schema, latest: int | None) -> int:
+        """The newest version of the table, which has the contract's columns from it on. One that is not there is made;
+        one from before closed files, whose rows all had `observed_at`, is told by a commit that closed ones lack it.
         """
-        if Schema.from_arrow(_stored(schema)) == delta.schema():
-            return delta
+        due = Schema.from_arrow(_stored(schema))
+        if latest is not None and self._checkpoints(table).schema(latest) == due:
+            return latest
+        delta = self._open(table) or self._create(table, schema)
+        if delta.schema() == due:
+            return delta.version()
         if Schema.from_arrow(schema.append(_MONTH)) != delta.schema():
             raise LakeError(f"table {table} was written with other columns than its contract has now")
-        key = f"{table_key(table)}/_delta_log/{delta.version() + 1:020d}.json"
-        self._store.put_new(key, _told_anew(delta, Schema.from_arrow(_stored(schema))))
-        self._store.settle(key)
-        return self._open(table) or delta
+        version = delta.version() + 1
+        self._store.put_new(f"{_log(table)}/{version:020d}.json", commits.told_anew(delta, due))
+        return self._as_contracted(table, schema, version)
 
     def _create(self, table: str, schema: pa.Schema) -> DeltaTable:
         self._store.path(table_key(table)).mkdir(parents=True, exist_ok=True)
         try:
-            return DeltaTable.create(
+            made = DeltaTable.create(
                 self._store.table_uri(table_key(table)),
                 Schema.from_arrow(_stored(schema)),
                 partition_by=[MONTH_COLUMN],
@@ -250,7 +241,9 @@ class DeltaTables:
             opened = self._open(table)
             if opened is None:
                 raise
-            return opened
+            made = opened
+        self._store.settle(f"{_log(table)}/{0:020d}.json")
+        return made
 
     def _load(self, table: str, version: int) -> TableState:
         """Read without Delta, which would list the whole log first."""
@@ -272,10 +265,9 @@ class DeltaTables:
 
     def _fault(self, table: str, version: int) -> LakeFault:
         """What is wrong with a table that has no such version: the first commit that is gone, else its whole log."""
-        log = f"{table_key(table)}/_delta_log"
-        commits = (f"{log}/{number:020d}.json" for number in range(version + 1))
-        gone = next((key for key in commits if not self._store.exists(key)), None)
-        return LakeFault("missing" if gone else "damaged", self._store.table_uri(gone or log))
+        keys = (f"{_log(table)}/{number:020d}.json" for number in range(version + 1))
+        gone = next((key for key in keys if not self._store.exists(key)), None)
+        return LakeFault("missing" if gone else "damaged", self._store.table_uri(gone or _log(table)))
 
     def _by_name(self, table: str, version: int | None) -> dict[str, DataFile]:
         return {self._name(table, file.path): file for file in self.state(table, version).files}
@@ -300,42 +292,3 @@ def _stored(schema: pa.Schema) -> pa.Schema:
     """What Delta is told of a table: rows of closed files have no `observed_at`."""
     told = [one.with_nullable(True) if one.name == clock.OBSERVED_AT else one for one in schema]
     return pa.schema([*told, _MONTH])
-
-
-def _told_anew(delta: DeltaTable, schema: Schema) -> bytes:
-    """A commit that gives a table another schema and leaves the rest of what is told of it."""
-    facts = delta.metadata()
-    told = {
-        "id": facts.id,
-        "format": {"provider": "parquet", "options": {}},
-        "schemaString": schema.to_json(),
-        "partitionColumns": facts.partition_columns,
-        "configuration": facts.configuration,
-        "createdTime": facts.created_time,
-    }
-    info = {"timestamp": _now_millis(), "operation": "CHANGE COLUMN", "operationParameters": {}}
-    return "\n".join(json.dumps(action) for action in ({"commitInfo": info}, {"metaData": told})).encode()
-
-
-def _add(name: str, file: NewFile | DataFile, same_rows: bool) -> AddAction:
-    stats = {
-        "numRecords": file.rows,
-        "minValues": {clock.AVAILABLE_AT: _millis(floor_millis(file.lo))},
-        "maxValues": {clock.AVAILABLE_AT: _millis(ceil_millis(file.hi))},
-        "nullCount": {clock.AVAILABLE_AT: 0},
-    }
-    partition = {MONTH_COLUMN: month_of_file(name)}
-    return AddAction(name, file.size, partition, _now_millis(), data_change=not same_rows, stats=json.dumps(stats))
-
-
-def _remove(name: str, size: int, same_rows: bool) -> RemoveAction:
-    partition: dict[str, str | None] = {MONTH_COLUMN: month_of_file(name)}
-    return RemoveAction(name, not same_rows, _now_millis(), size, partition)
-
-
-def _now_millis() -> int:
-    return clock.micros(clock.now()) // 1000
-
-
-def _millis(moment: datetime) -> str:
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

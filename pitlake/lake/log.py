@@ -72,7 +72,7 @@ class LakeLog:
                 raise LakeNotFound(
                     f"there is no lake at {self._store.location}; name another root or publish to this one"
                 )
-        self._seen = self._newest(self._seen)
+        self._seen = self._store.newest(LOG, self._seen)
         return self._read(self._seen)
 
     def entry(self, version: int | None = None) -> Entry:
@@ -213,17 +213,6 @@ class LakeLog:
             raise LakeFault("missing", path) from None
         except ValueError:
             raise LakeFault("damaged", path) from None
-
-    def _newest(self, known: int) -> int:
-        """The last version at or after a known one: double the stride until past the end, then halve the gap."""
-        stride = 1
-        while self._exists(known + stride):
-            known, stride = known + stride, stride * 2
-        while stride > 1:
-            stride //= 2
-            if self._exists(known + stride):
-                known += stride
-        return known
 
 
 def _after(newest: Entry) -> datetime:

@@ -70,6 +70,20 @@ class Store:
                 return False
             return True
 
+    def newest(self, folder: str, known: int = -1) -> int:
+        """The last of a folder's files that are numbered from 0 without holes, at or after a known one; -1 if none.
+
+        The stride is doubled until it is past the end, then the gap is halved.
+        """
+        stride = 1
+        while self.exists(f"{folder}/{known + stride:020d}.json"):
+            known, stride = known + stride, stride * 2
+        while stride > 1:
+            stride //= 2
+            if self.exists(f"{folder}/{known + stride:020d}.json"):
+                known += stride
+        return known
+
     def read(self, key: str) -> bytes:
         """The bytes of a small file. Raises FileNotFoundError."""
         with self._reached():

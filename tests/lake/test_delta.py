@@ -1,14 +1,19 @@
 """The Delta tables below: a commit holds what it must or fails, and what no entry pins is undone by the next one."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable, Field, Schema
+from deltalake.schema import PrimitiveType
 
 from pitlake.errors import LakeConflict, LakeError, PastChanged
 from pitlake.lake import Lake
-from pitlake.lake.delta import DeltaTables, _add
+from pitlake.lake.commits import added
+from pitlake.lake.delta import CONFIGURATION, DeltaTables
 from pitlake.lake.files import write_file
 from pitlake.lake.store import Store
 from tests.lake.world import TOY, Toy, publish, rows, utc
@@ -57,8 +62,8 @@ def test_a_commit_that_does_not_hold_what_it_must_is_never_made_visible(store, l
     DeltaTables(store).commit("toys", TOY.arrow_schema, 1, [new_file(store, lake)])  # makes the next one undo it
     swap = DeltaTables._swap
 
-    def harmed(self, delta, table, schema, actions, note):
-        swap(self, delta, table, schema, harm(actions), note)
+    def harmed(self, table, version, actions, note):
+        swap(self, table, version, harm(actions), note)
 
     monkeypatch.setattr(DeltaTables, "_swap", harmed)
     with pytest.raises(PastChanged):
@@ -87,13 +92,13 @@ def test_states_are_the_same_from_many_versions_on_past_a_checkpoint(store, lake
 
 
 def test_a_commit_that_fails_for_another_reason_is_no_conflict(store, lake):
-    tables, added = DeltaTables(store), new_file(store, lake)
-    opened = tables._open("toys")
+    tables, file = DeltaTables(store), new_file(store, lake)
     log = lake.root / "tables" / "toys" / "_delta_log"
     log.rename(log.with_name("away"))
     log.write_bytes(b"no folder")
-    with pytest.raises(LakeError, match="could not commit to toys"):
-        tables._swap(opened, "toys", TOY.arrow_schema, [_add(added.name, added, False)], "")
+    with pytest.raises(LakeError, match="refused or could not be reached") as failed:
+        tables._swap("toys", 2, [added(file.name, file, same_rows=False)], "")
+    assert not isinstance(failed.value, LakeConflict)
 
 
 def test_a_lake_with_a_lost_data_file_says_so(lake):
@@ -110,3 +115,71 @@ def test_a_root_with_odd_characters_works_like_any_other(tmp_path):
     publish(lake, [Toy("a", "y", NOON)], SEEN)
     lake.compact(TOY, before="2025-01")
     assert [row.text for row in rows(lake)] == ["x", "y"]
+
+
+@pytest.mark.parametrize("versions", [1, 19, 24], ids=["no checkpoint", "a checkpoint", "commits since"])
+def test_a_contract_with_other_columns_commits_nothing(lake, versions):
+    for number in range(versions):
+        publish(lake, [Toy(str(number), "x", NOON)], SEEN)
+    tables = DeltaTables(Store(lake.root))
+    more = TOY.arrow_schema.append(pa.field("more", pa.string()))
+    with pytest.raises(LakeError, match="other columns than its contract"):
+        tables.commit("toys", more, versions, [])
+    assert tables.commit("toys", TOY.arrow_schema, versions, []) == versions
+
+
+def test_columns_that_another_engine_changed_after_the_checkpoint_are_seen(lake):
+    for number in range(19):
+        publish(lake, [Toy(str(number), "x", NOON)], SEEN)
+    delta = DeltaTable(str(lake.root / "tables/toys"))
+    delta.alter.add_columns([Field("more", PrimitiveType("string"))])
+    with pytest.raises(LakeError, match="other columns than its contract"):
+        DeltaTables(Store(lake.root)).commit("toys", TOY.arrow_schema, 20, [])
+
+
+@pytest.mark.parametrize("versions", [1, 19, 24])
+def test_a_table_of_before_closed_files_is_told_once_that_rows_lack_their_observation(tmp_path, versions):
+    store, key = Store(tmp_path), "tables/toys"
+    schema = TOY.arrow_schema.append(pa.field("available_month", pa.string()))
+    made = DeltaTable.create(
+        str(tmp_path / key), Schema.from_arrow(schema), partition_by=["available_month"], configuration=CONFIGURATION
+    )
+    for number in range(versions):
+        made.alter.set_table_properties({"delta.logRetentionDuration": f"interval {number} days"})
+    tables = DeltaTables(store)
+    assert tables.commit("toys", TOY.arrow_schema, versions, []) == versions + 1
+    assert tables.commit("toys", TOY.arrow_schema, versions + 1, []) == versions + 1
+    told = DeltaTable(str(tmp_path / key))
+    (observed,) = [field for field in told.schema().fields if field.name == "observed_at"]
+    assert observed.nullable
+    assert told.metadata().configuration["delta.logRetentionDuration"] == f"interval {versions - 1} days"
+
+
+def test_a_publish_past_a_checkpoint_lists_no_log(lake, monkeypatch):
+    for number in range(22):
+        publish(lake, [Toy(str(number), "x", NOON)], SEEN)
+    monkeypatch.setattr(DeltaTables, "_open", lambda *_: pytest.fail("Delta lists the log"))
+    publish(Lake(lake.root), [Toy("last", "x", NOON)], SEEN)
+    assert len(rows(lake)) == 23
+
+
+def test_delta_reads_a_commit_as_it_was_meant(store, lake):
+    publish(lake, [Toy("b", "x", NOON)], SEEN)
+    lake.compact(TOY, before="2025-01")
+    table = DeltaTable(str(lake.root / "tables/toys"))
+    (told,) = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    (file,) = lake.snapshot().files("toys")
+    assert (told["path"], told["num_records"], told["size_bytes"]) == (
+        str(Path(file.path).relative_to(lake.root / "tables/toys")), 2, file.size)  # fmt: skip
+    assert told["min.available_at"] == told["max.available_at"] == NOON
+    compacted, published, *_ = table.history()
+    assert (compacted["note"], compacted["operation"]) == ("compact", "WRITE")
+    assert compacted["timestamp"] >= published["timestamp"]
+    assert table.to_pyarrow_table().num_rows == 2
+    log = lake.root / "tables/toys/_delta_log"
+    last, before = (
+        [json.loads(line) for line in (log / f"{version:020d}.json").read_text().splitlines()] for version in (3, 2)
+    )
+    assert [action["add"]["dataChange"] for action in before if "add" in action] == [True]
+    changes = [change for action in last for kind, change in action.items() if kind in ("add", "remove")]
+    assert [change["dataChange"] for change in changes] == [False] * 3

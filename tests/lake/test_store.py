@@ -93,3 +93,11 @@ def test_what_cannot_be_written_is_one_clear_error(tmp_path):
     assert "\n" not in str(told.value)
     with pytest.raises(FileNotFoundError):
         Store(tmp_path).read("a/b.json")
+
+
+def test_the_newest_of_numbered_files_is_found_from_any_known_one(tmp_path):
+    store = Store(tmp_path)
+    assert store.newest("log") == -1
+    for newest in range(40):
+        store.put_new(f"log/{newest:020d}.json", b"")
+        assert {store.newest("log", known) for known in range(-1, newest + 1)} == {newest}
