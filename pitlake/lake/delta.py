@@ -137,11 +137,12 @@ class DeltaTables:
         schema: pa.Schema,
         base: int | None,
         added: Sequence[NewFile],
-        removed: Sequence[DataFile] = (),
+        removed: Sequence[DataFile] | None = None,
         note: str = "",
     ) -> int:
         """Commit on top of the pinned version `base` and return the new Delta version, made visible by nobody yet.
 
+        removed: what a compaction replaces, nothing maybe; since that is rare, it leaves a checkpoint to read on from.
         Versions after `base` that no entry pins (crashed or overtaken writers) are undone in the same commit. A new
         table without a file is made and pinned as it is.
         Raises LakeConflict when another writer commits first, PastChanged when the result is not what it must be.
@@ -149,7 +150,7 @@ class DeltaTables:
         latest = self._as_contracted(table, schema, self.latest(table, base))
         pinned = self._by_name(table, base)
         live = pinned if latest == base else self._by_name(table, latest)
-        gone = {self._name(table, file.path) for file in removed}
+        gone = {self._name(table, file.path) for file in removed or ()}
         undone = [file for name, file in live.items() if name not in pinned or name in gone]
         restored = [file for name, file in pinned.items() if name not in live and name not in gone]
         same_rows = len(undone) == len(gone) and not restored and bool(gone)
@@ -162,20 +163,20 @@ class DeltaTables:
             return latest
         self._swap(table, latest + 1, actions, note)
         self._prove(table, latest + 1, pinned, added, gone)
-        self._tend(table, latest + 1, shrunk=bool(gone))
+        self._tend(table, latest + 1, compacted=removed is not None)
         return latest + 1
 
     def _swap(self, table: str, version: int, actions: Sequence[commits.Action], note: str) -> None:
         if not self._store.put_new(f"{_log(table)}/{version:020d}.json", commits.written(actions, note)):
             raise LakeConflict(f"another writer committed to {table} first; nothing was published")
 
-    def _tend(self, table: str, version: int, *, shrunk: bool) -> None:
+    def _tend(self, table: str, version: int, *, compacted: bool) -> None:
         """Keep the log small and quick to read, as far as this writer may; the rest is a vacuum's."""
         checkpoints = self._checkpoints(table)
         with suppress(LakeError, OSError, DeltaError):
             if (version + 1) % BLOCK == 0:
                 self._history(table).write(version)
-            if (shrunk or (version + 1) % INTERVAL == 0) and (opened := self._open(table, version)):
+            if (compacted or (version + 1) % INTERVAL == 0) and (opened := self._open(table, version)):
                 opened.create_checkpoint()
                 checkpoints.tend(version)
 

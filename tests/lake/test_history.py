@@ -149,6 +149,7 @@ def test_a_compaction_leaves_a_checkpoint_of_what_is_left(lake):
         day(lake, number)
     lake.compact(TOY, before="2024-12")
     assert points(lake)[-1] == lake.entry().tables["toys"]
+    assert [path.name[:20] for path in lake.root.glob("observed/toys/_delta_log/*.checkpoint.parquet")] == [f"{1:020d}"]
     told = pq.read_table(log(lake) / f"{points(lake)[-1]:020d}.checkpoint.parquet")
     assert told["add"].drop_null().length() == len(lake.snapshot().files("toys")) == 1
     assert told["remove"].null_count == told.num_rows
