@@ -219,7 +219,7 @@ class DeltaTables:
         due = Schema.from_arrow(_stored(schema))
         if latest is not None and self._checkpoints(table).schema(latest) == due:
             return latest
-        delta = self._open(table) or self._create(table, schema)
+        delta = (latest is not None and self._open(table)) or self._create(table, schema)
         if delta.schema() == due:
             return delta.version()
         if Schema.from_arrow(schema.append(_MONTH)) != delta.schema():

@@ -53,6 +53,10 @@ class Segment:
         """The files that have one of these hashes."""
         entries = self.entries[kind]
         first = np.searchsorted(entries, asked & ~NUMBER)
+        inside = first < len(entries)
+        first, asked = first[inside], asked[inside]
+        met = (entries[first] | NUMBER) == (asked | NUMBER)
+        first, asked = first[met], asked[met]
         count = np.searchsorted(entries, asked | NUMBER, "right") - first
         places = np.repeat(first - (np.cumsum(count) - count), count) + np.arange(count.sum())
         found = np.bincount((entries[places] & NUMBER).astype(np.int64))
