@@ -162,7 +162,7 @@ def forget(store: Store) -> None:
 
 
 def _name(file: DataFile) -> str:
-    return f"{Path(file.path).stem}-{file.rows}-{file.size}"
+    return f"{file.path.rpartition('/')[2].removesuffix('.parquet')}-{file.rows}-{file.size}"
 
 
 def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
