@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, reduce
 from typing import BinaryIO
 from uuid import uuid4
 
@@ -47,10 +47,13 @@ class Form:
         schema = pa.schema([field for field in self.schema if field.name not in names])
         return Form(schema, tuple(name for name in self.order if name not in names), self.group_rows)
 
+    def positions(self, rows: pa.Table) -> pa.Array:
+        """Where the rows stand that come first, second and so on in order."""
+        return pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in self.order])
+
     def arranged(self, rows: pa.Table) -> pa.Table:
         """Rows in order, in one piece."""
-        keys = [(name, "ascending") for name in self.order]
-        return take_rows(rows, pc.sort_indices(rows, sort_keys=keys)).combine_chunks()
+        return take_rows(rows, self.positions(rows)).combine_chunks()
 
 
 def observed_table_name(dataset: str) -> str:
@@ -124,20 +127,49 @@ def reaching(files: Iterable[DataFile], since: Bound, until: Bound) -> list[Data
     ]
 
 
+def count(source: BinaryIO, since: Bound, until: Bound) -> int:
+    """How many rows a file has from `since` to `until`, one of which at least is an instant."""
+    _, wanted = _wanted(pq.ParquetFile(source), since, until)
+    return pc.sum(wanted).as_py() or 0
+
+
 def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.Table:
-    """Those of these columns that a file has, of its rows from `since` to `until`."""
+    """Those of these columns that a file has, of its rows from `since` to `until`. Texts may be coded: see `shaped`."""
     file = pq.ParquetFile(source)
-    names = [name for name in names if name in file.schema_arrow.names]
-    groups = [
-        number for number in range(file.num_row_groups) if _may_hold(file.metadata.row_group(number), since, until)
-    ]
-    read_groups = partial(file.read_row_groups, groups, use_threads=len(groups) > 1)
+    schema = file.schema_arrow
+    schema = pa.schema([schema.field(name) for name in names if name in schema.names])
     if since is None and until is None:
-        return read_groups(columns=names).select(names)
-    wanted = _within(read_groups(columns=[AVAILABLE_AT])[AVAILABLE_AT], since, until)
-    if not pc.any(wanted).as_py():
-        return file.schema_arrow.empty_table().select(names)
-    return read_groups(columns=names).select(names).filter(wanted)
+        return file.read(columns=schema.names, use_threads=file.num_row_groups > 1).select(schema.names)
+    groups, wanted = _wanted(file, since, until)
+    kept = pc.sum(wanted).as_py()
+    if not kept:
+        return schema.empty_table()
+    if kept < len(wanted):
+        file = pq.ParquetFile(source, metadata=file.metadata, read_dictionary=_coded(file, groups, schema))
+    found = file.read_row_groups(groups, columns=schema.names, use_threads=len(groups) > 1).select(schema.names)
+    return found if kept == len(wanted) else found.filter(wanted)
+
+
+def _wanted(file: pq.ParquetFile, since: Bound, until: Bound) -> tuple[list[int], pa.ChunkedArray]:
+    """Which row groups may have rows between the two, and which of their rows lie there."""
+    instants, metadata = _leaves(file).get(AVAILABLE_AT), file.metadata
+    groups = [
+        number for number in range(file.num_row_groups) if _may_hold(metadata.row_group(number), instants, since, until)
+    ]
+    read = file.read_row_groups(groups, columns=[AVAILABLE_AT], use_threads=len(groups) > 1)
+    return groups, _within(read[AVAILABLE_AT], since, until)
+
+
+def _coded(file: pq.ParquetFile, groups: list[int], schema: pa.Schema) -> list[str]:
+    """The texts that repeat: of these, rows that are kept are copied out of a dictionary, and no others."""
+    leaves, found = _leaves(file), [file.metadata.row_group(number) for number in groups]
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
+    return [name for name in texts if all(group.column(leaves[name]).has_dictionary_page for group in found)]
+
+
+def _leaves(file: pq.ParquetFile) -> dict[str, int]:
+    """The numbers of a file's columns of values, by their paths."""
+    return {file.schema.column(number).path: number for number in range(file.metadata.num_columns)}
 
 
 def _within(instants: pa.ChunkedArray, since: Bound, until: Bound) -> pa.ChunkedArray:
@@ -149,16 +181,20 @@ def _within(instants: pa.ChunkedArray, since: Bound, until: Bound) -> pa.Chunked
 
 def shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Rows with the columns of a schema, null where they lack one."""
-    columns = [
-        rows[field.name].cast(field.type) if field.name in rows.column_names else pa.nulls(rows.num_rows, field.type)
-        for field in schema
-    ]
+    columns = [_shaped(rows, field) for field in schema]
     return pa.Table.from_arrays(columns, schema=pa.schema([field.remove_metadata() for field in schema]))
 
 
-def _may_hold(group: pq.RowGroupMetaData, since: Bound, until: Bound) -> bool:
-    columns = (group.column(number) for number in range(group.num_columns))
-    found = next((one.statistics for one in columns if one.path_in_schema == AVAILABLE_AT), None)
+def _shaped(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
+    if field.name not in rows.column_names:
+        return pa.nulls(rows.num_rows, field.type)
+    column = rows[field.name]
+    return column if column.type == field.type else column.cast(field.type)
+
+
+def _may_hold(group: pq.RowGroupMetaData, instants: int | None, since: Bound, until: Bound) -> bool:
+    """Whether a row group may have rows between the two. instants: the number of its column of instants."""
+    found = None if instants is None else group.column(instants).statistics
     if found is None or not found.has_min_max:
         return True
     return (since is None or found.max_raw >= since) and (until is None or found.min_raw <= until)

@@ -126,7 +126,7 @@ def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
     few = rows.num_rows < SAMPLE_ROWS  # it matters to nobody then
     return {
         "compression": {leaf: "none" if leaf in INCOMPRESSIBLE else codec for leaf in leaves},
-        "use_dictionary": few or [_leaf(field) for field in rows.schema if _repeats(rows[field.name])],
+        "use_dictionary": few or [_leaf(rows.schema.field(name)) for name in _repeating(rows)],
         "write_statistics": [leaf for leaf, bounded in leaves.items() if bounded],
     }
 
@@ -136,13 +136,16 @@ def _leaf(field: pa.Field) -> str:
     return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
 
 
-def _repeats(column: pa.ChunkedArray) -> bool:
-    """Whether values repeat enough for a dictionary to pay, told from a sample of the column; long texts never do."""
-    if _text_bytes(column) > LONG_VALUE_BYTES * len(column):
-        return False
-    sample = column.take(pa.array(np.linspace(0, len(column) - 1, SAMPLE_ROWS, dtype=np.int64)))
-    values = _values(sample)
-    return bool(pc.count_distinct(values).as_py() <= MOST_DISTINCT * len(values))
+def _repeating(rows: pa.Table) -> list[str]:
+    """The columns whose values repeat enough for a dictionary to pay, told from a sample of them; long texts never."""
+    short = [name for name in rows.column_names if _text_bytes(rows[name]) <= LONG_VALUE_BYTES * rows.num_rows]
+    sample = rows.select(short).take(pa.array(np.linspace(0, rows.num_rows - 1, SAMPLE_ROWS, dtype=np.int64)))
+    return [name for name in short if _repeats(_values(sample[name]))]
+
+
+def _repeats(values: pa.ChunkedArray) -> bool:
+    distinct = len(values.unique()) - (values.null_count > 0)
+    return bool(distinct <= MOST_DISTINCT * len(values))
 
 
 def _text_bytes(column: pa.ChunkedArray) -> int:

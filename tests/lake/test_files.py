@@ -1,6 +1,7 @@
 """One Parquet file: its order, its bounds, how it is encoded, and texts too long for one Arrow array."""
 
 from datetime import timedelta
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pitlake.clock import from_micros
-from pitlake.lake.files import _take_narrow, ceil_millis, floor_millis, sorted_by, write_parquet
+from pitlake.lake.files import SAMPLE_ROWS, _take_narrow, ceil_millis, floor_millis, layout, sorted_by, write_parquet
 
 entities = st.none() | st.text(max_size=3)
 micros = st.integers(-(2**55), 2**55)
@@ -60,6 +61,25 @@ def test_values_get_a_dictionary_where_they_repeat_and_hashes_no_compression(wri
     assert compression.pop("content_hash") == "UNCOMPRESSED"
     assert set(compression.values()) == {"ZSTD"}
     assert [path for path, column in columns.items() if not column.is_stats_set] == ["content_hash"]
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_a_dictionary_is_for_values_of_which_nine_in_ten_differ_at_most_and_null_is_none_of_them(pieces):
+    most = int(0.9 * SAMPLE_ROWS)
+    numbers = range(SAMPLE_ROWS)  # so that the sample is every row
+    rows = pa.table(
+        {
+            "at most": [str(min(number, most - 1)) for number in numbers],
+            "one more": [str(min(number, most)) for number in numbers],
+            "and nulls": [str(number) if number < most else None for number in numbers],
+            "one more and nulls": [str(number) if number <= most else None for number in numbers],
+            "lists": [[str(number), "x"] for number in numbers],
+            "long": ["x" * 300 for _ in numbers],
+        }
+    )
+    bounds = [SAMPLE_ROWS * piece // pieces for piece in range(pieces + 1)]
+    lying = pa.concat_tables([rows.slice(start, end - start) for start, end in pairwise(bounds)])
+    assert layout(lying, "lz4")["use_dictionary"] == ["at most", "and nulls", "lists.list.element"]
 
 
 def test_row_groups_are_duckdbs_size(written):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pitlake.clock import new_york_day, start_of_new_york_day
+from pitlake.clock import micros, new_york_day, start_of_new_york_day
 from pitlake.errors import LakeError, QueryFailed, SessionRefused
 from pitlake.session.visible import cuts
 from pitlake.session.visible.binding import Binding
@@ -177,14 +177,14 @@ def test_days_that_are_over_are_files_of_eight_four_two_and_one_in_the_order_of_
 def test_days_of_which_one_can_not_be_made_leave_no_descriptor(lake, home, monkeypatch, leftovers, at_once, broken):
     lake.add("charts", days_before(T, 12))
     made = Binding(lake.snapshot, T, [CHARTS]).relations[0].cuts[-1]
-    real, asked = CutCache._open_one, count()
+    real, asked = CutCache._make, count()
 
     def failing(self, cut, already=None):
         if next(asked) == broken:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(self, cut, already)
 
-    monkeypatch.setattr(CutCache, "_open_one", failing)
+    monkeypatch.setattr(CutCache, "_make", failing)
     _, before = leftovers()
     with pytest.raises(LakeError, match="No space left"):
         CutCache(home, few=FEW).open(made, at_once)
@@ -204,6 +204,33 @@ def test_a_file_is_read_once_for_all_the_days_made_of_it(lake, ask, home, monkey
     monkeypatch.setattr(cuts.Sources, "_stored", lambda *given: opened.append(given[1].path) or read(*given))
     ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"])
     assert len(opened) == len(set(opened)) == 1
+
+
+def test_of_a_file_no_more_is_read_than_what_the_days_not_made_yet_are_made_of(lake, ask, home, monkeypatch):
+    lake.add("charts", days_before(T + 5 * DAY, 25))
+    ask(T, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
+    read, asked = cuts.closed.read, []
+
+    def noted(source, names, since, until):
+        asked.append((since, until))
+        return read(source, names, since, until)
+
+    monkeypatch.setattr(cuts.closed, "read", noted)
+    session = ask(T + DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
+    assert asked == [(micros(start_of_new_york_day(T.date())), micros(T + DAY))]  # T's own day, then, is over
+    assert shown(session) == sorted(f"t{number}-{each}" for number in range(4, 25) for each in range(2))
+
+
+@pytest.mark.parametrize(("day", "files"), [(2, 1), (4, 3)])
+def test_days_that_are_over_are_no_files_of_their_own_where_they_have_few_rows(lake, ask, home, kept, day, files):
+    start = start_of_new_york_day(T.date().replace(day=1))
+    lake.add(
+        "charts",
+        [row(f"t{number}-{each}", start + number * DAY + each * US) for number in range(9) for each in range(2)],
+    )
+    session = ask(start + day * DAY - US, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
+    assert len(kept()) == files
+    assert shown(session) == sorted(f"t{number}-{each}" for number in range(day) for each in range(2))
 
 
 @pytest.mark.parametrize("harm", ["truncated", "gone", "later"])

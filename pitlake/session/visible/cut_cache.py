@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -50,6 +50,7 @@ class _Opened:
     path: Path | None
 
 
+_Found = TypeVar("_Found", bound=_Opened | None)
 _remembered: dict[tuple[object, ...], tuple[pa.Schema, list[FileFacts], list[Path]]] = {}
 """Of cuts that were opened before: their schema, what the file system knew of the files they were made of, and where
 their own are kept, which are proven again at every use.
@@ -128,43 +129,69 @@ class CutCache:
         until = cut.bound
         if until is None:
             raise ValueError("days are cut for an instant")
-        open_one = partial(self._open_one, already=AlreadyRead())
+        begun = tuple(start for start in cut.parts if start <= until)
         if cut.indexes:
             rows = self._open_days(replace(cut, indexes=()), at_once)
             _close(one.descriptor for one in rows)
-            return _each(open_one, [replace(one.cut, indexes=cut.indexes) for one in rows[:-1]])
-        begun = [start for start in cut.parts if start <= until]
+            return self._open_together([replace(one.cut, indexes=cut.indexes) for one in rows[:-1]], begun)
         first = (cut.since, *begun[1:])  # rows before the first day, if a file is misplaced, are the first day's
         runs = [
-            cut.between(first[day], begun[after] - 1, tuple(begun[day:after]) if after > day + 1 else ())
+            cut.between(first[day], begun[after] - 1, begun[day:after] if after > day + 1 else ())
             for day, after in _runs(len(begun) - 1)
         ]
-        kept = _each(open_one, (run for run in runs if run.rows), at_once=at_once)
-        counted = [(one, footer.read(one.descriptor).rows) for one in kept]
-        if sum(rows for _, rows in counted) <= self.few:
-            _close(one.descriptor for one in kept)
-            return [open_one(cut.between(cut.since, until))]
+        if len(begun) < 2 or _count(cut.between(cut.since, begun[-1] - 1)) <= self.few:
+            return [self._open_one(cut.between(cut.since, until))]
+        days = [*(run for run in runs if run.rows), cut.between(first[-1], until)]
+        opened = self._open_together(days, begun, at_once)
+        counted = [(one, footer.read(one.descriptor).rows) for one in opened[:-1]]
         _close(one.descriptor for one, rows in counted if not rows)
-        held = [one for one, rows in counted if rows]
-        return held + _each(open_one, [cut.between(first[-1], until)], held)
+        return [*(one for one, rows in counted if rows), opened[-1]]
 
-    def _open_one(self, cut: Cut, already: AlreadyRead | None = None) -> _Opened:
+    def _open_together(self, days: list[Cut], begun: tuple[int, ...], at_once: int = 1) -> list[_Opened]:
+        """The cuts of these days, oldest first. What the missing ones are made of is read once, and no more of it."""
+        kept = _each(self._open_kept, days)
+        missing = [day for day, one in zip(days, kept, strict=True) if one is None]
+        if missing:
+            last = missing[-1]
+            already = AlreadyRead(begun[1:], missing[0].since, last.bound if last.until is None else last.until)
+            make = partial(self._make, already=already)
+            made = iter(_each(make, missing, (one for one in kept if one), at_once))
+            return [one or next(made) for one in kept]
+        return [one for one in kept if one]
+
+    def _open_one(self, cut: Cut) -> _Opened:
+        return self._open_kept(cut) or self._make(cut)
+
+    def _open_kept(self, cut: Cut) -> _Opened | None:
+        """The cut where it need not be made; None where it must be."""
         descriptor = _as_it_lies(cut)
         if descriptor is not None:
             return _Opened(cut, _proven(descriptor, cut), Path(cut.files[0].path))
+        if not self._ready():
+            return None
+        with Sources(cut) as sources:
+            return self._found(cut, self._path(sources))
+
+    def _make(self, cut: Cut, already: AlreadyRead | None = None) -> _Opened:
         with Sources(cut, already) as sources:
-            if not self._ready():
-                return _Opened(cut, _proven(self._write_unnamed(sources), cut), None)
-            path = self._directory / f"{sources.identity()}.parquet"
-            descriptor = self._kept(path)
-            if descriptor is not None:
-                with suppress(SessionRefused):  # damaged: made again below
-                    return _Opened(cut, _proven(descriptor, cut), path)
-            self._write(path, sources)
-            descriptor = self._kept(path)
-            if descriptor is None:  # evicted by another process within an instant
-                return _Opened(cut, _proven(self._write_unnamed(sources), cut), None)
-            return _Opened(cut, _proven(descriptor, cut), path)
+            if self._ready():
+                path = self._path(sources)
+                self._write(path, sources)
+                found = self._found(cut, path)
+                if found is not None:  # else evicted by another process within an instant
+                    return found
+            return _Opened(cut, _proven(self._write_unnamed(sources), cut), None)
+
+    def _path(self, sources: Sources) -> Path:
+        return self._directory / f"{sources.identity()}.parquet"
+
+    def _found(self, cut: Cut, path: Path) -> _Opened | None:
+        """The cut's own file, if it is kept there undamaged."""
+        descriptor = self._kept(path)
+        if descriptor is not None:
+            with suppress(SessionRefused):
+                return _Opened(cut, _proven(descriptor, cut), path)
+        return None
 
     def _ready(self) -> bool:
         with self._lock:
@@ -241,21 +268,22 @@ def _runs(days: int) -> list[tuple[int, int]]:
 
 
 def _each(
-    open_one: Callable[[Any], _Opened], given: Iterable[object], before: Iterable[_Opened] = (), at_once: int = 1
-) -> list[_Opened]:
+    open_one: Callable[[Cut], _Found], given: Iterable[Cut], before: Iterable[_Opened] = (), at_once: int = 1
+) -> list[_Found]:
     """The files of all that is given, so many made at once. If one can't be had, these and those opened before are
     closed.
     """
-    opened: list[_Opened] = []
+    opened: list[_Found] = []
 
-    def held(one: object) -> _Opened:
+    def held(one: Cut) -> _Found:
         opened.append(found := open_one(one))
         return found
 
     try:
         return each(held, given, at_once)
     except BaseException:
-        _close(one.descriptor for one in (*before, *opened))
+        _close(one.descriptor for one in before)
+        _close(one.descriptor for one in opened if one is not None)
         raise
 
 

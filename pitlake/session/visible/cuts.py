@@ -8,11 +8,12 @@ import hashlib
 import json
 import os
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import BinaryIO, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,8 @@ from pitlake.lake.manifest import DataFile
 from pitlake.session.visible import footer, words
 from pitlake.session.visible.plan import Period
 
+_Told = TypeVar("_Told")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
@@ -37,9 +40,8 @@ class Cut:
     the cut's own footer is proven against; cuts that keep every row are the same file for every T, so it is not part of
     what they are. Columns an older file lacks are null. periods: the files; many rows become a file for each. parts:
     where the days (of tombstones: months) of T's period begin; its rows up to T, if many, are cut there. groups: where
-    the parts of a file begin that are in order each, in row groups of their own. Both in microseconds. within: the
-    bounds of all cuts that are made of its files at once, which are read once for them. indexes: not the rows, but
-    which words stand in these columns of them (words.py).
+    the parts of a file begin that are in order each, in row groups of their own. Both in microseconds. indexes: not
+    the rows, but which words stand in these columns of them (words.py).
     """
 
     table: str
@@ -51,7 +53,6 @@ class Cut:
     bound: Bound
     parts: tuple[int, ...] = ()
     groups: tuple[int, ...] = ()
-    within: tuple[Bound, Bound] = (None, None)
     indexes: tuple[str, ...] = ()
 
     @property
@@ -84,8 +85,8 @@ class Cut:
         """The cut of its rows from `since` to `until`, as one file with these groups."""
         files = tuple(closed.reaching(self.files, since, until))
         every = since is None and all(micros(file.hi) <= until for file in files)
-        kept, within = None if every else until, (self.since, self.until)
-        return replace(self, periods=(Period(files),), since=since, until=kept, parts=(), groups=groups, within=within)
+        kept = None if every else until
+        return replace(self, periods=(Period(files),), since=since, until=kept, parts=(), groups=groups)
 
 
 FileFacts = tuple[int, int, int, int]
@@ -104,33 +105,43 @@ def _facts(found: os.stat_result) -> FileFacts:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-class RowsByInstant:
-    """Rows of a file, of which several cuts take those between two instants."""
+class RowsByDay:
+    """Rows of a file, day after day and in order within each. starts: where the days after the first begin."""
 
-    def __init__(self, rows: pa.Table) -> None:
-        instants = as_micros(rows[AVAILABLE_AT])
-        self._rows, self._order = rows, np.argsort(instants, kind="stable")
-        self._instants = instants[self._order]
+    def __init__(self, rows: pa.Table, form: Form, starts: tuple[int, ...]) -> None:
+        self._starts = starts
+        days = np.searchsorted(starts, as_micros(rows[AVAILABLE_AT]), "right").astype(np.int16)
+        in_order = form.positions(rows).to_numpy()
+        by_day = in_order[np.argsort(days[in_order], kind="stable")]
+        self._rows, self._days = take_rows(rows, by_day), days[by_day]
 
     def between(self, since: Bound, until: Bound) -> pa.Table:
-        """The rows from `since` to `until`."""
-        first = 0 if since is None else np.searchsorted(self._instants, since, "left")
-        after = len(self._order) if until is None else np.searchsorted(self._instants, until, "right")
-        return take_rows(self._rows, self._order[first:after])
+        """The rows of the days from that of `since` to that of `until`."""
+        first = 0 if since is None else np.searchsorted(self._days, self._day(since), "left")
+        after = len(self._days) if until is None else np.searchsorted(self._days, self._day(until), "right")
+        return self._rows.slice(first, after - first)
+
+    def _day(self, moment: int) -> int:
+        return bisect_right(self._starts, moment)
 
 
 class AlreadyRead:
-    """What was read of files for several cuts that are made of the same ones, at the same time."""
+    """What was read of files for several cuts, made at the same time, of whole days between `since` and `until`.
 
-    def __init__(self) -> None:
-        self._rows: dict[str, RowsByInstant] = {}
+    starts: where the days after the first begin, in microseconds since the epoch like the bounds. A day that a bound
+    lies in counts from or to there.
+    """
+
+    def __init__(self, starts: tuple[int, ...], since: Bound, until: Bound) -> None:
+        self.starts, self.since, self.until = starts, since, until
+        self._rows: dict[str, RowsByDay] = {}
         self._lock = threading.Lock()
 
-    def of(self, path: str, read: Callable[[], pa.Table]) -> RowsByInstant:
+    def of(self, path: str, form: Form, read: Callable[[Bound, Bound], pa.Table]) -> RowsByDay:
         """The rows of the file at a path, which `read` reads if that was not done yet."""
         with self._lock:
             if path not in self._rows:
-                self._rows[path] = RowsByInstant(read())
+                self._rows[path] = RowsByDay(read(self.since, self.until), form, self.starts)
             return self._rows[path]
 
 
@@ -173,10 +184,8 @@ class Sources:
         cut = self._cut
         if cut.keeps_all:
             return cut.rows
-        return sum(
-            self._stored(file, at, cut.since, cut.until, [AVAILABLE_AT]).num_rows
-            for file, at in zip(cut.files, self._descriptors, strict=True)
-        )
+        count = partial(closed.count, since=cut.since, until=cut.until)
+        return sum(self._told(file, at, count) for file, at in zip(cut.files, self._descriptors, strict=True))
 
     def write_to(self, file: object) -> None:
         """The cut as Parquet, or its index."""
@@ -203,17 +212,25 @@ class Sources:
         reaching = closed.reaching(self._cut.files, since, until)
         found = [self._read(file, descriptors[file], since, until) for file in reaching]
         form = self._cut.form
+        if self._already is not None and len(found) == 1:
+            return found[0].combine_chunks()
         return form.arranged(pa.concat_tables(found) if found else form.schema.empty_table())
 
     def _read(self, file: DataFile, descriptor: int, since: Bound, until: Bound) -> pa.Table:
-        names = self._cut.form.schema.names
+        form = self._cut.form
         if self._already is None:
-            return self._stored(file, descriptor, since, until, names)
-        read = partial(self._stored, file, descriptor, *self._cut.within, names)
-        return self._already.of(file.path, read).between(since, until)
+            return self._stored(file, descriptor, since, until)
+        read = partial(self._stored, file, descriptor)
+        return self._already.of(file.path, form, read).between(since, until)
 
-    def _stored(self, file: DataFile, descriptor: int, since: Bound, until: Bound, names: list[str]) -> pa.Table:
-        """These columns of a file's rows from `since` to `until`, null where an older file lacks one."""
+    def _stored(self, file: DataFile, descriptor: int, since: Bound, until: Bound) -> pa.Table:
+        """A file's rows from `since` to `until`, null where an older file lacks a column."""
+        schema = self._cut.form.schema
+        read = partial(closed.read, names=schema.names, since=since, until=until)
+        return closed.shaped(self._told(file, descriptor, read), schema)
+
+    def _told(self, file: DataFile, descriptor: int, ask: Callable[[BinaryIO], _Told]) -> _Told:
+        """What a file of the lake tells, once its footer is proven."""
         cut = self._cut
         with faults.translated(Path(file.path)):
             facts = footer.read(descriptor)
@@ -221,17 +238,12 @@ class Sources:
                 raise LakeFault("damaged", file.path)
             footer.prove(facts, cut.table, None, closed.stored_schema(file, cut.stored), file.rows)
             with os.fdopen(os.dup(descriptor), "rb") as source:
-                found = _whole(source, names, file, since, until)
-        return closed.shaped(found, pa.schema([cut.form.schema.field(name) for name in names]))
-
-
-def _whole(source: BinaryIO, names: list[str], file: DataFile, since: Bound, until: Bound) -> pa.Table:
-    try:
-        return closed.read(source, names, since, until)
-    except (pa.ArrowException, OSError) as problem:
-        if isinstance(problem, OSError) and problem.errno:
-            raise
-        raise LakeFault("damaged", file.path) from problem
+                try:
+                    return ask(source)
+                except (pa.ArrowException, OSError) as problem:
+                    if isinstance(problem, OSError) and problem.errno:
+                        raise
+                    raise LakeFault("damaged", file.path) from problem
 
 
 def open_file(path: str | Path, table: str) -> int:

@@ -1,0 +1,74 @@
+"""Reading a part of a Parquet file: the rows between two instants, however the file is encoded."""
+
+import random
+from datetime import timedelta
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pitlake.clock import from_micros
+from pitlake.contract import INSTANT
+from pitlake.lake import closed
+
+SCHEMA = pa.schema(
+    [
+        pa.field("name", pa.string()),
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("moods", pa.list_(pa.string())),
+        pa.field("hash", pa.binary()),
+        pa.field("available_at", INSTANT, nullable=False),
+        pa.field("newer", pa.string()),
+    ]
+)
+STORED = SCHEMA.remove(SCHEMA.get_field_index("newer"))
+LAST = 100
+WAYS = {
+    "coded": {},
+    "plain": {"use_dictionary": False},
+    "coded to a point": {"dictionary_pagesize_limit": 32, "data_page_size": 64, "write_batch_size": 8},
+    "without bounds": {"write_statistics": False},
+}
+
+
+def made(rng):
+    return [
+        {
+            "name": rng.choice(("a", "bb", None)),
+            "id": f"id {number}",
+            "moods": rng.choice((["calm", None], [], None)),
+            "hash": rng.randbytes(4),
+            "available_at": from_micros(rng.randrange(LAST)),
+        }
+        for number in range(200)
+    ]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_read_is_every_row_between_two_instants_and_no_other(tmp_path, seed, way):
+    rng, path = random.Random(seed), tmp_path / "rows.parquet"
+    rows = sorted(made(rng), key=lambda one: one["available_at"]) if seed else made(rng)
+    pq.write_table(pa.Table.from_pylist(rows, schema=STORED), path, row_group_size=60, **WAYS[way])
+    whole = [(None, None), (0, LAST), (None, LAST), (LAST, None), (0, -1)]
+    for since, until in (*whole, *((rng.randrange(LAST), rng.randrange(LAST)) for _ in range(20))):
+        first = from_micros(0) if since is None else from_micros(since)
+        last = from_micros(LAST) if until is None else from_micros(until)
+        right = [one | {"newer": None} for one in rows if first <= one["available_at"] <= last]
+        if (since, until) != (None, None):
+            with path.open("rb") as source:
+                assert closed.count(source, since, until) == len(right)
+        with path.open("rb") as source:
+            found = closed.shaped(closed.read(source, SCHEMA.names, since, until), SCHEMA)
+        assert found.schema == SCHEMA
+        assert found.to_pylist() == right
+
+
+def test_texts_that_repeat_are_not_made_one_by_one_to_be_left_out(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.Table.from_pylist(made(random.Random(0)), schema=STORED), path, use_dictionary=["name"])
+    with path.open("rb") as source:
+        found = closed.read(source, STORED.names, 10, 20)
+    assert pa.types.is_dictionary(found.schema.field("name").type)
+    assert found.schema.field("id").type == pa.string()
+    assert max(found["available_at"].to_pylist()) - min(found["available_at"].to_pylist()) <= timedelta(microseconds=10)
