@@ -198,6 +198,33 @@ def test_days_of_which_one_can_not_be_made_leave_no_descriptor(lake, home, monke
     assert len(contents[0]) > 2
 
 
+def test_a_day_that_can_not_be_made_beside_days_that_are_kept_leaves_no_descriptor(lake, home, monkeypatch, leftovers):
+    lake.add("charts", days_before(T + 5 * DAY, 20))
+    cuts_of = lambda at: Binding(lake.snapshot, at, [CHARTS]).relations[0].cuts[-1]  # noqa: E731
+    for one in CutCache(home, few=FEW).open(cuts_of(T)):
+        os.close(one)
+
+    def failing(self, cut, already=None):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(CutCache, "_make", failing)
+    _, before = leftovers()
+    with pytest.raises(LakeError, match="No space left"):
+        CutCache(home, few=FEW).open(cuts_of(T + DAY))
+    assert leftovers()[1] <= before
+
+
+def test_a_run_of_days_without_rows_is_no_file_of_the_session(lake, home):
+    start = start_of_new_york_day(T.date().replace(day=1))
+    lake.add("charts", [row(f"t{day}", start + day * DAY) for day in range(20) if day != 6])
+    made = Binding(lake.snapshot, start + 7.5 * DAY, [CHARTS]).relations[0].cuts[-1]  # over: four days, two and one
+    opened = CutCache(home, few=FEW).open(made)
+    found = [pq.read_table(f"/proc/self/fd/{one}").num_rows for one in opened]
+    for one in opened:
+        os.close(one)
+    assert found == [4, 2, 1]
+
+
 def test_a_file_is_read_once_for_all_the_days_made_of_it(lake, ask, home, monkeypatch):
     lake.add("charts", days_before(T, 10))
     read, opened = cuts.Sources._stored, []

@@ -152,9 +152,7 @@ class CutCache:
         kept = _each(self._open_kept, days)
         missing = [day for day, one in zip(days, kept, strict=True) if one is None]
         if missing:
-            last = missing[-1]
-            already = AlreadyRead(begun[1:], missing[0].since, last.bound if last.until is None else last.until)
-            make = partial(self._make, already=already)
+            make = partial(self._make, already=AlreadyRead(begun[1:], missing[0].since, missing[0].bound))
             made = iter(_each(make, missing, (one for one in kept if one), at_once))
             return [one or next(made) for one in kept]
         return [one for one in kept if one]
