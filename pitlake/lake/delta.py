@@ -48,6 +48,10 @@ def _log(table: str) -> str:
     return f"{table_key(table)}/_delta_log"
 
 
+def _commit_key(table: str, version: int) -> str:
+    return f"{_log(table)}/{version:020d}.json"
+
+
 def table_schema(dataset: Dataset, table: str) -> pa.Schema:
     """What the Parquet files of a table hold."""
     others = {
@@ -148,6 +152,8 @@ class DeltaTables:
         Raises LakeConflict when another writer commits first, PastChanged when the result is not what it must be.
         """
         latest = self._as_contracted(table, schema, self.latest(table, base))
+        if base is None:  # whoever made the table may have died before it was on the disk
+            self._store.settle(_commit_key(table, 0))
         pinned = self._by_name(table, base)
         live = pinned if latest == base else self._by_name(table, latest)
         gone = {self._name(table, file.path) for file in removed or ()}
@@ -167,7 +173,7 @@ class DeltaTables:
         return latest + 1
 
     def _swap(self, table: str, version: int, actions: Sequence[commits.Action], note: str) -> None:
-        if not self._store.put_new(f"{_log(table)}/{version:020d}.json", commits.written(actions, note)):
+        if not self._store.put_new(_commit_key(table, version), commits.written(actions, note)):
             raise LakeConflict(f"another writer committed to {table} first; nothing was published")
 
     def _tend(self, table: str, version: int, *, compacted: bool) -> None:
@@ -225,13 +231,13 @@ class DeltaTables:
         if Schema.from_arrow(schema.append(_MONTH)) != delta.schema():
             raise LakeError(f"table {table} was written with other columns than its contract has now")
         version = delta.version() + 1
-        self._store.put_new(f"{_log(table)}/{version:020d}.json", commits.told_anew(delta, due))
+        self._store.put_new(_commit_key(table, version), commits.told_anew(delta, due))
         return self._as_contracted(table, schema, version)
 
     def _create(self, table: str, schema: pa.Schema) -> DeltaTable:
         self._store.path(table_key(table)).mkdir(parents=True, exist_ok=True)
         try:
-            made = DeltaTable.create(
+            return DeltaTable.create(
                 self._store.table_uri(table_key(table)),
                 Schema.from_arrow(_stored(schema)),
                 partition_by=[MONTH_COLUMN],
@@ -242,9 +248,7 @@ class DeltaTables:
             opened = self._open(table)
             if opened is None:
                 raise
-            made = opened
-        self._store.settle(f"{_log(table)}/{0:020d}.json")
-        return made
+            return opened
 
     def _load(self, table: str, version: int) -> TableState:
         """Read without Delta, which would list the whole log first."""
@@ -266,7 +270,7 @@ class DeltaTables:
 
     def _fault(self, table: str, version: int) -> LakeFault:
         """What is wrong with a table that has no such version: the first commit that is gone, else its whole log."""
-        keys = (f"{_log(table)}/{number:020d}.json" for number in range(version + 1))
+        keys = (_commit_key(table, number) for number in range(version + 1))
         gone = next((key for key in keys if not self._store.exists(key)), None)
         return LakeFault("missing" if gone else "damaged", self._store.table_uri(gone or _log(table)))
 

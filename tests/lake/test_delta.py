@@ -1,6 +1,7 @@
 """The Delta tables below: a commit holds what it must or fails, and what no entry pins is undone by the next one."""
 
 import json
+import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -48,6 +49,16 @@ def test_a_file_is_held_once_it_is_committed(store, lake):
     assert not tables.holds("nothing", [file])
     tables.commit("toys", TOY.arrow_schema, 1, [file])
     assert tables.holds("toys", [file])
+
+
+@pytest.mark.parametrize("files", [0, 1])
+def test_a_table_that_a_dead_writer_made_is_on_the_disk_before_it_is_pinned(store, lake, monkeypatch, files):
+    DeltaTables(store)._create("others", TOY.arrow_schema)
+    forced = set()
+    monkeypatch.setattr(os, "fsync", lambda handle: forced.add(os.fstat(handle).st_ino))
+    assert DeltaTables(store).commit("others", TOY.arrow_schema, None, [new_file(store, lake)] * files) == files
+    log = lake.root / "tables/others/_delta_log"
+    assert {path.stat().st_ino for path in (log, *log.glob("*.json"))} <= forced
 
 
 def test_a_file_that_an_unpinned_version_removed_is_brought_back(store, lake):
