@@ -14,29 +14,11 @@ from pitlake.contract import Column, Dataset
 from pitlake.lake.audit import Severity
 from pitlake.lake.stage import staged_schema
 
-TEXT, LIST, MOMENT = "str", "list", "Timestamp"
-# How Great Expectations names the types of the pandas columns that `checks.expectations` makes.
-PANDAS_TYPES = {
-    "string": TEXT,
-    "json": TEXT,
-    "int": "int64",
-    "float": "float64",
-    "bool": "bool",
-    "instant": MOMENT,
-    "date": "datetime64",
-    "strings": LIST,
-    "vector": LIST,
-}
-SYSTEM_TYPES = {"available_at": MOMENT, "available_at_source": TEXT, "evidence": TEXT}
-TYPE_NAMES = {TEXT: "text", LIST: "a list", MOMENT: "an instant", "datetime64": "a date", "bool": "true or false"}
-NUMBERS = {"int64": "a whole number", "float64": "a number"}
 MICROSECOND = timedelta(microseconds=1)
 
 Window = tuple[datetime | None, datetime | None]
 
 Kind = Literal[
-    "ExpectTableColumnsToMatchOrderedList",
-    "ExpectColumnValuesToBeOfType",
     "ExpectColumnValuesToNotBeNull",
     "ExpectColumnValuesToBeUnique",
     "ExpectCompoundColumnsToBeUnique",
@@ -60,7 +42,6 @@ class Rule:
 def rules(dataset: Dataset, window: Window) -> tuple[Rule, ...]:
     """Every rule of a dataset. `window`: the first and last instant its rows may be available at, one of them known."""
     return (
-        *_shape(dataset),
         *_required(dataset),
         *_unique(dataset),
         *_clocks(dataset, *window),
@@ -75,20 +56,6 @@ def window_of(partitions: tuple[str, ...], observed_at: datetime) -> Window:
     if not days or len(days) != len(partitions):
         return None, observed_at
     return clock.start_of_new_york_day(min(days)), min(clock.end_of_new_york_day(max(days)) - MICROSECOND, observed_at)
-
-
-def _shape(dataset: Dataset) -> Iterator[Rule]:
-    names = staged_schema(dataset).names
-    yield Rule(
-        name="columns are the contract's, in order",
-        kind="ExpectTableColumnsToMatchOrderedList",
-        arguments={"column_list": names},
-    )
-    types = {column.name: PANDAS_TYPES[column.type] for column in dataset.columns} | SYSTEM_TYPES
-    for name in names:
-        told = (TYPE_NAMES | NUMBERS)[types[name]]
-        arguments = {"column": name, "type_": types[name]}
-        yield Rule(name=f"{name} is {told}", kind="ExpectColumnValuesToBeOfType", arguments=arguments)
 
 
 def _required(dataset: Dataset) -> Iterator[Rule]:

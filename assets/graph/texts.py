@@ -117,12 +117,14 @@ def instant(value: Any) -> datetime | None:
     which are widened by one day. So is what has no day in New York, or lies in the calendar's last year, where nothing
     can be added to it.
     """
-    return None if is_absent(value) else _instant(str(value).strip())
+    return None if value is None else _instant(str(value))
 
 
 @lru_cache(maxsize=TEXTS_REMEMBERED)  # the facts of a filing and the bars of a day all state the same instant
-def _instant(text: str) -> datetime:
-    spelled = text
+def _instant(value: str) -> datetime | None:
+    if is_absent(value):
+        return None
+    spelled = text = value.strip()
     if text[10:11] != "T" or text[-3:-2] != ":":
         spelled = _BARE_OFFSET.sub(r"\1:\2", _BLANK_SEPARATED.sub(r"\1T", text))
     try:

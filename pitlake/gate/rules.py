@@ -117,10 +117,10 @@ def parse_instant(text: Any) -> datetime:
     """
     if not isinstance(text, str) or not text.strip():
         raise InstantFault("empty", "no timestamp text")
-    if _DATE.fullmatch(text):
-        raise InstantFault("date_only", "a date without time and offset is not an instant")
     shape = _SHAPE.fullmatch(text)
     if shape is None:
+        if _DATE.fullmatch(text):
+            raise InstantFault("date_only", "a date without time and offset is not an instant")
         raise InstantFault("not_iso", "expected YYYY-MM-DDTHH:MM:SS with Z or an offset like -05:00")
     *parts, fraction, offset = shape.groups()
     if offset is None:

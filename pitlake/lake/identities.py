@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from pitlake.lake import copies
+from pitlake.lake.arrays import Positions
 from pitlake.lake.likeness import Hashes, hashes
 from pitlake.lake.manifest import DataFile
 from pitlake.lake.parallel import each
@@ -52,7 +53,7 @@ class Segment:
     def holding(self, kind: int, asked: Hashes) -> set[str]:
         """The files that have one of these hashes."""
         entries = self.entries[kind]
-        first = np.searchsorted(entries, asked & ~NUMBER)
+        first = _less(entries, asked & ~NUMBER)
         inside = first < len(entries)
         first, asked = first[inside], asked[inside]
         met = (entries[first] | NUMBER) == (asked | NUMBER)
@@ -219,6 +220,18 @@ def _ordered(parts: Sequence[Hashes]) -> Hashes:
 
 def _numbered(of: Hashes, numbers: Hashes | np.uint64) -> Hashes:
     return (of & ~NUMBER) | numbers
+
+
+def _less(entries: Hashes, asked: Hashes) -> Positions:
+    """How many entries are less than each that is asked for: np.searchsorted, a step for all at a time, so that their
+    reads of far memory overlap. Of a large index that takes half as long.
+    """
+    count = np.zeros(len(asked), np.int64)
+    step = 1 << len(entries).bit_length()
+    while step := step >> 1:
+        more = count + step
+        count[(more <= len(entries)) & (entries[np.minimum(more, len(entries)) - 1] < asked)] += step
+    return count
 
 
 def _remove(paths: Iterable[Path]) -> None:

@@ -62,26 +62,17 @@ def clean(dataset):
     return pa.Table.from_pylist([full, bare], staged_schema(dataset))
 
 
-def with_column(rows, name, values):
-    place = rows.schema.get_field_index(name)
-    return rows.set_column(place, name, values)
-
-
 def with_value(rows, name, value):
-    return with_column(rows, name, pa.array([value, value], rows.schema.field(name).type))
+    place, kind = rows.schema.get_field_index(name), rows.schema.field(name).type
+    return rows.set_column(place, name, pa.array([value, value], kind))
 
 
 def broken(rows, rule):
     """The rows with this one rule broken."""
     name = rule.arguments.get("column", "")
     match rule.kind:
-        case "ExpectTableColumnsToMatchOrderedList":
-            return rows.select(rows.column_names[::-1])
-        case "ExpectColumnValuesToBeOfType":
-            other = pa.array([1.5, 2.5]) if rule.arguments["type_"] != "float64" else pa.array([NOON, NOON])
-            return with_column(rows, name, other)
         case "ExpectColumnValuesToNotBeNull":
-            return with_column(rows, name, pa.nulls(2, rows.schema.field(name).type))
+            return with_value(rows, name, None)
         case "ExpectColumnValuesToBeUnique" | "ExpectCompoundColumnsToBeUnique":
             return pa.concat_tables([rows, rows.slice(1)])
         case "ExpectColumnValuesToBeInSet":
@@ -115,7 +106,6 @@ def test_what_a_contract_states_is_expected(name):
     dataset = all_datasets()[name]
     told = "\n".join(rule.name for rule in rules(dataset, WINDOW))
     for column in dataset.columns:
-        assert f"{column.name} is " in told
         assert not column.required or f"{column.name} is there" in told
         assert [value for value in column.values if value not in told] == []
         assert column.pattern in told

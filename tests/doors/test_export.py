@@ -1,6 +1,9 @@
 """A copy of what was public at an instant: the session's rows as Delta tables, whole and with a receipt, or gone."""
 
 import hashlib
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -109,6 +112,38 @@ def test_a_copy_that_fails_leaves_no_file(lake, tmp_path, monkeypatch, failing):
         with pytest.raises(QueryFailed, match="in the middle"):
             export(session, str(tmp_path / "copy"))
     assert [path for path in (tmp_path / "copy").rglob("*") if path.is_file()] == []
+
+
+KILLED = """
+import os, signal, sys
+from pitlake import cli, export
+
+left, put = int(sys.argv.pop(1)), export._put
+
+def dies(*given, **named):
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    put(*given, **named)
+
+export._put = dies
+cli.invoke(sys.argv[1:])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("tables", range(6))
+def test_a_copy_whose_writer_was_killed_is_whole_or_has_no_row_of_a_receipt(lake, tmp_path, tables):
+    target = tmp_path / "copy"
+    asked = ["export", "--lake", lake.root, "--to", target, "--dataset", "news", "--dataset", "prices", "--as-of", AS_OF]
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tables), *map(str, asked)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    told = DeltaTable(target / RECEIPT).to_pyarrow_table().to_pylist() if tables else []
+    assert [row["table"] for row in told] == (["news", "prices", "gaps"] if tables == 5 else [])
+    for row in told:
+        assert row["rows"] == DeltaTable(target / row["table"]).to_pyarrow_table().num_rows
+    assert invoke([*map(str, asked)]) == (2 if tables else 0)
 
 
 def test_a_copy_goes_to_an_object_store(lake, tmp_path, monkeypatch):

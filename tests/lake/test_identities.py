@@ -196,6 +196,15 @@ def test_merged_segments_name_the_wanted_files_that_have_a_hash(held, unwanted, 
         segments = identities._merged(segments, wanted)
 
 
+ENTRIES = st.lists(st.integers(0, 40) | st.integers((1 << 64) - 3, (1 << 64) - 1), max_size=80)
+
+
+@given(ENTRIES, ENTRIES)
+def test_an_entry_is_found_where_it_lies(entries, asked):
+    ordered, wanted = np.sort(np.array(entries, np.uint64)), np.array(asked, np.uint64)
+    assert identities._less(ordered, wanted).tolist() == np.searchsorted(ordered, wanted).tolist()
+
+
 def of(numbers):
     """Hashes, whose last 16 bits an index does not tell apart."""
     return np.array(numbers, np.uint64) << np.uint64(16)
