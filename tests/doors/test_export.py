@@ -136,14 +136,14 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.mark.parametrize("tables", range(6))
 def test_a_copy_whose_writer_was_killed_is_whole_or_has_no_row_of_a_receipt(lake, tmp_path, tables):
     target = tmp_path / "copy"
-    asked = ["export", "--lake", lake.root, "--to", target, "--dataset", "news", "--dataset", "prices", "--as-of", AS_OF]
-    done = subprocess.run([sys.executable, "-c", KILLED, str(tables), *map(str, asked)], check=False)
+    asked = f"export --lake {lake.root} --to {target} --dataset news --dataset prices --as-of {AS_OF}".split()
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tables), *asked], check=False)
     assert done.returncode == -signal.SIGKILL
     told = DeltaTable(target / RECEIPT).to_pyarrow_table().to_pylist() if tables else []
     assert [row["table"] for row in told] == (["news", "prices", "gaps"] if tables == 5 else [])
     for row in told:
         assert row["rows"] == DeltaTable(target / row["table"]).to_pyarrow_table().num_rows
-    assert invoke([*map(str, asked)]) == (2 if tables else 0)
+    assert invoke(asked) == (2 if tables else 0)
 
 
 def test_a_copy_goes_to_an_object_store(lake, tmp_path, monkeypatch):
