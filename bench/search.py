@@ -27,7 +27,7 @@ FULL = {"articles": 1_220_000, "vectors": 1_220_000}  # of which a million are p
 MILLION = 990_000
 ROUNDS = 3
 WIDTH = 256
-_WORD = "'w' || floor(exp(hash({}) / 18446744073709551616.0 * ln(20000)))::INTEGER"
+_WORD = "'w' || floor(exp(hash(hash({})) / 18446744073709551616.0 * ln(20000)))::INTEGER"
 _TEXT = f"array_to_string(list_transform(range({{}}), lambda i: {_WORD.format('id, i')}), ' ')"
 _NEWS = f"""
 FROM news SELECT * REPLACE ({_TEXT.format(10)} AS title, {_TEXT.format(20)} AS teaser, {_TEXT.format(200)} AS body)"""

@@ -27,13 +27,44 @@ SELECT
 FROM text
 WHERE texts >> bit & 1 = 1;
 
--- Those of scored articles that have the phrases which are `asked` for.
-CREATE MACRO search_news_phrased(scores, asked) AS TABLE
-WITH
-    corpus AS (
-        SELECT struct_pack(file, row, score) AS doc, concat_ws(chr(10), title, teaser, body) AS text
-        FROM
-            lake.news_indexed
-            JOIN (SELECT unnest(list(struct_pack(file, row, score)), recursive := true) FROM query_table(scores)) USING (file, row)
+-- The least score among the best `most` of what was found; none is too low while fewer were.
+CREATE MACRO search_news_bar(found, read, most) AS (
+    SELECT CASE WHEN count(*) = most THEN min(score) ELSE 0 END
+    FROM (
+        SELECT score
+        FROM (SELECT score FROM query_table(found) UNION ALL SELECT score FROM query_table(read))
+        ORDER BY score DESC
+        LIMIT most
     )
-SELECT unnest(doc) FROM search_counted('corpus', asked) WHERE matches;
+);
+
+-- SQL that gives these columns of the articles `chosen`, which lie in the files of `within`, and their scores: a file at
+-- a time, so that no more of it is read than holds them. Null for no file.
+CREATE MACRO search_news_reading(chosen, within, listed) AS (
+    SELECT
+        string_agg(
+            format(
+                'SELECT {}, score FROM {} JOIN {} ON file_row_number = row WHERE file = {}', listed, source, chosen, file
+            ),
+            ' UNION ALL '
+        )
+    FROM lake.news_files
+    WHERE file IN (SELECT file FROM query_table(within))
+);
+
+-- SQL that gives those of the articles `scores`, which lie in the files of `within`, that have the phrases `asked` for.
+-- Null where none are, or for no file.
+CREATE MACRO search_news_phrased(scores, within, asked) AS (
+    SELECT
+        'WITH corpus AS (SELECT struct_pack(file, row, score) AS doc, text FROM (' || reading
+        || ')) SELECT unnest(doc) FROM search_counted(''corpus'', ''' || asked || ''') WHERE matches'
+    FROM
+        query_table(asked),
+        (
+            SELECT
+                search_news_reading(
+                    scores, within, 'file, row, concat_ws(chr(10), title, teaser, body) AS text'
+                ) AS reading
+        )
+    WHERE phrased
+);

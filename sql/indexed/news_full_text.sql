@@ -1,6 +1,7 @@
 -- What `news_full_text` gives of all companies, of a process that has an index of words (pitlake/session/visible/words.py): the same to
 -- the last digit. Texts are looked at 64 at a time, a bit each, which tells how rare a word is and which texts match.
--- What any of 64 could score at most is then compared with what the most promising ones do, and few are left.
+-- What any of 64 could score at most is then compared with what the most promising ones do, and few are left. Phrases
+-- are looked for in the texts that score best, and in others only as far as they could be among the best.
 -- Words and files are spelled out in SQL of its own, because row groups are skipped by constants alone.
 CREATE OR REPLACE TEMP TABLE asked AS FROM search_asked($query);
 SET VARIABLE standing = (
@@ -77,17 +78,17 @@ SELECT file, block, bit_or(texts) AS texts, any_value(score) * 1.000001 + 0.0000
 FROM matching JOIN most USING (file, block)
 GROUP BY file, block;
 CREATE OR REPLACE TEMP TABLE first AS FROM promising ORDER BY score DESC LIMIT 10 * $limit;
-CREATE OR REPLACE TEMP TABLE scores AS FROM search_news_scored('first', 'posted', 'weights');
-SET VARIABLE matching = (SELECT CASE WHEN phrased THEN 'FROM search_news_phrased(''scores'', ''asked'')' ELSE 'FROM scores' END FROM asked);
-CREATE OR REPLACE TEMP TABLE found AS FROM query(getvariable('matching'));
 CREATE OR REPLACE TEMP TABLE read AS
 SELECT doc, search_score(weight, counts, characters, mean) AS score FROM counted, weights WHERE matches;
-SET VARIABLE bar = (
-    SELECT CASE WHEN count(*) = $limit THEN min(score) ELSE 0 END
-    FROM (
-        SELECT score FROM (SELECT score FROM found UNION ALL SELECT score FROM read) ORDER BY score DESC LIMIT $limit
-    )
-);
+CREATE OR REPLACE TEMP TABLE scored AS FROM search_news_scored('first', 'posted', 'weights');
+CREATE OR REPLACE TEMP TABLE scores AS FROM scored ORDER BY score DESC LIMIT 10 * $limit;
+SET VARIABLE matching = coalesce(search_news_phrased('scores', 'promising', 'asked'), 'FROM scores');
+CREATE OR REPLACE TEMP TABLE found AS FROM query(getvariable('matching'));
+CREATE OR REPLACE TEMP TABLE scores AS
+FROM scored ANTI JOIN scores USING (file, row) WHERE score >= search_news_bar('found', 'read', $limit);
+SET VARIABLE checking = (SELECT CASE WHEN count(*) = 0 THEN 'FROM scores' ELSE getvariable('matching') END FROM scores);
+INSERT INTO found FROM query(getvariable('checking'));
+SET VARIABLE bar = search_news_bar('found', 'read', $limit);
 CREATE OR REPLACE TEMP TABLE rest AS
 FROM promising ANTI JOIN first USING (file, block) WHERE score >= getvariable('bar');
 SET VARIABLE scoring = (
@@ -95,24 +96,12 @@ SET VARIABLE scoring = (
     FROM rest
 );
 CREATE OR REPLACE TEMP TABLE scores AS FROM query(getvariable('scoring')) WHERE score >= getvariable('bar');
-INSERT INTO found FROM query(getvariable('matching'));
+SET VARIABLE checking = (SELECT CASE WHEN count(*) = 0 THEN 'FROM scores' ELSE getvariable('matching') END FROM scores);
+INSERT INTO found FROM query(getvariable('checking'));
 CREATE OR REPLACE TEMP TABLE shown AS FROM found QUALIFY rank() OVER (ORDER BY score DESC) <= $limit;
-SET VARIABLE fetching = (
-    SELECT
-        coalesce(
-            string_agg(
-                format(
-                    'SELECT available_at, available_at_source, id, title, teaser, created, evidence, score '
-                        || 'FROM {} JOIN shown ON file_row_number = row WHERE file = {}',
-                    source,
-                    file
-                ),
-                ' UNION ALL '
-            ),
-            'SELECT unnest(doc), score FROM read WHERE false'
-        )
-    FROM lake.news_files
-    WHERE file IN (SELECT file FROM shown)
+SET VARIABLE fetching = coalesce(
+    search_news_reading('shown', 'shown', 'available_at, available_at_source, id, title, teaser, created, evidence'),
+    'SELECT unnest(doc), score FROM read WHERE false'
 );
 CREATE OR REPLACE TEMP TABLE fetched AS FROM query(getvariable('fetching'));
 SELECT * RENAME (score AS ft_score)

@@ -265,10 +265,27 @@ def test_of_texts_that_score_alike_the_newest_are_shown_whatever_is_scored_first
         open_session(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
         open_session(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
     ):
-        for limit in (1, 2):
+        for limit in (1, 2, 20):
             found = indexed.run("news_full_text", query="oil", limit=limit).arrow()
             assert found.equals(reading.run("news_full_text", query="oil", limit=limit).arrow())
         assert indexed._index.opened
+
+
+def test_a_phrase_is_found_below_texts_that_have_its_words_alone(tmp_path):
+    said = {"title": "oil", "teaser": None, "body": "margin gross"}
+    texts = [row | said | {"id": f"bzNews_9{number}{row['id'][7:]}"} for number in range(6) for row in articles(2)]
+    phrased = said | {"body": "oil cut gas gross margin cut"}
+    texts = [row | phrased if (row["available_at"] - START).days % 10 == 0 else row for row in texts]
+    lake = lake_of(tmp_path / "lake", texts)
+    with (
+        open_session(lake.snapshot(), INSTANTS[-1], cut_cache=CutCache(tmp_path / "cuts", few=FEW)) as indexed,
+        open_session(lake.snapshot(), INSTANTS[-1], isolation="in_process", datasets=["news"]) as reading,
+    ):
+        for limit in (1, 7):
+            asked = {"query": '"gross margin"', "limit": limit}
+            found = indexed.run("news_full_text", **asked).arrow()
+            assert len(found) == limit
+            assert found.equals(reading.run("news_full_text", **asked).arrow())
 
 
 def test_rows_of_several_runs_are_told_in_the_order_of_words(monkeypatch, tmp_path):
