@@ -56,15 +56,9 @@ CREATE MACRO search_news_reading(chosen, within, listed) AS (
 -- Null where none are, or for no file.
 CREATE MACRO search_news_phrased(scores, within, asked) AS (
     SELECT
-        'WITH corpus AS (SELECT struct_pack(file, row, score) AS doc, text FROM (' || reading
+        'WITH corpus AS (SELECT struct_pack(file, row, score) AS doc, text FROM ('
+        || search_news_reading(scores, within, 'file, row, concat_ws(chr(10), title, teaser, body) AS text')
         || ')) SELECT unnest(doc) FROM search_counted(''corpus'', ''' || asked || ''') WHERE matches'
-    FROM
-        query_table(asked),
-        (
-            SELECT
-                search_news_reading(
-                    scores, within, 'file, row, concat_ws(chr(10), title, teaser, body) AS text'
-                ) AS reading
-        )
+    FROM query_table(asked)
     WHERE phrased
 );
