@@ -13,10 +13,12 @@ import pytest
 
 from pitlake.clock import micros, new_york_day, start_of_new_york_day
 from pitlake.errors import LakeError, QueryFailed, SessionRefused
+from pitlake.lake import copies
+from pitlake.session import open_session
 from pitlake.session.visible import cuts
 from pitlake.session.visible.binding import Binding
 from pitlake.session.visible.cut_cache import CutCache
-from tests.session.toylake import CHARTS, T, ToyLake, gap, row
+from tests.session.toylake import CATALOGUE, CHARTS, T, ToyLake, gap, row
 
 pytestmark = pytest.mark.slow
 DAY = timedelta(days=1)
@@ -294,6 +296,31 @@ def test_days_go_when_there_is_no_room_and_come_back(lake, ask, home, kept):
     ask(cut_cache=small, datasets=["charts"])
     assert kept() == {}
     assert len(shown(ask(cut_cache=small, datasets=["charts"]))) == 12
+
+
+def test_days_that_go_before_their_record_is_written_are_given_all_the_same(lake, ask, home, kept, monkeypatch):
+    lake.add("charts", [*days_before(T, 6), row("later", T + US)])
+    vouch = copies.vouch
+
+    def evicted_first(path):
+        path.unlink()
+        vouch(path)
+
+    monkeypatch.setattr(copies, "vouch", evicted_first)
+    assert len(shown(ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]))) == 12
+    assert kept() == {}
+
+
+def test_days_whose_record_goes_are_made_again_and_leave_no_descriptor(lake, home, leftovers):
+    lake.add("charts", [*days_before(T, 6), row("later", T + US)])
+    settings = {"datasets": ["charts"], "catalogue": CATALOGUE, "cut_cache": CutCache(home, few=FEW)}
+    open_session(lake.snapshot, T, **settings).close()
+    before = leftovers()[1]
+    for record in home.glob(f"*{copies.SUFFIX}"):
+        record.unlink()
+    with open_session(lake.snapshot, T, **settings) as session:
+        assert len(shown(session)) == 12
+    assert leftovers()[1] <= before
 
 
 def test_a_session_outlives_the_eviction_of_its_days(lake, ask, home):

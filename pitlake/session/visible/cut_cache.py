@@ -176,7 +176,7 @@ class CutCache:
                 path = self._path(sources)
                 self._write(path, sources)
                 found = self._found(cut, path)
-                if found is not None:  # else evicted by another process within an instant
+                if found is not None:  # else evicted
                     return found
             return _Opened(cut, _proven(self._write_unnamed(sources), cut), None)
 
@@ -198,12 +198,13 @@ class CutCache:
             return self._usable
 
     def _kept(self, path: Path) -> int | None:
-        with suppress(OSError):
+        with suppress(OSError), ExitStack() as held:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            held.callback(os.close, descriptor)
             if copies.as_made(path, descriptor):
                 _use(copies.record(path))
+                held.pop_all()
                 return descriptor
-            os.close(descriptor)
         return None
 
     def _write(self, path: Path, sources: Sources) -> None:
@@ -213,9 +214,10 @@ class CutCache:
             with os.fdopen(descriptor, "wb") as file:
                 sources.write_to(file)
             size = temporary.stat().st_size
+            os.utime(temporary, (0, 0))  # when it was made is nobody's business
             temporary.replace(path)
-            os.utime(path, (0, 0))  # when it was made is nobody's business
-            copies.vouch(path)
+            with suppress(FileNotFoundError):  # evicted by another thread or process within an instant
+                copies.vouch(path)
         finally:
             temporary.unlink(missing_ok=True)
         if self._sweep_is_due(size):
