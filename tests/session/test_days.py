@@ -311,6 +311,19 @@ def test_days_that_go_before_their_record_is_written_are_given_all_the_same(lake
     assert kept() == {}
 
 
+def test_days_that_are_being_written_are_left_alone_when_another_makes_room(lake, ask, home, monkeypatch):
+    lake.add("charts", [*days_before(T, 6), row("later", T + US)])
+    moved = Path.replace
+
+    def swept_first(path, target):
+        if path.suffix == ".tmp" and path.parent == home:
+            CutCache(home, few=FEW)._evict()
+        return moved(path, target)
+
+    monkeypatch.setattr(Path, "replace", swept_first)
+    assert len(shown(ask(cut_cache=CutCache(home, few=FEW), datasets=["charts"]))) == 12
+
+
 def test_days_whose_record_goes_are_made_again_and_leave_no_descriptor(lake, home, leftovers):
     lake.add("charts", [*days_before(T, 6), row("later", T + US)])
     settings = {"datasets": ["charts"], "catalogue": CATALOGUE, "cut_cache": CutCache(home, few=FEW)}

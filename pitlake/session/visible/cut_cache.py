@@ -214,9 +214,9 @@ class CutCache:
             with os.fdopen(descriptor, "wb") as file:
                 sources.write_to(file)
             size = temporary.stat().st_size
-            os.utime(temporary, (0, 0))  # when it was made is nobody's business
             temporary.replace(path)
             with suppress(FileNotFoundError):  # evicted by another thread or process within an instant
+                os.utime(path, (0, 0))  # when it was made is nobody's business
                 copies.vouch(path)
         finally:
             temporary.unlink(missing_ok=True)
