@@ -70,6 +70,7 @@ class Field:
 class Query:
     """One named query. `columns` are all columns of the answer in order; of `one_of` a caller gives exactly one.
 
+    searches: those of the datasets it reads of which it has words or vectors compared, all of them.
     ids: the columns that tell the rows of an answer apart, and find again what they are about.
     hindsight: columns of the answer that nobody could know at the as of, or `*`: it can't be answered without any.
     today: the answer is a snapshot of the day the lake was filled, whatever the as of, and is proven for no instant.
@@ -79,6 +80,7 @@ class Query:
     summary: str
     agent: str
     reads: tuple[str, ...]
+    searches: tuple[str, ...]
     ids: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     columns: tuple[Field, ...]
@@ -88,14 +90,10 @@ class Query:
     sql: str
 
     @property
-    def searches(self) -> tuple[str, ...]:
-        """The datasets whose words it searches, by the index where there is one."""
-        return tuple(name for name in self.reads if f"search_{name}(" in self.sql)
-
-    @property
     def by_index(self) -> str:
-        """The SQL that gives its answer where there is an index."""
-        return sql_file("indexed", self.name).read_text(encoding="utf-8")
+        """The SQL that gives its answer in a process that has an index of what it searches."""
+        indexed = sql_file("indexed", self.name)
+        return indexed.read_text(encoding="utf-8") if indexed.is_file() else self.sql
 
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The values to bind, every parameter present and spelled as SQL takes it. Raises BadInput naming the field.
@@ -189,7 +187,7 @@ def parse(name: str, text: str) -> Query:
             columns.append(Field(**_match(_COLUMN, rest, name).groupdict(default="")))
         else:
             key, colon, value = line.partition(": ")
-            if not colon or key not in ("summary", "agent", "reads", "ids", "one of", "hindsight", "mode"):
+            if not colon or key not in ("summary", "agent", "reads", "searches", "ids", "one of", "hindsight", "mode"):
                 raise ValueError(f"sql/queries/{name}.sql: what is {line!r}?")
             facts[key] = value
     if missing := {"summary", "agent", "reads", "ids"} - facts.keys():
@@ -199,6 +197,7 @@ def parse(name: str, text: str) -> Query:
         summary=facts["summary"],
         agent=facts["agent"],
         reads=tuple(facts["reads"].split(", ")),
+        searches=tuple(facts["searches"].split(", ")) if "searches" in facts else (),
         ids=tuple(facts["ids"].split(", ")),
         parameters=tuple(parameters),
         columns=tuple(columns),
@@ -264,6 +263,8 @@ def _check(query: Query) -> None:
         raise ValueError(f"{where}: unknown parameter type {', '.join(sorted(unknown))}")
     if unknown := set(query.reads) - all_datasets().keys():
         raise ValueError(f"{where}: reads unknown dataset {', '.join(sorted(unknown))}")
+    if not set(query.searches) <= set(query.reads):
+        raise ValueError(f"{where}: 'searches' names what it does not read")
     columns = {column.name for column in query.columns}
     if not columns.issuperset({*query.hindsight} - {"*"}):
         raise ValueError(f"{where}: 'hindsight' names what is not a column")

@@ -231,6 +231,11 @@ class Dataset:
         return tuple(column.name for column in self.columns if column.type == "json")
 
     @cached_property
+    def has_vectors(self) -> bool:
+        """Whether it holds vectors, which searches by meaning compare."""
+        return any(column.type == "vector" for column in self.columns)
+
+    @cached_property
     def columns_of_gap_names(self) -> tuple[str, ...]:
         """The columns that `gap_names` are made of."""
         return tuple(name for text in self.gap_names for _, name, _, _ in Formatter().parse(text) if name)

@@ -208,12 +208,12 @@ class Session:
     def _run(self, query: str, packed: object, caps: Caps, *, of_all: bool) -> tuple[Reply, tuple[Step, ...]]:
         step = Step(sql=query, parameters=canonical(packed))
         with self._lock:
-            prelude, text = tuple(self._prelude), query
+            prelude, backend = tuple(self._prelude), self._backend
             try:
                 backend, text = self._asked_of(query, of_all=of_all)
                 reply = backend.run(text, packed, caps)
             except Failed as failed:
-                self._remember(step, stateless=failed.stateless or text != query)
+                self._remember(step, stateless=failed.stateless or backend is not self._backend)
                 raise self._error(failed) from None
             except SessionLost as lost:
                 self._closed = str(lost)
@@ -221,7 +221,7 @@ class Session:
             except KeyboardInterrupt:
                 self._remember(step, stateless=False)
                 raise
-            self._remember(step, stateless=reply.stateless or text != query)
+            self._remember(step, stateless=reply.stateless or backend is not self._backend)
             return reply, prelude
 
     def _asked_of(self, query: str, *, of_all: bool) -> tuple[Backend, str]:
@@ -229,9 +229,9 @@ class Session:
         changed; one company's texts are read.
         """
         backend, named = self._live(), queries.by_text(query)
-        if not of_all or self._prelude or not named or not self._index or self._index.names.isdisjoint(named.searches):
+        if not of_all or self._prelude or not named or not self._index:
             return backend, query
-        found = self._index.of(named.reads)
+        found = self._index.of(named)
         self._live()  # or it was closed meanwhile
         return (found, named.by_index) if found else (backend, query)
 
@@ -396,12 +396,12 @@ def open_session(  # noqa: PLR0913 - all that a session is made of
 
             backend = InProcess(binding, cut_cache, limits, opening)
 
-    def indexed(names: Collection[str]) -> Backend | None:
-        chosen = Binding(snapshot, asked, catalogue.choose(names, open_mode=False), indexed=True)
+    def indexed(names: Collection[str], searched: Collection[str]) -> Backend | None:
+        chosen = Binding(snapshot, asked, catalogue.choose(names, open_mode=False), indexed=searched)
         opening = statements.Opening(chosen, catalogue.views)
         with machine.working_in("a session of the lake", "."):
             opened = SealedProcess(chosen, cut_cache, limits, opening)
-        if opening.indexed:
+        if opening.indexed or any(relation.mapped for relation in chosen.relations):
             return opened
         opened.close()
         return None

@@ -1,10 +1,11 @@
-"""Where a session's questions are asked: its own DuckDB, and processes that have an index of words too."""
+"""Where a session's questions are asked: its own DuckDB, and processes made for searches."""
 
 from collections.abc import Callable, Collection
 from typing import Protocol
 
 import pyarrow as pa
 
+from pitlake.catalogue import Query
 from pitlake.errors import QueryInterrupted
 from pitlake.session.limits import Caps
 from pitlake.session.sealed.process import Reply
@@ -29,29 +30,35 @@ class Backend(Protocol):
 
 
 class Indexed:
-    """The processes of a session that have an index of words too, each opened by the first search of its datasets.
+    """The processes of a session that have an index of words too, or vectors mapped, each opened by the first search of
+    its datasets.
 
-    names: the datasets that may have an index. start: opens a process of these datasets; None where none has one.
+    names: the datasets that may be searched so. start: opens a process of these datasets, of which those are searched;
+    None where none can be.
     """
 
-    def __init__(self, names: frozenset[str], start: Callable[[Collection[str]], Backend | None]) -> None:
+    def __init__(
+        self, names: frozenset[str], start: Callable[[Collection[str], Collection[str]], Backend | None]
+    ) -> None:
         self.names, self.start = names, start
-        self.opened: dict[tuple[str, ...], Backend | None] = {}
+        self.opened: dict[tuple[tuple[str, ...], ...], Backend | None] = {}
         self._interrupts, self._closed = 0, False
 
-    def of(self, datasets: tuple[str, ...]) -> Backend | None:
-        """That of these datasets; ended already where `close` came while it was opened, which may take minutes.
-
-        Raises QueryInterrupted where `interrupt` did.
+    def of(self, query: Query) -> Backend | None:
+        """That of a query, None where it is asked like any other; ended already where `close` came while it was opened,
+        which may take minutes. Raises QueryInterrupted where `interrupt` did.
         """
-        if datasets not in self.opened:
+        searched, asked = self.names.intersection(query.searches), (query.reads, query.searches)
+        if not searched:
+            return None
+        if asked not in self.opened:
             before = self._interrupts
-            self.opened[datasets] = self.start(datasets)
+            self.opened[asked] = self.start(query.reads, searched)
             if self._closed:
                 self.close()
             elif self._interrupts != before:
                 raise QueryInterrupted("the query was interrupted")
-        return self.opened[datasets]
+        return self.opened[asked]
 
     def interrupt(self) -> None:
         """Stop the running search, if there is one, or the one that waits for its process. From any thread."""

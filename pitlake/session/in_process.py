@@ -7,6 +7,7 @@ the wall around native code. This is isolation="in_process".
 
 import mmap
 from contextlib import suppress
+from operator import attrgetter
 
 import duckdb
 import pyarrow as pa
@@ -43,9 +44,9 @@ class InProcess:
             engine.allot(self._connection, threads=int(limits.threads), memory=limits.address_space // 2)
             for relation in (one for one in binding.relations if one.numbers):
                 self._connection.register(
-                    _name(relation), ds.FileSystemDataset(files[relation.name], relation.schema, _PARQUET)
+                    relation.registered, ds.FileSystemDataset(files[relation.name], relation.schema, _PARQUET)
                 )
-            engine.execute(self._connection, *opening.statements(_name))
+            engine.execute(self._connection, *opening.statements(attrgetter("registered")))
             engine.lock(self._connection, files=(), seconds=limits.seconds)
         except BaseException:
             self.close()
@@ -53,10 +54,11 @@ class InProcess:
 
     def run(self, sql: str, parameters: object, caps: Caps) -> Reply:
         """One query. Raises Failed, SessionLost, KeyboardInterrupt."""
-        stateless = False
+        stateless = True  # while nothing has run
         try:
             answer = engine.RunningQuery(self._connection, sql, protocol.unpack_parameters(parameters), caps)
             stateless = answer.stateless
+            answer.start()
             table = pa.Table.from_batches(list(answer.batches()), answer.schema)
         except (duckdb.Error, engine.OverCap, pa.ArrowException, MemoryError, RuntimeError, ValueError) as error:
             raise self._failed(error, stateless) from None
@@ -84,7 +86,3 @@ class InProcess:
             self.close()
             return SessionLost(f"the session is lost: DuckDB failed in itself: {failure.message}; open a new one")
         return Failed(failure, stateless=stateless)
-
-
-def _name(relation: Relation) -> str:
-    return f"files_of_{relation.name}"

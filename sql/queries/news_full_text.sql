@@ -1,6 +1,7 @@
 -- summary: Articles about a company that match a full-text query, best match first.
 -- agent: news
 -- reads: news
+-- searches: news
 -- ids: id
 -- param ticker ticker optional | Ticker of the company; without it, every company.
 -- param query text required | Words (any may match), "quoted phrases", AND to require both sides.

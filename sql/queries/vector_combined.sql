@@ -1,6 +1,7 @@
 -- summary: The articles and the exchanges of calls nearest in meaning to an embedding or to another text.
 -- agent: vector
 -- reads: news, qa_exchanges, embeddings, text_vectors
+-- searches: embeddings, text_vectors
 -- ids: id
 -- hindsight: *
 -- param embedding vector optional | The query's embedding, of the model the stored vectors come from.

@@ -1,6 +1,7 @@
 -- summary: The articles nearest in meaning to an embedding or to another article.
 -- agent: vector
 -- reads: news, embeddings, text_vectors
+-- searches: embeddings, text_vectors
 -- ids: id
 -- hindsight: *
 -- param embedding vector optional | The query's embedding, of the model the stored vectors come from.

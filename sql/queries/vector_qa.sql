@@ -1,6 +1,7 @@
 -- summary: The questions and answers of earnings calls nearest in meaning to an embedding or to another exchange.
 -- agent: vector
 -- reads: qa_exchanges, embeddings, text_vectors
+-- searches: embeddings, text_vectors
 -- ids: id
 -- hindsight: *
 -- param embedding vector optional | The query's embedding, of the model the stored vectors come from.

@@ -6,7 +6,6 @@ from pitlake import catalogue
 from pitlake.datasets import get
 from pitlake.errors import BadInput
 from pitlake.sql_files import sql_file
-from tests.every import every
 
 HEADER = "-- summary: s\n-- agent: a\n-- reads: news\n-- ids: id\n-- column id | m\n-- column evidence | m\n"
 NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE"}
@@ -138,6 +137,7 @@ def test_every_parameter_is_bound_even_when_the_caller_gives_none():
         (HEADER.replace("-- column evidence | m\n", "") + "SELECT 1", "no column is evidence"),
         (HEADER + "-- column close [USD] | m\nSELECT 1", "unit USD is neither"),
         (HEADER.replace("reads: news", "reads: splits") + "SELECT 1", "'hindsight' lacks evidence"),
+        (HEADER + "-- searches: splits\nSELECT 1", "'searches' names what it does not read"),
         (HEADER + "-- parm x text required | m\nSELECT $x", "what is"),
         (HEADER + "-- param x text maybe | m\nSELECT $x", "not of the known form"),
         (HEADER + "-- param x number required | m\nSELECT $x", "unknown parameter type"),
@@ -159,8 +159,11 @@ def test_a_dollar_inside_a_text_or_a_comment_is_no_parameter():
 
 def test_a_search_by_an_index_takes_the_same_values():
     searching = [query for query in catalogue.all_queries().values() if query.searches]
-    assert searching
+    assert {query.name for query in searching} >= {"news_full_text", "vector_news", "vector_qa", "vector_combined"}
     for query in searching:
         assert catalogue.placeholders(query.by_index) == catalogue.placeholders(query.sql)
-        assert {name for name in query.searches if get(name).searched} == set(query.searches)
-        assert every(sql_file("indexed", name).is_file() for name in query.searches)
+        words = {name for name in query.searches if get(name).searched}
+        assert words.union(name for name in query.searches if get(name).has_vectors) == set(query.searches)
+        assert {name for name in query.reads if f"search_{name}(" in query.sql} == words
+        assert ("nearest_" in query.sql) == (words != set(query.searches))
+        assert sql_file("indexed", query.name).is_file() == bool(words)

@@ -62,6 +62,7 @@ CHANGES = [
     {"since": 1},
     {"until": 2},
     {"groups": (1, 2)},
+    {"mapped": True},
     {"periods": ()},
 ]
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pitlake.errors import QueryFailed
 from pitlake.session import Limits
 from pitlake.session.digest import sha256_of
 from tests.session.toylake import T, gap, row
@@ -87,6 +88,26 @@ def test_a_failed_statement_that_may_have_changed_something_counts_too(ask):
     with pytest.raises(Exception, match="does not exist"):
         session.sql("SET VARIABLE v = 1; FROM nowhere")
     assert len(session.sql("SELECT 1").receipt.question.prelude) == 1
+
+
+@pytest.mark.parametrize("isolation", ["process", "in_process"])
+@pytest.mark.parametrize("sql", ["SELCT 1", "FROM nowhere", "SELECT error('no')", "SELECT 1; FROM nowhere", ""])
+def test_a_failed_read_leaves_no_prelude(ask, isolation, sql):
+    session = ask(isolation=isolation)
+    with pytest.raises(QueryFailed):
+        session.sql(sql)
+    assert session.sql("SELECT 1").receipt.question.prelude == ()
+
+
+def test_a_failed_read_of_a_transaction_is_part_of_later_questions(ask):
+    session = ask()
+    session.sql("BEGIN")
+    with pytest.raises(QueryFailed):
+        session.sql("SELECT error('no')")
+    with pytest.raises(QueryFailed, match="aborted"):
+        session.sql("SELECT 1")
+    session.sql("ROLLBACK")
+    assert len(session.sql("SELECT 1").receipt.question.prelude) == 4
 
 
 def test_more_threads_are_named_in_the_receipt(ask):

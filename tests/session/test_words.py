@@ -330,8 +330,8 @@ def act_while_indexed(lake, cuts, monkeypatch):
         with open_session(lake.snapshot(), INSTANTS[-1], datasets=["news"], cut_cache=cuts) as session:
             start, started = session._index.start, []
 
-            def open_then_act(names):
-                started.append(start(names))
+            def open_then_act(names, searched):
+                started.append(start(names, searched))
                 what(session)
                 return started[0]
 

@@ -61,8 +61,12 @@ def _open(end: ChildEnd, connection: duckdb.DuckDBPyConnection, separated: bool)
             raise protocol.ProtocolError(f"a frame {kind!r} before the session is open")
         files += _take_files(end, json.loads(payload))
     order = json.loads(payload)
-    own_root = _seal(order["memory"], files, separated)
+    mapped = order["mapped"]
+    room = sum(os.fstat(FIRST_FILE + index).st_size for indexes in mapped.values() for index in indexes)
+    own_root = _seal(order["memory"] + room, files, separated)
     engine.allot(connection, threads=order["threads"], memory=order["memory"] // 2)
+    for name, indexes in mapped.items():
+        engine.register(connection, name, [protocol.file_name(index) for index in indexes])
     engine.execute(connection, *order["statements"])
     names = [protocol.file_name(index) for index in range(files)]
     engine.lock(connection, files=names, seconds=order["seconds"])
@@ -135,12 +139,13 @@ class Server:
         return OrderEnd(order["id"])
 
     def _query(self, order: dict[str, Any]) -> OrderEnd:
-        stateless = False
+        stateless = True  # while nothing has run
         caps = Caps(rows=order["rows"], bytes=order["bytes"], truncate=order["truncate"])
         try:
             parameters = protocol.unpack_parameters(order["parameters"])
             answer = engine.RunningQuery(self._connection, order["sql"], parameters, caps)
             stateless = answer.stateless
+            answer.start()
             sink = _Sink(self._end)
             with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), answer.schema) as writer:
                 for batch in answer.batches():

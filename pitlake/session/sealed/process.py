@@ -117,6 +117,7 @@ class SealedProcess:
             binding.deliver(cut_cache, parcel.add)
         order = {
             "statements": opening.statements(_files),
+            "mapped": {relation.registered: relation.numbers for relation in binding.relations if relation.mapped},
             "memory": self._limits.address_space,
             "threads": int(self._limits.threads),
             "seconds": self._limits.seconds,
@@ -194,6 +195,8 @@ class SealedProcess:
 
 
 def _files(relation: Relation) -> str:
+    if relation.mapped:
+        return relation.registered
     return parquet(map(file_name, relation.numbers), by_name=relation.by_name)
 
 

@@ -70,6 +70,11 @@ def allot(connection: duckdb.DuckDBPyConnection, *, threads: int, memory: int) -
     )
 
 
+def register(connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[str]) -> None:
+    """Make the rows of these Arrow files known by a name. They are mapped, so they need no memory of their own."""
+    connection.register(name, pa.concat_tables(pa.ipc.open_file(pa.memory_map(file)).read_all() for file in files))
+
+
 def lock(connection: duckdb.DuckDBPyConnection, *, files: Sequence[str], seconds: float) -> None:
     """Shut DuckDB's own doors: no file but these, no setting changed any more. The second layer, not the wall."""
     listed = ",".join(files)  # a list of literals takes twice as long to read
@@ -90,15 +95,13 @@ def execute(connection: duckdb.DuckDBPyConnection, *texts: str) -> None:
 
 
 class RunningQuery:
-    """A running query: its Arrow schema, then its batches, within the caps.
-
-    `stateless` is whether later answers can't depend on it. `rows` and `truncated` are final once the batches are read.
+    """A query: whether later answers can't depend on it (`stateless`), once it is started its Arrow schema, then its
+    batches, within the caps. `rows` and `truncated` are final once the batches are read.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, sql: str, parameters: Any, caps: Caps) -> None:
-        self._caps = caps
+        self._connection, self._caps = connection, caps
         self.rows, self._bytes, self.truncated = 0, 0, False
-        self.stateless = True
         # random(), uuid() and samples start alike for every query: the same question gets the same answer.
         with suppress(duckdb.TransactionException):  # an aborted transaction lets nothing run but its own end
             execute(connection, "SELECT setseed(0.5)")
@@ -106,11 +109,15 @@ class RunningQuery:
         if not script:
             raise duckdb.ParserException("Parser Error: there is no statement in this text")
         self.stateless = all(statement.type.name in _STATELESS for statement in script)
-        *earlier, (last, values) = _with_values(script, parameters)
+        self._script = _with_values(script, parameters)
+
+    def start(self) -> None:
+        """Run every statement but the last, and begin that one."""
+        *earlier, (last, values) = self._script
         for statement, its in earlier:
-            connection.execute(statement, its)
-            connection.complete()
-        relation = connection.sql(last, params=values)
+            self._connection.execute(statement, its)
+            self._connection.complete()
+        relation = self._connection.sql(last, params=values)
         arrow_fidelity.check_types(relation.columns, relation.types)
         self._reader = arrow_fidelity.spelled_out(relation).to_arrow_reader(BATCH_ROWS)
         self.schema: pa.Schema = arrow_fidelity.typed(self._reader.schema)

@@ -6,7 +6,7 @@ descriptor. The two receivers are sealed/process.py and in_process.py.
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -53,6 +53,16 @@ class Relation:
     by_name: bool = False
 
     @property
+    def mapped(self) -> bool:
+        """Whether its files are Arrow's, which are mapped."""
+        return any(cut.mapped for cut in self.cuts)
+
+    @property
+    def registered(self) -> str:
+        """The name of its rows where DuckDB is given them and no path."""
+        return f"files_of_{self.name}"
+
+    @property
     def sources(self) -> Iterator[DataFile]:
         """Every file of the lake it is made from."""
         yield from self.whole
@@ -76,15 +86,16 @@ class Binding:
     """Everything one session is bound to. `relations` are the datasets' in order, then tombstones, then words, then the
     gaps.
 
-    superseded: the tombstones by dataset, of those the lake version has them for. indexed: whether the words of texts
-    come along; words: those, by dataset. omit: whether columns that are hindsight are left out of the files.
+    superseded: the tombstones by dataset, of those the lake version has them for. indexed: the datasets that are
+    searched: the words of their texts come along, and their vectors are mapped; words: those, by dataset. omit: whether
+    columns that are hindsight are left out of the files.
     """
 
     snapshot: Snapshot
     as_of: datetime | None
     datasets: Sequence[Dataset]
     omit: bool = False
-    indexed: bool = False
+    indexed: Collection[str] = ()
     relations: list[Relation] = field(default_factory=list)
     superseded: dict[str, Relation] = field(default_factory=dict)
     words: dict[str, Relation] = field(default_factory=dict)
@@ -92,9 +103,8 @@ class Binding:
     def __post_init__(self) -> None:
         rows = [self._rows(dataset) for dataset in self.datasets]
         self.superseded = {dataset.name: self._tombstones(dataset) for dataset in self.datasets if self._dated(dataset)}
-        if self.indexed:
-            self.words = {one.name: self._words(one, made) for one, made in zip(self.datasets, rows, strict=True)
-                          if one.searched and one.name in self.superseded}  # fmt: skip
+        self.words = {one.name: self._words(one, made) for one, made in zip(self.datasets, rows, strict=True)
+                      if one.searched and one.name in self.indexed and one.name in self.superseded}  # fmt: skip
         self.relations = [*rows, *self.superseded.values(), *self.words.values(), self._gaps()]
 
     def deliver(self, cut_cache: CutCache, take: Take) -> None:
@@ -132,6 +142,7 @@ class Binding:
             form=form_of_rows(dataset).without(left_out),
             until=None,
             bound=self._bound,
+            mapped=dataset.has_vectors and dataset.name in self.indexed,
         )
         columns = tuple(name for name in dataset.session_columns if name not in left_out)
         return self._relation(dataset.name, columns, years, choice)

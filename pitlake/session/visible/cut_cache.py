@@ -111,7 +111,7 @@ class CutCache:
     def _remembered_by(self, cut: Cut) -> tuple[object, ...]:
         bound = cut.bound if cut.parts else None
         files = tuple((*(file.path for file in one.files), one.since, one.until) for one in cut.periods)
-        kind = (cut.table, cut.form.order, cut.since, cut.until, cut.groups, cut.parts, bound, cut.indexes)
+        kind = (cut.table, cut.form.order, cut.since, cut.until, cut.groups, cut.parts, bound, cut.indexes, cut.mapped)
         return (str(self._directory), self.few, *kind, files)
 
     def _open(self, cut: Cut, at_once: int) -> list[_Opened]:
@@ -181,7 +181,7 @@ class CutCache:
             return _Opened(cut, _proven(self._write_unnamed(sources), cut), None)
 
     def _path(self, sources: Sources) -> Path:
-        return self._directory / f"{sources.identity()}.parquet"
+        return self._directory / f"{sources.identity()}{sources.suffix}"
 
     def _found(self, cut: Cut, path: Path) -> _Opened | None:
         """The cut's own file, if it is kept there undamaged."""
@@ -248,7 +248,7 @@ class CutCache:
             with suppress(FileNotFoundError):
                 if path.suffix in (".tmp", ".tally") and time.time() - path.stat().st_mtime > _STALE_SECONDS:
                     path.unlink()
-                elif path.suffix == ".parquet":
+                elif path.suffix in (".parquet", ".arrow"):
                     kept.append((_used(path), path.stat().st_size, path))
         total = sum(size for _, size, _ in kept)
         for _, size, path in sorted(kept):
@@ -299,7 +299,7 @@ def _as_it_lies(cut: Cut) -> int | None:
     """The file of the lake that is this cut, open for reading; None where there is none or it can't be told from its
     rows alone. When it was made is nobody's business: once it is part of a version, no time of its is needed.
     """
-    if not cut.keeps_all or cut.indexes or len(cut.files) != 1:
+    if not cut.keeps_all or cut.indexes or cut.mapped or len(cut.files) != 1:
         return None
     (file,) = cut.files
     if file.form != closed.FORM or cut.groups != (cut.periods[0].months if file.rows > FEW_ROWS else ()):

@@ -26,7 +26,7 @@ from pitlake.lake.arrays import as_micros
 from pitlake.lake.closed import Bound, Form
 from pitlake.lake.files import take_rows
 from pitlake.lake.manifest import DataFile
-from pitlake.session.visible import footer, words
+from pitlake.session.visible import footer, mapped, words
 from pitlake.session.visible.plan import Period
 
 _Told = TypeVar("_Told")
@@ -41,7 +41,8 @@ class Cut:
     what they are. Columns an older file lacks are null. periods: the files; many rows become a file for each. parts:
     where the days (of tombstones: months) of T's period begin; its rows up to T, if many, are cut there. groups: where
     the parts of a file begin that are in order each, in row groups of their own. Both in microseconds. indexes: not
-    the rows, but which words stand in these columns of them (words.py).
+    the rows, but which words stand in these columns of them (words.py). mapped: Arrow files instead of Parquet
+    (mapped.py).
     """
 
     table: str
@@ -54,6 +55,7 @@ class Cut:
     parts: tuple[int, ...] = ()
     groups: tuple[int, ...] = ()
     indexes: tuple[str, ...] = ()
+    mapped: bool = False
 
     @property
     def made(self) -> pa.Schema:
@@ -177,7 +179,13 @@ class Sources:
         laid_out = [cut.groups, form.group_rows]
         parts = [closed.FORM, cut.table, str(form.schema), form.order, cut.since, cut.until, *laid_out, files]
         parts += [[words.FORM, *cut.indexes]] if cut.indexes else []
+        parts += ["mapped", mapped.FORM] if cut.mapped else []
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @property
+    def suffix(self) -> str:
+        """What its file's name ends with."""
+        return ".arrow" if self._cut.mapped else ".parquet"
 
     def count(self) -> int:
         """How many rows the cut has."""
@@ -188,10 +196,12 @@ class Sources:
         return sum(self._told(file, at, count) for file, at in zip(cut.files, self._descriptors, strict=True))
 
     def write_to(self, file: object) -> None:
-        """The cut as Parquet, or its index."""
+        """The cut as Parquet or Arrow, or its index."""
         cut = self._cut
         if cut.indexes:
             words.write(self._groups(), cut.indexes, file)
+        elif cut.mapped:
+            mapped.write(self._groups(), cut.form.schema, file)
         else:
             closed.write(self._groups(), file, cut.form.group_rows)
 

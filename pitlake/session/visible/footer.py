@@ -1,4 +1,5 @@
-"""The footer proof: what a Parquet file's own statistics say about its newest row, failing closed.
+"""The footer proof: what a file itself says about its newest row, failing closed. Parquet's statistics say it; of an
+Arrow file, which has none, each row is looked at.
 
 The lake's manifest only chooses files; nothing is handed over on its word. What a footer said is kept
 per inode, because files of the lake are never changed.
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 from pitlake import machine
 from pitlake.clock import AVAILABLE_AT
 from pitlake.errors import SessionRefused
+from pitlake.session.visible import mapped
 
 _KEPT = 200_000
 
@@ -66,6 +68,10 @@ def prove(footer: Footer, table: str, cut: int | None, schema: pa.Schema, rows: 
 
 def _read(descriptor: int) -> Footer:
     try:
+        if os.pread(descriptor, len(mapped.MAGIC), 0) == mapped.MAGIC:
+            rows = pa.ipc.open_file(pa.memory_map(f"/proc/self/fd/{descriptor}")).read_all()
+            newest, fault = mapped.newest(rows)
+            return Footer(rows.num_rows, newest, frozenset(rows.schema.names), fault)
         with os.fdopen(os.dup(descriptor), "rb") as file:
             metadata = pq.read_metadata(file)
     except (pa.ArrowException, OSError, EOFError, MemoryError) as problem:

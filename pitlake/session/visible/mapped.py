@@ -1,0 +1,42 @@
+"""Rows as an Arrow file, which a session maps into its memory: vectors are read where they lie, none is decoded."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pitlake.clock import AVAILABLE_AT
+from pitlake.contract import INSTANT
+from pitlake.lake.files import take_rows
+
+FORM = 1  # of these files; a change makes old ones unfindable
+MAGIC = b"ARROW1"
+_BATCH_ROWS = 8_192
+
+
+def write(tables: Iterable[pa.Table], schema: pa.Schema, file: object) -> None:
+    """Write these tables, one after the other: the same rows, the same bytes."""
+    with pa.ipc.new_file(file, schema) as writer:
+        for rows in tables:
+            for batch in _batches(rows):
+                writer.write_batch(batch)
+
+
+def newest(rows: pa.Table) -> tuple[int | None, str]:
+    """The newest `available_at` in microseconds since the epoch, None without rows, or why it is not known."""
+    if rows.schema.names.count(AVAILABLE_AT) != 1:
+        return None, f"it has no column {AVAILABLE_AT}"
+    instants = rows[AVAILABLE_AT]
+    if instants.type != INSTANT:
+        return None, f"{AVAILABLE_AT} is not an instant in microseconds"
+    if instants.null_count:
+        return None, f"it has rows without {AVAILABLE_AT}"
+    return pc.max(instants).value, ""
+
+
+def _batches(rows: pa.Table) -> Iterator[pa.RecordBatch]:
+    """So many rows at a time, copied, so that no byte of a batch comes from rows beside it."""
+    for start in range(0, rows.num_rows, _BATCH_ROWS):
+        copied = take_rows(rows, np.arange(start, min(start + _BATCH_ROWS, rows.num_rows)))
+        yield from copied.combine_chunks().to_batches()

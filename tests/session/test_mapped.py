@@ -1,0 +1,207 @@
+"""Vectors in Arrow files, mapped: what reading Parquet finds, at every instant, and no byte of a later row."""
+
+import itertools
+import random
+from datetime import datetime, timedelta, timezone
+
+import pyarrow as pa
+import pytest
+
+from pitlake.clock import micros, new_york_day
+from pitlake.datasets import get
+from pitlake.errors import QueryFailed, SessionRefused
+from pitlake.lake import Lake
+from pitlake.lake.stage import staged_schema
+from pitlake.session import open_session
+from pitlake.session.visible import footer, mapped
+from pitlake.session.visible.cut_cache import CutCache
+
+pytestmark = pytest.mark.slow
+START = datetime(2022, 11, 3, 14, 0, tzinfo=timezone.utc)
+DAYS = 120
+TEXTS = 60
+FEW = 3
+INSTANTS = tuple(START + timedelta(days=days, minutes=minutes) for days, minutes in ((40, 3), (75, 300), (119, 1)))
+DATASETS = ("news", "qa_exchanges", "embeddings", "text_vectors")
+
+
+def vector(chance):
+    if chance.random() < 0.1:
+        return chance.choice(([0.0, 0.0, 0.0], [1.0, 0.5]))
+    return [1.0, chance.choice((0.1, 0.6, 1.0)) + chance.random() / 10, chance.random()]
+
+
+def stated(name, moment, **facts):
+    dated = {"available_at": moment, "available_at_source": "neo4j_created", "evidence": f"neo4j:{name}:{facts}"}
+    return name, dated | facts
+
+
+def texts(seed):
+    """Articles and exchanges of many days, some told again later; a vector of each, of the graph and by a model."""
+    chance = random.Random(seed)
+    for number in range(TEXTS):
+        created = START + timedelta(days=chance.choice((chance.randrange(DAYS), 60)), minutes=chance.randrange(600))
+        ticker = chance.choice(("NOG", "XOM", None))
+        later = [created + timedelta(days=chance.randrange(1, 40)) for _ in range(chance.choice((0, 0, 1, 2)))]
+        for moment in (created, *sorted(set(later))):
+            article = {"id": f"bzNews_{number}", "ticker": ticker, "title": f"text {number}", "created": created}
+            said = {"tickers": [ticker] if ticker else [], "updated": moment if moment != created else None}
+            yield stated("news", moment, **article, **said)
+            near = {"kind": "news", "id": f"bzNews_{number}", "ticker": ticker}
+            yield stated("embeddings", moment, **near, vector=vector(chance))
+            yield stated("text_vectors", moment, **near, model="m", vector=vector(chance))
+        call = {"transcript_id": f"call_{number}", "ticker": ticker or "CVX", "sequence": 1, "questioner": "Analyst"}
+        yield stated("qa_exchanges", created, **call, exchanges="[]", conference_datetime=created)
+        near = {"kind": "qa_exchange", "id": f"call_{number}_qa__1", "ticker": ticker or "CVX"}
+        yield stated("embeddings", created, **near, vector=vector(chance))
+
+
+def lake_of(root, rows):
+    lake = Lake(root)
+    rows = list(rows)
+    for name in DATASETS:
+        dataset = get(name)
+        for looked in (START + timedelta(days=days) for days in range(20, DAYS + 80, 20)):
+            said = [row for each, row in rows if each == name and row["available_at"] < looked]
+            seen = [row for row in said if row["available_at"] >= looked - timedelta(days=20)]
+            newest = {tuple(row[key] for key in dataset.identity): row for row in seen}
+            by_day = {}
+            for row in newest.values():
+                by_day.setdefault(new_york_day(row["available_at"]), []).append(row)
+            with lake.stage(dataset, f"look-of-{looked:%Y-%m-%d}") as stage:
+                for day, listed in by_day.items():
+                    stage.add(day, pa.Table.from_pylist(listed, staged_schema(dataset)), extracted=len(listed))
+                lake.publish(stage, looked)
+    return lake
+
+
+@pytest.fixture(scope="module", params=[0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
+def lake(request, tmp_path_factory):
+    return lake_of(tmp_path_factory.mktemp("mapped") / "lake", texts(request.param))
+
+
+@pytest.fixture(scope="module")
+def cuts(tmp_path_factory):
+    return CutCache(tmp_path_factory.mktemp("cuts") / "boundary", few=FEW)
+
+
+def answers(session):
+    """What each search by meaning finds, or why it is refused."""
+    seeds = session.sql("SELECT id FROM embeddings ORDER BY id LIMIT 3").arrow()["id"].to_pylist()
+    asked = [{"embedding": [1.0, 0.5, 0.5]}, {"embedding": [1.0, 0.5]}, *({"seed_id": seed} for seed in seeds)]
+    asked += [{"embedding": [1.0, 0.0, 1.0], "ticker": "NOG"}, {"embedding": [1.0, 0.0, 1.0, 1.0]}, {"seed_id": "none"}]
+    for query, values, model in itertools.product(("vector_news", "vector_qa", "vector_combined"), asked, (None, "m")):
+        given = values | {"k": TEXTS} | ({"model": model} if model else {})
+        try:
+            yield query, values, model, session.run(query, **given).arrow().to_pylist()
+        except QueryFailed as refused:
+            yield query, values, model, str(refused)
+
+
+@pytest.mark.parametrize("as_of", INSTANTS)
+def test_mapped_vectors_are_ranked_as_those_that_are_read(lake, cuts, as_of):
+    with (
+        open_session(lake.snapshot(), as_of, datasets=DATASETS, cut_cache=cuts) as searching,
+        open_session(lake.snapshot(), as_of, datasets=DATASETS, isolation="in_process", cut_cache=cuts) as reading,
+    ):
+        found = list(answers(searching))
+        assert found == list(answers(reading))
+        assert sum(isinstance(answer, list) and len(answer) > 1 for *_, answer in found) > 10
+        assert len(searching._index.opened) == 3
+
+
+def test_files_of_compaction_are_mapped_as_others(tmp_path):
+    lake = lake_of(tmp_path / "lake", texts(3))
+    told = []
+    for name in ("before", "after"):
+        with open_session(
+            lake.snapshot(), INSTANTS[-1], datasets=DATASETS, cut_cache=CutCache(tmp_path / name, few=FEW)
+        ) as session:
+            told.append(list(answers(session)))
+            assert len(session._index.opened) == 3
+        for dataset in DATASETS:
+            lake.compact(dataset)
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("as_of", INSTANTS)
+def test_no_file_that_is_mapped_holds_a_later_row(lake, tmp_path, as_of):
+    with open_session(lake.snapshot(), as_of, datasets=DATASETS, cut_cache=CutCache(tmp_path, few=FEW)) as session:
+        session.run("vector_news", embedding=[1.0, 0.5, 0.5])
+        held = [pa.ipc.open_file(path).read_all() for path in tmp_path.glob("*.arrow")]
+        assert all(moment <= as_of for table in held for moment in table["available_at"].to_pylist())
+        (vectors,) = session.sql(
+            "SELECT (SELECT count(*) FROM lake.embeddings) + (SELECT count(*) FROM lake.text_vectors)"
+        ).rows()[0]
+        assert sum(table.num_rows for table in held) == vectors
+
+
+def test_a_file_is_the_same_bytes_whichever_t_it_is_made_for(lake, tmp_path):
+    def made(name, *instants):
+        home = tmp_path / name
+        for as_of in instants:
+            with open_session(lake.snapshot(), as_of, datasets=DATASETS, cut_cache=CutCache(home, few=FEW)) as session:
+                session.run("vector_news", embedding=[1.0, 0.5, 0.5])
+        return {path.name: path.read_bytes() for path in home.glob("*.arrow")}
+
+    days = [INSTANTS[1] + timedelta(days=days) for days in range(-12, 1)]
+    at_once, one_by_one = made("at once", days[-1]), made("one by one", *days)
+    same = at_once.keys() & one_by_one.keys()
+    assert len(same) > 4
+    assert all(at_once[name] == one_by_one[name] for name in same)
+
+
+def test_no_byte_comes_from_rows_beside_those_that_are_written(tmp_path):
+    names = ["a", None, "c", "d", None, "f", "g", "h"]
+    rows = {"name": names * 2, "number": [1, None] * 8, "vector": [[float(one)] * 2 for one in range(16)]}
+    schema = pa.schema([("name", pa.string()), ("number", pa.int64()), ("vector", pa.list_(pa.float32()))])
+    every, alone = pa.table(rows, schema), pa.table({name: each[8:11] for name, each in rows.items()}, schema)
+    for name, table in (("beside", every.slice(8, 3)), ("alone", alone)):
+        with (tmp_path / name).open("wb") as file:
+            mapped.write([table], schema, file)
+    assert (tmp_path / "beside").read_bytes() == (tmp_path / "alone").read_bytes()
+
+
+def of_instants(values, kind=None):
+    return pa.table({"available_at": pa.array(values, kind or pa.timestamp("us", "UTC"))})
+
+
+@pytest.mark.parametrize(
+    ("rows", "complaint"),
+    [
+        (of_instants([START, START + timedelta(microseconds=1)]), "later row"),
+        (of_instants([START, None]), "rows without available_at"),
+        (of_instants([0], pa.int64()), "not an instant"),
+        (of_instants([START], pa.timestamp("ms", "UTC")), "not an instant"),
+        (pa.table({"other": [1]}), "no column available_at"),
+    ],
+)
+def test_a_mapped_file_that_is_not_proven_is_refused(tmp_path, rows, complaint):
+    assert complaint in refusal(tmp_path, rows)
+
+
+def test_a_mapped_file_that_is_cut_off_is_refused(tmp_path):
+    assert "can't be read" in refusal(tmp_path, of_instants([START] * 100), -300)
+
+
+def test_a_mapped_file_with_a_column_too_many_is_refused(tmp_path):
+    rows = of_instants([START]).append_column("other", pa.array([1]))
+    assert "does not know: other" in refusal(tmp_path, rows)
+
+
+def refusal(home, rows, end=None):
+    path = home / "rows.arrow"
+    with pa.ipc.new_file(path, rows.schema) as writer:
+        writer.write_table(rows)
+    path.write_bytes(path.read_bytes()[:end])
+    with path.open("rb") as file, pytest.raises(SessionRefused) as refused:
+        footer.prove(footer.read(file.fileno()), "vectors", micros(START), of_instants([]).schema)
+    return str(refused.value)
+
+
+def test_mapped_files_go_when_there_is_no_room(lake, tmp_path):
+    with open_session(
+        lake.snapshot(), INSTANTS[-1], datasets=DATASETS, cut_cache=CutCache(tmp_path, most=9_000, few=FEW)
+    ) as session:
+        assert len(session.run("vector_news", embedding=[1.0, 0.5, 0.5])) == 5
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 9_000 + 4_096
