@@ -95,7 +95,7 @@ def _aim(texts: int, aim: str) -> str:
 def _searched(name: str, session: Session, reading: Session, asked: dict[str, str], aim: str) -> Figure:
     indexed, every = (partial(each.run, "news_full_text", **asked) for each in (session, reading))
     assert indexed().arrow().equals(every().arrow())
-    (backend,) = session._index.opened.values()
+    (backend,) = (one for query, one in session._index.opened.items() if "news" in query[1])
     mine, other, ratio = paired(indexed, every, ROUNDS, processor(backend.pid, reading._backend.pid))
     baseline = f"every text read, {1000 * other:,.0f} ms"
     return figure(name, 1000 * mine, "ms of CPU", baseline=baseline, ratio=ratio, aim=aim)
@@ -106,11 +106,16 @@ def _nearest(session: Session) -> list[Figure]:
     (stored,) = session.sql("SELECT vector FROM lake.embeddings ORDER BY id LIMIT 1").rows()[0]
     asked = {"embedding": stored}
     search = partial(session.run, "vector_news", **asked)
+    started = time.process_time()
     assert search().arrow()["id"][0] == session.sql(_SCORED, asked).arrow()["id"][0]
-    mine, other, ratio = paired(search, partial(session.sql, _SCORED, asked), ROUNDS, processor(session._backend.pid))
+    first = time.process_time() - started
+    (backend,) = (one for query, one in session._index.opened.items() if "embeddings" in query[1])
+    clock = processor(backend.pid, session._backend.pid)
+    mine, other, ratio = paired(search, partial(session.sql, _SCORED, asked), ROUNDS, clock)
     name = f"nearest of {vectors:,} vectors of {WIDTH} numbers"
     against = {"baseline": f"plain SQL, {1000 * other:,.0f} ms", "ratio": ratio}
     return [
+        figure(f"the first search of {vectors:,} vectors, which makes what is mapped", first, "s of CPU"),
         figure(name, 1000 * mine, "ms of CPU", aim=_aim(vectors, "≤ 300 ms")),
         figure(f"{name} ÷ plain SQL", 1000 * mine, "ms of CPU", **against, aim="≤ 1"),
     ]

@@ -236,6 +236,8 @@ def test_one_company_s_texts_are_read(lake, cuts):
         assert len(session.run("news_full_text", query="oil", ticker="NOG"))
         assert session._index.opened == {}
         session.run("news_full_text", query="oil")
+        with pytest.raises(QueryFailed, match="no word to search for"):
+            session.run("news_full_text", query="-")
         assert session.run("news_full_text", query="oil").receipt.question.prelude == ()
 
 
