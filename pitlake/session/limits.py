@@ -22,8 +22,9 @@ class Limits:
     """Bounds of one session. A query that would pass one is refused with LimitExceeded, never cut silently.
 
     rows, bytes: of one result (bytes as Arrow). seconds: of one query, wall clock. memory: bytes of address space of
-    the session's process. threads: 1 makes an answer a function of the question alone; with more, DuckDB's order of
-    groups and the last digits of float sums may change from run to run, so receipts cannot be replayed byte for byte.
+    a process of the session, besides vectors that it maps. threads: 1 makes an answer a function of the question alone;
+    with more, DuckDB's order of groups and the last digits of float sums may change from run to run, so receipts cannot
+    be replayed byte for byte.
     """
 
     rows: int = 10_000_000
