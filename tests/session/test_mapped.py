@@ -15,6 +15,7 @@ from pitlake.lake.stage import staged_schema
 from pitlake.session import open_session
 from pitlake.session.visible import footer, mapped
 from pitlake.session.visible.cut_cache import CutCache
+from tests.every import every
 
 pytestmark = pytest.mark.slow
 START = datetime(2022, 11, 3, 14, 0, tzinfo=timezone.utc)
@@ -129,7 +130,7 @@ def test_no_file_that_is_mapped_holds_a_later_row(lake, tmp_path, as_of):
     with open_session(lake.snapshot(), as_of, datasets=DATASETS, cut_cache=CutCache(tmp_path, few=FEW)) as session:
         session.run("vector_news", embedding=[1.0, 0.5, 0.5])
         held = [pa.ipc.open_file(path).read_all() for path in tmp_path.glob("*.arrow")]
-        assert all(moment <= as_of for table in held for moment in table["available_at"].to_pylist())
+        assert every(moment <= as_of for table in held for moment in table["available_at"].to_pylist())
         (vectors,) = session.sql(
             "SELECT (SELECT count(*) FROM lake.embeddings) + (SELECT count(*) FROM lake.text_vectors)"
         ).rows()[0]
@@ -148,15 +149,15 @@ def test_a_file_is_the_same_bytes_whichever_t_it_is_made_for(lake, tmp_path):
     at_once, one_by_one = made("at once", days[-1]), made("one by one", *days)
     same = at_once.keys() & one_by_one.keys()
     assert len(same) > 4
-    assert all(at_once[name] == one_by_one[name] for name in same)
+    assert every(at_once[name] == one_by_one[name] for name in same)
 
 
 def test_no_byte_comes_from_rows_beside_those_that_are_written(tmp_path):
     names = ["a", None, "c", "d", None, "f", "g", "h"]
     rows = {"name": names * 2, "number": [1, None] * 8, "vector": [[float(one)] * 2 for one in range(16)]}
     schema = pa.schema([("name", pa.string()), ("number", pa.int64()), ("vector", pa.list_(pa.float32()))])
-    every, alone = pa.table(rows, schema), pa.table({name: each[8:11] for name, each in rows.items()}, schema)
-    for name, table in (("beside", every.slice(8, 3)), ("alone", alone)):
+    longer, alone = pa.table(rows, schema), pa.table({name: each[8:11] for name, each in rows.items()}, schema)
+    for name, table in (("beside", longer.slice(8, 3)), ("alone", alone)):
         with (tmp_path / name).open("wb") as file:
             mapped.write([table], schema, file)
     assert (tmp_path / "beside").read_bytes() == (tmp_path / "alone").read_bytes()
