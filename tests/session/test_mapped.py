@@ -7,15 +7,13 @@ from datetime import datetime, timedelta, timezone
 import pyarrow as pa
 import pytest
 
-from pitlake.clock import micros, new_york_day
-from pitlake.datasets import get
+from pitlake.clock import micros
 from pitlake.errors import QueryFailed, SessionRefused
-from pitlake.lake import Lake
-from pitlake.lake.stage import staged_schema
 from pitlake.session import open_session
 from pitlake.session.visible import footer, mapped
 from pitlake.session.visible.cut_cache import CutCache
 from tests.every import every
+from tests.session import looks
 
 pytestmark = pytest.mark.slow
 START = datetime(2022, 11, 3, 14, 0, tzinfo=timezone.utc)
@@ -58,27 +56,13 @@ def texts(seed):
 
 
 def lake_of(root, rows):
-    lake = Lake(root)
-    rows = list(rows)
-    for name in DATASETS:
-        dataset = get(name)
-        for looked in (START + timedelta(days=days) for days in range(20, DAYS + 80, 20)):
-            said = [row for each, row in rows if each == name and row["available_at"] < looked]
-            seen = [row for row in said if row["available_at"] >= looked - timedelta(days=20)]
-            newest = {tuple(row[key] for key in dataset.identity): row for row in seen}
-            by_day = {}
-            for row in newest.values():
-                by_day.setdefault(new_york_day(row["available_at"]), []).append(row)
-            with lake.stage(dataset, f"look-of-{looked:%Y-%m-%d}") as stage:
-                for day, listed in by_day.items():
-                    stage.add(day, pa.Table.from_pylist(listed, staged_schema(dataset)), extracted=len(listed))
-                lake.publish(stage, looked)
-    return lake
+    said = {name: [row for each, row in rows if each == name] for name in DATASETS}
+    return looks.lake_of(root, said, [START + timedelta(days=days) for days in range(0, DAYS + 80, 20)])
 
 
 @pytest.fixture(scope="module", params=[0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
 def lake(request, tmp_path_factory):
-    return lake_of(tmp_path_factory.mktemp("mapped") / "lake", texts(request.param))
+    return lake_of(tmp_path_factory.mktemp("mapped") / "lake", list(texts(request.param)))
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +95,20 @@ def test_mapped_vectors_are_ranked_as_those_that_are_read(lake, cuts, as_of):
         assert len(searching._index.opened) == 3
 
 
+def test_later_rows_change_no_answer_of_mapped_vectors(tmp_path):
+    said, as_of = list(texts(4)), START + timedelta(days=80, microseconds=-1)
+    told = []
+    for name, rows in (("every", said), ("ended", [one for one in said if one[1]["available_at"] <= as_of])):
+        home = CutCache(tmp_path / f"cuts of {name}", few=FEW)
+        lake = lake_of(tmp_path / name, rows)
+        with open_session(lake.snapshot(), as_of, datasets=DATASETS, cut_cache=home) as session:
+            told.append(list(answers(session)))
+            assert len(session._index.opened) == 3
+    assert told[0] == told[1]
+
+
 def test_files_of_compaction_are_mapped_as_others(tmp_path):
-    lake = lake_of(tmp_path / "lake", texts(3))
+    lake = lake_of(tmp_path / "lake", list(texts(3)))
     told = []
     for name in ("before", "after"):
         with open_session(

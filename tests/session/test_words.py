@@ -10,16 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pitlake.clock import new_york_day
-from pitlake.datasets import get
 from pitlake.errors import QueryFailed, QueryInterrupted, SessionLost
 from pitlake.lake import Lake
-from pitlake.lake.stage import staged_schema
 from pitlake.session import open_session
 from pitlake.session.limits import Caps
 from pitlake.session.visible import words
 from pitlake.session.visible.cut_cache import CutCache
 from tests.catalogue.test_full_text import slow_bm25
+from tests.session import looks
 
 pytestmark = pytest.mark.slow
 START = datetime(2022, 11, 3, 14, 0, tzinfo=timezone.utc)
@@ -91,17 +89,7 @@ def articles(seed):
 
 def lake_of(root, rows):
     """Looked at every thirty days, when each article is as it was last changed."""
-    lake, news = Lake(root), get("news")
-    for looked in (START + timedelta(days=days) for days in range(30, DAYS + 120, 30)):
-        told = {row["id"]: row for row in rows if looked - timedelta(days=30) <= row["available_at"] < looked}
-        by_day = {}
-        for row in told.values():
-            by_day.setdefault(new_york_day(row["available_at"]), []).append(row)
-        with lake.stage(news, f"look-of-{looked:%Y-%m-%d}") as stage:
-            for day, listed in by_day.items():
-                stage.add(day, pa.Table.from_pylist(listed, staged_schema(news)), extracted=len(listed))
-            lake.publish(stage, looked)
-    return lake
+    return looks.lake_of(root, {"news": rows}, [START + timedelta(days=days) for days in range(0, DAYS + 120, 30)])
 
 
 @pytest.fixture(scope="module", params=[0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
