@@ -127,7 +127,7 @@ def rows_table(extractor: Normaliser, rows: Sequence[Row]) -> pa.Table:
     dataset = extractor.dataset
     if any(len(row.values) != len(dataset.columns) for row in rows):
         raise ValueError(f"an extracted row of {dataset.name} has other columns than its contract")
-    columns = {name: [row.values[name] for row in rows] for name in dataset.content_columns}
+    columns = {name: [row.values[name] for row in rows] for name in dataset.business_columns}
     columns[AVAILABLE_AT] = [row.available_at for row in rows]
     columns["available_at_source"] = [dataset.source_tag] * len(rows)
     columns["evidence"] = [row.evidence for row in rows]

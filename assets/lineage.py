@@ -23,7 +23,7 @@ def column_lineage(extractor: Extractor, source: dg.AssetKey) -> dg.TableColumnL
         labels = dict(_LABELLED.findall(query))
         for expression in _returned(query):
             value, _, name = map(str.strip, expression.rpartition(" AS "))
-            if name in extractor.dataset.content_columns:
+            if name in extractor.dataset.business_columns:
                 read = {f"{labels[node]}.{one}" for node, one in _PROPERTY.findall(value) if node in labels}
                 found[name] = found.get(name, set()) | read
     told = {name: [dg.TableColumnDep(source, one) for one in sorted(read)] for name, read in found.items() if read}

@@ -70,6 +70,8 @@ class Column:
     values: the texts there are. minimum, maximum: bounds of a number, inclusive. pattern: what a whole text matches,
     in the common ground of Python's and RE2's regular expressions. Null breaks none of them. strict: rows that break
     them are refused, because the lake itself makes them so; else the source does, and a break is a warning.
+    proof: the column says how the row's instant was proven. It is no content: where nothing else differs, a record is
+    unchanged, however well its instant is proven now.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Column:
     maximum: float | None = None
     pattern: str = ""
     strict: bool = False
+    proof: bool = False
 
     @property
     def limited(self) -> bool:
@@ -181,6 +184,8 @@ class Dataset:
         self._refuse(bool(known & {system.name for system in SYSTEM_FIELDS}), "a column has a system name")
         referred = {*self.known, *self.key, *self.identity, *self.tiebreak, *self.newer_by, self.entity}
         self._refuse(not referred <= known, "an unknown column is referred to")
+        naming = {*self.key, *self.identity, *self.newer_by, self.entity}
+        self._refuse(bool(naming - {*self.content_columns}), "a column that names the row can't be proof")
         self._refuse(not {*self.searched} <= known, "searched names an unknown column")
         self._refuse(not {*self.frozen} <= {*self.identity}, "frozen names a column that is not of the identity")
         self._refuse(not {*self.thing} <= {*self.identity}, "thing names a column that is not of the identity")
@@ -203,13 +208,18 @@ class Dataset:
 
     @cached_property
     def content_columns(self) -> tuple[str, ...]:
-        """The columns `content_hash` covers, in order: every business column."""
+        """The columns `content_hash` covers, in order: every business column that is not proof."""
+        return tuple(column.name for column in self.columns if not column.proof)
+
+    @cached_property
+    def business_columns(self) -> tuple[str, ...]:
+        """Every column of the contract, in order."""
         return tuple(column.name for column in self.columns)
 
     @cached_property
     def agent_columns(self) -> tuple[str, ...]:
         """The columns of the agent-facing view, in order."""
-        return ("available_at", "available_at_source", *self.content_columns, "evidence")
+        return ("available_at", "available_at_source", *self.business_columns, "evidence")
 
     @cached_property
     def hindsight(self) -> frozenset[str]:

@@ -120,11 +120,13 @@ def _system_columns(dataset: Dataset) -> tuple[Column, ...]:
 
 def _clocks_and_keys(dataset: Dataset) -> str:
     key = ", ".join(f"`{name}`" for name in dataset.key)
+    proof = ", ".join(f"`{column.name}`" for column in dataset.columns if column.proof)
     return "\n".join(
         (
             f"- Public at: {dataset.availability}",
             f"- One row per: {key}, the newest revision; `{dataset.name}_revisions` has every revision.",
             f"- Sorted by: `{dataset.entity}`, then `available_at`.",
             f"- Shown: {shown(dataset)}.",
+            *([f"- No content: {proof}; a change in how the instant is proven makes no revision."] if proof else []),
         )
     )

@@ -40,6 +40,8 @@ def with_column(**changes):
         (with_column(name="daily_stock"), "forbidden name"),
         (with_column(name="evidence"), "system name"),
         (with_column(type="decimal"), "unknown type"),
+        (with_column(name="rule", proof=True) | {"key": ("song", "rule")}, "names the row can't be proof"),
+        (with_column(name="rule", proof=True) | {"entity": "rule"}, "names the row can't be proof"),
         (with_column(meaning=""), "no meaning"),
         ({"key": ()}, "no natural key"),
         ({"key": ("singer",)}, "unknown column"),
@@ -83,6 +85,21 @@ def test_what_follows_from_a_contract_is_in_order():
     assert PLAYS.json_columns == ("credits",)
     assert PLAYS.revision_order == ("available_at", "content_hash")
     assert [field.nullable for field in PLAYS.arrow_schema][:2] == [False, True]
+
+
+def test_a_column_that_proves_an_instant_is_shown_and_is_no_content():
+    proven = replace(PLAYS, **with_column(name="rule", proof=True))
+    assert "rule" in proven.agent_columns
+    assert proven.content_columns == PLAYS.content_columns
+
+
+PROVES = re.compile(".*_(rule|raw|method|quote)|file_modified|claims")
+
+
+def test_every_column_that_says_how_an_instant_was_proven_is_marked_as_proof():
+    for dataset in all_datasets().values():
+        for column in dataset.columns:
+            assert column.proof or not PROVES.fullmatch(column.name), (dataset.name, column.name)
 
 
 def test_agents_never_get_the_lakes_own_clock_or_hash():

@@ -112,7 +112,7 @@ def _rows(release: Announcement, statement: Announcement, moment: datetime) -> I
 def _row(release: Announcement, statement: Announcement) -> dict[str, Any]:
     later, event_at = max(release, statement, key=lambda one: one.available_at), release.fields["event_at"]
     return {
-        **dict.fromkeys(DATASET.content_columns),
+        **dict.fromkeys(DATASET.business_columns),
         **release.fields,
         "session": None if release.fields["acceptance_rule"] in UNPROVEN else when(event_at, later.available_at),
         **statement.fields,

@@ -17,7 +17,7 @@ from assets.external import dating
 from assets.external.dating import Dated
 from assets.external.naming import Outcome
 from assets.extraction import Row, RunFacts, day_of
-from pitlake.clock import NEW_YORK
+from pitlake.clock import AVAILABLE_AT, NEW_YORK
 from pitlake.contract import Dataset
 from pitlake.datasets._shared import RELEASE_RULE, UNPROVEN
 from pitlake.errors import Unreadable
@@ -57,21 +57,41 @@ def with_what_was_known(dataset: Dataset, found: Iterable[Outcome], run: RunFact
         known[statement["accession_no"]].append(statement)
     for outcome, day in outcomes:
         statements = known[outcome.values["accession_no"]] if isinstance(outcome, Row) else ()
-        settled = _settled(outcome.values, statements) if isinstance(outcome, Row) and statements else None
-        if settled is None or not isinstance(outcome, Row):
+        if not isinstance(outcome, Row) or not statements:
             yield outcome, day
             continue
-        raw, decided = settled
-        values = outcome.values
-        at, rule, _ = release(decided, values["form_type"], values["filing_date"], as_accepted=run.as_accepted)
-        told = {"accepted_at": decided.instant, "acceptance_rule": decided.rule, "acceptance_raw": raw}
-        yield replace(outcome, values=values | told | {RELEASE_RULE.name: rule}, available_at=at), day_of(at)
+        row = _as_published(dataset, _proven(outcome, statements, run), statements, run)
+        yield row, day_of(row.available_at)
+
+
+def _proven(row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) -> Row:
+    """The row with the acceptance that its own text and all earlier ones prove."""
+    settled = _settled(row.values, statements)
+    if settled is None:
+        return row
+    raw, decided = settled
+    at, rule, _ = release(decided, row.values["form_type"], row.values["filing_date"], as_accepted=run.as_accepted)
+    clock = {"accepted_at": decided.instant, "acceptance_rule": decided.rule, "acceptance_raw": raw}
+    return replace(row, values=row.values | clock | {RELEASE_RULE.name: rule}, available_at=at)
+
+
+def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) -> Row:
+    """The row with the acceptance that the lake published, where nothing else of the filing changed and both may be
+    one instant: a better proof of it is no other content.
+    """
+    content = [name for name in dataset.content_columns if name != "accepted_at"]
+    published = [one for one in statements if one["cik"] == row.values["cik"] and one[AVAILABLE_AT] <= run.observed_at]
+    if not published or any(published[-1][name] != row.values[name] for name in content):
+        return row
+    before = published[-1]["accepted_at"]
+    same = _possible(row.values) & _possible(published[-1])
+    return replace(row, values=row.values | {"accepted_at": before}) if same else row
 
 
 def _settled(row: Mapping[str, Any], statements: Sequence[Mapping[str, Any]]) -> tuple[str, Dated] | None:
     """The acceptance that earlier statements prove together with the row's own text; None where they add nothing."""
     own = Dated(row["accepted_at"], row["acceptance_rule"])
-    possible = {_whole(at) for at in _possible(row["acceptance_raw"], own)}
+    possible = _possible(row)
     for one in statements:
         before = Dated(one["accepted_at"], one["acceptance_rule"])
         if before.rule not in UNPROVEN and _whole(before.instant) in possible:
@@ -81,9 +101,11 @@ def _settled(row: Mapping[str, Any], statements: Sequence[Mapping[str, Any]]) ->
     return proven_by([row["acceptance_raw"], *(one["acceptance_raw"] for one in statements)])
 
 
-def _possible(raw: str, own: Dated) -> set[datetime]:
-    naive = dating.wall_clock(raw) if own.rule in UNPROVEN else None
-    return {own.instant} if naive is None else {naive.replace(tzinfo=timezone.utc), _new_york(naive)}
+def _possible(filing: Mapping[str, Any]) -> set[datetime]:
+    """Every instant, in whole seconds, that the acceptance of a filing may have been by its text."""
+    naive = dating.wall_clock(filing["acceptance_raw"]) if filing["acceptance_rule"] in UNPROVEN else None
+    every = {filing["accepted_at"]} if naive is None else {naive.replace(tzinfo=timezone.utc), _new_york(naive)}
+    return {_whole(at) for at in every}
 
 
 def _new_york(naive: datetime) -> datetime:

@@ -23,6 +23,12 @@ CALL = (
 DEFAULT_LAG = timedelta(hours=24)
 LEAST_LAG = timedelta(hours=3)
 KEY = ("exchange", "ticker", "fiscal_year", "fiscal_quarter")
+FILE_MODIFIED = Column(
+    name="file_modified",
+    type="instant",
+    meaning="When the provider last wrote the file, by its header.",
+    proof=True,
+)
 START = Column(name="call_start", type="instant", meaning="When the call starts or started; its availability never.")
 
 RULES = (

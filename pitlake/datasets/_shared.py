@@ -25,11 +25,13 @@ ACCEPTANCE_RULE = Column(
     values=("sgml_header", "offset", "new_york_clock", "utc", "two_readings", "later_reading", "date_only"),
     strict=True,
     meaning="Which rule decided the acceptance; later_reading and date_only leave the clock unproven.",
+    proof=True,
 )
 ACCEPTED_AT = Column(
     name="accepted_at",
     type="instant",
     meaning="When EDGAR accepted the filing: of two that were released together the later one tells.",
+    proof=True,
 )
 UNPROVEN = frozenset({"later_reading", "date_only"})
 BY_FILING_DATE, BY_CLOCK, BY_ACCEPTANCE = "filing_date", "form_and_clock", "acceptance"
@@ -40,6 +42,7 @@ RELEASE_RULE = Column(
     strict=True,
     meaning="What decided when EDGAR released the filing: its filing date; its form and the clock, where no such date "
     "is known; or its acceptance alone, where the lake is set to that.",
+    proof=True,
 )
 
 FILING = (ACCESSION, FORM_TYPE, CIK, TICKER, RELEASE_RULE)

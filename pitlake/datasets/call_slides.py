@@ -13,7 +13,7 @@ DATASET = Dataset(
     columns=(
         *earnings.CALL,
         earnings.START,
-        Column(name="file_modified", type="instant", meaning="When the provider last wrote the file, by its header."),
+        earnings.FILE_MODIFIED,
         Column(
             name="sha256",
             type="string",

@@ -14,10 +14,25 @@ DATASET = Dataset(
     columns=(
         *earnings.CALL,
         earnings.START,
-        Column(name="stated_start", type="string", meaning="The start as stated, with the company's own offset."),
-        Column(name="listed_start", type="instant", meaning="The latest start in the company's list of calls."),
-        Column(name="published", type="instant", meaning="When the provider says it published the transcript."),
-        Column(name="file_modified", type="instant", meaning="When the provider last wrote the file, by its header."),
+        Column(
+            name="stated_start",
+            type="string",
+            meaning="The start as stated, with the company's own offset.",
+            proof=True,
+        ),
+        Column(
+            name="listed_start",
+            type="instant",
+            meaning="The latest start in the company's list of calls.",
+            proof=True,
+        ),
+        Column(
+            name="published",
+            type="instant",
+            meaning="When the provider says it published the transcript.",
+            proof=True,
+        ),
+        earnings.FILE_MODIFIED,
         Column(name="text", type="string", required=True, meaning="The spoken text, a paragraph a speaker's turn."),
         Column(
             name="turns",

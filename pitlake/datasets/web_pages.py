@@ -38,12 +38,26 @@ DATASET = Dataset(
             meaning="The latest claim, which dates this text; null where the page was only seen to be there.",
         ),
         Column(
-            name="claim_method", type="string", required=True, meaning="How the claim that dates the row was found."
+            name="claim_method",
+            type="string",
+            required=True,
+            meaning="How the claim that dates the row was found.",
+            proof=True,
         ),
         Column(
-            name="claim_quote", type="string", required=True, meaning="The words of the answer that make that claim."
+            name="claim_quote",
+            type="string",
+            required=True,
+            meaning="The words of the answer that make that claim.",
+            proof=True,
         ),
-        Column(name="claims", type="json", required=True, meaning="Every proven claim: kind, method, stated, instant."),
+        Column(
+            name="claims",
+            type="json",
+            required=True,
+            meaning="Every proven claim: kind, method, stated, instant.",
+            proof=True,
+        ),
     ),
     key=("url",),
     identity=("url", "dated_at"),

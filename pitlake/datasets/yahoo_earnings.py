@@ -40,8 +40,19 @@ DATASET = Dataset(
         Column(
             name="event_date", type="date", required=True, meaning="Day of the event that availability counts from."
         ),
-        Column(name="event_text", type="string", required=True, meaning="The event's time as the source spells it."),
-        Column(name="time_zone", type="string", meaning="Zone the source names, such as EST; it is not relied upon."),
+        Column(
+            name="event_text",
+            type="string",
+            required=True,
+            meaning="The event's time as the source spells it.",
+            proof=True,
+        ),
+        Column(
+            name="time_zone",
+            type="string",
+            meaning="Zone the source names, such as EST; it is not relied upon.",
+            proof=True,
+        ),
         Column(
             name="reported_eps",
             type="float",

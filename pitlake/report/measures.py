@@ -225,7 +225,7 @@ def _examples(
 
 
 def _example(sql: duckdb.DuckDBPyConnection, dataset: Dataset, files: Sequence[DataFile], evidence: str) -> Example:
-    shown = ["available_at", *dataset.content_columns]
+    shown = ["available_at", *dataset.business_columns]
     query = f"""
         SELECT {columns(shown)} FROM {reading(files)} WHERE evidence = $evidence
         ORDER BY {", ".join(f"{quoted(name)} DESC NULLS LAST" for name in dataset.revision_order)} LIMIT 1"""

@@ -96,6 +96,16 @@ def test_changed_content_is_a_revision_available_when_observed(lake):
     assert result.revisions == 1
 
 
+@pytest.mark.parametrize("revised_at", ["", "available_at"])
+def test_an_instant_that_is_proven_otherwise_is_no_revision(lake, revised_at):
+    columns = (*TOY.columns[:-1], replace(TOY.columns[-1], proof=True))
+    proven = replace(TOY, columns=columns, revised_at=revised_at)
+    publish(lake, [A._replace(revised=SEEN), A], SEEN, dataset=proven)
+    assert not publish(lake, [A._replace(revised=LATER)], LATER, dataset=proven).changed
+    publish(lake, [A._replace(revised=LATER, text="y")], LATER, dataset=proven)
+    assert [(row.text, row.revised, row.available_at) for row in rows(lake)] == [("x", SEEN, NOON), ("y", LATER, LATER)]
+
+
 def test_a_content_that_comes_back_is_a_revision_too(lake):
     for text, seen in (("x", SEEN), ("y", LATER), ("x", LATER + timedelta(days=1))):
         publish(lake, [A._replace(text=text)], seen)
