@@ -4,6 +4,7 @@ What SQL may see is decided by the session, how rows look by answering. Nothing 
 """
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,9 @@ def command(sql: str, datasets: tuple[str, ...], form: str, output: Path | None,
     \b
     pitlake query --as-of 2024-02-15T16:00:00-05:00 "SELECT count(*) FROM news"
     """
-    text = typed(sys.stdin.read) if sql == "-" else sql
+    from pitlake.session.arguments import LONGEST_QUERY, query_text
+
+    text = query_text(typed(partial(sys.stdin.read, LONGEST_QUERY + 1)) if sql == "-" else sql)
     if not text.strip():
         raise BadInput("SQL", "empty", "write a statement, such as SELECT * FROM lake_info")
     render.check_target(form, output)

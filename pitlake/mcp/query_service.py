@@ -29,6 +29,7 @@ from pitlake.errors import BadInput
 from pitlake.mcp.lanes import Lanes
 from pitlake.provenance import Provenance
 from pitlake.session import Limits, connect
+from pitlake.session.arguments import query_text
 
 if TYPE_CHECKING:
     from pitlake.session import Result, Session
@@ -51,7 +52,7 @@ ORDER BY available_at DESC, dataset, gap_type, reason, locator
 @dataclass(frozen=True, kw_only=True)
 class ServiceQuestion:
     """SQL and what it is bound to. query: the named one it is; datasets: which the session needs, None for all.
-    about_gaps: asks the gaps.
+    about_gaps: asks the gaps. Raises BadInput for a text that no session takes.
     """
 
     sql: str
@@ -59,6 +60,9 @@ class ServiceQuestion:
     query: Query | None = None
     datasets: Collection[str] | None = None
     about_gaps: bool = False
+
+    def __post_init__(self) -> None:
+        query_text(self.sql)
 
     def ask(self, session: "Session") -> "Result":
         """The session's answer."""

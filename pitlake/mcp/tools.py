@@ -102,8 +102,12 @@ class Toolbox:
         one of them keep the available_at and available_at_source they select; any other row carries the newest instant
         of what was read. Start with `describe`.
         """
-        question = ServiceQuestion(sql=sql, params=params)
-        return _answered(lambda: self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by))
+
+        def ask() -> AnswerPage:
+            question = ServiceQuestion(sql=sql, params=params)
+            return self._desk.ask(question, pit=pit, max_rows=max_rows, cursor=cursor, known_by=known_by)
+
+        return _answered(ask)
 
     def run_query(
         self,

@@ -25,7 +25,7 @@ from pitlake.lake.manifest import Snapshot
 from pitlake.session import arguments
 from pitlake.session.backends import Backend, Indexed
 from pitlake.session.limits import Caps, Limits
-from pitlake.session.result import OMIT, SHOW, Question, Result, Step, canonical
+from pitlake.session.result import OMIT, SHOW, Question, Result, Step
 from pitlake.session.sealed.process import Failed, Reply, SealedProcess
 from pitlake.session.sql import statements
 from pitlake.session.visible.binding import Binding
@@ -107,22 +107,21 @@ class Session:
         limits is refused. Raises QueryFailed, LimitExceeded, QueryInterrupted, SessionLost, BadInput;
         KeyboardInterrupt stops the query, not the session.
         """
+        query = arguments.query_text(query)
         if self._omits and (named := queries.by_text(query)):
             return self._asked_beside(named, params, max_rows, max_bytes)
         params, notes = self._resolved(params)
-        packed = arguments.packed(query, params)
-        if spelling := arguments.reads_real_clock(query) if self.as_of else "":
-            raise QueryFailed("Clock", f"{spelling} asks for the machine's clock", "now() and as_of() answer T")
+        packed, written = arguments.packed(params)
         caps = arguments.caps(self.limits, max_rows, max_bytes)
         of_all = isinstance(params, dict) and params.get("ticker") is None
-        reply, prelude = self._run(query, packed, caps, of_all=of_all)
+        reply, prelude = self._run(Step(sql=query, parameters=written), packed, caps, of_all=of_all)
         question = Question(
             as_of=iso(self.as_of) if self.as_of else None,
             version=self.version,
             known_by=iso(self.known_by) if self.known_by else None,
             datasets=self.datasets,
             sql=query,
-            parameters=canonical(packed),
+            parameters=written,
             max_rows=max_rows,
             max_bytes=max_bytes,
             prelude=prelude,
@@ -205,12 +204,11 @@ class Session:
         known = f", known_by={iso(self.known_by)}" if self.known_by else ""
         return f"Session({asked}{known}, version={self.version}, {len(self.datasets)} datasets)"
 
-    def _run(self, query: str, packed: object, caps: Caps, *, of_all: bool) -> tuple[Reply, tuple[Step, ...]]:
-        step = Step(sql=query, parameters=canonical(packed))
+    def _run(self, step: Step, packed: object, caps: Caps, *, of_all: bool) -> tuple[Reply, tuple[Step, ...]]:
         with self._lock:
             prelude, backend = tuple(self._prelude), self._backend
             try:
-                backend, text = self._asked_of(query, of_all=of_all)
+                backend, text = self._asked_of(step.sql, of_all=of_all)
                 reply = backend.run(text, packed, caps)
             except Failed as failed:
                 self._remember(step, stateless=failed.stateless or backend is not self._backend)

@@ -1,7 +1,7 @@
 """What callers give a session, checked: each mistake is one BadInput that names the field and the next step.
 
-And for a query that was refused, what to do about it: a courtesy to the caller, never the wall. Its text is read only
-to find spellings of "now" that reach past the session's clock. No session and no connection here.
+And for a query that was refused, what to do about it: a courtesy to the caller, never the wall. A query's text is
+measured here and never read. No session and no connection here.
 """
 
 import re
@@ -17,7 +17,7 @@ from pitlake.clock import instant
 from pitlake.errors import BadInput
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Caps, Failure, Limits
-from pitlake.session.result import OMIT, SHOW
+from pitlake.session.result import OMIT, SHOW, canonical
 from pitlake.session.sealed.protocol import pack_parameters
 
 if TYPE_CHECKING:
@@ -30,17 +30,14 @@ if TYPE_CHECKING:
     Params: TypeAlias = list[Any] | tuple[Any, ...] | dict[str, Any] | None
 
 _RESERVED = frozenset({"gaps", "lake_info", "lake"})
-_QUOTED_OR_COMMENT = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
-_REAL_CLOCK = re.compile(
-    r'\bsystem"?\s*\.\s*(?:"?main"?\s*\.\s*)?"?'
-    r"(now|today|age|uuidv7|(?:get_)?current_\w+|transaction_timestamp|local\w*time\w*)\b",
-    re.IGNORECASE,
-)
 _MISSING_COLUMN = re.compile(
     r'[Cc]olumn (?:named )?"(\w+)" (?:not found|was not found)|does not have a column named "(\w+)"'
 )
 _MISSING_MACRO = re.compile(r"Table Function with name \w+_of does not exist")
 _MISSING_TABLE = re.compile(r"Table with name (\w+) does not exist")
+
+LONGEST_QUERY, LONGEST_PARAMETERS = 128 << 10, 16 << 20
+"""Bytes of a query's text, and of its values as they travel."""
 
 LEFT_OUT = (
     "it is known with hindsight alone, which this session leaves out: join by CIK, take names from `names`, or run a "
@@ -129,20 +126,31 @@ def caps(limits: Limits, max_rows: int | None, max_bytes: int | None) -> Caps:
     )
 
 
-def packed(query: object, params: object) -> object:
-    """Parameters as they travel, beside SQL that can."""
+def query_text(query: object) -> str:
+    """Return a query that can be asked, at every entry: text, in UTF-8, of a bounded length."""
     if not isinstance(query, str):
         raise BadInput("query", "is not SQL text", "give a string")
+    try:
+        size = len(query) if len(query) > LONGEST_QUERY else len(query.encode())
+    except UnicodeEncodeError:
+        raise BadInput("query", "is not UTF-8 text", "give SQL in UTF-8") from None
+    if size > LONGEST_QUERY:
+        raise BadInput("query", f"longer than {LONGEST_QUERY} bytes", "give long lists as params, or rows with load()")
+    return query
+
+
+def packed(params: object) -> tuple[object, str]:
+    """Return parameters as they travel, and as a receipt writes them down."""
     if params is not None and not isinstance(params, (list, tuple, dict)):
         raise BadInput("params", f"is a {type(params).__name__}", "give a list for ?, a dict for $name")
     try:
-        query.encode()
-    except UnicodeEncodeError:
-        raise BadInput("query", "is not UTF-8 text", "give SQL in UTF-8") from None
-    try:
-        return pack_parameters(params)
+        values = pack_parameters(params)
+        written = canonical(values)
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise BadInput("params", str(problem), "give numbers, text, dates, instants, lists or dicts") from None
+    if len(written) > LONGEST_PARAMETERS:
+        raise BadInput("params", f"longer than {LONGEST_PARAMETERS} bytes", "give fewer, or load() them as rows")
+    return values, written
 
 
 def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.Table, str]:
@@ -157,12 +165,6 @@ def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.
         raise BadInput("rows", f"are not a table of plain columns ({problem})", "give each column one type") from None
 
 
-def reads_real_clock(sql: str) -> str:
-    """The spelling by which a query asks for the machine's clock, empty if it doesn't."""
-    found = _REAL_CLOCK.search(_QUOTED_OR_COMMENT.sub(" ", sql))
-    return found.group(0) if found else ""
-
-
 def hint(
     failure: Failure,
     bound: Collection[str],
@@ -171,6 +173,8 @@ def hint(
     left_out: Collection[str] = (),
 ) -> str:
     """The next step after a failure; empty when DuckDB's own words say it all. left_out: columns that are hindsight."""
+    if failure.kind == "MachineClock":
+        return "now() and as_of() answer T"
     if failure.kind == "PermissionException":
         return "a session reads its own views and nothing else: SELECT * FROM lake_info lists what it has"
     column = _MISSING_COLUMN.search(failure.message)

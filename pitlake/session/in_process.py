@@ -38,7 +38,7 @@ class InProcess:
             files[relation.name].append(_PARQUET.make_fragment(content))
 
         binding.deliver(cut_cache, take)
-        self._connection = engine.connect()
+        self._bound, self._connection = binding.as_of is not None, engine.connect()
         try:
             engine.prepare(self._connection, opening.usual)
             engine.allot(self._connection, threads=int(limits.threads), memory=limits.address_space // 2)
@@ -56,7 +56,9 @@ class InProcess:
         """One query. Raises Failed, SessionLost, KeyboardInterrupt."""
         stateless = True  # while nothing has run
         try:
-            answer = engine.RunningQuery(self._connection, sql, protocol.unpack_parameters(parameters), caps)
+            answer = engine.RunningQuery(
+                self._connection, sql, protocol.unpack_parameters(parameters), caps, bound=self._bound
+            )
             stateless = answer.stateless
             answer.start()
             table = pa.Table.from_batches(list(answer.batches()), answer.schema)

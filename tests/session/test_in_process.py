@@ -83,7 +83,7 @@ def test_nothing_of_the_outside_can_be_read_or_written(filled, ask, isolation, a
 
 @pytest.mark.parametrize("what", ["RunningQuery", "load"])
 def test_a_machine_without_memory_ends_the_query_and_not_the_session(filled, ask, monkeypatch, what):
-    def without_memory(*_):
+    def without_memory(*_, **_settings):
         raise MemoryError
 
     session = ask(isolation="in_process")

@@ -169,7 +169,7 @@ def test_errors_come_back_as_duckdb_words_them(ask, isolation):
     assert alive(session)
 
 
-@pytest.mark.parametrize("query", ['SELECT "!="(1, 2, 3)', "SELECT " + "(" * 100_000, "SELECT 1" + " + 1" * 50_000])
+@pytest.mark.parametrize("query", ['SELECT "!="(1, 2, 3)', "SELECT " + "(" * 100_000, "SELECT 1" + " + 1" * 30_000])
 def test_hostile_texts_end_in_an_error(ask, query):
     with pytest.raises((QueryFailed, LimitExceeded, SessionLost)):
         ask(limits=Limits(seconds=2)).sql(query)

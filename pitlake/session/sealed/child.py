@@ -43,15 +43,16 @@ def serve(descriptor: int, connection: duckdb.DuckDBPyConnection, separated: boo
     """
     end = ChildEnd(descriptor)
     try:
-        _open(end, connection, separated)
+        bound = _open(end, connection, separated)
     except (sandbox.Unsealable, protocol.ProtocolError, OSError, duckdb.Error) as problem:
         failure = Failure(type(problem).__name__, str(problem))
         end.send(END, protocol.end_of(OrderEnd(0, failure=failure)))
         return
-    Server(end, connection).run()
+    Server(end, connection, bound).run()
 
 
-def _open(end: ChildEnd, connection: duckdb.DuckDBPyConnection, separated: bool) -> None:
+def _open(end: ChildEnd, connection: duckdb.DuckDBPyConnection, separated: bool) -> bool:
+    """Open the session that the parent orders; return whether it has a T."""
     files = 0
     while True:
         kind, payload = end.receive()
@@ -71,6 +72,7 @@ def _open(end: ChildEnd, connection: duckdb.DuckDBPyConnection, separated: bool)
     names = [protocol.file_name(index) for index in range(files)]
     engine.lock(connection, files=names, seconds=order["seconds"])
     end.send(READY, OWN_ROOT if own_root else b"")
+    return bool(order["bound"])
 
 
 def _take_files(end: ChildEnd, indexes: list[int]) -> int:
@@ -93,8 +95,8 @@ def _seal(memory: int, files: int, separated: bool) -> bool:
 class Server:
     """Answers the parent, one query at a time."""
 
-    def __init__(self, end: ChildEnd, connection: duckdb.DuckDBPyConnection) -> None:
-        self._end, self._connection = end, connection
+    def __init__(self, end: ChildEnd, connection: duckdb.DuckDBPyConnection, bound: bool) -> None:
+        self._end, self._connection, self._bound = end, connection, bound
         self._orders: SimpleQueue[tuple[bytes, bytes]] = SimpleQueue()
         self._running: int | None = None
         self._guard = threading.Lock()
@@ -143,7 +145,7 @@ class Server:
         caps = Caps(rows=order["rows"], bytes=order["bytes"], truncate=order["truncate"])
         try:
             parameters = protocol.unpack_parameters(order["parameters"])
-            answer = engine.RunningQuery(self._connection, order["sql"], parameters, caps)
+            answer = engine.RunningQuery(self._connection, order["sql"], parameters, caps, bound=self._bound)
             stateless = answer.stateless
             answer.start()
             sink = _Sink(self._end)

@@ -121,6 +121,7 @@ class SealedProcess:
             "memory": self._limits.address_space,
             "threads": int(self._limits.threads),
             "seconds": self._limits.seconds,
+            "bound": binding.as_of is not None,
         }
         deadline = time.monotonic() + OPEN_SECONDS
         self._channel.send(OPEN, encode(order), deadline)

@@ -30,6 +30,10 @@ class OverCap(Exception):
         super().__init__(limit)
 
 
+class MachineClock(ValueError):
+    """A statement names a function that reads the machine's clock by its full name, past the session's own."""
+
+
 def connect() -> duckdb.DuckDBPyConnection:
     """A private in-memory DuckDB that spills nowhere, loads nothing, remembers nothing and has no thread of its own."""
     connection = duckdb.connect(
@@ -96,10 +100,15 @@ def execute(connection: duckdb.DuckDBPyConnection, *texts: str) -> None:
 
 class RunningQuery:
     """A query: whether later answers can't depend on it (`stateless`), once it is started its Arrow schema, then its
-    batches, within the caps. `rows` and `truncated` are final once the batches are read.
+    batches, within the caps. `rows` and `truncated` are final once the batches are read. bound: the session has a T,
+    so a statement that asks for the machine's clock is refused.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, sql: str, parameters: Any, caps: Caps) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, sql: str, parameters: Any, caps: Caps, *, bound: bool
+    ) -> None:
+        if bound and (name := _machine_clock(sql)):
+            raise MachineClock(f"{name}() asks for the machine's clock")
         self._connection, self._caps = connection, caps
         self.rows, self._bytes, self.truncated = 0, 0, False
         # random(), uuid() and samples start alike for every query: the same question gets the same answer.
@@ -157,6 +166,23 @@ class RunningQuery:
             raise OverCap(limit)
         self.truncated = True
         return batch.slice(0, rows)
+
+
+def _machine_clock(sql: str) -> str:
+    """Return the full name by which a script calls a clock of the machine's, as DuckDB's own scanner sees it, or ""."""
+    if "system" not in sql.lower():
+        return ""
+    text = sql.encode()
+    found = duckdb.tokenize(sql)
+    ends = [*(start for start, _ in found[1:]), len(text)]
+    words = [text[start:end].decode(errors="replace").strip().strip('"`').lower()
+             for (start, kind), end in zip(found, ends, strict=True) if kind != duckdb.token_type.comment]  # fmt: skip
+    for at in (place for place, word in enumerate(words) if word == "system"):
+        named = [word for word in words[at : at + 6] if word != "."]
+        parts = named[: named.index("(")] if "(" in named else []
+        if len(parts) in (2, 3) and parts[-1] in statements.CLOCK:
+            return ".".join(parts)
+    return ""
 
 
 def _with_values(script: list[duckdb.Statement], given: Any) -> list[tuple[duckdb.Statement, Any]]:

@@ -51,6 +51,8 @@ _CLOCK = {
         for name in ("txid_current", "current_transaction_id", "current_query_id")
     },
 }
+CLOCK = frozenset({*_CLOCK, "age"})
+"""The functions a session puts its own in place of, because they read the machine's clock or its history."""
 _AGE = f"CREATE MACRO age(x) AS system.main.age(date_trunc('day', {_NAIVE}), x), (x, y) AS system.main.age(x, y)"
 
 

@@ -1,0 +1,28 @@
+"""A text that is too long is refused at every entry with the same sentence, before anything is opened."""
+
+import io
+import sys
+
+import pytest
+
+from pitlake import cli
+from pitlake.mcp.server import server
+from pitlake.session.arguments import LONGEST_QUERY
+from tests.doors.conftest import AS_OF
+from tests.doors.mcp_client import ALL_NEWS, refusal, service
+
+TOO_LONG = ALL_NEWS.ljust(LONGEST_QUERY + 1)
+REFUSAL = f"query: longer than {LONGEST_QUERY} bytes; give long lists as params, or rows with load()"
+
+
+def test_agents_are_refused(lake):
+    to = server(service(lake))
+    assert refusal(to, "query", sql=TOO_LONG) == REFUSAL
+
+
+@pytest.mark.parametrize("given", ["argument", "stdin"])
+def test_command_lines_are_refused(lake, monkeypatch, capsys, given):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(TOO_LONG + " " * 1_000_000))
+    text = "-" if given == "stdin" else TOO_LONG
+    assert cli.invoke(["query", "--lake", str(lake), "--as-of", AS_OF, text]) == 2
+    assert REFUSAL in capsys.readouterr().err
