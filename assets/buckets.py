@@ -15,13 +15,13 @@ from assets.contests import CONTENDER, CONTEST_FIELDS, RANK, SECOND_RANK, contes
 from assets.extraction import Contest, Gap, Normaliser, Row
 from pitlake.clock import AVAILABLE_AT
 from pitlake.contract import INSTANT
-from pitlake.lake import stage as staging
+from pitlake.lake.publishing import stage as staging
 
 PENDING_BATCHES = 10
 
 
 class Stage(Protocol):
-    """The part of pitlake.lake.stage.Stage that buckets use."""
+    """The part of pitlake.lake.publishing.stage.Stage that buckets use."""
 
     def add(
         self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[staging.StagedGap] = (), *, extracted: int

@@ -2,7 +2,7 @@
 
 Most of what is accepted after 17:30 New York bears the next business day as its filing date (17 CFR 232.13(a)(2)) and
 is not shown before that day's morning; some forms keep the day until 22:00 (17 CFR 232.13(a)(3) and (4)). Pure; the
-acceptance itself is read by assets.graph._filings and assets.external.dating.
+acceptance itself is read by assets.graph._filings and assets.feeds.dating.
 """
 
 import re

@@ -1,6 +1,6 @@
 """What every normaliser is: pure functions that make each source record a row or a gap; and the graph's kind of it.
 
-No stream, no lake and no Dagster here: `assets.runs` and `assets.external.runs` read, bucket and stage, the factories
+No stream, no lake and no Dagster here: `assets.runs` and `assets.feeds.runs` read, bucket and stage, the factories
 make the Dagster assets. A dataset's module fills in one `Extractor` (assets/graph) or one `Feed` (assets/external).
 """
 
@@ -32,7 +32,7 @@ class GraphReader(Protocol):
 
 
 class Releases(Protocol):
-    """When filings were released, as the lake knows it. See assets.external.releases."""
+    """When filings were released, as the lake knows it. See assets.feeds.releases."""
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
         """When EDGAR released a filing of that CIK; None when the lake does not know it."""
@@ -52,7 +52,7 @@ class Splits(Protocol):
 
 
 class Statements(Protocol):
-    """What the lake was told before. See assets.external.naming."""
+    """What the lake was told before. See assets.feeds.naming."""
 
     def __call__(self, dataset: Dataset, column: str, values: Collection[str]) -> list[dict[str, Any]]:
         """Every revision of the rows with these values in a column, oldest first: the business columns, available_at

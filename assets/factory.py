@@ -23,7 +23,7 @@ from pitlake import clock
 from pitlake.contract import Dataset
 from pitlake.dictionary import agent_columns
 from pitlake.errors import BadInput, NotCaptured
-from pitlake.lake.publish import Published
+from pitlake.lake.publishing.publish import Published
 from resources.graph.resource import GraphResource
 from resources.lake import LakeResource
 from resources.settings import ExtractionSettings

@@ -18,12 +18,12 @@ from checks.warnings import warnings
 from pitlake import clock
 from pitlake.datasets._earnings import DEFAULT_LAG, LEAST_LAG
 from pitlake.errors import BadInput, CheckFailed, GateRefused
-from pitlake.lake.audit import Audit, CheckResult, audit_with
-from pitlake.lake.conventions import ACCEPTANCE
-from pitlake.lake.judgements import Judgement
 from pitlake.lake.lake import Lake
-from pitlake.lake.publish import Published
-from pitlake.lake.stage import Stage, Staged, staged_schema
+from pitlake.lake.publishing.audit import Audit, CheckResult, audit_with
+from pitlake.lake.publishing.judgements import Judgement
+from pitlake.lake.publishing.publish import Published
+from pitlake.lake.publishing.stage import Stage, Staged, staged_schema
+from pitlake.lake.storage.conventions import ACCEPTANCE
 
 PREVIEW_ROWS = 5
 _log = logging.getLogger(__name__)

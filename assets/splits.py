@@ -14,7 +14,7 @@ from assets.extraction import RunFacts
 from pitlake.clock import new_york_day
 from pitlake.errors import LakeNotFound
 from pitlake.lake.lake import Lake
-from pitlake.lake.query import calculator, reading
+from pitlake.lake.tables.query import calculator, reading
 
 DATASETS = ("splits", "polygon_splits")
 # One split may be told under two days so far apart; two splits of one ratio never lie so close.

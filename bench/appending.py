@@ -24,7 +24,7 @@ from pitlake.clock import new_york_day
 from pitlake.contract import Dataset
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.stage import staged_schema
+from pitlake.lake.publishing.stage import staged_schema
 
 OBSERVED = datetime(2026, 6, 1, tzinfo=timezone.utc)
 LOOSE = date(2025, 1, 1)

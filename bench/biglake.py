@@ -14,15 +14,15 @@ import pyarrow as pa
 from pitlake.contract import Dataset
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.arrays import as_micros
-from pitlake.lake.delta import DeltaTables, table_key, table_schema
-from pitlake.lake.files import NewFile, sorted_by, take_rows, write_file
-from pitlake.lake.log import LakeLog
-from pitlake.lake.manifest import TableState
-from pitlake.lake.months import years_of_tombstones
-from pitlake.lake.query import calculator
-from pitlake.lake.store import Store
-from pitlake.lake.superseded import facts_of_revision, new_tombstones
+from pitlake.lake.publishing.months import years_of_tombstones
+from pitlake.lake.publishing.superseded import facts_of_revision, new_tombstones
+from pitlake.lake.storage.arrays import as_micros
+from pitlake.lake.storage.files import NewFile, sorted_by, take_rows, write_file
+from pitlake.lake.storage.log import LakeLog
+from pitlake.lake.storage.manifest import TableState
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables.delta import DeltaTables, table_key, table_schema
+from pitlake.lake.tables.query import calculator
 from pitlake.tombstones import superseded_table_name
 
 FIRST_YEAR, YEARS = 2011, 14

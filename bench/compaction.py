@@ -21,9 +21,9 @@ from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import get
 from pitlake.errors import PitlakeError
 from pitlake.lake import Lake
-from pitlake.lake.delta import table_key
-from pitlake.lake.files import MONTH_COLUMN, NewFile, write_parquet
-from pitlake.lake.parallel import each
+from pitlake.lake.storage.files import MONTH_COLUMN, NewFile, write_parquet
+from pitlake.lake.storage.parallel import each
+from pitlake.lake.tables.delta import table_key
 from pitlake.session import Limits, open_session
 from pitlake.session.sealed.launcher import warm
 from pitlake.session.visible.cut_cache import CutCache

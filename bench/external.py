@@ -22,12 +22,12 @@ from requests.adapters import HTTPAdapter
 from urllib3.util import Retry
 
 from assets.edgar import Release
-from assets.external.feed import Feed, Scope
-from assets.external.runs import collected, outcomes, run_feed
 from assets.external.sec_edgar.sec_facts import FEED as FACTS
 from assets.external.sec_edgar.sec_filings import COLUMNS
 from assets.external.sec_edgar.sec_filings import FEED as FILINGS
 from assets.extraction import RunFacts
+from assets.feeds.feed import Feed, Scope
+from assets.feeds.runs import collected, outcomes, run_feed
 from assets.reading import collector_paused
 from bench.figures import Figure, figure, paired, processor
 from pitlake.datasets._shared import BY_FILING_DATE

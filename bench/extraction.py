@@ -24,7 +24,7 @@ from bench.figures import Figure, figure, paired
 from checks.expectations import expected
 from local_servers.server import GraphServer
 from pitlake.lake.lake import Lake
-from pitlake.lake.stage import StagedGap
+from pitlake.lake.publishing.stage import StagedGap
 from resources.graph.graph import FETCH_SIZE, Graph
 from resources.graph.open import GraphSettings, graph_server
 from sample.graph_admin import GraphAdmin

@@ -8,7 +8,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from bench.figures import Figure, figure
-from forge.embedder import KeptVectors, instants, ranked
+from forge.core.embedder import KeptVectors, instants, ranked
 
 WORDS = ("growth", "inflation", "rates", "curve", "dollar", "oil", "credit", "payrolls", "duration", "carry", "hike")
 T = datetime(2024, 5, 1, tzinfo=timezone.utc)

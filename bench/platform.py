@@ -33,8 +33,8 @@ from local_servers.server import GraphServer
 from pipelines.earnings import register
 from pipelines.serve import ROOT, House, serving
 from pitlake.lake.lake import Lake
-from pitlake.lake.manifest import DataFile
-from pitlake.lake.query import calculator, quoted, reading
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.tables.query import calculator, quoted, reading
 
 FIRST = date(2023, 1, 1)
 BY_DAY = tuple(name for name, extractor in all_extractors().items() if extractor.dataset.partitioned)

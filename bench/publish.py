@@ -20,8 +20,8 @@ from pitlake.clock import start_of_new_york_day
 from pitlake.contract import Dataset
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.files import write_parquet
-from pitlake.lake.stage import staged_schema
+from pitlake.lake.publishing.stage import staged_schema
+from pitlake.lake.storage.files import write_parquet
 
 DAY = date(2024, 5, 16)
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)

@@ -17,9 +17,9 @@ from bench.figures import Figure, figure
 from pitlake import clock
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.looks import Look, keep
-from pitlake.lake.query import columns, reading
-from pitlake.lake.store import Store
+from pitlake.lake.publishing.looks import Look, keep
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables.query import columns, reading
 from pitlake.report.site import NUMBERS
 
 DATASETS = ("xbrl_facts", "news", "prices")

@@ -28,8 +28,8 @@ from bench.publish import DAY, OBSERVED, staged
 from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.files import NewFile
-from pitlake.lake.stage import staged_schema
+from pitlake.lake.publishing.stage import staged_schema
+from pitlake.lake.storage.files import NewFile
 from pitlake.session import Limits, Session, open_session
 from pitlake.session.sealed.launcher import warm
 from pitlake.session.visible.cut_cache import CutCache

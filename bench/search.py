@@ -19,7 +19,7 @@ from bench.figures import Figure, figure, paired, processor
 from bench.wall import LIMITS, T
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.query import calculator
+from pitlake.lake.tables.query import calculator
 from pitlake.session import Session, open_session
 from pitlake.session.visible.cut_cache import CutCache
 

@@ -9,9 +9,9 @@ from datetime import date, datetime, timezone
 
 from assets.edgar import Release
 from assets.external import all_feeds
-from assets.external.feed import Feed, Scope
-from assets.external.runs import collected, outcomes
 from assets.extraction import RunFacts
+from assets.feeds.feed import Feed, Scope
+from assets.feeds.runs import collected, outcomes
 from assets.reading import collector_paused
 from bench.figures import Figure, figure
 from pitlake.datasets._shared import BY_FILING_DATE

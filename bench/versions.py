@@ -23,13 +23,14 @@ from bench.figures import Figure, figure, processor
 from bench.publish import OBSERVED, staged
 from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import get
-from pitlake.lake import Lake, looks
-from pitlake.lake.checkpoints import INTERVAL
-from pitlake.lake.delta import DeltaTables, table_key
-from pitlake.lake.files import MONTH_COLUMN, NewFile, write_parquet
-from pitlake.lake.log import LOG, Entry, LakeLog
-from pitlake.lake.query import calculator, reading
-from pitlake.lake.store import Store
+from pitlake.lake import Lake
+from pitlake.lake.publishing import looks
+from pitlake.lake.storage.files import MONTH_COLUMN, NewFile, write_parquet
+from pitlake.lake.storage.log import LOG, Entry, LakeLog
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables.checkpoints import INTERVAL
+from pitlake.lake.tables.delta import DeltaTables, table_key
+from pitlake.lake.tables.query import calculator, reading
 from pitlake.session import Session, open_session
 from pitlake.session.sealed.launcher import warm
 from pitlake.session.visible.cut_cache import CutCache

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from pitlake.clock import new_york_day
-from pitlake.lake.audit import CheckResult
+from pitlake.lake.publishing.audit import CheckResult
 
 NAME = "sources_agree"
 FILINGS = ("reports", "sec_filings")

@@ -17,7 +17,7 @@ from checks.rules import rules
 from checks.warnings import ANSWERED, is_asked
 from pitlake import clock
 from pitlake.contract import Dataset
-from pitlake.lake.audit import CheckResult, Severity
+from pitlake.lake.publishing.audit import CheckResult, Severity
 
 RUNBOOK = Path(__file__).resolve().parents[1] / "docs" / "runbook.md"
 BLOCKING = {

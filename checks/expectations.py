@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from checks.rules import Rule, rules, window_of
-from pitlake.lake.audit import MOST_EXAMPLES, CheckResult
-from pitlake.lake.files import take_rows
-from pitlake.lake.stage import Staged
+from pitlake.lake.publishing.audit import MOST_EXAMPLES, CheckResult
+from pitlake.lake.publishing.stage import Staged
+from pitlake.lake.storage.files import take_rows
 
 BLOCKING, WARNING = "expectations", "expectation_warnings"
 # So many failing rows are enough to find examples among; the library is slow at listing all of a large failure.

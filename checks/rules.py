@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from pitlake import clock
 from pitlake.contract import Column, Dataset
-from pitlake.lake.audit import Severity
-from pitlake.lake.stage import staged_schema
+from pitlake.lake.publishing.audit import Severity
+from pitlake.lake.publishing.stage import staged_schema
 
 MICROSECOND = timedelta(microseconds=1)
 

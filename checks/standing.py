@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 from checks.expectations import validate
 from checks.rules import rules
 from pitlake.contract import Dataset
-from pitlake.lake.log import Entry
-from pitlake.lake.manifest import Snapshot
-from pitlake.lake.stage import staged_schema
+from pitlake.lake.publishing.stage import staged_schema
+from pitlake.lake.storage.log import Entry
+from pitlake.lake.storage.manifest import Snapshot
 from pitlake.report.site import Expected, Standing
 
 MOST_ROWS = 100_000

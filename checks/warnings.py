@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from checks.agreement import sources_agree
 from pitlake.contract import Dataset
 from pitlake.datasets.prices import NO_BASIS
-from pitlake.lake.audit import CheckResult
+from pitlake.lake.publishing.audit import CheckResult
 
 TEN_THOUSANDTHS = 10_000
 BORNE_SHARE = 0.01

@@ -7,16 +7,16 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from forge.agent import Agent
-from forge.clock import LIVE, Clock, Simulated
-from forge.config import Config, load
-from forge.embedder import KeptVectors, Meaning
+from forge.agent.agent import Agent
+from forge.core.clock import LIVE, Clock, Simulated
+from forge.core.config import Config, load
+from forge.core.embedder import KeptVectors, Meaning
+from forge.core.tape import Tape
 from forge.fs import ForgeFS
-from forge.guardrails import Guardrails
 from forge.memory import Memory, Remembered
+from forge.memory.guardrails import Guardrails
 from forge.memory.memory import root_of
 from forge.model.routing import Routing
-from forge.tape import Tape
 from forge.walk.run import Ground
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake

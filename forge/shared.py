@@ -13,12 +13,12 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, TextContent
 from pydantic import Field
 
-from forge import lineage
+from forge.agent import lineage
+from forge.agent.tools.read import ReadTool
+from forge.agent.tools.search import SearchTool
 from forge.desk import Desk
 from forge.fs import ReadFS
 from forge.memory import Memory
-from forge.tools.read import ReadTool
-from forge.tools.search import SearchTool
 from pitlake.clock import instant, iso
 from pitlake.errors import BadInput, PitlakeError, for_agents
 from pitlake.mcp.tools import strict_tool

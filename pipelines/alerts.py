@@ -18,8 +18,8 @@ from checks.warnings import ANSWERED
 from pitlake import clock
 from pitlake.datasets import all_datasets
 from pitlake.errors import LakeNotFound, PitlakeError
-from pitlake.lake.incidents import Incident
 from pitlake.lake.lake import Lake
+from pitlake.lake.storage.incidents import Incident
 from resources.lake import LakeResource
 from resources.notifier import Notifier
 

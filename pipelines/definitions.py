@@ -12,8 +12,8 @@ from assets.derived.bundle_assets import bundle_assets
 from assets.derived.factory import derived_assets
 from assets.drops.factory import drop_assets
 from assets.external import all_feeds
-from assets.external.factory import feed_asset, source_of
 from assets.factory import SOURCE, graph_asset
+from assets.feeds.factory import feed_asset, source_of
 from assets.graph import all_extractors
 from checks.quality import quality_report
 from pipelines import alerts, earnings, forge, schedules

@@ -12,12 +12,12 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from forge.budget import of_all
+from forge.agent.occasions import OCCASIONS, asked
 from forge.desk import desk
 from forge.fs import ForgeFS
-from forge.occasions import OCCASIONS, asked
+from forge.model.budget import of_all
+from forge.model.receipts import recorded_cut_offs
 from forge.providers.base import At
-from forge.receipts import recorded_cut_offs
 from forge.tracking.calibration import calibrate
 from forge.tracking.settlement import settle
 from forge.tracking.trades import exits

@@ -1,4 +1,4 @@
-"""The error tree. Every error meant for a caller is one of these or of forge.errors; this docstring is the tree.
+"""The error tree. Every error meant for a caller is one of these or of forge.core.errors; this docstring is the tree.
 
 PitlakeError                    anything pitlake refuses or fails at
 ├── BadInput                    the caller's mistake: one line naming the field and the next step (CLI exit code 2)

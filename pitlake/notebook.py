@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pitlake.catalogue import placeholders
 from pitlake.errors import BadInput
+from pitlake.questions.catalogue import placeholders
 from pitlake.session import Session, connect
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import pyarrow as pa
 from pitlake import datasets
 from pitlake.clock import AVAILABLE_AT, instant, micros, new_york_month
 from pitlake.errors import BadInput, LakeError
-from pitlake.lake.files import MONTH_COLUMN
 from pitlake.lake.lake import Lake
+from pitlake.lake.storage.files import MONTH_COLUMN
 from pitlake.session import arguments
 from pitlake.session.sql import statements
 from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name

@@ -3,10 +3,10 @@
 import dagster as dg
 from pydantic import Field
 
-from forge.agent import Agent
+from forge.agent.agent import Agent
+from forge.core.tape import Tape
 from forge.desk import Desk, desk
 from forge.memory import Memory
-from forge.tape import Tape
 from forge.walk.run import Ground
 from pitlake.lake.lake import Lake
 

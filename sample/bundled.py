@@ -13,7 +13,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from assets.external.feed import Feed, Scope
+from assets.feeds.feed import Feed, Scope
 from pitlake.errors import AnswerRefused, NotCaptured
 from resources.http.capture import Capture, CaptureStore, Request
 from resources.http.provider import OK, Provider

@@ -9,7 +9,7 @@ from typing import Any
 
 from assets.drops import all_drops
 from assets.external import all_feeds, feed
-from assets.external.feed import Scope
+from assets.feeds.feed import Scope
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore
 from sample.bundled import capture_all

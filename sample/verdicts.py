@@ -15,7 +15,7 @@ import duckdb
 from pitlake.clock import iso
 from pitlake.contract import gap_table_name
 from pitlake.datasets import get
-from pitlake.lake.manifest import Snapshot
+from pitlake.lake.storage.manifest import Snapshot
 from sample.expectations import ABSENT, GAP, REVISIONS, Expectation, Revision, Values
 
 Row = Mapping[str, object]

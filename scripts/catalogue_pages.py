@@ -5,11 +5,11 @@ What datasets and queries are stands in their contracts and headers; these pages
 
 from collections.abc import Iterable
 
-from pitlake import catalogue
-from pitlake.catalogue import Parameter, Query
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.dictionary import shown, table
+from pitlake.questions import catalogue
+from pitlake.questions.catalogue import Parameter, Query
 
 TYPES_IN_WORDS = {
     "ticker": "a ticker",

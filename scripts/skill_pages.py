@@ -8,12 +8,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pitlake import catalogue
-from pitlake.catalogue import Query
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.dictionary import shown, table
 from pitlake.gate.rules import FORBIDDEN_KEYS, GAP_TYPES, SOURCES
+from pitlake.questions import catalogue
+from pitlake.questions.catalogue import Query
 
 PIT = "2024-05-29T17:00:00-04:00"
 PIT_FETCH = ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"

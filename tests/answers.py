@@ -11,9 +11,9 @@ from datetime import datetime, timezone
 from hashlib import sha256
 from pathlib import Path
 
-from assets.external.feed import Feed, Scope
-from assets.external.runs import collected, outcomes
 from assets.extraction import Gap, Row, RunFacts
+from assets.feeds.feed import Feed, Scope
+from assets.feeds.runs import collected, outcomes
 from pitlake.errors import AnswerRefused
 from resources.http.capture import Capture, CaptureStore, Request
 from resources.http.provider import OK, Provider

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pitlake.answers.envelope import clean_gap, envelope, open_envelope, rows_of, strict, to_json
+from pitlake.answers.provenance import Provenance
 from pitlake.clock import NEW_YORK, iso
-from pitlake.envelope import clean_gap, envelope, open_envelope, rows_of, strict, to_json
 from pitlake.errors import BadInput, BadInstant, EnvelopeRefused
 from pitlake.gate.rules import CODES, GAP_TYPES, check_text
-from pitlake.provenance import Provenance
 from tests.every import every
 
 AS_OF = datetime(2024, 2, 15, 21, tzinfo=timezone.utc)

@@ -10,7 +10,7 @@ from asofbench.adapters.duck import asked, shown
 from asofbench.model import Question
 from pitlake.contract import Column, Dataset, GapRule
 from pitlake.lake.lake import Lake
-from pitlake.lake.stage import StagedGap, staged_schema
+from pitlake.lake.publishing.stage import StagedGap, staged_schema
 from pitlake.session.api import Catalogue, Session, connect
 
 UNDATED = GapRule(type="unverifiable", reason="undated", when="the source states no instant")

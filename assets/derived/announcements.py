@@ -10,9 +10,9 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from pitlake.clock import from_micros, new_york_day
-from pitlake.lake.manifest import Snapshot
-from pitlake.lake.query import calculator, reading
-from pitlake.tickers import Tickers
+from pitlake.lake.storage.manifest import Snapshot
+from pitlake.lake.tables.query import calculator, reading
+from pitlake.questions.tickers import Tickers
 
 Fields = Mapping[str, Any]
 

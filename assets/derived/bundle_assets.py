@@ -17,10 +17,10 @@ from assets.runs import Refusal, RunReport
 from assets.splits import DATASETS as SPLITS
 from checks.audit import check_results, check_specs
 from checks.expectations import expected
-from pitlake import catalogue
 from pitlake.contract import Dataset
 from pitlake.datasets import get
 from pitlake.lake.lake import Lake
+from pitlake.questions import catalogue
 from resources.lake import LakeResource
 
 

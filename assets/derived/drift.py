@@ -13,22 +13,22 @@ import pyarrow as pa
 
 from assets.buckets import rows_table
 from assets.external import all_feeds
-from assets.external.feed import Feed, Scope
-from assets.external.lake_history import LakeStatements
-from assets.external.releases import LakeReleases
-from assets.external.runs import collected, outcomes
 from assets.extraction import Row, RunFacts
+from assets.feeds.feed import Feed, Scope
+from assets.feeds.lake_history import LakeStatements
+from assets.feeds.releases import LakeReleases
+from assets.feeds.runs import collected, outcomes
 from assets.runs import RunReport, concluded
 from assets.splits import LakeSplits
 from pitlake import clock
 from pitlake.datasets.drift import DATASET, WHOLE_RECORD
 from pitlake.errors import BadInput, LakeNotFound, NotCaptured
-from pitlake.lake.audit import Audit
-from pitlake.lake.conventions import ACCEPTANCE
 from pitlake.lake.lake import Lake
-from pitlake.lake.manifest import Snapshot
-from pitlake.lake.query import calculator, quoted, reading
-from pitlake.lake.stage import staged_schema
+from pitlake.lake.publishing.audit import Audit
+from pitlake.lake.publishing.stage import staged_schema
+from pitlake.lake.storage.conventions import ACCEPTANCE
+from pitlake.lake.storage.manifest import Snapshot
+from pitlake.lake.tables.query import calculator, quoted, reading
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient, Mode
 

@@ -15,14 +15,16 @@ from typing import Any
 import pyarrow as pa
 
 from assets.runs import RunReport, concluded
-from pitlake import catalogue, clock, receipts
+from pitlake import clock
+from pitlake.answers import receipts
 from pitlake.datasets.earnings_snapshots import DATASET, NOTHING_KNOWN, SECTIONS
 from pitlake.errors import BadInput
 from pitlake.exchange import session as exchange_session
-from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
-from pitlake.lake.parallel import each
-from pitlake.lake.stage import StagedGap, staged_schema
+from pitlake.lake.publishing.audit import Audit
+from pitlake.lake.publishing.stage import StagedGap, staged_schema
+from pitlake.lake.storage.parallel import each
+from pitlake.questions import catalogue
 from pitlake.session import Result, connect
 
 QUERY = "earnings_snapshot"

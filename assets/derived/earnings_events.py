@@ -18,10 +18,10 @@ from pitlake.datasets._shared import UNPROVEN
 from pitlake.datasets.earnings_events import DATASET, NO_EVENT
 from pitlake.errors import LakeNotFound
 from pitlake.exchange import planned, session_by
-from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
-from pitlake.lake.manifest import Snapshot
-from pitlake.lake.stage import StagedGap, staged_schema
+from pitlake.lake.publishing.audit import Audit
+from pitlake.lake.publishing.stage import StagedGap, staged_schema
+from pitlake.lake.storage.manifest import Snapshot
 
 Releases = dict[tuple[str, date], list[Announcement]]
 READS = ("names", *(source.dataset for source in (*RELEASES, *STATEMENTS)))

@@ -20,9 +20,9 @@ from pitlake import clock
 from pitlake.contract import GapRule
 from pitlake.datasets.earnings_outcomes import DATASET, NO_BARS, NO_BASIS
 from pitlake.exchange import session as exchange_session
-from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
-from pitlake.lake.stage import StagedGap, staged_schema
+from pitlake.lake.publishing.audit import Audit
+from pitlake.lake.publishing.stage import StagedGap, staged_schema
 from pitlake.session import connect
 
 WINDOWS = (1, 2, 5, 10, 20)

@@ -13,19 +13,19 @@ from typing import Any
 import pyarrow as pa
 
 from assets.edgar import released, withheld
-from assets.external import dating
 from assets.external.sec_edgar import _headers, _names
+from assets.feeds import dating
 from assets.runs import RunReport, concluded
 from pitlake import clock
 from pitlake.clock import from_micros
 from pitlake.datasets._external import UNPARSABLE
 from pitlake.datasets.names import DATASET, DEI, EDGAR_NAME, EDGAR_TICKERS, GRAPH, HEADER
 from pitlake.errors import LakeNotFound, Unparsable, Unreadable
-from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
-from pitlake.lake.manifest import Snapshot
-from pitlake.lake.query import calculator, reading
-from pitlake.lake.stage import StagedGap, staged_schema
+from pitlake.lake.publishing.audit import Audit
+from pitlake.lake.publishing.stage import StagedGap, staged_schema
+from pitlake.lake.storage.manifest import Snapshot
+from pitlake.lake.tables.query import calculator, reading
 from resources.http.capture import Capture, CaptureStore
 from resources.http.providers.sec_edgar import PROVIDER
 

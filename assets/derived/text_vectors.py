@@ -1,6 +1,6 @@
 """Derives `text_vectors`: the vector of every revision of a text that the lake has and no vector of, dated as it is.
 
-Pure over one lake version. Which model makes them is pitlake.embedding's.
+Pure over one lake version. Which model makes them is pitlake.questions.embedding's.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,13 +12,13 @@ import pyarrow as pa
 from assets.runs import RunReport, concluded
 from pitlake import clock
 from pitlake.datasets.text_vectors import DATASET, NO_WORDS
-from pitlake.embedding import MODEL, own
 from pitlake.errors import LakeNotFound
-from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
-from pitlake.lake.manifest import Snapshot
-from pitlake.lake.query import calculator, reading
-from pitlake.lake.stage import Stage, StagedGap, staged_schema
+from pitlake.lake.publishing.audit import Audit
+from pitlake.lake.publishing.stage import Stage, StagedGap, staged_schema
+from pitlake.lake.storage.manifest import Snapshot
+from pitlake.lake.tables.query import calculator, reading
+from pitlake.questions.embedding import MODEL, own
 
 BATCH, CHARACTERS = 2000, 4000
 # What is embedded, by kind: the dataset that has it, how its rows are named, and the text as SQL: of an article what

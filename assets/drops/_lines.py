@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from assets.external.feed import Fetch, Scope, Unit
-from assets.external.items import TWICE, told_once
 from assets.extraction import Record
+from assets.feeds.feed import Fetch, Scope, Unit
+from assets.feeds.items import TWICE, told_once
 from pitlake.datasets._answers import OTHER_SHAPE, REPEATED
 from pitlake.datasets._drops import UNFINISHED
 from pitlake.errors import Unparsable

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from assets.drops import all_drops
 from assets.drops.receiving import DROPS_VARIABLE, publish, receive
-from assets.external.feed import Feed
 from assets.factory import column_schema, description, not_retried, shown
+from assets.feeds.feed import Feed
 from checks.audit import check_specs
 from checks.expectations import expected
 from pitlake.errors import BadInput

@@ -5,10 +5,10 @@ from typing import Any
 
 from assets.drops import _lines as lines
 from assets.drops.receiving import dropped
-from assets.external import fields
-from assets.external.feed import Feed, Scope, Unit
-from assets.external.items import named
 from assets.extraction import Place, Record, RunFacts, dated, day_of, parsed
+from assets.feeds import fields
+from assets.feeds.feed import Feed, Scope, Unit
+from assets.feeds.items import named
 from pitlake.datasets import market_quotes as contract
 from pitlake.datasets.market_quotes import DATASET, KINDS, OUTRIGHT
 from pitlake.errors import RecordRefused, Unreadable

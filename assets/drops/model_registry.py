@@ -8,10 +8,10 @@ from typing import Any
 
 from assets.drops import _lines as lines
 from assets.drops.receiving import dropped
-from assets.external import fields
-from assets.external.feed import Feed, Scope, Unit
-from assets.external.items import named
 from assets.extraction import Place, Record, RunFacts, dated, parsed
+from assets.feeds import fields
+from assets.feeds.feed import Feed, Scope, Unit
+from assets.feeds.items import named
 from pitlake.datasets.model_registry import DATASET
 from pitlake.errors import Unreadable
 from resources.http.capture import Capture

@@ -9,13 +9,13 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-from assets.external.feed import Feed, Scope
-from assets.external.runs import run_feed
+from assets.feeds.feed import Feed, Scope
+from assets.feeds.runs import run_feed
 from assets.runs import Refusal, RunReport, concluded
 from pitlake import clock
 from pitlake.errors import BadInput
-from pitlake.lake.audit import Audit
 from pitlake.lake.lake import Lake
+from pitlake.lake.publishing.audit import Audit
 from resources.http.capture import Capture, CaptureStore, Request
 from resources.http.client import HttpClient, captured
 from resources.http.provider import Provider, judge_status

@@ -9,10 +9,10 @@ from pypdf.errors import FileNotDecryptedError, PyPdfError
 
 from assets.drops import _lines as lines
 from assets.drops.receiving import dropped
-from assets.external.feed import Feed, Scope, Unit
-from assets.external.items import named
 from assets.external.web._markup import read as read_page
 from assets.extraction import Place, Record, RunFacts, dated
+from assets.feeds.feed import Feed, Scope, Unit
+from assets.feeds.items import named
 from pitlake.datasets import research_notes as contract
 from pitlake.datasets.research_notes import DATASET
 from resources.http.capture import Capture

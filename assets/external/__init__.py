@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from assets.external.feed import Feed
+from assets.feeds.feed import Feed
 from pitlake.errors import BadInput, choice
 
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
-from assets.external.lake_history import LakeStatements
 from assets.extraction import GraphReader, Record, RunFacts
+from assets.feeds.lake_history import LakeStatements
 from assets.graph import _basis, texts
 from assets.reading import as_dicts
 from assets.splits import LakeSplits, Split, Stated, merged

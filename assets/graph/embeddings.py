@@ -13,7 +13,7 @@ from pitlake.datasets import embeddings as contract
 from pitlake.datasets.embeddings import DATASET
 from pitlake.errors import LakeNotFound, RecordRefused, Unreadable
 from pitlake.lake.lake import Lake
-from pitlake.lake.query import calculator, reading
+from pitlake.lake.tables.query import calculator, reading
 
 NEWS_FIELDS = f"RETURN 'news' AS kind, n.embedding AS vector, {news.FIELDS}"
 

@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from forge import approvals
-from forge.agent import Agent
-from forge.clock import Simulated
+from forge.agent.agent import Agent
+from forge.core.clock import Simulated
+from forge.core.tape import Diverged, Mode, Step, Tape
 from forge.demo.script import AGAIN, ASKED, REVISED, ROLES
 from forge.fs import ForgeFS
-from forge.guardrails import Guardrails
-from forge.memory import Memory
+from forge.memory import Memory, approvals
 from forge.memory.effects import PM, PORTFOLIO
+from forge.memory.guardrails import Guardrails
 from forge.model.scripted import Scripted
 from forge.providers.base import At
 from forge.records import Expression, Portfolio, View, render
-from forge.tape import Diverged, Mode, Step, Tape
 from forge.tracking.calibration import calibrate
 from forge.tracking.settlement import settle
 from pitlake.clock import instant

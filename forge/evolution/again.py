@@ -4,13 +4,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from forge.agent import Agent
+from forge.agent.agent import Agent
+from forge.agent.fork import Change, fork
+from forge.core.skill_loader import SkillLoader
 from forge.evolution.paired import Pair, Trial, trial
 from forge.evolution.revisions import apply
-from forge.fork import Change, fork
 from forge.model import NoModel
 from forge.records import KINDS, Proposal
-from forge.skill_loader import SkillLoader
 from forge.tracking.settlement import ANSWERED, forecasts, hydrated, settlements
 
 EVEN = 0.5

@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from forge.approvals import SESSION
+from forge.core.skill_loader import SkillLoader
 from forge.evolution.in_force import APPLIED
 from forge.evolution.propose import FOLDER, proposals
 from forge.evolution.revisions import apply, back, folder_hash
 from forge.memory import Memory, Remembered, WriteCall, Writing
+from forge.memory.approvals import SESSION
 from forge.memory.effects import PM
 from forge.records import KINDS, Approval, Proposal, parse, render
-from forge.skill_loader import SkillLoader
 from forge.tracking.settlement import hydrated
 from pitlake.clock import micros
 from pitlake.errors import BadInput

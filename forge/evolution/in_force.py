@@ -5,11 +5,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple, cast
 
+from forge.core.skill_loader import OURS, SkillLoader
 from forge.evolution.propose import FOLDER
 from forge.evolution.revisions import folder_hash
 from forge.memory import Remembered
 from forge.records import Proposal
-from forge.skill_loader import OURS, SkillLoader
 
 APPLIED: Final = "applied"
 

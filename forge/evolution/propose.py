@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
-from forge.config import Evolution
+from forge.core.config import Evolution
+from forge.core.skill_loader import SkillLoader
 from forge.evolution.revisions import folder_hash, patched
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.effects import CODE
 from forge.memory.remembered import Remembered
 from forge.records import ProcessKnowledge, Proposal, render
-from forge.skill_loader import SkillLoader
 from forge.tracking.settlement import hydrated
 from pitlake.clock import new_york_day
 

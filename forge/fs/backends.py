@@ -3,14 +3,14 @@
 from functools import cached_property
 from pathlib import Path
 
-from forge.errors import PathRefused
+from forge.core.errors import PathRefused
+from forge.core.skill_loader import SkillLoader
 from forge.fs import paths
 from forge.fs.entries import DirEntry, meta
 from forge.fs.query import Item, parsed
 from forge.memory.chain import Row
 from forge.memory.remembered import Remembered
 from forge.records import KINDS, kind_of_path
-from forge.skill_loader import SkillLoader
 from pitlake.errors import BadInput
 
 _FOLDERS = {kind.folder for kind in KINDS.values()}

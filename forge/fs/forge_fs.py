@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from forge.errors import NotThere, PathRefused
+from forge.core.errors import NotThere, PathRefused
 from forge.fs import paths
 from forge.fs.backends import MemoryBackend, SessionBackend, SkillsBackend
 from forge.fs.entries import DirEntry
-from forge.guardrails import Guardrails
 from forge.memory.chain import Row
 from forge.memory.effects import Writer
+from forge.memory.guardrails import Guardrails
 from forge.memory.memory import Memory
 from forge.memory.remembered import Remembered
 
@@ -107,7 +107,7 @@ class ForgeFS(ReadFS):
     def write_file(self, path: str, content: str, *, call_id: str) -> Written:
         """Write a text: a record with its effects, or a session's file. call_id: of the call, unique in the session.
 
-        Raises BadInput of forge.errors: PathRefused, RecordUnreadable, ContentRefused, GuardrailsBroken, Stale,
+        Raises BadInput of forge.core.errors: PathRefused, RecordUnreadable, ContentRefused, GuardrailsBroken, Stale,
         CallDiffers; nothing was written then.
         """
         rows = self._writer.write(paths.checked(path), content, call_id)

@@ -2,7 +2,7 @@
 
 import re
 
-from forge.errors import PathRefused
+from forge.core.errors import PathRefused
 from forge.records import Kind, kind_of_path
 
 ROOTS = ("/memory/", "/skills/", "/portfolio/", "/session/")

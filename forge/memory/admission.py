@@ -3,7 +3,7 @@
 import json
 import re
 
-from forge.errors import ContentRefused
+from forge.core.errors import ContentRefused
 from pitlake.clock import iso
 from pitlake.gate import rules
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
-from forge.errors import ApprovalNeeded, GuardrailsBroken, NotThere, PathRefused, RecordUnreadable
-from forge.guardrails import Guardrails
+from forge.core.errors import ApprovalNeeded, GuardrailsBroken, NotThere, PathRefused, RecordUnreadable
 from forge.memory.chain import Row
+from forge.memory.guardrails import Guardrails
 from forge.memory.journal import Journal, WriteCall, Writing, digest
 from forge.memory.remembered import Remembered
 from forge.records import (
@@ -30,7 +30,8 @@ from forge.records import (
     render,
 )
 from forge.records.kinds import NEW
-from pitlake import catalogue, clock
+from pitlake import clock
+from pitlake.questions import catalogue
 
 AGENT, PM, CODE = "agent", "pm", "code"
 FINAL = frozenset({"closed", "rejected", "invalidated", "expired", "retired", "completed"})

@@ -10,17 +10,17 @@ from itertools import pairwise
 
 import pyarrow as pa
 
+from forge.core.errors import ClocksMixed
 from forge.datasets import MEMORY, contracts, views
-from forge.errors import ClocksMixed
 from forge.memory import chain
 from forge.memory.admission import SOURCE
 from forge.memory.chain import Fault, Row
 from forge.memory.journal import Journal
 from pitlake.clock import from_micros, micros
 from pitlake.errors import BadInput, LakeNotFound
-from pitlake.lake.audit import CheckResult
 from pitlake.lake.lake import Lake
-from pitlake.lake.stage import Staged, StagedGap, staged_schema
+from pitlake.lake.publishing.audit import CheckResult
+from pitlake.lake.publishing.stage import Staged, StagedGap, staged_schema
 from pitlake.session import Catalogue, Session, connect
 
 _STORED = ", ".join(name for name in Row.__dataclass_fields__ if name != "written_at")

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from forge.clock import Clock, live
-from forge.errors import CallDiffers, ClockBehind, ClocksMixed, Stale
+from forge.core.clock import Clock, live
+from forge.core.errors import CallDiffers, ClockBehind, ClocksMixed, Stale
 from forge.memory import chain
 from forge.memory.admission import admit
 from forge.memory.chain import Row

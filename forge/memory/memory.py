@@ -4,8 +4,8 @@ import os
 from datetime import datetime
 from pathlib import Path
 
-from forge.clock import LIVE, Clock, live
-from forge.errors import ClocksMixed
+from forge.core.clock import LIVE, Clock, live
+from forge.core.errors import ClocksMixed
 from forge.memory import chain
 from forge.memory import flush as flushing
 from forge.memory.chain import Fault, Row

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 
-from forge.config import Price
+from forge.core.config import Price
 
 MILLION = 1_000_000
 

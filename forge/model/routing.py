@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from forge.config import ROLES, ROUTING
-from forge.known_models import DEFAULTS
+from forge.core.config import ROLES, ROUTING
+from forge.model.known_models import DEFAULTS
 from forge.model.messages import Model, NoModel
 from pitlake.errors import BadInput
 

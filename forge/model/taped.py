@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
+from forge.core.tape import Lane, Mode, Tape
 from forge.model.messages import Answer, Model, ModelFailed, NoModel, Request, dumped, loaded
-from forge.tape import Lane, Mode, Tape
 
 
 class Taped:

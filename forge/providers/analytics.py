@@ -13,10 +13,10 @@ from typing import Any
 
 from forge.analytics import options, rates, scenarios, sizing
 from forge.providers.base import At, FetchResult, Params, Row, ask, chosen, gated
-from pitlake import catalogue
+from pitlake.answers.envelope import clean_gap
 from pitlake.clock import iso
-from pitlake.envelope import clean_gap
 from pitlake.errors import BadInput
+from pitlake.questions import catalogue
 
 _TENOR = re.compile(r"(\d+)([DWMY])", re.ASCII)
 YEARS = {"D": 1 / 365, "W": 7 / 365, "M": 1 / 12, "Y": 1.0}

@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pitlake import catalogue
-from pitlake.envelope import clean_gap, envelope, rows_of, to_json
+from pitlake.answers.envelope import clean_gap, envelope, rows_of, to_json
 from pitlake.errors import BadInput
+from pitlake.questions import catalogue
 from pitlake.session import connect
 
 if TYPE_CHECKING:

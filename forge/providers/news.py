@@ -3,8 +3,8 @@
 import asyncio
 
 from forge.providers.base import Asking, At, FetchResult, Params, ask, chosen
-from pitlake import searches
 from pitlake.errors import BadInput
+from pitlake.questions import searches
 
 MEANING = "meaning"
 

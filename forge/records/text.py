@@ -18,7 +18,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any, cast
 
-from forge.errors import RecordUnreadable
+from forge.core.errors import RecordUnreadable
 from forge.records import values
 from forge.records.base import UNSTORED, Record
 from forge.records.kinds import NEW, Kind

@@ -8,9 +8,9 @@ from typing import Any
 from forge.memory.journal import digest
 from forge.providers.base import At, ask
 from forge.tracking.paths import Bar
-from pitlake import catalogue
 from pitlake.clock import new_york_day
 from pitlake.exchange import session
+from pitlake.questions import catalogue
 
 PER_SHARE = "USD per share"
 

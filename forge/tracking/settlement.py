@@ -18,13 +18,14 @@ from forge.memory import Memory
 from forge.memory.effects import CODE, PM
 from forge.memory.journal import digest
 from forge.memory.remembered import Remembered
+from forge.model.receipts import exposure
 from forge.providers.base import At, ask
-from forge.receipts import exposure
 from forge.records import Settlement, Settles, View, render
-from pitlake import catalogue, datasets
+from pitlake import datasets
 from pitlake.clock import MICROSECOND, end_of_new_york_day, instant
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
+from pitlake.questions import catalogue
 
 SESSION = "settlement"
 FOLDER = "/memory/settlements/"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import cast
 
-from forge.config import Counterfactuals
+from forge.core.config import Counterfactuals
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.effects import CODE
@@ -21,11 +21,11 @@ from forge.records import KINDS, Counterfactual, Expression, Mark, View, render
 from forge.tracking.bars import Untold, sessions
 from forge.tracking.settlement import hydrated
 from forge.tracking.trades import expressions, told_by_bars
-from pitlake import catalogue
 from pitlake.clock import end_of_new_york_day, new_york_day
 from pitlake.errors import BadInput
 from pitlake.exchange import session
 from pitlake.lake.lake import Lake
+from pitlake.questions import catalogue
 
 FOLDER = "/memory/counterfactuals/"
 UNDECIDED = ("draft", "proposed", "review_required")

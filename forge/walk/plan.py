@@ -6,8 +6,8 @@ from datetime import date, datetime, time, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from forge.clock import Simulated
-from forge.config import Schedules
+from forge.core.clock import Simulated
+from forge.core.config import Schedules
 from pitlake.clock import end_of_new_york_day, instant
 from pitlake.errors import BadInput
 from pitlake.exchange import session

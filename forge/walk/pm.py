@@ -10,11 +10,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
-from forge import approvals
 from forge.fs import ForgeFS
-from forge.guardrails import Guardrails
-from forge.memory import Memory
+from forge.memory import Memory, approvals
 from forge.memory.effects import PM, PORTFOLIO
+from forge.memory.guardrails import Guardrails
 from forge.providers.base import At
 from forge.records import Expression, Portfolio, Position, render
 from forge.tracking.calibration import calibrate

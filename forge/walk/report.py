@@ -13,7 +13,7 @@ from typing import Any, cast
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from forge.budget import of_all
+from forge.model.budget import of_all
 from forge.records import KINDS, Calibration, Outcome, Portfolio, Settlement, View
 from forge.tracking.settlement import ANSWERED, hydrated, settlements
 from forge.walk.plan import Walk

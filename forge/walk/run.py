@@ -16,20 +16,20 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from forge.agent import Agent
-from forge.budget import Spent, of_all
-from forge.clock import Simulated
-from forge.config import Config
+from forge.agent.agent import Agent
+from forge.agent.loop import unsaid
+from forge.agent.occasions import asked
+from forge.core.clock import Simulated
+from forge.core.config import Config
+from forge.core.skill_loader import SkillLoader
+from forge.core.tape import Tape
 from forge.fs import ForgeFS
-from forge.guardrails import Guardrails
-from forge.loop import unsaid
 from forge.memory import Memory
+from forge.memory.guardrails import Guardrails
 from forge.model import Model
-from forge.occasions import asked
+from forge.model.budget import Spent, of_all
+from forge.model.receipts import recorded_cut_offs
 from forge.providers.base import At
-from forge.receipts import recorded_cut_offs
-from forge.skill_loader import SkillLoader
-from forge.tape import Tape
 from forge.walk.mask import mask_of, masked
 from forge.walk.plan import Walk
 from forge.walk.pm import between

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from forge.clock import LIVE
-from forge.lineage import Edge
-from forge.tape import Step, Tape
+from forge.agent.lineage import Edge
+from forge.core.clock import LIVE
+from forge.core.tape import Step, Tape
 from pitlake.clock import instant
 
 SHOWN = 200

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from forge import approvals
 from forge.evolution import approve as evolution
+from forge.memory import approvals
 from forge.web.desk import DeskPages
 from forge.web.remembered import Day
 from pitlake.errors import BadInput

@@ -6,14 +6,15 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from forge.approvals import Pending, pending
-from forge.clock import Simulated
+from forge.agent.lineage import lineage
+from forge.core.clock import Simulated
+from forge.core.tape import Tape
 from forge.desk import Desk, desk
 from forge.evolution.in_force import InForce, in_force
 from forge.evolution.propose import patch
-from forge.guardrails import Measure
-from forge.lineage import lineage
 from forge.memory import Memory, Remembered
+from forge.memory.approvals import Pending, pending
+from forge.memory.guardrails import Measure
 from forge.providers.base import At
 from forge.records import (
     KINDS,
@@ -28,7 +29,6 @@ from forge.records import (
     View,
     kind_of_path,
 )
-from forge.tape import Tape
 from forge.tracking.bars import Untold
 from forge.tracking.trades import LAST_DAY, FollowedTrade, told_by_bars
 from forge.web.decided import Begun, Decision, begun, decision

@@ -87,7 +87,7 @@ def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "
     Lake and captures answer first; the network is asked only with --live. What it says lands in the lake.
     """
     payload, told = _in_time(lake, words, given) if not fault else ({"data": [], "gaps": [_gap(fault)]}, {})
-    from pitlake.envelope import to_json
+    from pitlake.answers.envelope import to_json
 
     render.deliver(to_json(payload).encode() + b"\n", None)
     click.echo(json.dumps(told, ensure_ascii=False, sort_keys=True, default=str), err=True)

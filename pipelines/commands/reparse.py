@@ -1,6 +1,6 @@
 """`pitlake reparse RUN DATASET`: an outside run parsed again from its captures with today's code, and what differs.
 
-Reads captures and the lake; fetches and publishes nothing. What is compared is assets.external.reparse's.
+Reads captures and the lake; fetches and publishes nothing. What is compared is assets.feeds.reparse's.
 """
 
 import click
@@ -20,7 +20,7 @@ def command(run: str | None, dataset: str | None, lake: str | None, form: str) -
     Without a run, list the runs that left captures.
     """
     from assets.external import feed
-    from assets.external.reparse import reparse
+    from assets.feeds.reparse import reparse
     from pitlake.errors import BadInput
     from pitlake.lake.lake import Lake
     from resources.http.capture import CaptureStore

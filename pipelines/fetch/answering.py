@@ -11,15 +11,15 @@ from typing import Any
 from uuid import uuid4
 
 from assets.external import feed
-from assets.external.feed import Feed, Scope
-from assets.external.runs import collected, outcomes, run_feed
 from assets.extraction import Row, RunFacts
+from assets.feeds.feed import Feed, Scope
+from assets.feeds.runs import collected, outcomes, run_feed
 from assets.runs import Refusal
 from pipelines.fetch.asking import FetchQuestion, NotAsked, patience, read
 from pipelines.fetch.offline import from_file
 from pipelines.fetch.operations import Operation, operation
 from pitlake import clock
-from pitlake.envelope import Envelope, clean_gap, envelope, open_envelope
+from pitlake.answers.envelope import Envelope, clean_gap, envelope, open_envelope
 from pitlake.errors import BadInput, EnvelopeRefused, LakeNotFound, NotCaptured, PitlakeError
 from pitlake.lake.lake import Lake
 from pitlake.session import connect

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from assets.buckets import rows_table
-from assets.external.feed import Feed
-from assets.external.runs import collected, outcomes
 from assets.extraction import Gap, Row, RunFacts
+from assets.feeds.feed import Feed
+from assets.feeds.runs import collected, outcomes
 from pipelines.fetch.asking import FetchQuestion, NotAsked
 from pipelines.fetch.operations import Operation
 from pitlake import clock
 from pitlake.errors import AnswerRefused
-from pitlake.lake.query import calculator
+from pitlake.lake.tables.query import calculator
 from resources.http.capture import Capture, Request
 
 EXCLUDED = "it became public after the cut-off"

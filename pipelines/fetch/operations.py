@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from assets.external.feed import Scope
+from assets.feeds.feed import Scope
 from pipelines.fetch.asking import THEMES, FetchQuestion, NotAsked
 from pitlake import clock
 

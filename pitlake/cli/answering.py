@@ -1,6 +1,6 @@
 """How commands that ask end: the shared output options, the rows in the wanted form, and the receipt kept if asked.
 
-How rows look is render's, what the envelope says is pitlake.answers'.
+How rows look is render's, what the envelope says is pitlake.answers.page'.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ from pitlake.cli.sessions import working
 from pitlake.clock import iso
 
 if TYPE_CHECKING:
-    from pitlake.catalogue import Query
+    from pitlake.questions.catalogue import Query
     from pitlake.session import Session
 
 FORMS = ("table", "json", "csv", "parquet", "envelope")
@@ -41,8 +41,8 @@ def deliver_answer(
     receipt: bool,
 ) -> None:
     """Ask, write the rows, say as of what, and keep the receipt where that was asked for. query: the named one."""
-    from pitlake.answers import text
-    from pitlake.provenance import Provenance
+    from pitlake.answers.page import text
+    from pitlake.answers.provenance import Provenance
 
     provenance = Provenance.of(session, sql, query.reads if query else None) if form == "envelope" else None
     with working("asking"):

@@ -20,7 +20,7 @@ def command(form: str, **asked: Any) -> None:
     if asked["as_of"] is None and not asked["open_mode"]:
         _contracts(form)
         return
-    from pitlake.contents import holdings
+    from pitlake.answers.contents import holdings
 
     with opened(**asked) as session:
         found = holdings(session)

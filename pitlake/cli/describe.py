@@ -24,7 +24,7 @@ def command(dataset: str, form: str, **asked: Any) -> None:
     contract = catalogue.get(dataset)
     told, text = facts(contract), page(contract)
     if asked["as_of"] is not None or asked["open_mode"]:
-        from pitlake.contents import holdings
+        from pitlake.answers.contents import holdings
 
         with opened(**asked, datasets=[contract.name]) as session:
             (held,) = holdings(session)

@@ -28,8 +28,8 @@ def command(
     """Count what became public between two instants, by dataset: new rows, revisions, gaps."""
     import pyarrow as pa
 
-    from pitlake.contents import SCHEMA, changes
-    from pitlake.parameters import spell
+    from pitlake.answers.contents import SCHEMA, changes
+    from pitlake.questions.parameters import spell
 
     render.check_target(form, output)
     first, last = past(since, "--from"), past(as_of, "--to")

@@ -110,9 +110,9 @@ def lake_there(root: str | None) -> Finding:
 def disks(root: str | None) -> list[Finding]:
     """Whether there is room where the lake, its staging and the caches are or will be."""
     from pitlake import machine
-    from pitlake.lake.copies import caches
     from pitlake.lake.lake import Lake
-    from pitlake.lake.stage import STAGING
+    from pitlake.lake.publishing.stage import STAGING
+    from pitlake.lake.storage.copies import caches
 
     lake = Lake(root).root
     places = {"lake": lake, "staging": lake / STAGING, "cache": caches()}

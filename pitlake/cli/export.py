@@ -21,7 +21,7 @@ def command(target: str, datasets: tuple[str, ...], revisions: bool, **asked: An
     \b
     pitlake export --as-of 2024-02-15T16:00:00-05:00 --to exported --dataset prices
     """
-    from pitlake.export import RECEIPT, export
+    from pitlake.answers.export import RECEIPT, export
 
     with opened(**asked, datasets=datasets) as session, working("writing"):
         written = export(session, target, revisions=revisions)

@@ -29,7 +29,7 @@ def command(
     lake: str | None, forget: str | None, matching: str | None, every: bool, form: str, output: Path | None
 ) -> None:
     """List the receipts that are kept, newest first; a damaged one is named after the others."""
-    from pitlake import receipts
+    from pitlake.answers import receipts
     from pitlake.lake.lake import Lake
 
     render.check_target(form, output)
@@ -53,7 +53,8 @@ def command(
 
 def _asked(receipt: "Receipt") -> str:
     """The question in a line: a named query by its name and values, else its SQL."""
-    from pitlake import catalogue, receipts
+    from pitlake.answers import receipts
+    from pitlake.questions import catalogue
 
     question = receipt.question
     named = catalogue.by_text(question.sql)

@@ -84,7 +84,7 @@ def say(line: str) -> None:
 
 def to_json(value: object) -> bytes:
     """Values as indented JSON text, one line feed at the end."""
-    from pitlake.envelope import strict
+    from pitlake.answers.envelope import strict
 
     return _indented(strict(value, "--format", "the answer"))
 
@@ -116,7 +116,7 @@ def _cell(value: object) -> str:
 
 def _rows(table: "pa.Table") -> Iterator[tuple[Any, ...]]:
     """The rows by position, as SQL may name two columns alike; each value as the envelope tells it."""
-    from pitlake.envelope import cells
+    from pitlake.answers.envelope import cells
 
     for batch in table.to_batches():
         yield from zip(

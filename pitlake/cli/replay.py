@@ -18,7 +18,7 @@ from pitlake.cli.sessions import working
 @output_option
 def command(receipt: str, lake: str | None, isolation: Any, form: str, output: Path | None) -> None:
     """Give a receipt's answer again. RECEIPT: the id of a kept one or its start, its answer's sha256, or its file."""
-    from pitlake import receipts
+    from pitlake.answers import receipts
     from pitlake.lake.lake import Lake
 
     render.check_target(form, output)

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from pitlake import catalogue
 from pitlake.cli import render
 from pitlake.cli.answering import answer_options, deliver_answer
 from pitlake.cli.sessions import opened, session_options
+from pitlake.questions import catalogue
 
 
 class NamedQueries(click.Group):

@@ -5,11 +5,11 @@ from typing import Any, get_args
 
 import click
 
-from pitlake import searches
 from pitlake.cli import render
 from pitlake.cli.answering import answer_options, deliver_answer
 from pitlake.cli.sessions import opened, session_options
 from pitlake.errors import BadInput
+from pitlake.questions import searches
 
 
 @click.command("search")

@@ -1,6 +1,6 @@
 """Gaps that a feed of any outside source may have, because they are about an answer and not about a record in it.
 
-No dataset lives here. `assets.external.runs` makes these gaps; contracts of outside datasets list them.
+No dataset lives here. `assets.feeds.runs` makes these gaps; contracts of outside datasets list them.
 """
 
 from pitlake.contract import GapRule

@@ -13,21 +13,22 @@ from pitlake import datasets, machine
 from pitlake.contract import Dataset
 from pitlake.datasets._shared import RELEASE_RULE
 from pitlake.errors import LakeFault, LakeNotFound, VersionVacuumed
-from pitlake.lake import conventions, faults, incidents, judgements, looks
-from pitlake.lake.audit import Audit
-from pitlake.lake.compact import Compacted, Compactor
-from pitlake.lake.delta import DeltaTables, table_key
-from pitlake.lake.incidents import Incident
-from pitlake.lake.judgements import Judgement
-from pitlake.lake.log import Entry, LakeLog
-from pitlake.lake.looks import Look
-from pitlake.lake.manifest import Snapshot, TableState
-from pitlake.lake.publish import Published, Publisher
-from pitlake.lake.receipt_store import kept_versions, receipt_id, receipt_key
-from pitlake.lake.root import open_store
-from pitlake.lake.stage import Stage, remove_stale
-from pitlake.lake.store import PLACE, Store
-from pitlake.lake.vacuum import DEFAULT_KEEP, GRACE, Vacuumed, vacuum
+from pitlake.lake.publishing import judgements, looks
+from pitlake.lake.publishing.audit import Audit
+from pitlake.lake.publishing.judgements import Judgement
+from pitlake.lake.publishing.looks import Look
+from pitlake.lake.publishing.publish import Published, Publisher
+from pitlake.lake.publishing.stage import Stage, remove_stale
+from pitlake.lake.storage import conventions, faults, incidents
+from pitlake.lake.storage.incidents import Incident
+from pitlake.lake.storage.log import Entry, LakeLog
+from pitlake.lake.storage.manifest import Snapshot, TableState
+from pitlake.lake.storage.receipt_store import kept_versions, receipt_id, receipt_key
+from pitlake.lake.storage.root import open_store
+from pitlake.lake.storage.store import PLACE, Store
+from pitlake.lake.tables.delta import DeltaTables, table_key
+from pitlake.lake.upkeep.compact import Compacted, Compactor
+from pitlake.lake.upkeep.vacuum import DEFAULT_KEEP, GRACE, Vacuumed, vacuum
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
@@ -167,7 +168,7 @@ class Lake:
 
     @_working
     def keep_judgement(self, judgement: Judgement) -> None:
-        """Keep what a run's checks found, for people: see `pitlake.lake.judgements`."""
+        """Keep what a run's checks found, for people: see `pitlake.lake.publishing.judgements`."""
         judgements.keep(self._store, judgement)
 
     def judgements(self, dataset: str) -> Iterator[Judgement]:
@@ -176,7 +177,7 @@ class Lake:
 
     @_working
     def keep_incident(self, incident: Incident) -> None:
-        """Keep what happened to a run, for people: see `pitlake.lake.incidents`. Raises LakeError."""
+        """Keep what happened to a run, for people: see `pitlake.lake.storage.incidents`. Raises LakeError."""
         incidents.keep(self._store, incident)
 
     def incidents(self) -> Iterator[Incident]:
@@ -207,7 +208,7 @@ class Lake:
     ) -> Vacuumed:
         """Remove files no kept version needs; versions that kept receipts need are always kept.
 
-        A dry run, the default, only says which. Raises ReceiptDamaged. See `pitlake.lake.vacuum`.
+        A dry run, the default, only says which. Raises ReceiptDamaged. See `pitlake.lake.upkeep.vacuum`.
         """
         keep_versions = kept_versions(self._store).union(keep_versions)
         return vacuum(
@@ -216,7 +217,7 @@ class Lake:
 
     @_working
     def keep_receipt(self, content: bytes, version: int) -> str:
-        """Keep a receipt's bytes, and with them the version it needs; returns its id. See `pitlake.receipts`.
+        """Keep a receipt's bytes, and with them the version it needs; returns its id. See `pitlake.answers.receipts`.
 
         Raises LakeNotFound, VersionVacuumed: a receipt whose version is gone is not kept.
         """

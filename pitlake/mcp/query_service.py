@@ -20,14 +20,14 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from pitlake.answers import Page, gaps_page, page
-from pitlake.catalogue import Query
+from pitlake.answers.contents import holdings
+from pitlake.answers.page import Page, gaps_page, page
+from pitlake.answers.provenance import Provenance
 from pitlake.clock import instant, iso, past
-from pitlake.contents import holdings
 from pitlake.datasets import get
 from pitlake.errors import BadInput
 from pitlake.mcp.lanes import Lanes
-from pitlake.provenance import Provenance
+from pitlake.questions.catalogue import Query
 from pitlake.session import Limits, connect
 from pitlake.session.arguments import query_text
 

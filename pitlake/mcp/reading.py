@@ -15,13 +15,14 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 from pydantic import Field
 
-from pitlake import catalogue, datasets
+from pitlake import datasets
 from pitlake.aliases import meant
 from pitlake.clock import iso
 from pitlake.dictionary import facts, shown
 from pitlake.errors import BadInput, PitlakeError, for_agents
 from pitlake.mcp.query_service import QueryService
-from pitlake.parameters import spell
+from pitlake.questions import catalogue
+from pitlake.questions.parameters import spell
 
 ANSWER = (
     "Say of each figure when it became public (available_at) and what it is taken from (evidence). What the answers do "

@@ -12,11 +12,12 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from pitlake import catalogue, datasets, searches
+from pitlake import datasets
 from pitlake.errors import PitlakeError, for_agents
 from pitlake.mcp.faults import PlainTool
 from pitlake.mcp.query_service import GAPS, MOST_ROWS, ROWS, AnswerPage, QueryService, ServiceQuestion
 from pitlake.mcp.reading import description
+from pitlake.questions import catalogue, searches
 
 Sql = Annotated[
     str, Field(description="One DuckDB SELECT. End it with ORDER BY over a key, so that pages fit together.")

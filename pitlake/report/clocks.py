@@ -13,8 +13,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from pitlake.lake.manifest import DataFile
-from pitlake.lake.query import reading
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.tables.query import reading
 
 NEW_YORK_DAY = "(available_at AT TIME ZONE 'America/New_York')::DATE"
 AT_ONCE, HOUR = timedelta(minutes=1), timedelta(hours=1)

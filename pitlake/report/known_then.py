@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 
-from pitlake.lake.incidents import Incident
-from pitlake.lake.judgements import Judgement
 from pitlake.lake.lake import Lake
+from pitlake.lake.publishing.judgements import Judgement
+from pitlake.lake.storage.incidents import Incident
 
 HISTORY = 20
 MOST_INCIDENTS = 200

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from pitlake import clock
 from pitlake.contract import INSTANT, Dataset
-from pitlake.lake.looks import Look
-from pitlake.lake.manifest import DataFile
-from pitlake.lake.query import quoted, reading
+from pitlake.lake.publishing.looks import Look
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.tables.query import quoted, reading
 from pitlake.report.clocks import HOUR_OF, LAG_OF, START
 
 MOST_LISTED = 20

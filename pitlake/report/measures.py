@@ -12,11 +12,11 @@ from typing import Any
 import duckdb
 
 from pitlake.contract import Dataset, gap_table_name
-from pitlake.lake.audit import CheckResult, freshness
-from pitlake.lake.judgements import Judgement
 from pitlake.lake.lake import Lake
-from pitlake.lake.manifest import DataFile, Snapshot
-from pitlake.lake.query import calculator, columns, quoted, reading
+from pitlake.lake.publishing.audit import CheckResult, freshness
+from pitlake.lake.publishing.judgements import Judgement
+from pitlake.lake.storage.manifest import DataFile, Snapshot
+from pitlake.lake.tables.query import calculator, columns, quoted, reading
 from pitlake.report import known_then, late
 from pitlake.report.anomalies import Anomaly, anomalies
 from pitlake.report.clocks import Clocks, clocks

@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pitlake.contract import Dataset
-from pitlake.lake.manifest import DataFile
-from pitlake.lake.query import columns, quoted, reading
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.tables.query import columns, quoted, reading
 from pitlake.report.clocks import NEW_YORK_DAY
 
 MOST_ROWS = 250_000

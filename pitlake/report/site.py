@@ -23,11 +23,11 @@ from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput, VersionVacuumed
 from pitlake.gate.rules import GAP_TYPES
-from pitlake.lake.audit import Severity
-from pitlake.lake.incidents import Incident
 from pitlake.lake.lake import Lake
-from pitlake.lake.log import Entry
-from pitlake.lake.manifest import Snapshot
+from pitlake.lake.publishing.audit import Severity
+from pitlake.lake.storage.incidents import Incident
+from pitlake.lake.storage.log import Entry
+from pitlake.lake.storage.manifest import Snapshot
 from pitlake.report import charts, known_then
 from pitlake.report.charts import Stack
 from pitlake.report.late import Arrival

@@ -14,14 +14,15 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pitlake import catalogue as queries
 from pitlake import machine
 from pitlake.aliases import meant
 from pitlake.clock import iso
 from pitlake.contract import Dataset
 from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost, choice
-from pitlake.lake.conventions import RELEASE
-from pitlake.lake.manifest import Snapshot
+from pitlake.lake.storage.conventions import RELEASE
+from pitlake.lake.storage.manifest import Snapshot
+from pitlake.questions import catalogue as queries
+from pitlake.questions.tickers import Tickers
 from pitlake.session import arguments
 from pitlake.session.backends import Backend, Indexed
 from pitlake.session.limits import Caps, Limits
@@ -30,7 +31,6 @@ from pitlake.session.sealed.process import Failed, Reply, SealedProcess
 from pitlake.session.sql import statements
 from pitlake.session.visible.binding import Binding
 from pitlake.session.visible.cut_cache import CutCache
-from pitlake.tickers import Tickers
 
 if TYPE_CHECKING:
     from pitlake.lake.lake import Lake
@@ -144,7 +144,7 @@ class Session:
         )
 
     def run(self, name: str, /, **values: Any) -> Result:
-        """Run a query of the catalogue by name, such as run("news_latest", ticker="NOG"). See pitlake.catalogue.
+        """Run a query of the catalogue by name, such as run("news_latest", ticker="NOG"). See `questions.catalogue`.
 
         Raises BadInput for an unknown query, values it does not take or unbound datasets, and what `sql` raises.
         """

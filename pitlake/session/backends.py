@@ -5,8 +5,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from pitlake.catalogue import Query
 from pitlake.errors import QueryInterrupted
+from pitlake.questions.catalogue import Query
 from pitlake.session.limits import Caps
 from pitlake.session.sealed.process import Reply
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pitlake.lake.conventions import RELEASE
+from pitlake.lake.storage.conventions import RELEASE
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Limits
 
@@ -174,7 +174,7 @@ class Result:
         )
 
     def keep(self, lake: "str | Path | Lake | None" = None) -> str:
-        """Keep the receipt in a lake, by default the session's own; returns its id, for pitlake.receipts.
+        """Keep the receipt in a lake, by default the session's own; returns its id, for pitlake.answers.receipts.
 
         A vacuum then leaves the version it needs. Raises LakeNotFound, VersionVacuumed.
         """

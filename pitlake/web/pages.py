@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from pitlake import receipts
+from pitlake.answers import receipts
 from pitlake.clock import NEW_YORK, iso
 from pitlake.errors import BadInput
 from pitlake.web import asked as asking

@@ -11,10 +11,10 @@ from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from pitlake.catalogue import placeholders
 from pitlake.clock import iso
 from pitlake.errors import BadInput
-from pitlake.sql_files import sql_files
+from pitlake.questions.catalogue import placeholders
+from pitlake.questions.sql_files import sql_files
 
 if TYPE_CHECKING:
     from pitlake.session import Result, Session

@@ -22,9 +22,9 @@ from uuid import uuid4
 
 from pitlake import clock, machine, outside_json
 from pitlake.errors import BadInput, CaptureDamaged, Unparsable
-from pitlake.lake.remote import RemoteStore
-from pitlake.lake.root import open_store
-from pitlake.lake.store import Store
+from pitlake.lake.storage.remote import RemoteStore
+from pitlake.lake.storage.root import open_store
+from pitlake.lake.storage.store import Store
 
 ROOT_VARIABLE = "PITLAKE_CAPTURES"
 FOLDER = "_captures"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pitlake.gate import rules
-from pitlake.tickers import Resolved
+from pitlake.questions.tickers import Resolved
 from tests.agents import messages, mutate
 from tests.agents.messages import EARLIER, LATER, MARK, PIT
 from tests.agents.mutate import HOOKS, pit_gate

@@ -17,7 +17,7 @@ from pitlake.clock import new_york_day
 from pitlake.contract import Column, Dataset
 from pitlake.datasets import all_datasets
 from pitlake.lake.lake import Lake
-from pitlake.lake.stage import StagedGap, staged_schema
+from pitlake.lake.publishing.stage import StagedGap, staged_schema
 
 T = datetime(2024, 5, 29, 21, tzinfo=timezone.utc)
 PIT = "2024-05-29T17:00:00-04:00"

@@ -12,8 +12,8 @@ from assets.graph import all_extractors, texts
 from assets.graph.xbrl_facts import PARSERS as FACT_PARSERS
 from pitlake.contract import Column, Dataset
 from pitlake.datasets import all_datasets
+from pitlake.questions.sql_files import sql_files
 from pitlake.session.sql.statements import STORED, Ready, agent_view, installed, newest_by_window, revisions
-from pitlake.sql_files import sql_files
 from pitlake.tombstones import newest_first
 
 NEVER_REFUSES = {texts.text, texts.word}

@@ -15,11 +15,11 @@ from assets.extraction import Contest, Place, dated
 from assets.reading import Spans
 from assets.runs import attempt_partitions, run_partitions
 from pitlake.errors import BadInput, CheckFailed, GateRefused
-from pitlake.lake.audit import CheckResult
-from pitlake.lake.delta import DeltaTables
 from pitlake.lake.lake import Lake
-from pitlake.lake.log import LakeLog
-from pitlake.lake.store import Store
+from pitlake.lake.publishing.audit import CheckResult
+from pitlake.lake.storage.log import LakeLog
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables.delta import DeltaTables
 from tests.toys import OBSERVED, TOY, between, seen, stored
 
 MARCH = datetime(2024, 3, 8, tzinfo=timezone.utc)
@@ -249,7 +249,7 @@ def test_spans_shrink_where_much_comes():
     assert lengths == [7, 14, 14, 7, 3, 1, 1, 2]
 
 
-@pytest.mark.parametrize("step", ["assets.runs.warnings", "pitlake.lake.judgements.keep"])
+@pytest.mark.parametrize("step", ["assets.runs.warnings", "pitlake.lake.publishing.judgements.keep"])
 def test_what_fails_after_the_commit_is_a_note_that_names_the_version(lake, toy, monkeypatch, caplog, step):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

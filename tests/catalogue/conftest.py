@@ -7,9 +7,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from pitlake import catalogue
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets, get
+from pitlake.questions import catalogue
 from pitlake.session.sql import statements
 from pitlake.tombstones import newest_first
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from pitlake import catalogue
 from pitlake.datasets import get
 from pitlake.errors import BadInput
-from pitlake.sql_files import sql_file
+from pitlake.questions import catalogue
+from pitlake.questions.sql_files import sql_file
 
 HEADER = "-- summary: s\n-- agent: a\n-- reads: news\n-- ids: id\n-- column id | m\n-- column evidence | m\n"
 NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE"}

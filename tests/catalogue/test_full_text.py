@@ -65,7 +65,7 @@ def slow_bm25(texts, query):
 
 @pytest.fixture(scope="module")
 def connection():
-    from pitlake import catalogue
+    from pitlake.questions import catalogue
 
     connection = duckdb.connect()
     connection.execute("CREATE MACRO as_of() AS TIMESTAMPTZ '2024-12-31T00:00:00Z'")

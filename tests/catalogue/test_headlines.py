@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pitlake.embedding import MODEL, own
+from pitlake.questions.embedding import MODEL, own
 
 FIVE = 5
 

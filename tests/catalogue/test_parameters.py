@@ -6,7 +6,7 @@ from datetime import date, datetime, timezone
 import pytest
 
 from pitlake.errors import BadInput
-from pitlake.parameters import spell
+from pitlake.questions.parameters import spell
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from checks.expectations import WARNING as WARNED
 from checks.expectations import expected
 from checks.warnings import MEASURES
 from pitlake.datasets import all_datasets
-from pitlake.lake.audit import CheckResult
 from pitlake.lake.lake import Lake
+from pitlake.lake.publishing.audit import CheckResult
 from tests.every import every
 from tests.toys import NOTES, TOY, ToyGraph, between
 

@@ -18,7 +18,7 @@ from pitlake.contract import Column
 from pitlake.datasets import all_datasets
 from pitlake.errors import CheckFailed
 from pitlake.lake.lake import Lake
-from pitlake.lake.stage import staged_schema
+from pitlake.lake.publishing.stage import staged_schema
 from tests.toys import NOTES, OBSERVED, TOY, ToyGraph, between, stored
 
 NOON = datetime(2024, 3, 8, 17, tzinfo=timezone.utc)

@@ -8,7 +8,7 @@ from checks.warnings import answered, basis_proven, edited, warnings
 from pitlake.contract import INSTANT
 from pitlake.datasets import get
 from pitlake.lake.lake import Lake
-from pitlake.lake.stage import GAP_STAGED_SCHEMA, StagedGap
+from pitlake.lake.publishing.stage import GAP_STAGED_SCHEMA, StagedGap
 from tests.derived.test_splits import DAYS, Upstream
 
 NOON = datetime(2024, 5, 1, 16, tzinfo=timezone.utc)

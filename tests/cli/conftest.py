@@ -15,8 +15,8 @@ from pitlake import cli
 from pitlake.clock import new_york_day
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.publish import Published
-from pitlake.lake.stage import StagedGap, staged_schema
+from pitlake.lake.publishing.publish import Published
+from pitlake.lake.publishing.stage import StagedGap, staged_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 CREATED = datetime(2024, 2, 14, 21, 30, tzinfo=timezone.utc)

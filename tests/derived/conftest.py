@@ -9,7 +9,7 @@ import pytest
 from pitlake.clock import new_york_day
 from pitlake.datasets import get
 from pitlake.lake.lake import Lake
-from pitlake.lake.stage import staged_schema
+from pitlake.lake.publishing.stage import staged_schema
 
 Put = Callable[..., None]
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)

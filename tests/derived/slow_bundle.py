@@ -10,8 +10,8 @@ from datetime import timedelta
 from math import prod
 
 from assets.derived.earnings_bundles import ANCHORS, QUERY, as_of, events
-from pitlake import catalogue
 from pitlake.lake.lake import Lake
+from pitlake.questions import catalogue
 from pitlake.session import connect
 
 CONCEPTS = next(p.default for p in catalogue.get(QUERY).parameters if p.name == "concepts")

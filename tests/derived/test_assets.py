@@ -7,7 +7,7 @@ from assets.derived import earnings_events
 from assets.derived.factory import derived_assets
 from pipelines.earnings import register
 from pipelines.partitions import EARNINGS_SET
-from pitlake.lake.audit import CheckResult
+from pitlake.lake.publishing.audit import CheckResult
 from resources.lake import LakeResource
 from tests.derived.test_earnings_events import release
 

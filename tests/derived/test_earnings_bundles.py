@@ -12,10 +12,12 @@ from assets.derived.bundle_assets import bundle_assets
 from assets.derived.earnings_bundles import ANCHORS, Event, as_of
 from pipelines.earnings import new_earnings, ranges, register, tags
 from pipelines.partitions import EARNINGS
-from pitlake import catalogue, clock, receipts
+from pitlake import clock
+from pitlake.answers import receipts
 from pitlake.cli import invoke
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
+from pitlake.questions import catalogue
 from pitlake.session import connect
 from resources.lake import LakeResource
 from tests.derived.slow_bundle import SECOND, across, both, quick, same, slow

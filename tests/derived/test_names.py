@@ -6,13 +6,13 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 
 from assets.derived import earnings_events, names
-from assets.external.feed import Scope
-from assets.external.runs import run_feed
 from assets.external.sec_edgar.sec_filings import FEED as FILINGS
+from assets.feeds.feed import Scope
+from assets.feeds.runs import run_feed
 from pitlake.clock import NEW_YORK
 from pitlake.lake.lake import Lake
+from pitlake.questions.tickers import Tickers
 from pitlake.session import connect
-from pitlake.tickers import Tickers
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from resources.http.providers.sec_edgar import PROVIDER

@@ -10,7 +10,7 @@ from assets.derived import earnings_outcomes
 from assets.derived.earnings_bundles import Event
 from assets.graph import _traded, prices, splits
 from assets.runs import run_partitions
-from pitlake import catalogue
+from pitlake.questions import catalogue
 from pitlake.session import connect
 from tests.every import every
 

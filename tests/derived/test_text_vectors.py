@@ -7,11 +7,11 @@ import pytest
 
 import pitlake
 from assets.derived import text_vectors
-from pitlake import searches
 from pitlake.clock import new_york_day
 from pitlake.datasets import get
-from pitlake.embedding import MODEL, own
-from pitlake.lake.stage import staged_schema
+from pitlake.lake.publishing.stage import staged_schema
+from pitlake.questions import searches
+from pitlake.questions.embedding import MODEL, own
 from tests.derived.conftest import OBSERVED, utc
 
 EARLY, LATE = utc("2024-03-01T12:00:00Z"), utc("2024-03-05T12:00:00Z")

@@ -12,7 +12,7 @@ import pytest
 from pitlake.clock import instant, new_york_day
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.stage import StagedGap, staged_schema
+from pitlake.lake.publishing.stage import StagedGap, staged_schema
 
 AS_OF = "2024-05-01T00:00:00Z"
 START = datetime(2024, 1, 2, 15, tzinfo=timezone.utc)

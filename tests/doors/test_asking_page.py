@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from assets.external import feed
-from assets.external.factory import FeedConfig
+from assets.feeds.factory import FeedConfig
 from pitlake import cli
 from pitlake.mcp import query_service
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from skills_ref.validator import validate
 
-from pitlake import catalogue
 from pitlake.datasets import all_datasets
-from pitlake.parameters import TYPES
+from pitlake.questions import catalogue
+from pitlake.questions.parameters import TYPES
 from scripts import catalogue_pages
 from tests.every import every
 

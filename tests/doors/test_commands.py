@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pitlake import catalogue, cli
+from pitlake import cli
+from pitlake.questions import catalogue
 from tests.doors.conftest import AS_OF
 from tests.every import every
 

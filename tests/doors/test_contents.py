@@ -6,8 +6,8 @@ import pytest
 
 import pitlake
 from pitlake import cli
+from pitlake.answers.contents import changes, holdings
 from pitlake.clock import instant
-from pitlake.contents import changes, holdings
 from pitlake.datasets import all_datasets
 from tests.doors.conftest import AS_OF
 from tests.doors.mcp_client import ask

@@ -7,8 +7,8 @@ from operator import mul
 
 import pytest
 
-from pitlake.embedding import VARIABLE, _loaded, embed, own
 from pitlake.errors import BadInput
+from pitlake.questions.embedding import VARIABLE, _loaded, embed, own
 
 
 def length(text):
@@ -44,7 +44,7 @@ def test_without_a_setting_the_model_that_comes_along_is_asked(monkeypatch):
 
 
 def test_a_text_has_one_vector_in_every_process():
-    script = "from pitlake.embedding import own; print(own('Oil falls on demand fears'))"
+    script = "from pitlake.questions.embedding import own; print(own('Oil falls on demand fears'))"
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == str(own("Oil falls on demand fears"))
 
@@ -56,7 +56,7 @@ def refused(*_): raise OSError("no network")
 socket.socket.connect = socket.getaddrinfo = refused
 import pitlake
 assert "wordllama" not in sys.modules
-from pitlake.embedding import own
+from pitlake.questions.embedding import own
 own("text")
 """
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
@@ -66,7 +66,7 @@ own("text")
 def test_the_model_leaves_logging_as_it_was():
     script = """
 import logging
-from pitlake.embedding import own
+from pitlake.questions.embedding import own
 own("text")
 logging.getLogger("elsewhere").info("chatter")
 print(logging.getLogger().handlers, logging.getLogger().level)

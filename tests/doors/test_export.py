@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from deltalake import DeltaTable
 
+from pitlake.answers.export import MONTHS, OF_MONTH, RECEIPT, export
 from pitlake.cli import invoke
 from pitlake.errors import BadInput, LakeError, QueryFailed
-from pitlake.export import MONTHS, OF_MONTH, RECEIPT, export
-from pitlake.lake.store import Store
+from pitlake.lake.storage.store import Store
 from pitlake.session import connect
 from tests.doors.conftest import AS_OF, build, build_twins
 from tests.every import every

@@ -5,10 +5,11 @@ from datetime import datetime, timezone
 
 import pytest
 
-from pitlake import catalogue, receipts
+from pitlake.answers import receipts
 from pitlake.cli import invoke
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput, QueryFailed
+from pitlake.questions import catalogue
 from pitlake.session import connect
 from tests.doors.conftest import AS_OF as T
 from tests.doors.conftest import START, build, publish

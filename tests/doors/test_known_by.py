@@ -14,12 +14,13 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from mcp import StdioServerParameters
 
-from pitlake import notebook, receipts
+from pitlake import notebook
+from pitlake.answers import receipts
 from pitlake.cli import invoke
 from pitlake.clock import MICROSECOND, iso
 from pitlake.errors import BadInput, BadInstant, LakeNotFound, VersionVacuumed
 from pitlake.lake import Lake
-from pitlake.lake.stage import StagedGap
+from pitlake.lake.publishing.stage import StagedGap
 from pitlake.mcp.server import server
 from pitlake.session import connect
 from tests.doors.conftest import AS_OF, news, publish

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from pitlake import catalogue
 from pitlake.cli import invoke
 from pitlake.clock import instant
 from pitlake.lake import Lake
 from pitlake.mcp.server import server
+from pitlake.questions import catalogue
 from pitlake.session import connect
 from pitlake.web.questions import all_questions
 from tests.doors.conftest import AS_OF, build_twins

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from pitlake import receipts
+from pitlake.answers import receipts
 from pitlake.gate.rules import check_envelope
 from pitlake.mcp.server import server
 from tests.doors.conftest import AS_OF, small

@@ -9,7 +9,7 @@ import pytest
 
 from pitlake.errors import BadInput
 from pitlake.lake import Lake
-from pitlake.lake.stage import StagedGap
+from pitlake.lake.publishing.stage import StagedGap
 from pitlake.mcp.query_service import Cursor, Versions, cursor_key
 from pitlake.mcp.server import server
 from tests.doors.conftest import START, news, publish, small

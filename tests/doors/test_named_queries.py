@@ -14,7 +14,7 @@ def session(lake):
 
 
 def test_a_named_query_answers_as_its_sql_does(session):
-    from pitlake import catalogue
+    from pitlake.questions import catalogue
 
     query = catalogue.get("news_latest")
     asked = session.run("news_latest", ticker="nog", limit=3)

@@ -2,9 +2,9 @@
 
 import pytest
 
+from pitlake.answers.provenance import Provenance
 from pitlake.clock import instant, iso
 from pitlake.mcp.query_service import QueryService, ServiceQuestion
-from pitlake.provenance import Provenance
 from pitlake.session import connect
 from tests.doors.conftest import AS_OF
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import pitlake
-from pitlake import receipts
+from pitlake.answers import receipts
 from pitlake.clock import iso
 from pitlake.errors import (
     BadInput,

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 import pitlake
-from pitlake import catalogue
 from pitlake.errors import QueryFailed
 from pitlake.lake import Lake
+from pitlake.questions import catalogue
 from tests.doors import conftest as doors
 
 QUESTIONS = 60

@@ -20,7 +20,7 @@ import psutil
 from pitlake import machine
 from pitlake.errors import LakeError, PitlakeError
 from pitlake.lake import Lake
-from pitlake.lake.stage import STAGING, StagedGap
+from pitlake.lake.publishing.stage import STAGING, StagedGap
 from tests.lake.world import Toy, gaps, publish, rows, utc
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,15 +19,15 @@ from tests.lake.world import rows
 
 ROOT = disks.ROOT
 PLACES = (
-    ("pitlake.lake.store:Store", "put_new"),
-    ("pitlake.lake.store:Store", "keep"),
-    ("pitlake.lake.store:Store", "delete"),
-    ("pitlake.lake.delta:DeltaTables", "_swap"),
-    ("pitlake.lake.delta:DeltaTables", "commit"),
-    ("pitlake.lake.log:LakeLog", "append"),
-    ("pitlake.lake.log:LakeLog", "mark_vacuumed"),
-    ("pitlake.lake.spill_file:SpillFile", "put"),
-    ("pitlake.lake.files", "write_parquet"),
+    ("pitlake.lake.storage.store:Store", "put_new"),
+    ("pitlake.lake.storage.store:Store", "keep"),
+    ("pitlake.lake.storage.store:Store", "delete"),
+    ("pitlake.lake.tables.delta:DeltaTables", "_swap"),
+    ("pitlake.lake.tables.delta:DeltaTables", "commit"),
+    ("pitlake.lake.storage.log:LakeLog", "append"),
+    ("pitlake.lake.storage.log:LakeLog", "mark_vacuumed"),
+    ("pitlake.lake.publishing.spill_file:SpillFile", "put"),
+    ("pitlake.lake.storage.files", "write_parquet"),
 )
 
 

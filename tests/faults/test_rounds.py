@@ -10,7 +10,7 @@ from tests.faults.rounds import Pair
 pytestmark = pytest.mark.slow
 
 DELETE = ("pathlib:Path", "unlink", 2, "after")
-KILLS = [("vacuuming", DELETE), ("receipt", ("pitlake.lake.store:Store", "put_new", 1, "after"))]
+KILLS = [("vacuuming", DELETE), ("receipt", ("pitlake.lake.storage.store:Store", "put_new", 1, "after"))]
 
 
 def test_kills_inside_a_vacuum_and_a_receipt_leave_an_undisturbed_lake(tmp_path):

@@ -15,7 +15,7 @@ from typing import Any
 from pitlake import clock
 from pitlake.errors import PitlakeError
 from pitlake.lake import Lake
-from pitlake.lake.stage import STAGING, StagedGap
+from pitlake.lake.publishing.stage import STAGING, StagedGap
 from pitlake.session.api import Catalogue, open_session
 from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
 from tests.session.toylake import view_of

@@ -19,11 +19,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from forge.errors import Stale
+from forge.agent.tools.write import WriteTool
+from forge.core.errors import Stale
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.records import render
-from forge.tools.write import WriteTool
 from pitlake.clock import from_micros
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, cut, desk, history, now, shown, turn, wrote
 

@@ -10,9 +10,9 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
-from forge.tasks.collect import CollectTool
-from forge.tasks.executor import Executor
-from forge.tasks.spec import Task, TaskResult
+from forge.agent.tasks.collect import CollectTool
+from forge.agent.tasks.executor import Executor
+from forge.agent.tasks.spec import Task, TaskResult
 from pitlake.errors import BadInput
 
 SECONDS = 20.0

@@ -16,17 +16,17 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from forge.conversation import Conversation, LoopLimits
+from forge.agent.conversation import Conversation, LoopLimits
+from forge.agent.loop import loop
+from forge.agent.tools.read import ReadTool
+from forge.agent.tools.toolset import Writes
+from forge.core.tape import Step, Tape
 from forge.fs import ForgeFS
-from forge.loop import loop
 from forge.memory import Memory
 from forge.model import Answer, Call, Request
 from forge.model.scripted import Scripted
 from forge.model.taped import Taped
 from forge.records import Observation, render
-from forge.tape import Step, Tape
-from forge.tools.read import ReadTool
-from forge.tools.toolset import Writes
 from pitlake.clock import instant
 
 T = instant("2014-05-29T12:29:59Z")
@@ -34,7 +34,7 @@ WRITES = 8
 KILLED = -signal.SIGKILL
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["forge.tools.toolset", "forge.model.scripted"])
+_context.set_forkserver_preload(["forge.agent.tools.toolset", "forge.model.scripted"])
 
 
 class Dice:

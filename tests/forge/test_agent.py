@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from forge.agent import Agent
-from forge.clock import Simulated
-from forge.conversation import COMPACTED
-from forge.known_models import DEFAULTS, KNOWN
+from forge.agent.agent import Agent
+from forge.agent.conversation import COMPACTED
+from forge.core.clock import Simulated
+from forge.core.tape import Diverged, Tape
 from forge.memory import Memory
 from forge.model import Answer, Call, ModelFailed, NoModel
+from forge.model.known_models import DEFAULTS, KNOWN
 from forge.model.prices import price
+from forge.model.receipts import cut_off, exposure
 from forge.model.scripted import Scripted
-from forge.receipts import cut_off, exposure
 from forge.records import render
-from forge.tape import Diverged, Tape
 from pitlake.clock import instant
 from pitlake.errors import BadInput
 from tests.forge.world import NEW_VIEW
@@ -146,7 +146,7 @@ def test_a_cut_off_is_the_registrys_or_the_tables_and_unknown_where_neither_says
 
     models = ("claude-opus-5", "claude-sonnet-5-20260630", "claude-opus-4-8", "claude-of-others")
     assert [told(model) for model in models] == ["2026-05-31", "2026-01-31", None, None]
-    monkeypatch.setattr("forge.receipts.ask", lambda *_: {"rows": [{"knowledge_cutoff": "2026-04-30"}]})
+    monkeypatch.setattr("forge.model.receipts.ask", lambda *_: {"rows": [{"knowledge_cutoff": "2026-04-30"}]})
     assert told("claude-opus-5") == "2026-04-30"
     assert {one.removeprefix("anthropic:") for one in DEFAULTS.values()} <= {one.model for one in KNOWN}
     assert None not in [price(one, {}) for one in DEFAULTS.values()]
@@ -308,7 +308,7 @@ def test_an_event_decided_again_is_told_nothing_of_earlier_tries_not_even_by_ids
     def tape(name, tries):
         memory, told = Memory(tmp_path / name, clock=Simulated("test", T)), Tape(tmp_path / f"{name}.sqlite")
         for number in range(tries + 1):
-            monkeypatch.setattr("forge.session.token_hex", lambda count, number=number: f"{tries - number:010}")
+            monkeypatch.setattr("forge.agent.session.token_hex", lambda count, number=number: f"{tries - number:010}")
             scripted = Scripted(rewriting())
             agent = Agent(memory, told, lambda role, scripted=scripted: scripted, tmp_path / "none")
             ask(agent, event="E", decision=f"try{number}" if number < tries else "last")

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from pydantic_ai import models
 
+from forge.agent.tools.read import SPEC
 from forge.model import Answer, Call, ModelFailed, NoModel, Request, Results, Returned
 from forge.model.messages import dumped, loaded
 from forge.model.routing import ROLES, Routing
-from forge.tools.read import SPEC
 from pitlake.errors import BadInput
 
 

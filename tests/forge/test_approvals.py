@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-import forge.approvals
-from forge.approvals import approve, pending, reject
-from forge.guardrails import Guardrails
+import forge.memory.approvals
+from forge.agent.tools.write import WriteTool
 from forge.memory import Memory
+from forge.memory.approvals import approve, pending, reject
+from forge.memory.guardrails import Guardrails
 from forge.records import KINDS, Constraints, content_hash, parse
-from forge.tools.write import WriteTool
 from pitlake.errors import BadInput
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, render, reviewed, turn, wrote
 
@@ -151,13 +151,13 @@ def test_r1_no_path_makes_an_expression_active_without_all_three():
 
 
 def test_r1_the_machine_finds_a_door_left_open(monkeypatch):
-    monkeypatch.setattr(forge.approvals, "_check", lambda found, sha256: None)
+    monkeypatch.setattr(forge.memory.approvals, "_check", lambda found, sha256: None)
     with pytest.raises(AssertionError):
         explored(500, 15, (Phase.generate,))
 
 
 def test_r1_the_machine_notices_a_verdict_that_should_not_count(monkeypatch):
-    monkeypatch.setattr(forge.approvals, "APPROVING", frozenset(VERDICTS))
+    monkeypatch.setattr(forge.memory.approvals, "APPROVING", frozenset(VERDICTS))
     door = Door()
     door.begin()
     door.review(CONTENTS[0], "revise")

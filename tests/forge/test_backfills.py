@@ -9,12 +9,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from forge.agent import Agent
-from forge.clock import Simulated
+from forge.agent.agent import Agent
+from forge.core.clock import Simulated
+from forge.core.tape import Diverged, Tape
 from forge.memory import Memory
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
-from forge.tape import Diverged, Tape
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import gdp

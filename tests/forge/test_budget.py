@@ -8,15 +8,15 @@ from contextlib import closing
 
 import pytest
 
-from forge.agent import Agent
-from forge.budget import Meter, Spent, day_of
-from forge.clock import Simulated
-from forge.config import of
+from forge.agent.agent import Agent
+from forge.core.clock import Simulated
+from forge.core.config import of
+from forge.core.tape import Tape
 from forge.memory import Memory
 from forge.model import Answer, Call, ModelFailed
+from forge.model.budget import Meter, Spent, day_of
 from forge.model.prices import price
 from forge.model.scripted import Scripted
-from forge.tape import Tape
 from pitlake import cli
 from pitlake.clock import instant
 from pitlake.errors import BadInput
@@ -138,10 +138,10 @@ def test_a_request_that_fails_counts_as_a_call(desk):
 def test_what_another_process_asked_and_got_no_answer_to_counts_with_the_day(desk, ended):
     program = """
 import asyncio, os, sys
-from forge.budget import Meter
-from forge.config import of
+from forge.model.budget import Meter
+from forge.core.config import of
 from forge.model import ModelFailed, Request
-from forge.tape import Tape
+from forge.core.tape import Tape
 from pitlake.clock import instant
 
 class Dead:

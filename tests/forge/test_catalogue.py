@@ -4,7 +4,8 @@ import pytest
 
 from forge.datasets import MEMORY, contracts, views
 from forge.memory import WriteCall
-from pitlake import connect, receipts
+from pitlake import connect
+from pitlake.answers import receipts
 from pitlake.errors import BadInput, ReplayImpossible
 from pitlake.session import Catalogue
 

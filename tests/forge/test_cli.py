@@ -2,7 +2,7 @@
 
 import pytest
 
-from forge.clock import Simulated
+from forge.core.clock import Simulated
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.records import render

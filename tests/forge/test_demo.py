@@ -7,11 +7,11 @@ from contextlib import closing
 import pytest
 
 import forge.demo.story as story
-from forge.clock import Simulated
+from forge.core.clock import Simulated
+from forge.core.tape import Tape
 from forge.demo import play
 from forge.memory import Memory
 from forge.records import KINDS, parse
-from forge.tape import Tape
 from pitlake.cli import invoke
 from pitlake.errors import PitlakeError
 from pitlake.lake.lake import Lake

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from forge.agent import Agent
+from forge.agent.agent import Agent
+from forge.core.tape import Tape
 from forge.memory import Memory
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
 from forge.records import Band, Calibration, Cell, Scenario, render
-from forge.tape import Tape
 from forge.tracking.scores import wilson
 from forge.web import room
 from pitlake.clock import from_micros, iso

@@ -9,9 +9,9 @@ from datetime import timedelta
 
 import pytest
 
+from forge.core.tape import Tape
 from forge.memory import Memory
 from forge.records import KINDS, Counterfactual, Invalidation, Mark, Outcome, Proposal, Scenario, content_hash, parse
-from forge.tape import Tape
 from forge.web import room
 from forge.web.pictures import courses
 from forge.web.remembered import Day, Text

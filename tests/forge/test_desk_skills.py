@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from forge.clock import Clock
+from forge.core.clock import Clock
+from forge.core.skill_loader import OURS
 from forge.evolution.approve import rollback
 from forge.evolution.propose import judged, propose
 from forge.evolution.revisions import folder_hash
 from forge.memory import Memory
 from forge.records import KINDS, parse
-from forge.skill_loader import OURS
 from forge.web import room
 from pitlake import clock
 from pitlake.clock import NEW_YORK, iso

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from forge.embedder import KeptVectors, TextModel, instants
-from forge.embedder import ranked as ranked_by
-from pitlake.embedding import own
+from forge.core.embedder import KeptVectors, TextModel, instants
+from forge.core.embedder import ranked as ranked_by
 from pitlake.errors import BadInput
+from pitlake.questions.embedding import own
 
 T = datetime(2024, 5, 1, 12, tzinfo=timezone.utc)
 DAY = timedelta(days=1)

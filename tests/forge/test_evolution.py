@@ -9,14 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 from forge import cli
-from forge.clock import Clock, Simulated
+from forge.core.clock import Clock, Simulated
+from forge.core.skill_loader import OURS, SkillLoader
 from forge.evolution.approve import approve
 from forge.evolution.paired import Pair, trial
 from forge.evolution.propose import claims, judged, pending, propose
 from forge.evolution.revisions import apply, back, folder_hash, patched
 from forge.memory import Memory
 from forge.records import ProcessKnowledge
-from forge.skill_loader import OURS, SkillLoader
 from forge.tracking.settlement import hydrated
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput

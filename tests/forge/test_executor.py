@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from forge.tasks.collect import CollectTool
-from forge.tasks.executor import Executor
-from forge.tasks.spec import Task, TaskResult, loaded
+from forge.agent.tasks.collect import CollectTool
+from forge.agent.tasks.executor import Executor
+from forge.agent.tasks.spec import Task, TaskResult, loaded
 from pitlake.errors import BadInput
 from tests.forge.graphs import Jumping, graphs
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from forge.agent.tasks import figures
+from forge.agent.tools.fetch import Shelf
+from forge.agent.tools.write import WriteTool
 from forge.fs import ReadFS
-from forge.tasks import figures
-from forge.tools.fetch import Shelf
-from forge.tools.write import WriteTool
 from tests.forge.world import turn
 
 ROW = {"value": 17149.6, "share": 0.2512, "period": "2014Q1", "new": True, "evidence": "alfred:GDP:2014-05-29"}

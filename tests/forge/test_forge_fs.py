@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forge import config
-from forge.clock import Simulated
-from forge.errors import NotThere, PathRefused, RecordUnreadable, Stale
+from forge.core import config
+from forge.core.clock import Simulated
+from forge.core.errors import NotThere, PathRefused, RecordUnreadable, Stale
 from forge.fs import ForgeFS, paths
 from forge.memory import Memory
 from forge.records import KINDS, parse

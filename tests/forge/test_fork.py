@@ -9,18 +9,18 @@ import pytest
 from click.testing import CliRunner
 
 from forge import cli
-from forge.agent import Agent
-from forge.clock import Simulated
+from forge.agent.agent import Agent
+from forge.agent.fork import Change, fork
+from forge.core.clock import Simulated
+from forge.core.skill_loader import OURS
+from forge.core.tape import Tape
 from forge.evolution.again import tried
 from forge.evolution.revisions import patched
-from forge.fork import Change, fork
 from forge.memory import Memory
 from forge.model import Answer, Call, NoModel
 from forge.model.scripted import Scripted
 from forge.providers.base import At
 from forge.records import ProcessKnowledge, Proposal, Settles, render
-from forge.skill_loader import OURS
-from forge.tape import Tape
 from forge.tracking.settlement import settle
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake

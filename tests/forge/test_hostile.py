@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from forge.agent import Agent
-from forge.approvals import pending
-from forge.clock import Simulated
-from forge.guardrails import Guardrails
+from forge.agent.agent import Agent
+from forge.core.clock import Simulated
+from forge.core.tape import Tape
 from forge.memory import Memory
+from forge.memory.approvals import pending
+from forge.memory.guardrails import Guardrails
 from forge.model import Answer, Call, Results
 from forge.model.scripted import Scripted
 from forge.records import render
-from forge.tape import Tape
 from pitlake.errors import BadInput
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, turn, wrote
 

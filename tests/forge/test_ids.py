@@ -16,12 +16,12 @@ audit trail, the names, who may do what, the layers, skills, sub-agents, their c
 how skills change."""
 HOMES = {
     "forge.fs.entries": "DirEntry",
-    "forge.guardrails": "Violation Guardrails",
+    "forge.memory.guardrails": "Violation Guardrails",
     "forge.providers.base": "FetchResult",
     "forge.records": "parse render",
-    "forge.session": "SessionContext",
-    "forge.tape": "Tape Lane",
-    "forge.tools.text": "section",
+    "forge.agent.session": "SessionContext",
+    "forge.core.tape": "Tape Lane",
+    "forge.agent.tools.text": "section",
 }
 LASTING = ("records", "memory", "fs", "guardrails.py", "clock.py", "errors.py", "config.py", "tape.py", "receipts.py")
 PASSING = re.compile(r"forge\.(agent|cli|conversation|loop|model|prompt|session|tools)\b")

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from forge.clock import Simulated
+from forge.core.clock import Simulated
+from forge.core.errors import CallDiffers, ClockBehind, ClocksMixed, ContentRefused, Stale
 from forge.datasets import MEMORY, contracts
-from forge.errors import CallDiffers, ClockBehind, ClocksMixed, ContentRefused, Stale
 from forge.memory import Journal, Memory, WriteCall, chain, flush
 from forge.memory.chain import Row
 from forge.memory.flush import memory_audit, table

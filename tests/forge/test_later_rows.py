@@ -6,15 +6,15 @@ import shutil
 
 import pytest
 
-from forge.agent import Agent
-from forge.clock import Simulated
+from forge.agent.agent import Agent
+from forge.agent.tasks.executor import Executor
+from forge.agent.tasks.spec import Task, TaskResult
+from forge.agent.tools.write import WriteTool
+from forge.core.clock import Simulated
+from forge.core.tape import Tape
 from forge.memory import Memory
 from forge.model.scripted import Scripted
 from forge.records import render
-from forge.tape import Tape
-from forge.tasks.executor import Executor
-from forge.tasks.spec import Task, TaskResult
-from forge.tools.write import WriteTool
 from pitlake.clock import instant
 from pitlake.errors import GONE, LakeFault
 from pitlake.lake import Lake

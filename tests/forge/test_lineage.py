@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from forge import lineage
-from forge.agent import Agent
-from forge.clock import Simulated
+from forge.agent import lineage
+from forge.agent.agent import Agent
+from forge.core.clock import Simulated
+from forge.core.tape import Tape
 from forge.memory import Memory
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
 from forge.records import render
-from forge.tape import Tape
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from tests.derived.conftest import put_rows

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
+from forge.agent.tools.read import SPEC
 from forge.model import Answer, Call, ModelFailed, Request, Results, Returned
 from forge.model.routing import Routing
-from forge.tools.read import SPEC
 
 
 def chunks(*deltas, finish="stop"):

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from forge.config import ROLES, of
+from forge.core.config import ROLES, of
+from forge.core.skill_loader import SkillLoader
 from forge.records import KINDS, parse, render
-from forge.skill_loader import SkillLoader
 from pitlake import cli
 from tests.forge.test_anthropic import events, text
 from tests.forge.world import NEW_EXPRESSION, NEW_VIEW

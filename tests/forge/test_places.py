@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from forge.core.skill_loader import SkillLoader
 from forge.desk import desk
 from forge.model import Answer
 from forge.model.scripted import Scripted
 from forge.records import KINDS, parse
-from forge.skill_loader import SkillLoader
 from pitlake import cli
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, reviewed, turn, wrote
 

@@ -9,7 +9,7 @@ import pytest
 from assets.derived import text_vectors
 from forge.providers import all_providers, provider
 from forge.providers.base import SUMMARY_CHARACTERS, At
-from pitlake import receipts
+from pitlake.answers import receipts
 from pitlake.clock import iso
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from forge.errors import RecordUnreadable
+from forge.core.errors import RecordUnreadable
 from forge.fs.entries import meta
 from forge.records import HEADER_LINES, KINDS, Scenario, parse, render
 from forge.records.values import Spec, specs

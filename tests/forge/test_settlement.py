@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from forge.clock import Simulated
+from forge.agent.prompt import worst_calibration
+from forge.core.clock import Simulated
 from forge.memory import Memory
-from forge.prompt import worst_calibration
 from forge.providers.base import At, ask
 from forge.records import KINDS, Calibration, Settlement, Settles, parse, render
 from forge.tracking.calibration import calibrate, measured

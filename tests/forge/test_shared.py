@@ -8,7 +8,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from forge.config import of
+from forge.core.config import of
 from forge.desk import desk as found
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted

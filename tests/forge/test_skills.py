@@ -9,9 +9,9 @@ from statistics import fmean, stdev
 import pytest
 from skills_ref import validate
 
-from forge.contracts import OutputUnreadable, read
-from forge.skill_loader import OURS, SkillLoader
-from forge.tools.text import section
+from forge.agent.contracts import OutputUnreadable, read
+from forge.agent.tools.text import section
+from forge.core.skill_loader import OURS, SkillLoader
 from pitlake.errors import BadInput
 from tests.forge.test_subagents import SYNTHESIS
 

@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from forge.agent import Agent
-from forge.approvals import approve, pending
-from forge.clock import Simulated
-from forge.conversation import LoopLimits
-from forge.guardrails import Guardrails
+from forge.agent.agent import Agent
+from forge.agent.conversation import LoopLimits
+from forge.agent.tasks.review import REVIEW_PROMPT, VERDICTS, verdict
+from forge.agent.tasks.validation import CONTRASTIVE_VALIDATION_PROMPT, STANDARD_VALIDATION_PROMPT, UNREADABLE, parsed
+from forge.core.clock import Simulated
+from forge.core.tape import Tape
 from forge.memory import Memory
+from forge.memory.approvals import approve, pending
+from forge.memory.guardrails import Guardrails
 from forge.model import Answer, Call, ModelFailed
 from forge.model.scripted import Scripted
 from forge.records import Calibration, ProcessKnowledge, content_hash, parse, render
 from forge.records.kinds import KINDS
-from forge.tape import Tape
-from forge.tasks.review import REVIEW_PROMPT, VERDICTS, verdict
-from forge.tasks.validation import CONTRASTIVE_VALIDATION_PROMPT, STANDARD_VALIDATION_PROMPT, UNREADABLE, parsed
 from pitlake.clock import instant
 from pitlake.errors import BadInput
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, turn, wrote

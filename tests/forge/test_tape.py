@@ -5,14 +5,14 @@ import sqlite3
 
 import pytest
 
-from forge.conversation import Conversation, LoopLimits
-from forge.loop import loop
+from forge.agent.conversation import Conversation, LoopLimits
+from forge.agent.loop import loop
+from forge.agent.tools.base import schema
+from forge.core.tape import Diverged, Tape, difference
 from forge.model import Answer, Call, Results
 from forge.model.messages import ToolSpec, dumped, loaded
 from forge.model.scripted import Scripted
 from forge.model.taped import Taped
-from forge.tape import Diverged, Tape, difference
-from forge.tools.base import schema
 from pitlake.errors import BadInput
 
 
@@ -192,7 +192,7 @@ def test_a1_a_stopped_loop_says_what_is_known_and_what_is_missing(tape, script, 
 
 
 def test_the_loop_fits_on_a_screen():
-    import forge.loop
+    import forge.agent.loop
 
-    with open(forge.loop.__file__) as module:  # noqa: PTH123
+    with open(forge.agent.loop.__file__) as module:  # noqa: PTH123
         assert sum(1 for _ in module) <= 80

@@ -13,20 +13,20 @@ from pathlib import Path
 
 import pytest
 
-from forge.conversation import Conversation
-from forge.embedder import KeptVectors, Meaning, TextModel
+from forge.agent.conversation import Conversation
+from forge.agent.tasks.crew import Crew
+from forge.agent.tasks.subagent import TaskContext
+from forge.agent.tools.base import FAILED, MOST_CHARACTERS, run
+from forge.agent.tools.fetch import FetchTool, Shelf
+from forge.agent.tools.toolset import agents
+from forge.core.embedder import KeptVectors, Meaning, TextModel
+from forge.core.tape import Tape
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.model import Answer, Call, Results, Returned
 from forge.model.scripted import Scripted
 from forge.model.taped import Models
 from forge.records import Observation, render
-from forge.tape import Tape
-from forge.tasks.crew import Crew
-from forge.tasks.subagent import TaskContext
-from forge.tools.base import FAILED, MOST_CHARACTERS, run
-from forge.tools.fetch import FetchTool, Shelf
-from forge.tools.toolset import agents
 from pitlake.errors import BadInput
 from tests.forge.world import NEW_VIEW, now, turn, wrote
 

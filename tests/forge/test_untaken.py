@@ -6,11 +6,11 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from forge.approvals import approve
-from forge.clock import Simulated
-from forge.config import Counterfactuals
-from forge.guardrails import Guardrails
+from forge.core.clock import Simulated
+from forge.core.config import Counterfactuals
 from forge.memory import Memory
+from forge.memory.approvals import approve
+from forge.memory.guardrails import Guardrails
 from forge.providers.base import At
 from forge.records import KINDS, Expression, Settles, content_hash, parse
 from forge.tracking.settlement import hydrated

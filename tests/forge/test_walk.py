@@ -12,7 +12,8 @@ from datetime import date
 import pytest
 from click.testing import CliRunner
 
-from forge import cli, cli_walk
+from forge import cli
+from forge.cli import walk as cli_walk
 from forge.desk import desk
 from forge.records import KINDS
 from forge.tracking.settlement import hydrated, settlements

@@ -7,20 +7,20 @@ from typing import get_args
 
 import pytest
 
-from forge import contracts
-from forge.config import ExecutorSettings
-from forge.guardrails import Guardrails, Violation
+from forge.agent import contracts
+from forge.agent.prompt import FIXED
+from forge.agent.session import SessionContext
+from forge.agent.tasks import brief, collect, dispatch, review, spec, validation
+from forge.agent.tools import compact, read, search
+from forge.agent.tools.fetch import FetchTool
+from forge.agent.tools.write import WriteTool
+from forge.core.config import ExecutorSettings
+from forge.core.skill_loader import LoadedSkill, SkillLoader, SkillMeta
+from forge.memory.guardrails import Guardrails, Violation
 from forge.model import Answer, ModelFailed
 from forge.model.messages import Request
 from forge.model.taped import Patient
-from forge.prompt import FIXED
 from forge.records import KINDS, Portfolio
-from forge.session import SessionContext
-from forge.skill_loader import LoadedSkill, SkillLoader, SkillMeta
-from forge.tasks import brief, collect, dispatch, review, spec, validation
-from forge.tools import compact, read, search
-from forge.tools.fetch import FetchTool
-from forge.tools.write import WriteTool
 from tests.forge.graphs import Jumping
 from tests.forge.world import NEW_EXPRESSION, NEW_VIEW, turn, wrote
 

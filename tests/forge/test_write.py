@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from forge.agent.tools.write import WriteTool
 from forge.fs import ForgeFS
-from forge.guardrails import Guardrails, Violation
 from forge.memory import Memory
+from forge.memory.guardrails import Guardrails, Violation
 from forge.records import KINDS, Constraints, Portfolio, Position, parse, render
-from forge.tools.write import WriteTool
 from tests.forge.campaign import fuzzed
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, desk, now, turn, wrote
 

@@ -13,11 +13,11 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
-from forge.cli_walk import told as told_of
+from forge.cli.walk import told as told_of
+from forge.core.tape import Tape
 from forge.model import Answer, Call
 from forge.model.scripted import Scripted
 from forge.records import Expression, Settles, render
-from forge.tape import Tape
 from forge.walk.plan import Walk
 from forge.walk.run import WORK, Ground, run, run_all
 from pitlake.clock import instant, micros

@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
-from forge.approvals import approve
-from forge.clock import Simulated
+from forge.core.clock import Simulated
 from forge.fs import ForgeFS
-from forge.guardrails import Guardrails
 from forge.memory import Memory, WriteCall
+from forge.memory.approvals import approve
+from forge.memory.guardrails import Guardrails
 from forge.memory.tables import TABLES, engine
 from forge.records import (
     KINDS,

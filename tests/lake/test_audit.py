@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from pitlake.errors import CheckFailed, GateRefused
-from pitlake.lake.audit import CheckResult, audit, enforce, freshness, frozen, past_never_changes
-from pitlake.lake.manifest import DataFile, TableState
-from pitlake.lake.stage import StagedGap
+from pitlake.lake.publishing.audit import CheckResult, audit, enforce, freshness, frozen, past_never_changes
+from pitlake.lake.publishing.stage import StagedGap
+from pitlake.lake.storage.manifest import DataFile, TableState
 from tests.every import every
 from tests.lake.world import HISTORY, TOY, Toy, publish, table, utc
 

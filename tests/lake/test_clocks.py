@@ -11,8 +11,8 @@ from assets.derived import earnings_events
 from assets.runs import attempt_partitions
 from pitlake.clock import MICROSECOND, iso
 from pitlake.errors import BadInput, ClockWentBack, LakeNotFound
-from pitlake.lake.log import SKEW, LakeLog
-from pitlake.lake.store import Store
+from pitlake.lake.storage.log import SKEW, LakeLog
+from pitlake.lake.storage.store import Store
 from tests.lake.world import TOY, Toy, publish, rows
 from tests.toys import TOY as NOTES
 from tests.toys import ToyGraph

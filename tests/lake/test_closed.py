@@ -9,7 +9,7 @@ import pytest
 
 from pitlake.clock import from_micros
 from pitlake.contract import INSTANT
-from pitlake.lake import closed
+from pitlake.lake.tables import closed
 
 SCHEMA = pa.schema(
     [

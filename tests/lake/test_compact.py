@@ -7,8 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pitlake.errors import BadInput, PastChanged
-from pitlake.lake import Lake, closing
-from pitlake.lake.stage import StagedGap
+from pitlake.lake import Lake
+from pitlake.lake.publishing.stage import StagedGap
+from pitlake.lake.upkeep import closing
 from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
 
 FIRST = utc("2024-01-10T12:00:00-05:00")

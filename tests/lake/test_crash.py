@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from pitlake.lake import Lake
-from pitlake.lake.stage import STAGING, StagedGap
+from pitlake.lake.publishing.stage import STAGING, StagedGap
 from tests.lake.world import TOY, Toy, data_files, gaps, publish, rows, utc
 from tests.processes import kill
 
@@ -17,21 +17,21 @@ FIRST = [Toy("a", "x", NOON), Toy("b", "x", NOON)]
 SECOND = [Toy("a", "y", NOON), Toy("b", "x", NOON), Toy("c", "x", NOON)]
 
 STEPS = {
-    "while staging": ("pitlake.lake.spill_file:SpillFile", "put", 2, "before"),
-    "before the gate": ("pitlake.lake.audit", "violations_in", 1, "before"),
-    "after the gate": ("pitlake.lake.audit", "violations_in", 1, "after"),
-    "before the index is kept": ("pitlake.lake.identities:LikelyFiles", "_kept", 1, "before"),
-    "between the index and its record": ("pitlake.lake.copies", "vouch", 1, "before"),
-    "after one index, before the next": ("pitlake.lake.identities:LikelyFiles", "_kept", 1, "after"),
-    "before an index that is not used goes": ("pitlake.lake.identities", "_remove", 1, "before"),
-    "before a file is written": ("pitlake.lake.files", "write_parquet", 1, "before"),
-    "after a file is written, before it is forced to disk": ("pitlake.lake.files", "write_parquet", 2, "after"),
-    "after the files, before the Delta commit": ("pitlake.lake.delta:DeltaTables", "_swap", 1, "before"),
-    "between the Delta commit of rows and its proof": ("pitlake.lake.delta:DeltaTables", "_swap", 1, "after"),
-    "between the rows and the gaps": ("pitlake.lake.delta:DeltaTables", "commit", 1, "after"),
-    "in the middle of the gaps commit": ("pitlake.lake.delta:DeltaTables", "_swap", 2, "before"),
-    "between the Delta commit of gaps and its proof": ("pitlake.lake.delta:DeltaTables", "_swap", 2, "after"),
-    "between the Delta commits and the log entry": ("pitlake.lake.log:LakeLog", "append", 1, "before"),
+    "while staging": ("pitlake.lake.publishing.spill_file:SpillFile", "put", 2, "before"),
+    "before the gate": ("pitlake.lake.publishing.audit", "violations_in", 1, "before"),
+    "after the gate": ("pitlake.lake.publishing.audit", "violations_in", 1, "after"),
+    "before the index is kept": ("pitlake.lake.publishing.identities:LikelyFiles", "_kept", 1, "before"),
+    "between the index and its record": ("pitlake.lake.storage.copies", "vouch", 1, "before"),
+    "after one index, before the next": ("pitlake.lake.publishing.identities:LikelyFiles", "_kept", 1, "after"),
+    "before an index that is not used goes": ("pitlake.lake.publishing.identities", "_remove", 1, "before"),
+    "before a file is written": ("pitlake.lake.storage.files", "write_parquet", 1, "before"),
+    "after a file is written, before it is forced to disk": ("pitlake.lake.storage.files", "write_parquet", 2, "after"),
+    "after the files, before the Delta commit": ("pitlake.lake.tables.delta:DeltaTables", "_swap", 1, "before"),
+    "between the Delta commit of rows and its proof": ("pitlake.lake.tables.delta:DeltaTables", "_swap", 1, "after"),
+    "between the rows and the gaps": ("pitlake.lake.tables.delta:DeltaTables", "commit", 1, "after"),
+    "in the middle of the gaps commit": ("pitlake.lake.tables.delta:DeltaTables", "_swap", 2, "before"),
+    "between the Delta commit of gaps and its proof": ("pitlake.lake.tables.delta:DeltaTables", "_swap", 2, "after"),
+    "between the Delta commits and the log entry": ("pitlake.lake.storage.log:LakeLog", "append", 1, "before"),
     "between the log entry's scratch and its name": ("obstore", "rename", 1, "before"),
 }
 
@@ -75,7 +75,7 @@ def test_a_killed_run_leaves_the_old_version_and_a_rerun_converges(lake, undistu
 
 def test_a_run_killed_right_after_its_log_entry_is_published(lake, undisturbed):
     first_run(lake)
-    kill(("pitlake.lake.log:LakeLog", "append", 1, "after"), second_run, lake.root)
+    kill(("pitlake.lake.storage.log:LakeLog", "append", 1, "after"), second_run, lake.root)
     assert (lake.head(), shown(lake)) == (2, undisturbed)
     second_run(lake)
     assert lake.head() == 2
@@ -84,7 +84,7 @@ def test_a_run_killed_right_after_its_log_entry_is_published(lake, undisturbed):
 @pytest.mark.parametrize("name", ["_create", "_swap"])
 def test_a_first_run_killed_around_the_making_of_its_table_converges(lake, name):
     lake.start()
-    kill(("pitlake.lake.delta:DeltaTables", name, 1, "after"), first_run, lake.root)
+    kill(("pitlake.lake.tables.delta:DeltaTables", name, 1, "after"), first_run, lake.root)
     assert (lake.head(), dict(lake.snapshot().tables)) == (0, {})
     first_run(lake)
     assert len(rows(lake)) == 2
@@ -93,12 +93,12 @@ def test_a_first_run_killed_around_the_making_of_its_table_converges(lake, name)
 @pytest.mark.parametrize(
     "step",
     [
-        ("pitlake.lake.closed", "write", 1, "after"),
-        ("pitlake.lake.closed", "write", 2, "after"),
-        ("pitlake.lake.delta:DeltaTables", "_swap", 1, "after"),
-        ("pitlake.lake.delta:DeltaTables", "_swap", 2, "before"),
-        ("pitlake.lake.delta:DeltaTables", "_swap", 2, "after"),
-        ("pitlake.lake.log:LakeLog", "append", 1, "before"),
+        ("pitlake.lake.tables.closed", "write", 1, "after"),
+        ("pitlake.lake.tables.closed", "write", 2, "after"),
+        ("pitlake.lake.tables.delta:DeltaTables", "_swap", 1, "after"),
+        ("pitlake.lake.tables.delta:DeltaTables", "_swap", 2, "before"),
+        ("pitlake.lake.tables.delta:DeltaTables", "_swap", 2, "after"),
+        ("pitlake.lake.storage.log:LakeLog", "append", 1, "before"),
     ],
     ids=str,
 )

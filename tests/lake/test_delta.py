@@ -13,10 +13,10 @@ from deltalake.schema import PrimitiveType
 
 from pitlake.errors import LakeConflict, LakeError, PastChanged
 from pitlake.lake import Lake
-from pitlake.lake.commits import added
-from pitlake.lake.delta import CONFIGURATION, DeltaTables
-from pitlake.lake.files import write_file
-from pitlake.lake.store import Store
+from pitlake.lake.storage.files import write_file
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables.commits import added
+from pitlake.lake.tables.delta import CONFIGURATION, DeltaTables
 from tests.lake.world import TOY, Toy, publish, rows, utc
 
 NOON = utc("2024-03-05T12:00:00-05:00")

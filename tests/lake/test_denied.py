@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from pitlake.lake import Lake
-from pitlake.lake.incidents import Incident
-from pitlake.lake.judgements import Judgement
-from pitlake.lake.stage import StagedGap
+from pitlake.lake.publishing.judgements import Judgement
+from pitlake.lake.publishing.stage import StagedGap
+from pitlake.lake.storage.incidents import Incident
 from tests.every import every
 from tests.lake import denied
 from tests.lake.world import TOY, Toy, publish, utc

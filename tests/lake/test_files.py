@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pitlake.clock import from_micros
-from pitlake.lake.files import SAMPLE_ROWS, _take_narrow, ceil_millis, floor_millis, layout, sorted_by, write_parquet
+from pitlake.lake.storage.files import (
+    SAMPLE_ROWS,
+    _take_narrow,
+    ceil_millis,
+    floor_millis,
+    layout,
+    sorted_by,
+    write_parquet,
+)
 
 entities = st.none() | st.text(max_size=3)
 micros = st.integers(-(2**55), 2**55)

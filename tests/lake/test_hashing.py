@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pitlake.contract import TYPES
-from pitlake.lake import hashing
-from pitlake.lake.hashing import content_hashes, encode_rows
+from pitlake.lake.publishing import hashing
+from pitlake.lake.publishing.hashing import content_hashes, encode_rows
 from tests.lake.slow_hash import slow_hash
 
 ALL = ("string", "json", "strings", "int", "float", "bool", "date", "instant")

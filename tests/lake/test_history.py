@@ -14,11 +14,12 @@ import pytest
 from deltalake import DeltaTable
 
 from pitlake.errors import LakeError, LakeFault, VersionVacuumed
-from pitlake.lake import Lake, checkpoints, delta, history
-from pitlake.lake.delta import DeltaTables
-from pitlake.lake.files import write_file
-from pitlake.lake.history import History
-from pitlake.lake.store import Store
+from pitlake.lake import Lake
+from pitlake.lake.storage.files import write_file
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables import checkpoints, delta, history
+from pitlake.lake.tables.delta import DeltaTables
+from pitlake.lake.tables.history import History
 from tests.every import every
 from tests.lake.world import TOY, Toy, data_files, publish, rows, utc
 from tests.processes import kill
@@ -311,16 +312,16 @@ def vacuuming(lake):
 
 
 PLACES = {
-    "a block": ("pitlake.lake.history:History", "write", 1),
-    "a checkpoint that is bared": ("pitlake.lake.store:Store", "put", 1),
-    "the oldest checkpoint": ("pitlake.lake.checkpoints:Checkpoints", "tend", 2),
-    "a checkpoint": ("pitlake.lake.checkpoints:Checkpoints", "_bare", 2),
+    "a block": ("pitlake.lake.tables.history:History", "write", 1),
+    "a checkpoint that is bared": ("pitlake.lake.storage.store:Store", "put", 1),
+    "the oldest checkpoint": ("pitlake.lake.tables.checkpoints:Checkpoints", "tend", 2),
+    "a checkpoint": ("pitlake.lake.tables.checkpoints:Checkpoints", "_bare", 2),
 }
 OF_VACUUM = {
-    "a block": ("pitlake.lake.history:History", "write", 1),
-    "the marks": ("pitlake.lake.log:LakeLog", "mark_vacuumed", 1),
-    "the removal": ("pitlake.lake.store:Store", "delete", 1),
-    "the first file": ("pitlake.lake.vacuum", "remove_stale", 1),
+    "a block": ("pitlake.lake.tables.history:History", "write", 1),
+    "the marks": ("pitlake.lake.storage.log:LakeLog", "mark_vacuumed", 1),
+    "the removal": ("pitlake.lake.storage.store:Store", "delete", 1),
+    "the first file": ("pitlake.lake.upkeep.vacuum", "remove_stale", 1),
     **{f"file {number}": ("tests.lake.test_history:Unlinked", "unlink", number) for number in (2, 9, 14)},
 }
 

@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pitlake.datasets import all_datasets
-from pitlake.lake import Lake, copies, identities
-from pitlake.lake.files import write_parquet
-from pitlake.lake.identities import LikelyFiles, Segment
-from pitlake.lake.likeness import EVIDENCE, hashes, kinds
-from pitlake.lake.manifest import DataFile
-from pitlake.lake.stage import StagedGap
+from pitlake.lake import Lake
+from pitlake.lake.publishing import identities
+from pitlake.lake.publishing.identities import LikelyFiles, Segment
+from pitlake.lake.publishing.likeness import EVIDENCE, hashes, kinds
+from pitlake.lake.publishing.stage import StagedGap
+from pitlake.lake.storage import copies
+from pitlake.lake.storage.files import write_parquet
+from pitlake.lake.storage.manifest import DataFile
 from tests.lake.world import TOY, Toy, publish, rows, utc
 from tests.toys import stored
 

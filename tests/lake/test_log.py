@@ -3,8 +3,8 @@
 import pytest
 
 from pitlake.errors import LakeConflict, LakeError, LakeNotFound
-from pitlake.lake.log import LOG, LakeLog
-from pitlake.lake.store import Store
+from pitlake.lake.storage.log import LOG, LakeLog
+from pitlake.lake.storage.store import Store
 
 FACTS = {"operation": "publish", "run_id": "r", "dataset": "toys", "counts": {}}
 

@@ -7,9 +7,9 @@ import pytest
 
 from pitlake import clock
 from pitlake.errors import LakeError
-from pitlake.lake import looks
-from pitlake.lake.looks import FOREVER, MOST_FILES, NEVER, Look, Looks, kept, spans
-from pitlake.lake.root import open_store
+from pitlake.lake.publishing import looks
+from pitlake.lake.publishing.looks import FOREVER, MOST_FILES, NEVER, Look, Looks, kept, spans
+from pitlake.lake.storage.root import open_store
 from tests.lake.world import BY_COLUMN, WHEN_OBSERVED, Toy, publish, rows, utc
 
 NOON = utc("2024-03-05T12:00:00-05:00")

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from pitlake.errors import VersionVacuumed
 from pitlake.lake import Lake
-from pitlake.lake.stage import StagedGap
+from pitlake.lake.publishing.stage import StagedGap
 from tests.lake.world import KINDS, Oracle, Toy, answers, by_day, gaps, publish, rows, utc
 
 KEYS = st.sampled_from("abcd")

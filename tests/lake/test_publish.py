@@ -14,9 +14,9 @@ from pitlake import clock
 from pitlake.contract import GAP_SCHEMA, Column
 from pitlake.errors import BadInput, LakeError, LakeNotFound, PastChanged
 from pitlake.lake import Lake
-from pitlake.lake.audit import CheckResult
-from pitlake.lake.publish import DayCount
-from pitlake.lake.stage import StagedGap
+from pitlake.lake.publishing.audit import CheckResult
+from pitlake.lake.publishing.publish import DayCount
+from pitlake.lake.publishing.stage import StagedGap
 from tests.every import every
 from tests.lake.world import BY_COLUMN, HISTORY, KINDS, TOY, Oracle, Toy, data_files, gaps, publish, rows, table, utc
 
@@ -64,7 +64,7 @@ def test_an_empty_run_makes_no_version(lake):
 def test_a_version_that_would_lose_files_is_not_published(lake, monkeypatch):
     publish(lake, [A], SEEN)
     lost = CheckResult(name="past_never_changes", passed=False, severity="blocking", facts={})
-    monkeypatch.setattr("pitlake.lake.publish.past_never_changes", lambda _states: lost)
+    monkeypatch.setattr("pitlake.lake.publishing.publish.past_never_changes", lambda _states: lost)
     with pytest.raises(PastChanged, match="files of lake version 1 would go"):
         publish(lake, [B], SEEN)
     assert lake.head() == 1

@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 
 from assets.external import all_feeds
-from assets.external.feed import Scope
-from assets.external.runs import run_feed
-from pitlake import receipts
+from assets.feeds.feed import Scope
+from assets.feeds.runs import run_feed
+from pitlake.answers import receipts
 from pitlake.errors import BadInput, ClockWentBack, LakeError, LakeNotFound, VersionVacuumed
 from pitlake.lake import Lake
-from pitlake.lake.remote import RemoteStore
+from pitlake.lake.storage.remote import RemoteStore
 from pitlake.session import connect
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient

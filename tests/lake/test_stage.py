@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from pitlake.errors import BadInput, BadInstant, CheckFailed, GateRefused, MachineExhausted
 from pitlake.lake import Lake
-from pitlake.lake.hashing import content_hashes
-from pitlake.lake.spill_file import SpillFile
-from pitlake.lake.stage import NAMELESS_GRACE_SECONDS, STAGING, StagedGap, remove_stale
-from pitlake.lake.store import Store
+from pitlake.lake.publishing.hashing import content_hashes
+from pitlake.lake.publishing.spill_file import SpillFile
+from pitlake.lake.publishing.stage import NAMELESS_GRACE_SECONDS, STAGING, StagedGap, remove_stale
+from pitlake.lake.storage.store import Store
 from tests.lake.world import TOY, Toy, table, utc
 
 DAY = date(2024, 3, 5)
@@ -55,8 +55,8 @@ def test_rows_come_back_by_day_with_their_hashes_however_they_are_gathered(piece
     days, number = {}, 0
     with (
         TemporaryDirectory() as folder,
-        patch("pitlake.lake.stage.ROWS_AT_ONCE", at_once),
-        patch("pitlake.lake.hashing.HASHED_ROWS", hashed_at_once),
+        patch("pitlake.lake.publishing.stage.ROWS_AT_ONCE", at_once),
+        patch("pitlake.lake.publishing.hashing.HASHED_ROWS", hashed_at_once),
         Lake(folder).stage(TOY, "run") as stage,
     ):
         for day, rows in pieces:
@@ -102,7 +102,7 @@ def test_a_disk_that_is_full_at_once_leaves_no_stage_behind(lake, monkeypatch):
 
     lake.start()
     opened = psutil.Process().num_fds()
-    monkeypatch.setattr("pitlake.lake.stage.os.write", full)
+    monkeypatch.setattr("pitlake.lake.publishing.stage.os.write", full)
     with pytest.raises(MachineExhausted, match=r"No space left on device: the staging of the lake \(.*_staging\)"):
         lake.stage(TOY, "run")
     assert staging(lake) == []

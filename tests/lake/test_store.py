@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from pitlake.errors import BadInput, LakeError
-from pitlake.lake import copies
-from pitlake.lake.root import open_store
-from pitlake.lake.store import SCRATCH, Store
+from pitlake.lake.storage import copies
+from pitlake.lake.storage.root import open_store
+from pitlake.lake.storage.store import SCRATCH, Store
 
 
 def test_the_root_is_the_argument_then_the_variable_then_the_working_directory(monkeypatch, tmp_path):

@@ -5,9 +5,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pitlake.lake.files import write_parquet
-from pitlake.lake.manifest import DataFile, TableState
-from pitlake.lake.superseded import facts_of_revision, new_tombstones
+from pitlake.lake.publishing.superseded import facts_of_revision, new_tombstones
+from pitlake.lake.storage.files import write_parquet
+from pitlake.lake.storage.manifest import DataFile, TableState
 from pitlake.tombstones import superseded_table_name
 from tests.lake.world import HISTORY, TOY, Toy, publish, utc
 from tests.toys import stored
@@ -98,7 +98,7 @@ def test_first_rows_that_supersede_each_other_bring_their_tombstones(lake):
 
 
 def test_a_lake_without_tombstones_gets_all_of_them_with_its_next_rows(lake, monkeypatch):
-    from pitlake.lake import publish as publishing
+    from pitlake.lake.publishing import publish as publishing
 
     with monkeypatch.context() as before:
         before.setattr(publishing, "superseded_table_name", lambda name: f"other/{name}")

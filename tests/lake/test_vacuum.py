@@ -12,10 +12,10 @@ from deltalake import DeltaTable
 from pitlake import clock
 from pitlake.errors import LakeFault, LakeNotFound, VersionVacuumed
 from pitlake.lake import Lake
-from pitlake.lake.delta import DeltaTables
-from pitlake.lake.files import write_file
-from pitlake.lake.log import VACUUMS, LakeLog
-from pitlake.lake.store import Store
+from pitlake.lake.storage.files import write_file
+from pitlake.lake.storage.log import VACUUMS, LakeLog
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables.delta import DeltaTables
 from tests.lake.world import TOY, Toy, data_files, publish, rows, utc
 
 NOON = utc("2024-03-05T12:00:00-05:00")
@@ -168,7 +168,7 @@ def test_vacuuming_twice_finds_nothing_more(compacted):
 
 
 def test_a_vacuum_cut_short_after_its_marks_loses_nothing(compacted, monkeypatch):
-    monkeypatch.setattr("pitlake.lake.store.Store.delete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr("pitlake.lake.storage.store.Store.delete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         compacted.vacuum(NONE, dry_run=False)
     assert [len(rows(compacted, version)) for version in range(1, 5)] == [1, 2, 3, 3]

@@ -12,13 +12,14 @@ from datetime import timedelta
 import pytest
 
 from pitlake.errors import LakeConflict
-from pitlake.lake import Lake, fairness
-from pitlake.lake.delta import DeltaTables
-from pitlake.lake.fairness import WriterTurn
-from pitlake.lake.log import LakeLog
-from pitlake.lake.publish import Publisher
-from pitlake.lake.stage import StagedGap
-from pitlake.lake.store import Store
+from pitlake.lake import Lake
+from pitlake.lake.publishing import fairness
+from pitlake.lake.publishing.fairness import WriterTurn
+from pitlake.lake.publishing.publish import Publisher
+from pitlake.lake.publishing.stage import StagedGap
+from pitlake.lake.storage.log import LakeLog
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables.delta import DeltaTables
 from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
 
 NOON = utc("2024-03-05T12:00:00-05:00")

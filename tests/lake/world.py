@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from pitlake import clock
 from pitlake.contract import Column, Dataset, gap_table_name
 from pitlake.lake import Lake
-from pitlake.lake.manifest import DataFile
-from pitlake.lake.publish import Published
-from pitlake.lake.stage import StagedGap, staged_schema
+from pitlake.lake.publishing.publish import Published
+from pitlake.lake.publishing.stage import StagedGap, staged_schema
+from pitlake.lake.storage.manifest import DataFile
 from tests.lake.slow_hash import slow_hash
 
 TOY = Dataset(

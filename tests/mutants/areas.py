@@ -49,8 +49,8 @@ AREAS = {
     "lake": Area(("pitlake/lake/*.py",), ("tests/lake/test_*.py",)),
     "dating": Area(
         (
-            "assets/edgar.py", "assets/external/dating.py", "pitlake/exchange.py",
-            "assets/external/acceptances.py",
+            "assets/edgar.py", "assets/feeds/dating.py", "pitlake/exchange.py",
+            "assets/feeds/acceptances.py",
         ),
         (
             "tests/assets/test_edgar.py", "tests/assets/external/test_dating.py",
@@ -60,7 +60,7 @@ AREAS = {
     ),
     "capture": Area(("resources/http/*.py",), ("tests/resources/http/test_*.py", "tests/lake/test_remote.py")),
     "receipts": Area(
-        ("pitlake/receipts.py",),
+        ("pitlake/answers/receipts.py",),
         ("tests/session/test_receipts.py", "tests/doors/test_receipts.py"),
     ),
     "hooks": Area(

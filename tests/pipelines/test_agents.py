@@ -12,9 +12,10 @@ from assets.drops import all_drops
 from assets.drops.factory import DropConfig
 from assets.drops.receiving import publish, receive
 from assets.external import feed
-from assets.external.runs import run_feed
-from pitlake import catalogue, clock
+from assets.feeds.runs import run_feed
+from pitlake import clock
 from pitlake.lake.lake import Lake
+from pitlake.questions import catalogue
 from pitlake.session import Session, connect
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient

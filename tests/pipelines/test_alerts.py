@@ -11,7 +11,7 @@ import pytest
 from aiosmtpd.controller import Controller
 
 from assets.external import all_feeds
-from assets.external.factory import feed_asset
+from assets.feeds.factory import feed_asset
 from local_servers.server import free_port
 from pipelines.alerts import stale_datasets, tell_of_failures, tell_of_missing_answers, tell_of_stale_datasets
 from pitlake import clock

@@ -15,10 +15,10 @@ import exchange_calendars
 import pytest
 from dagster._utils.schedules import cron_string_iterator
 
-from forge.clock import Clock
-from forge.config import Schedules
+from forge.agent.occasions import OCCASIONS, asked
+from forge.core.clock import Clock
+from forge.core.config import Schedules
 from forge.memory import Memory
-from forge.occasions import OCCASIONS, asked
 from forge.records import Settles
 from pipelines import forge
 from pipelines.definitions import build_definitions

@@ -17,11 +17,11 @@ from tests.toys import OBSERVED, TOY, between, seen, stored
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = {
     "extract": ("assets.reading:as_dicts", 4),
-    "stage": ("pitlake.lake.stage:Stage.add", 9),
-    "gate": ("pitlake.lake.audit:gate_rules", 1),
-    "publish, before the commit": ("pitlake.lake.delta:DeltaTables.commit", 1),
-    "publish, between two tables": ("pitlake.lake.delta:DeltaTables.commit", 2),
-    "publish, before it is visible": ("pitlake.lake.log:LakeLog.append", 1),
+    "stage": ("pitlake.lake.publishing.stage:Stage.add", 9),
+    "gate": ("pitlake.lake.publishing.audit:gate_rules", 1),
+    "publish, before the commit": ("pitlake.lake.tables.delta:DeltaTables.commit", 1),
+    "publish, between two tables": ("pitlake.lake.tables.delta:DeltaTables.commit", 2),
+    "publish, before it is visible": ("pitlake.lake.storage.log:LakeLog.append", 1),
 }
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from pipelines.maintenance import maintenance
-from pitlake import receipts
+from pitlake.answers import receipts
 from pitlake.cli import invoke
 from pitlake.lake.lake import Lake
 from pitlake.session import connect

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from assets.factory import graph_asset
-from forge.clock import live
+from forge.core.clock import live
 from forge.memory.journal import Journal
 from pipelines import serve
 from pipelines.partitions import DAYS

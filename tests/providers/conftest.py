@@ -9,9 +9,9 @@ import pytest
 
 from assets.edgar import Release
 from assets.external import all_feeds
-from assets.external.feed import Feed, Scope
-from assets.external.runs import collected, outcomes
 from assets.extraction import Gap, Row, RunFacts
+from assets.feeds.feed import Feed, Scope
+from assets.feeds.runs import collected, outcomes
 from pitlake import clock
 from pitlake.datasets._shared import BY_FILING_DATE
 from resources.http.capture import CaptureStore

@@ -7,9 +7,9 @@ from types import ModuleType
 
 import pytest
 
-from assets.external.factory import feed_asset
-from assets.external.feed import Scope
-from assets.external.runs import run_feed
+from assets.feeds.factory import feed_asset
+from assets.feeds.feed import Scope
+from assets.feeds.runs import run_feed
 from pitlake.lake.lake import Lake
 from pitlake.session import open_session
 from pitlake.session.api import Catalogue

@@ -3,7 +3,7 @@
 import pytest
 
 from assets.external import all_feeds
-from assets.external.runs import run_feed
+from assets.feeds.runs import run_feed
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assets.derived import drift
 from assets.derived.drift import FieldDrift, measure, wilson
 from assets.external import all_feeds
-from assets.external.runs import run_feed
+from assets.feeds.runs import run_feed
 from pitlake import clock
 from pitlake.lake.lake import Lake
 from pitlake.session import connect

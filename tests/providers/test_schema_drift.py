@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from assets.external import all_feeds
-from assets.external.runs import collected, outcomes
 from assets.extraction import Gap, Row, RunFacts
+from assets.feeds.runs import collected, outcomes
 from pitlake.errors import AnswerRefused
 from resources.http.capture import Capture
 from sample import bundled

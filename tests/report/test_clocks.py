@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from pitlake.clock import from_micros, new_york_day
 from pitlake.contract import INSTANT
-from pitlake.lake.files import write_parquet
-from pitlake.lake.manifest import DataFile
-from pitlake.lake.query import calculator, reading
+from pitlake.lake.storage.files import write_parquet
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.tables.query import calculator, reading
 from pitlake.report.clocks import LAGS, LONGEST, Clocks, clocks
 
 MIDNIGHT = datetime(2024, 3, 10, 4, tzinfo=timezone.utc)  # of New York, an hour before its clocks change

@@ -13,7 +13,7 @@ import pytest
 from pitlake import clock
 from pitlake.contract import Column
 from pitlake.lake import Lake
-from pitlake.lake.stage import staged_schema
+from pitlake.lake.publishing.stage import staged_schema
 from pitlake.report import late, site
 from tests.toys import NOTES
 

@@ -16,10 +16,10 @@ from checks.expectations import BLOCKING, expected
 from pitlake import clock
 from pitlake.contract import Column
 from pitlake.errors import BadInput, LakeError, VersionVacuumed
-from pitlake.lake.incidents import Incident
-from pitlake.lake.judgements import Judgement
 from pitlake.lake.lake import Lake
-from pitlake.lake.manifest import DataFile, Snapshot, TableState
+from pitlake.lake.publishing.judgements import Judgement
+from pitlake.lake.storage.incidents import Incident
+from pitlake.lake.storage.manifest import DataFile, Snapshot, TableState
 from pitlake.report import site
 from pitlake.report.measures import DRIFT, measure
 from tests.toys import NOTES, OBSERVED, TOY, ToyGraph, between, stored

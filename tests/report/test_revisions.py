@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pitlake.clock import new_york_day
-from pitlake.lake.files import write_parquet
-from pitlake.lake.manifest import DataFile
-from pitlake.lake.query import calculator, reading
+from pitlake.lake.storage.files import write_parquet
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.tables.query import calculator, reading
 from pitlake.report.revisions import RevisionCounter
 from tests.lake.world import TOY
 

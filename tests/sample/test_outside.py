@@ -6,8 +6,8 @@ from assets.drops import all_drops
 from assets.drops.factory import DropConfig
 from assets.drops.receiving import publish, receive
 from assets.external import feed
-from assets.external.factory import FeedConfig
-from assets.external.runs import run_feed
+from assets.feeds.factory import FeedConfig
+from assets.feeds.runs import run_feed
 from pipelines.definitions import build_definitions
 from pipelines.earnings import BUNDLES
 from pitlake.datasets import all_datasets

@@ -7,11 +7,11 @@ from statistics import fmean
 import pytest
 
 from assets.external import feed
-from assets.external.feed import Scope
-from assets.external.runs import run_feed
-from pitlake import catalogue
+from assets.feeds.feed import Scope
+from assets.feeds.runs import run_feed
 from pitlake.clock import NEW_YORK
 from pitlake.lake.lake import Lake
+from pitlake.questions import catalogue
 from pitlake.session import connect
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient

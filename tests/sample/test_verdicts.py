@@ -7,7 +7,7 @@ import pytest
 
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.stage import StagedGap, staged_schema
+from pitlake.lake.publishing.stage import StagedGap, staged_schema
 from sample.expectations import Expectation, Revision, absent, gap, revised, row
 from sample.verdicts import Outcomes
 

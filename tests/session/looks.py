@@ -11,7 +11,7 @@ import pyarrow as pa
 from pitlake.clock import new_york_day
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.stage import staged_schema
+from pitlake.lake.publishing.stage import staged_schema
 
 
 def lake_of(root: Path, said: Mapping[str, Iterable[Mapping[str, Any]]], looks: Sequence[datetime]) -> Lake:

@@ -16,8 +16,10 @@ from deltalake import DeltaTable, QueryBuilder
 
 from pitlake.clock import start_of_new_york_day
 from pitlake.errors import MachineExhausted, SessionRefused
-from pitlake.lake import Lake, closed, closing, delta
-from pitlake.lake.query import calculator, reading
+from pitlake.lake import Lake
+from pitlake.lake.tables import closed, delta
+from pitlake.lake.tables.query import calculator, reading
+from pitlake.lake.upkeep import closing
 from pitlake.session import open_session
 from pitlake.session.api import Catalogue
 from pitlake.session.visible import cut_cache

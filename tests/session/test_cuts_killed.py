@@ -13,14 +13,14 @@ from tests.session.test_words import FEW, INSTANTS, MANY, articles, lake_of
 
 QUERY = "margin revenue"
 STEPS = [
-    ("pitlake.lake.closed", "write", 3, "after"),
+    ("pitlake.lake.tables.closed", "write", 3, "after"),
     ("pitlake.session.visible.words", "write", 2, "after"),
-    ("pitlake.lake.copies", "vouch", 4, "before"),
+    ("pitlake.lake.storage.copies", "vouch", 4, "before"),
 ]
 MORE = [
-    ("pitlake.lake.closed", "write", 3, "before"),
+    ("pitlake.lake.tables.closed", "write", 3, "before"),
     ("pitlake.session.visible.words", "write", 1, "before"),
-    ("pitlake.lake.copies", "vouch", 4, "after"),
+    ("pitlake.lake.storage.copies", "vouch", 4, "after"),
     ("pitlake.session.visible.words", "write", 4, "after"),
 ]
 

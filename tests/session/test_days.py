@@ -13,7 +13,7 @@ import pytest
 
 from pitlake.clock import micros, new_york_day, start_of_new_york_day
 from pitlake.errors import LakeError, QueryFailed, SessionRefused
-from pitlake.lake import copies
+from pitlake.lake.storage import copies
 from pitlake.session import open_session
 from pitlake.session.visible import cuts
 from pitlake.session.visible.binding import Binding

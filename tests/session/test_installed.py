@@ -6,7 +6,7 @@ import pytest
 
 from pitlake.datasets import all_datasets
 from pitlake.errors import IsolationUnavailable, QueryFailed
-from pitlake.lake.manifest import Snapshot
+from pitlake.lake.storage.manifest import Snapshot
 from pitlake.session import open_session, warm
 from pitlake.session.api import Catalogue
 from pitlake.session.sealed import launcher

@@ -120,7 +120,7 @@ def test_a_zygote_that_does_not_end_is_killed(monkeypatch):
 def test_sessions_die_with_the_process_that_opened_them(lake, tmp_path):
     program = """
 import os, sys, time
-from pitlake.lake.manifest import Snapshot
+from pitlake.lake.storage.manifest import Snapshot
 from pitlake.session import open_session
 from pitlake.session.sealed import launcher
 session = open_session(Snapshot(1), "2024-01-01T00:00:00Z", datasets=["news"])

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from pitlake.clock import new_york_month
 from pitlake.contract import GAP_SCHEMA, Column, Dataset
-from pitlake.lake.manifest import DataFile, Snapshot, TableState
+from pitlake.lake.storage.manifest import DataFile, Snapshot, TableState
 from pitlake.session.api import Catalogue
 
 T = datetime(2024, 2, 15, 21, 0, tzinfo=timezone.utc)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from assets.external import all_feeds
-from assets.external.feed import Scope
-from assets.external.runs import run_feed
+from assets.feeds.feed import Scope
+from assets.feeds.runs import run_feed
 from assets.graph import all_extractors
 from assets.runs import run_partitions
 from local_servers.server import GraphServer

@@ -13,8 +13,8 @@ from pitlake.clock import new_york_day
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.lake.lake import Lake
-from pitlake.lake.log import LOG
-from pitlake.lake.stage import staged_schema
+from pitlake.lake.publishing.stage import staged_schema
+from pitlake.lake.storage.log import LOG
 from tests.agents import world
 
 

@@ -18,7 +18,7 @@ from pitlake.clock import MICROSECOND, iso
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput, BadInstant, LakeError, LakeNotFound
 from pitlake.lake.lake import Lake
-from pitlake.lake.query import calculator
+from pitlake.lake.tables.query import calculator
 from pitlake.session import connect
 from pitlake.session.digest import sha256_of
 from pitlake.spark import _told, frame

@@ -7,7 +7,7 @@ import random
 from datetime import datetime, timedelta
 from typing import Any
 
-from pitlake import catalogue
+from pitlake.questions import catalogue
 from tests.wall.worlds import CIKS, CONCEPTS, IDS, TICKERS, VECTOR, WORDS
 
 _TEXTS = ("{0}", "{0} {1}", '"{0} {1}"', "{0} AND {1}", "{0} OR {1}")

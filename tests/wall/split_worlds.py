@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from assets.derived import earnings_outcomes
 from assets.derived.earnings_bundles import Event
-from pitlake import catalogue
 from pitlake.clock import end_of_new_york_day, new_york_day
 from pitlake.datasets import get
 from pitlake.lake.lake import Lake
-from pitlake.lake.stage import staged_schema
+from pitlake.lake.publishing.stage import staged_schema
+from pitlake.questions import catalogue
 from pitlake.session import connect
 
 DAYS = [date(2024, 6, day) for day in (3, 4, 5, 6, 7, 10, 11)]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from pitlake.datasets import get
-from pitlake.lake import looks as kept_looks
-from pitlake.lake.diff import RowFindings
-from pitlake.lake.sightings import Sightings
+from pitlake.lake.publishing import looks as kept_looks
+from pitlake.lake.publishing.diff import RowFindings
+from pitlake.lake.publishing.sightings import Sightings
 from tests.wall.late import asking, graph, judge, sources
 from tests.wall.late.documents import Document, Event
 from tests.wall.late.looks import A_KIND, DAYS, FIRST_NUMBER, History, Look, lived

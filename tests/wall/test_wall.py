@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from pitlake import catalogue
-from pitlake.tickers import Tickers
+from pitlake.questions import catalogue
+from pitlake.questions.tickers import Tickers
 from tests.every import every
 from tests.wall import attacks, fuzz, statements, truth
 from tests.wall.distinguish import Finding, distinguish

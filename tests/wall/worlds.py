@@ -22,9 +22,9 @@ import pyarrow.compute as pc
 from pitlake.clock import new_york_month
 from pitlake.contract import GAP_SCHEMA, Dataset
 from pitlake.datasets import get
-from pitlake.lake.files import ceil_millis, floor_millis, write_parquet
-from pitlake.lake.manifest import DataFile, Snapshot, TableState
-from pitlake.lake.superseded import new_tombstones
+from pitlake.lake.publishing.superseded import new_tombstones
+from pitlake.lake.storage.files import ceil_millis, floor_millis, write_parquet
+from pitlake.lake.storage.manifest import DataFile, Snapshot, TableState
 from pitlake.tombstones import superseded_table_name
 
 T = datetime(2024, 5, 16, 17, 30, 0, 123456, tzinfo=timezone.utc)

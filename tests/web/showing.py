@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from unittest import mock
 
+from forge.core.tape import Tape
 from forge.memory import Memory
 from forge.records import (
     KINDS,
@@ -35,7 +36,6 @@ from forge.records import (
     View,
     parse,
 )
-from forge.tape import Tape
 from forge.tracking.calibration import measured
 from forge.web import room
 from pitlake.clock import instant, iso

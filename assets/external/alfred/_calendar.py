@@ -10,7 +10,7 @@ from collections.abc import Collection
 from datetime import date, datetime, time
 from typing import NamedTuple
 
-from assets.external.dating import end_of_day, new_york_at
+from assets.feeds.dating import end_of_day, new_york_at
 
 
 class ReleaseTime(NamedTuple):

@@ -10,11 +10,11 @@ from datetime import date
 from itertools import pairwise
 from typing import Any
 
-from assets.external import fields
 from assets.external.alfred._calendar import public_at, rule
-from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
-from assets.external.items import named
 from assets.extraction import Place, Record, RunFacts, dated, parsed
+from assets.feeds import fields
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
+from assets.feeds.items import named
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import macro_observations as contract
 from pitlake.datasets.macro_observations import DATASET

@@ -8,11 +8,11 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any
 
-from assets.external import dating, fields
 from assets.external.alpha_vantage._spelling import answer_about, one_a_ticker, required_number
-from assets.external.feed import Scope, Unit
-from assets.external.items import Came
 from assets.extraction import Record
+from assets.feeds import dating, fields
+from assets.feeds.feed import Scope, Unit
+from assets.feeds.items import Came
 from pitlake.errors import BadInput, Unparsable, Unreadable
 from resources.http.capture import Capture
 from resources.http.csv_lines import cells

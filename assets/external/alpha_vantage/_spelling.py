@@ -6,8 +6,8 @@ Also the units every feed of it shares.
 from collections.abc import Sequence
 from typing import Any
 
-from assets.external import fields
-from assets.external.feed import Scope, Unit
+from assets.feeds import fields
+from assets.feeds.feed import Scope, Unit
 from pitlake.errors import BadInput, Unparsable, Unreadable
 
 ABSENT = {"", "-", "None", "null", "nan"}

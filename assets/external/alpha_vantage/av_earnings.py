@@ -4,7 +4,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from assets.external import dating
 from assets.external.alpha_vantage._spelling import (
     PATH,
     answer_about,
@@ -14,9 +13,10 @@ from assets.external.alpha_vantage._spelling import (
     required_number,
     word,
 )
-from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
-from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.extraction import Place, Record, Releases, RunFacts, dated, parsed
+from assets.feeds import dating
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
+from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.splits import a_share
 from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import _figures as figures

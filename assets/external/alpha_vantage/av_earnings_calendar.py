@@ -4,11 +4,11 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from assets.external import dating
 from assets.external.alpha_vantage._spelling import PATH, number, one_a_ticker, word
-from assets.external.feed import Feed, Fetch, Scope, Unit
-from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.extraction import Place, Record, RunFacts, dated, parsed
+from assets.feeds import dating
+from assets.feeds.feed import Feed, Fetch, Scope, Unit
+from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_earnings_calendar as contract
 from pitlake.datasets.av_earnings_calendar import DATASET

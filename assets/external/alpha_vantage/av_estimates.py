@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from assets.external import dating
 from assets.external.alpha_vantage._spelling import PATH, answer_about, number, one_a_ticker, word
-from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
-from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.extraction import Place, Record, RunFacts, dated, parsed
+from assets.feeds import dating
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
+from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_estimates as contract
 from pitlake.datasets.av_estimates import DATASET, FIGURES

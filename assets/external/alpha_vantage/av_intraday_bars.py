@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from assets.external import dating
 from assets.external.alpha_vantage import _bars
 from assets.external.alpha_vantage._spelling import PATH
-from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
-from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.extraction import Place, Record, RunFacts, dated, parsed
+from assets.feeds import dating
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
+from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from pitlake.clock import new_york_day
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_intraday_bars as contract

@@ -10,10 +10,10 @@ from datetime import date, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
-from assets.external import dating, fields
-from assets.external.feed import Feed, Fetch, Scope, Unit
-from assets.external.items import UNNAMED, named
 from assets.extraction import Contest, Place, Record, RunFacts, dated, parsed
+from assets.feeds import dating, fields
+from assets.feeds.feed import Feed, Fetch, Scope, Unit
+from assets.feeds.items import UNNAMED, named
 from pitlake.clock import EPOCH
 from pitlake.datasets import benzinga_news as contract
 from pitlake.datasets.benzinga_news import DATASET

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from assets.external import dating, fields
-from assets.external.feed import Fetch, Scope, Unit
-from assets.external.items import named, read_or_spelled
 from assets.extraction import Place, Record, RunFacts, dated, parsed
+from assets.feeds import dating, fields
+from assets.feeds.feed import Fetch, Scope, Unit
+from assets.feeds.items import named, read_or_spelled
 from pitlake.clock import NEW_YORK
 from pitlake.datasets import _earnings as contract
 from pitlake.errors import BadInput, Unparsable, Unreadable

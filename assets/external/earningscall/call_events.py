@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from assets.external import fields
 from assets.external.earningscall import _calls as calls
-from assets.external.feed import Feed, Fetch, Scope, Unit
-from assets.external.items import UNNAMED, named
 from assets.extraction import Place, Record, RunFacts, parsed
+from assets.feeds import fields
+from assets.feeds.feed import Feed, Fetch, Scope, Unit
+from assets.feeds.items import UNNAMED, named
 from pitlake.datasets import _answers as answers
 from pitlake.datasets.call_events import DATASET
 from resources.http.capture import Capture

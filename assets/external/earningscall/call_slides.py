@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assets.external.earningscall import _calls as calls
-from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.extraction import Place, Record, RunFacts
+from assets.feeds.feed import Feed, Fetch, Scope, Unit
 from pitlake.datasets import call_slides as contract
 from pitlake.datasets.call_slides import DATASET
 from pitlake.errors import RecordRefused

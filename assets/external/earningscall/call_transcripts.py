@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from assets.external import fields
 from assets.external.earningscall import _calls as calls
-from assets.external.feed import Feed, Fetch, Scope, Unit
 from assets.extraction import Place, Record, RunFacts
+from assets.feeds import fields
+from assets.feeds.feed import Feed, Fetch, Scope, Unit
 from pitlake.datasets import call_transcripts as contract
 from pitlake.datasets.call_transcripts import DATASET
 from pitlake.errors import RecordRefused, Unparsable, Unreadable

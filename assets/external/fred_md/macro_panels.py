@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from assets.external import dating, fields
-from assets.external.feed import Feed, Fetch, Scope, Unit
-from assets.external.items import named
 from assets.extraction import Place, Record, RunFacts, dated, parsed
+from assets.feeds import dating, fields
+from assets.feeds.feed import Feed, Fetch, Scope, Unit
+from assets.feeds.items import named
 from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import macro_panels as contract

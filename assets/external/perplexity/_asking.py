@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from assets.external.feed import Fetch, Scope, Unit
+from assets.feeds.feed import Fetch, Scope, Unit
 from pitlake.errors import BadInput
 from resources.http.capture import Capture, Request
 

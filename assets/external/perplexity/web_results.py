@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from assets.external import claimed, dating, fields
-from assets.external.feed import Feed, Scope, Unit
-from assets.external.items import UNNAMED, named
 from assets.external.perplexity import _asking as asking
 from assets.external.web._sources import WESTMOST
 from assets.extraction import Place, Record, RunFacts, dated, parsed
+from assets.feeds import claimed, dating, fields
+from assets.feeds.feed import Feed, Scope, Unit
+from assets.feeds.items import UNNAMED, named
 from pitlake.clock import NEW_YORK, new_york_day
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import web_results as contract

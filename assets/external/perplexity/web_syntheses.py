@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from assets.external.feed import Feed, Scope, Unit
 from assets.external.perplexity import _asking as asking
 from assets.extraction import Place, Record, RunFacts, dated
+from assets.feeds.feed import Feed, Scope, Unit
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import web_syntheses as contract
 from pitlake.datasets.web_syntheses import DATASET

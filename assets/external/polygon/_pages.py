@@ -5,10 +5,10 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from assets.external import dating
-from assets.external.feed import Fetch, Scope, Unit
-from assets.external.items import TWICE, Came, named
 from assets.extraction import Place, Record, RunFacts, dated
+from assets.feeds import dating
+from assets.feeds.feed import Fetch, Scope, Unit
+from assets.feeds.items import TWICE, Came, named
 from pitlake import outside_json
 from pitlake.datasets import _figures as figures
 from pitlake.errors import BadInput, RecordRefused, Unparsable, Unreadable

@@ -3,12 +3,12 @@
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
-from assets.external import dating, fields
-from assets.external.feed import Feed, Fetch, Scope, Unit
-from assets.external.items import Came, read_or_spelled, told_once
-from assets.external.naming import Naming, Values, first_free
 from assets.external.polygon import _pages
 from assets.extraction import Place, Record, RunFacts, parsed
+from assets.feeds import dating, fields
+from assets.feeds.feed import Feed, Fetch, Scope, Unit
+from assets.feeds.items import Came, read_or_spelled, told_once
+from assets.feeds.naming import Naming, Values, first_free
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import polygon_dividends as contract
 from pitlake.datasets.polygon_dividends import DATASET

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from assets.external import dating
-from assets.external.feed import Fetch
 from assets.external.sec_edgar import _names
+from assets.feeds import dating
+from assets.feeds.feed import Fetch
 from pitlake.errors import AnswerRefused, NotCaptured, Unreadable
 from resources.http.capture import Capture
 

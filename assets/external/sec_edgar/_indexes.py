@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from assets.external import dating
 from assets.external.sec_edgar import _names
+from assets.feeds import dating
 from pitlake.errors import Unreadable
 from resources.http.capture import Request
 from resources.http.providers.sec_edgar import WWW

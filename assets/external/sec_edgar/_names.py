@@ -9,8 +9,8 @@ from datetime import date
 from functools import lru_cache
 from typing import Any
 
-from assets.external import dating, fields
-from assets.external.feed import Scope, Unit
+from assets.feeds import dating, fields
+from assets.feeds.feed import Scope, Unit
 from pitlake.errors import BadInput, Unreadable
 from resources.http.capture import Request
 from resources.http.providers.sec_edgar import WWW

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assets.external import fields
-from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
-from assets.external.items import TWICE, named, told_once
 from assets.external.sec_edgar import _names
 from assets.extraction import Place, Record, RunFacts, dated
+from assets.feeds import fields
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
+from assets.feeds.items import TWICE, named, told_once
 from pitlake.datasets import sec_facts as contract
 from pitlake.datasets._shared import ACCEPTED_AT, RELEASE_RULE
 from pitlake.datasets.sec_facts import DATASET

@@ -16,12 +16,12 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from assets.edgar import withheld
-from assets.external import dating, fields
-from assets.external.acceptances import proven_by, release, with_what_was_known
-from assets.external.feed import Feed, Fetch, Scope, Unit
-from assets.external.items import TWICE, named
 from assets.external.sec_edgar import _headers, _indexes, _names
 from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
+from assets.feeds import dating, fields
+from assets.feeds.acceptances import proven_by, release, with_what_was_known
+from assets.feeds.feed import Feed, Fetch, Scope, Unit
+from assets.feeds.items import TWICE, named
 from pitlake.datasets import sec_filings as contract
 from pitlake.datasets._shared import RELEASE_RULE, UNPROVEN, WITHHELD
 from pitlake.datasets.sec_filings import DATASET

@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from assets.edgar import Release, withheld
-from assets.external import dating, fields
-from assets.external.acceptances import release
-from assets.external.feed import Feed, Fetch, Scope, Unit
-from assets.external.items import TWICE, named
 from assets.external.sec_edgar import _headers, _names
 from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
+from assets.feeds import dating, fields
+from assets.feeds.acceptances import release
+from assets.feeds.feed import Feed, Fetch, Scope, Unit
+from assets.feeds.items import TWICE, named
 from pitlake.datasets import sec_fulltext_hits as contract
 from pitlake.datasets._shared import RELEASE_RULE, WITHHELD
 from pitlake.datasets.sec_fulltext_hits import DATASET

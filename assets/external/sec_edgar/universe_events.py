@@ -11,11 +11,11 @@ from datetime import date, timedelta
 from itertools import pairwise
 from typing import Any
 
-from assets.external import dating, fields
-from assets.external.feed import Feed, Fetch, Scope, Unit
-from assets.external.items import TWICE, named, told_once
 from assets.external.sec_edgar import _headers, _indexes, _names, _removals, sec_filings
 from assets.extraction import Parser, Place, Record, RunFacts, dated, parsed
+from assets.feeds import dating, fields
+from assets.feeds.feed import Feed, Fetch, Scope, Unit
+from assets.feeds.items import TWICE, named, told_once
 from pitlake.datasets import universe_events as contract
 from pitlake.datasets._shared import BY_FILING_DATE, RELEASE_RULE
 from pitlake.datasets.sec_filings import TOLD_OTHERWISE

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Literal
 
-from assets.external import claimed
 from assets.external.web._sources import AllowedHost
+from assets.feeds import claimed
 from pitlake.errors import Unreadable
 from resources.http.capture import Capture
 

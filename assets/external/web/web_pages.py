@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urldefrag, urlsplit
 
-from assets.external import fields
-from assets.external.feed import Feed, Fetch, Scope, Unit
-from assets.external.items import named
 from assets.external.web import _claims as claims
 from assets.external.web._markup import read
 from assets.external.web._sources import ALLOWED, source_of
 from assets.extraction import Place, Record, RunFacts, dated
+from assets.feeds import fields
+from assets.feeds.feed import Feed, Fetch, Scope, Unit
+from assets.feeds.items import named
 from pitlake import clock
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import web_pages as contract

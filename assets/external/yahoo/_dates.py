@@ -8,7 +8,7 @@ import re
 from datetime import date, datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
-from assets.external import dating
+from assets.feeds import dating
 from pitlake.clock import from_micros, new_york_day
 from pitlake.errors import BadInstant, Unreadable
 

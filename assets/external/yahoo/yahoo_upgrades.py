@@ -5,12 +5,12 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
-from assets.external import fields
-from assets.external.feed import Feed, Fetch, Scope, Unit, one_entity
-from assets.external.items import TWICE, Came, named, read_or_spelled, told_once
-from assets.external.naming import first_dated
 from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
+from assets.feeds import fields
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
+from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.feeds.naming import first_dated
 from assets.splits import a_share
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import yahoo_upgrades as contract

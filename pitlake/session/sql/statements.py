@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from pitlake.catalogue import session_macros
 from pitlake.clock import iso
 from pitlake.contract import GAP_COLUMNS, GAP_SCHEMA, INSTANT, Dataset
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
-from pitlake.sql_files import sql_file
+from pitlake.questions.catalogue import session_macros
+from pitlake.questions.sql_files import sql_file
 from pitlake.tombstones import SUPERSEDED_SCHEMA, newest_first
 
 if TYPE_CHECKING:

@@ -25,9 +25,10 @@ import pyarrow as pa
 
 from pitlake import machine
 from pitlake.errors import BadInput, SessionRefused
-from pitlake.lake import closed, copies
-from pitlake.lake.closed import FEW_ROWS
-from pitlake.lake.parallel import each
+from pitlake.lake.storage import copies
+from pitlake.lake.storage.parallel import each
+from pitlake.lake.tables import closed
+from pitlake.lake.tables.closed import FEW_ROWS
 from pitlake.session.visible import footer
 from pitlake.session.visible.cuts import AlreadyRead, Cut, FileFacts, Sources, facts_of, open_file
 

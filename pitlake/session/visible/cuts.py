@@ -21,11 +21,12 @@ import pyarrow as pa
 from pitlake import machine
 from pitlake.clock import AVAILABLE_AT, micros
 from pitlake.errors import LakeFault, SessionRefused
-from pitlake.lake import closed, faults
-from pitlake.lake.arrays import as_micros
-from pitlake.lake.closed import Bound, Form
-from pitlake.lake.files import take_rows
-from pitlake.lake.manifest import DataFile
+from pitlake.lake.storage import faults
+from pitlake.lake.storage.arrays import as_micros
+from pitlake.lake.storage.files import take_rows
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.tables import closed
+from pitlake.lake.tables.closed import Bound, Form
 from pitlake.session.visible import footer, mapped, words
 from pitlake.session.visible.plan import Period
 

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from pitlake.clock import AVAILABLE_AT
 from pitlake.contract import INSTANT
-from pitlake.lake.files import take_rows
+from pitlake.lake.storage.files import take_rows
 
 FORM = 1  # of these files; a change makes old ones unfindable
 MAGIC = b"ARROW1"

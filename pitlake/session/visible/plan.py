@@ -11,9 +11,9 @@ from functools import lru_cache
 from itertools import groupby
 
 from pitlake.clock import micros, new_york_day, start_of_new_york_day
-from pitlake.lake import closed
-from pitlake.lake.closed import Bound, months_of
-from pitlake.lake.manifest import DataFile
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.tables import closed
+from pitlake.lake.tables.closed import Bound, months_of
 
 
 @dataclass(frozen=True, slots=True)

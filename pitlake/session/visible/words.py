@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pitlake.catalogue import session_macros
 from pitlake.clock import AVAILABLE_AT
 from pitlake.contract import INSTANT
-from pitlake.lake.query import calculator, columns
-from pitlake.lake.spill_file import SpillFile
+from pitlake.lake.publishing.spill_file import SpillFile
+from pitlake.lake.tables.query import calculator, columns
+from pitlake.questions.catalogue import session_macros
 
 FORM = 3  # of the index; a change makes old ones unfindable
 SCHEMA = pa.schema(

@@ -5,12 +5,12 @@ from datetime import date, datetime, timedelta, timezone
 
 import pytest
 
-from assets.external import dating
-from assets.external.acceptances import proven_by, release
-from assets.external.dating import Dated
-from assets.external.feed import Scope
-from assets.external.runs import run_feed
 from assets.external.sec_edgar.sec_filings import COLUMNS, FEED
+from assets.feeds import dating
+from assets.feeds.acceptances import proven_by, release
+from assets.feeds.dating import Dated
+from assets.feeds.feed import Scope
+from assets.feeds.runs import run_feed
 from pitlake.clock import NEW_YORK
 from pitlake.datasets import get
 from pitlake.lake.lake import Lake

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.external import feed
-from assets.external.feed import Scope
-from assets.external.runs import run_feed
 from assets.extraction import RunFacts
+from assets.feeds.feed import Scope
+from assets.feeds.runs import run_feed
 from pitlake.errors import AnswerRefused, BadInput
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore

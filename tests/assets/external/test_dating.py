@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from assets.external import dating
+from assets.feeds import dating
 from pitlake.errors import Unreadable
 
 NEW_YORK = ZoneInfo("America/New_York")

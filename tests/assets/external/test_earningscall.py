@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.external import feed
-from assets.external.feed import Scope
 from assets.extraction import RunFacts
+from assets.feeds.feed import Scope
 from pitlake.clock import NEW_YORK
 from pitlake.errors import AnswerRefused, BadInput
 from tests.answers import FETCHED, Played, captured, gaps, happened, rows

@@ -8,8 +8,8 @@ from email.utils import format_datetime
 import pytest
 
 from assets.external import feed
-from assets.external.feed import Scope
 from assets.extraction import Gap
+from assets.feeds.feed import Scope
 from pitlake import clock
 from pitlake.gate.rules import GAP_TYPES
 from resources.http.capture import CaptureStore

@@ -11,8 +11,8 @@ import pitlake
 from assets.external import feed
 from assets.external.alfred._calendar import CLOCKS, public_at
 from assets.external.alfred.macro_observations import EARLIEST, LATEST, windows
-from assets.external.feed import Scope, Unit
-from assets.external.runs import run_feed
+from assets.feeds.feed import Scope, Unit
+from assets.feeds.runs import run_feed
 from pitlake.clock import NEW_YORK, new_york_day
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.external import feed
-from assets.external.feed import Scope
 from assets.external.perplexity import _asking as asking
 from assets.external.perplexity.web_syntheses import without_thoughts
-from assets.external.runs import run_feed
 from assets.extraction import RunFacts
+from assets.feeds.feed import Scope
+from assets.feeds.runs import run_feed
 from pitlake import connect
 from pitlake.clock import new_york_day
 from pitlake.datasets import get

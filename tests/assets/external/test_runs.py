@@ -10,14 +10,14 @@ from urllib.parse import quote, quote_plus
 import dagster as dg
 import pytest
 
-from assets.external.factory import FeedConfig, feed_asset, source_of
-from assets.external.feed import Feed, Scope, Unit
-from assets.external.reparse import reparse
-from assets.external.runs import run_feed
 from assets.extraction import Place, dated
+from assets.feeds.factory import FeedConfig, feed_asset, source_of
+from assets.feeds.feed import Feed, Scope, Unit
+from assets.feeds.reparse import reparse
+from assets.feeds.runs import run_feed
 from pitlake import cli, clock
 from pitlake.errors import BadInput, NotCaptured, Unparsable
-from pitlake.lake.audit import CheckResult
+from pitlake.lake.publishing.audit import CheckResult
 from resources.http.capture import CaptureStore, Request
 from resources.http.client import HttpClient
 from resources.http.provider import Provider
@@ -263,7 +263,7 @@ def test_a_key_in_dotenv_serves_as_well(loopback, run, tmp_path, monkeypatch):
 
 def test_the_asset_runs_a_scope_as_configured(loopback, lake, monkeypatch):
     met = (CheckResult(name="expectations", passed=True), CheckResult(name="expectation_warnings", passed=True))
-    monkeypatch.setattr("assets.external.factory.expected", lambda _staged, _observed_at: met)  # slow to import
+    monkeypatch.setattr("assets.feeds.factory.expected", lambda _staged, _observed_at: met)  # slow to import
     config = FeedConfig(mode="live", tickers=["one"])
     with dg.DagsterInstance.ephemeral() as instance:
         result = dg.materialize(

@@ -9,9 +9,6 @@ import pytest
 
 from assets.derived import names
 from assets.edgar import Release
-from assets.external.feed import Scope
-from assets.external.releases import LakeReleases
-from assets.external.runs import collected, outcomes, run_feed
 from assets.external.sec_edgar import _headers, _indexes
 from assets.external.sec_edgar.sec_facts import FEED as FACTS
 from assets.external.sec_edgar.sec_filings import FEED as FILINGS
@@ -19,6 +16,9 @@ from assets.external.sec_edgar.sec_filings import PARSERS as FILING_PARSERS
 from assets.external.sec_edgar.sec_fulltext_hits import FEED as HITS
 from assets.external.sec_edgar.sec_fulltext_hits import PARSERS as HIT_PARSERS
 from assets.extraction import Gap, Row, RunFacts
+from assets.feeds.feed import Scope
+from assets.feeds.releases import LakeReleases
+from assets.feeds.runs import collected, outcomes, run_feed
 from pitlake.errors import BadInput, Unreadable
 from pitlake.lake.lake import Lake
 from pitlake.session import connect

@@ -6,9 +6,9 @@ from datetime import date, datetime, timezone
 
 import pytest
 
-from assets.external.feed import Scope
 from assets.external.sec_edgar._removals import is_common_equity, parsed
 from assets.external.sec_edgar.universe_events import FEED, event_of
+from assets.feeds.feed import Scope
 from pitlake.errors import BadInput
 from resources.http.providers.sec_edgar import PROVIDER
 from tests.answers import Played, captured, gaps, happened, rows

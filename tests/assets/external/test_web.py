@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.external import claimed, feed
-from assets.external.feed import Scope
+from assets.external import feed
 from assets.external.web._sources import ALLOWED, WESTMOST, source_of
+from assets.feeds import claimed
+from assets.feeds.feed import Scope
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput, Unreadable
 from resources.http.capture import Request

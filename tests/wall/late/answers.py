@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from random import Random
 from typing import Any
 
-from assets.external.feed import Scope
+from assets.feeds.feed import Scope
 from resources.http.capture import Request
 from tests.wall.late.documents import Edit, Kind, State, weekday
 from tests.wall.late.found import Thing

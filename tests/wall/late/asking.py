@@ -13,12 +13,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from pitlake import catalogue, clock, connect
+from pitlake import clock, connect
 from pitlake.clock import AVAILABLE_AT
 from pitlake.contract import gap_table_name
 from pitlake.datasets import get
 from pitlake.errors import PitlakeError
 from pitlake.lake.lake import Lake
+from pitlake.questions import catalogue
 from pitlake.tombstones import newest_first
 from tests.wall.late.looks import History, canonical, clock_at
 from tests.wall.late.sources import NAMES

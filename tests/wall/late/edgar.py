@@ -2,7 +2,7 @@
 
 from random import Random
 
-from assets.external.feed import Scope
+from assets.feeds.feed import Scope
 from pitlake.clock import NEW_YORK
 from resources.http.capture import Request
 from tests.wall.late.answers import DAYS, Answer, Told, cik, company, day_in, kind, marks_of, of, ticker

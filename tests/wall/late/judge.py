@@ -22,10 +22,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 
-from pitlake import catalogue
 from pitlake.clock import AVAILABLE_AT
 from pitlake.datasets import get
 from pitlake.lake.lake import Lake
+from pitlake.questions import catalogue
 from tests.wall.late import graph
 from tests.wall.late.asking import GAPS, VECTORS, Answers, Held, Row, key, session_answers
 from tests.wall.late.documents import LAST

@@ -17,7 +17,7 @@ from assets.runs import run_partitions
 from pitlake.clock import AVAILABLE_AT
 from pitlake.datasets import get
 from pitlake.lake.lake import Lake
-from pitlake.lake.stage import Stage
+from pitlake.lake.publishing.stage import Stage
 from tests.wall.late import graph, outside
 from tests.wall.late.documents import FIRST, LAST, Document, life
 from tests.wall.late.found import Thing

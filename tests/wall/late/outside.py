@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from assets.external import all_feeds
-from assets.external.runs import run_feed
+from assets.feeds.runs import run_feed
 from pitlake.errors import AnswerRefused
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore, Request

@@ -4,7 +4,7 @@ from datetime import datetime
 from email.utils import format_datetime
 from random import Random
 
-from assets.external.feed import Scope
+from assets.feeds.feed import Scope
 from resources.http.capture import Request
 from tests.wall.late.answers import (
     DAYS,

@@ -389,8 +389,8 @@ def made(root: Path, lake: str) -> list[Finding]:
 
 def _question(call: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
     """The SQL and its values behind a call of one of the lake's tools, as the tools themselves make them."""
-    from pitlake import catalogue, searches
     from pitlake.mcp.query_service import GAPS
+    from pitlake.questions import catalogue, searches
 
     tool, given = call["tool"].rpartition("__")[2], dict(call["input"])
     if tool == "query":

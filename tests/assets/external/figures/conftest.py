@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from assets.external import all_feeds
-from assets.external.feed import Scope
-from assets.external.runs import collected, outcomes
 from assets.extraction import Gap, Row, RunFacts
+from assets.feeds.feed import Scope
+from assets.feeds.runs import collected, outcomes
 from pitlake.lake.lake import Lake
 from resources.http.capture import Capture, CaptureStore
 from resources.http.client import HttpClient

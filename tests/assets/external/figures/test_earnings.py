@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.external import dating
 from assets.external.alpha_vantage.av_earnings import public_at
+from assets.feeds import dating
 from pitlake.clock import end_of_new_york_day, new_york_day
 
 UTC = timezone.utc

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.external import dating
+from assets.feeds import dating
 from pipelines.fetch import asking, operations
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput

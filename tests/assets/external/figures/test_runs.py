@@ -6,10 +6,10 @@ from datetime import datetime, timezone
 import pytest
 
 from assets.external import all_feeds
-from assets.external.feed import Scope
-from assets.external.runs import run_feed
+from assets.feeds.feed import Scope
+from assets.feeds.runs import run_feed
 from pitlake import connect
-from pitlake.lake.publish import Published
+from pitlake.lake.publishing.publish import Published
 from tests.every import every
 
 UTC = timezone.utc

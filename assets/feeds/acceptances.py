@@ -1,0 +1,123 @@
+"""What EDGAR's clocks prove together: two readings of one acceptance, and what the lake knew of it before.
+
+EDGAR's JSON serves one acceptance in UTC or by New York's clock, and changes from one download to the next. Two texts
+that name one instant, the later as UTC and the earlier by New York's clock, prove both; what is proven stays so. Which
+text alone decides what is known by assets.feeds.dating; when a filing is released by assets.edgar. Pure.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta, timezone
+from itertools import product
+from typing import Any
+
+from assets.edgar import Release, released
+from assets.extraction import Row, RunFacts, day_of
+from assets.feeds import dating
+from assets.feeds.dating import Dated
+from assets.feeds.naming import Outcome
+from pitlake.clock import AVAILABLE_AT, NEW_YORK
+from pitlake.contract import Dataset
+from pitlake.datasets._shared import RELEASE_RULE, UNPROVEN
+from pitlake.errors import Unreadable
+
+MICROSECOND = timedelta(microseconds=1)
+
+
+def readings(found: Dated) -> tuple[datetime, ...]:
+    """Every instant that an acceptance may have been, the latest last."""
+    if found.rule == dating.LATER:
+        return _as_utc(found.instant), found.instant
+    return (found.instant - MICROSECOND,) if found.rule == dating.DATE_ONLY else (found.instant,)
+
+
+def release(found: Dated, form: str | None, filing_date: date | None, *, as_accepted: bool = False) -> Release:
+    """When a filing was released, whatever its acceptance may have been: never before any of its readings says so."""
+    possible = [released(at, form, filing_date, as_accepted=as_accepted) for at in readings(found)]
+    return Release(max(found.instant, *(one.at for one in possible)), possible[-1].rule, found.instant)
+
+
+def proven_by(texts: Iterable[str]) -> tuple[str, Dated] | None:
+    """The instant that two of these texts of EDGAR's JSON prove, and the one of them that is UTC; None if none do."""
+    clocks = [(text, naive) for text in sorted(set(texts)) if (naive := dating.wall_clock(text)) is not None]
+    for (_, earlier), (text, later) in product(clocks, repeat=2):
+        instant = later.replace(tzinfo=timezone.utc)
+        if instant.astimezone(NEW_YORK).replace(tzinfo=None) == earlier and earlier.time() != datetime.min.time():
+            return text, Dated(instant, dating.TWO_READINGS)
+    return None
+
+
+def with_what_was_known(dataset: Dataset, found: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
+    """The outcomes of a unit, each filing with the best acceptance that its own text and all earlier ones prove."""
+    outcomes = list(found)
+    numbers = {one.values["accession_no"] for one, _ in outcomes if isinstance(one, Row)}
+    known: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for statement in run.statements(dataset, "accession_no", numbers) if run.statements and numbers else ():
+        known[statement["accession_no"]].append(statement)
+    for outcome, day in outcomes:
+        statements = known[outcome.values["accession_no"]] if isinstance(outcome, Row) else ()
+        if not isinstance(outcome, Row) or not statements:
+            yield outcome, day
+            continue
+        row = _as_published(dataset, _proven(outcome, statements, run), statements, run)
+        yield row, day_of(row.available_at)
+
+
+def _proven(row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) -> Row:
+    """The row with the acceptance that its own text and all earlier ones prove."""
+    settled = _settled(row.values, statements)
+    if settled is None:
+        return row
+    raw, decided = settled
+    at, rule, _ = release(decided, row.values["form_type"], row.values["filing_date"], as_accepted=run.as_accepted)
+    clock = {"accepted_at": decided.instant, "acceptance_rule": decided.rule, "acceptance_raw": raw}
+    return replace(row, values=row.values | clock | {RELEASE_RULE.name: rule}, available_at=at)
+
+
+def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) -> Row:
+    """The row with the acceptance that the lake published, where nothing else of the filing changed and both may be
+    one instant: a better proof of it is no other content.
+    """
+    content = [name for name in dataset.content_columns if name != "accepted_at"]
+    published = [one for one in statements if one["cik"] == row.values["cik"] and one[AVAILABLE_AT] <= run.observed_at]
+    if not published or any(published[-1][name] != row.values[name] for name in content):
+        return row
+    before = published[-1]["accepted_at"]
+    same = _possible(row.values) & _possible(published[-1])
+    return replace(row, values=row.values | {"accepted_at": before}) if same else row
+
+
+def _settled(row: Mapping[str, Any], statements: Sequence[Mapping[str, Any]]) -> tuple[str, Dated] | None:
+    """The acceptance that earlier statements prove together with the row's own text; None where they add nothing."""
+    own = Dated(row["accepted_at"], row["acceptance_rule"])
+    possible = _possible(row)
+    for one in statements:
+        before = Dated(one["accepted_at"], one["acceptance_rule"])
+        if before.rule not in UNPROVEN and _whole(before.instant) in possible:
+            return one["acceptance_raw"], before
+    if own.rule not in UNPROVEN:
+        return None
+    return proven_by([row["acceptance_raw"], *(one["acceptance_raw"] for one in statements)])
+
+
+def _possible(filing: Mapping[str, Any]) -> set[datetime]:
+    """Every instant, in whole seconds, that the acceptance of a filing may have been by its text."""
+    naive = dating.wall_clock(filing["acceptance_raw"]) if filing["acceptance_rule"] in UNPROVEN else None
+    every = {filing["accepted_at"]} if naive is None else {naive.replace(tzinfo=timezone.utc), _new_york(naive)}
+    return {_whole(at) for at in every}
+
+
+def _new_york(naive: datetime) -> datetime:
+    try:
+        return dating.new_york_clock(naive)
+    except Unreadable:
+        return naive.replace(tzinfo=timezone.utc)
+
+
+def _whole(moment: datetime) -> datetime:
+    return moment.replace(microsecond=0)  # headers have seconds, the JSON milliseconds
+
+
+def _as_utc(moment: datetime) -> datetime:
+    return moment.astimezone(NEW_YORK).replace(tzinfo=timezone.utc)

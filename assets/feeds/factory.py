@@ -1,0 +1,99 @@
+"""The one factory that makes a Dagster asset of a feed: run with a scope and a mode as its config, shown as all assets.
+
+Which rows are public and what may be published is decided by the same code as everywhere.
+"""
+
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from assets.factory import RETRY, column_schema, description, not_retried, shown
+from assets.feeds.feed import Feed, Scope
+from assets.feeds.runs import run_feed
+from checks.audit import check_specs
+from checks.expectations import expected
+from pitlake import clock
+from pitlake.errors import BadInput
+from resources.http.capture import CaptureStore
+from resources.http.client import HttpClient
+from resources.lake import LakeResource
+
+GROUP = "external"
+
+
+class FeedConfig(dg.Config):
+    """What a run of a feed is asked for: the fields of a scope as text, and where answers come from."""
+
+    mode: str = Field(default="replay", description="replay: captures alone; live: what no capture answers; refresh.")
+    tickers: list[str] = Field(default_factory=list)
+    ciks: list[str] = Field(default_factory=list)
+    series: list[str] = Field(default_factory=list)
+    queries: list[str] = Field(default_factory=list)
+    date_from: str = Field(default="", description="First New York day, YYYY-MM-DD.")
+    date_to: str = Field(default="", description="Last New York day, YYYY-MM-DD.")
+    updated_since: str = Field(default="", description="An instant with offset.")
+    max_pages: int = 10
+    options: dict[str, str] = Field(default_factory=dict)
+
+    def scope(self) -> Scope:
+        """The scope. Raises BadInput naming the invalid field."""
+        return Scope(
+            tickers=tuple(self.tickers),
+            ciks=tuple(self.ciks),
+            series=tuple(self.series),
+            queries=tuple(self.queries),
+            date_from=_day(self.date_from, "date_from"),
+            date_to=_day(self.date_to, "date_to"),
+            updated_since=clock.instant(self.updated_since, "updated_since") if self.updated_since else None,
+            max_pages=self.max_pages,
+            options=dict(self.options),
+        )
+
+
+def _day(text: str, field: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise BadInput(field, "is not a date", "give one such as 2024-02-15") from None
+
+
+def source_of(feed: Feed) -> dg.AssetSpec:
+    """The provider as an asset of its own, that lineage begins with."""
+    return dg.AssetSpec(
+        f"source_{feed.provider.name}",
+        description=f"{feed.provider.base_url}, asked over HTTP; every answer is captured before it is parsed.",
+        group_name="sources",
+        kinds={"http"},
+    )
+
+
+def feed_asset(feed: Feed) -> dg.AssetsDefinition:
+    """The asset of one feed, named as its dataset. What a run covers is its config, so it has no partitions."""
+    dataset = feed.dataset
+
+    @dg.asset(
+        name=dataset.name,
+        description=description(dataset),
+        group_name=GROUP,
+        owners=[f"team:{dataset.owner}"],
+        kinds={"http", "deltalake"},
+        tags={"lane": str(dataset.lane), "mode": "open" if dataset.open_only else "as_of"},
+        metadata={"dagster/column_schema": column_schema(dataset)},
+        check_specs=check_specs(dataset),
+        deps=[source_of(feed).key, *feed.after],
+        pool=f"source_{feed.provider.name}",
+        retry_policy=RETRY,
+    )
+    def materialise(
+        context: dg.AssetExecutionContext, config: FeedConfig, lake: LakeResource
+    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+        with not_retried():
+            opened = lake.open()
+        with not_retried(), HttpClient(feed.provider, CaptureStore.of(opened.location), config.mode) as client:
+            report = run_feed(feed, config.scope(), client, opened, run_id=context.run.run_id, audits=(expected,))
+        yield from shown(context, dataset, report)
+
+    return materialise

@@ -1,0 +1,99 @@
+"""What a feed is: which requests a run makes of a provider, and how the answers become source records.
+
+Pure but for `collect`, which asks through the function it is handed. `assets.feeds.runs` runs a feed; a dataset's
+module (assets/external/<source>/<dataset>.py) fills in one `FEED`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, NamedTuple
+
+from assets.extraction import Normaliser, Record, RunFacts
+from assets.feeds.naming import Naming, Outcome
+from pitlake import clock
+from pitlake.contract import Dataset
+from resources.http.capture import Capture, Request
+from resources.http.provider import Provider
+
+Fetch = Callable[[Request], Capture]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """What a run was asked for. Every field is optional; a feed uses what it needs and refuses what it lacks.
+
+    date_from, date_to: New York days, both included. updated_since: an instant. options: what one feed alone knows.
+    """
+
+    tickers: tuple[str, ...] = ()
+    ciks: tuple[str, ...] = ()
+    series: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    date_from: date | None = None
+    date_to: date | None = None
+    updated_since: datetime | None = None
+    max_pages: int = 10
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The scope as JSON can hold it."""
+        return {name: _plain(value) for name, value in vars(self).items()}
+
+    @classmethod
+    def of_json(cls, facts: Mapping[str, Any]) -> "Scope":
+        """The scope that `as_json` gave."""
+        typed: dict[str, Any] = dict(facts)
+        for name in ("tickers", "ciks", "series", "queries"):
+            typed[name] = tuple(facts[name])
+        for name in ("date_from", "date_to"):
+            typed[name] = date.fromisoformat(facts[name]) if facts[name] else None
+        typed["updated_since"] = clock.instant(facts["updated_since"]) if facts["updated_since"] else None
+        return cls(**typed)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return clock.iso(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+class Unit(NamedTuple):
+    """One independent piece of a run, such as one company: a failure ends it alone."""
+
+    name: str
+    scope: Scope
+
+
+def one_entity(unit: Unit) -> str:
+    """The entity of a unit that is named by it."""
+    return unit.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feed(Normaliser):
+    """One dataset's way from a provider.
+
+    units: what a scope falls into; raises BadInput when the scope lacks what the feed needs. collect: the captures of
+    a unit, by ordinary loops over pages; AnswerRefused ends the unit, with what came before kept. records: all of a
+    unit's captures as source records, each with the capture it came from; Unparsable ends the unit. Each record becomes
+    one row or one gap by `locate` and `values`, as everywhere. after: datasets of the lake that date these records.
+    entity_of: the entity that a unit is all there is of; None where a unit is anything else, such as a day.
+    naming: how records are named whose source names them by nothing that lasts; `values` leaves that column out.
+    as_fetched: whether a content counts no earlier than its first capture, since only that proves what a claim says.
+    example: a scope that its bundled answers (sample/external) answer.
+    among: what becomes of a unit's outcomes among all that the lake was told before.
+    """
+
+    provider: Provider
+    example: Scope
+    units: Callable[[Scope], Sequence[Unit]]
+    collect: Callable[[Unit, Fetch], Iterator[Capture]]
+    records: Callable[[Unit, Sequence[Capture]], Iterable[tuple[Record, Capture]]]
+    after: tuple[str, ...] = ()
+    entity_of: Callable[[Unit], str | None] = lambda _: None
+    naming: Naming | None = None
+    as_fetched: bool = False
+    among: Callable[[Dataset, Iterable[Outcome], RunFacts], Iterable[Outcome]] | None = None

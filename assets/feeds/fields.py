@@ -1,0 +1,109 @@
+"""Readers of providers' JSON: texts, names, numbers and days as their descriptions promise them, or Unreadable.
+
+Unlike the graph's texts, a number here is a number and a missing value is null; nothing is guessed. Instants are read
+in assets.feeds.dating.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from datetime import date
+from typing import Any
+from urllib.parse import urlsplit
+
+from assets.extraction import iso_day
+from pitlake.errors import Unreadable
+
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r"[-+]?\d{1,15}", re.ASCII)
+
+LARGEST = 10**15 - 1
+
+
+def text(value: Any) -> str | None:
+    """Prose as it stands; None when null or blank."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise Unreadable("no text")
+    return value if value.strip() else None
+
+
+def word(value: Any) -> str | None:
+    """An identifier or name, stripped; None when null or blank."""
+    found = text(value)
+    return None if found is None else found.strip()
+
+
+def required_word(value: Any) -> str:
+    """`word` of a field that may not be missing."""
+    found = word(value)
+    if found is None:
+        raise Unreadable("a text is required")
+    return found
+
+
+def names(value: Any) -> list[str]:
+    """The names in a list of texts or of objects with a `name`, in order and once; none when null."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise Unreadable("no list of names")
+    found = [required_word(member.get("name") if isinstance(member, dict) else member) for member in value]
+    return list(dict.fromkeys(found))
+
+
+def number(value: Any) -> float | None:
+    """A finite number, plain or as text without separators; None when null or blank."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, str):
+        if not _NUMBER.fullmatch(value.strip()):
+            raise Unreadable("no number")
+    elif isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Unreadable("no number")
+    try:
+        found = float(value)
+    except OverflowError:
+        raise Unreadable("no finite number") from None
+    if not math.isfinite(found):
+        raise Unreadable("no finite number")
+    return found
+
+
+def whole(value: Any) -> int:
+    """A whole number, plain or as text; it may not be missing."""
+    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
+        raise Unreadable("no whole number")
+    return value
+
+
+def flag(value: Any) -> bool | None:
+    """A boolean; None when null."""
+    if value is not None and not isinstance(value, bool):
+        raise Unreadable("no boolean")
+    return value
+
+
+def day(value: Any) -> date | None:
+    """A day `2024-01-04`; None when null or blank."""
+    found = word(value)
+    return None if found is None else iso_day(found)
+
+
+def host(url: str) -> str | None:
+    """The host of an address, lower case and without www.; None when there is none."""
+    try:
+        found = urlsplit(url).hostname
+    except ValueError:
+        return None
+    return found.removeprefix("www.") if found else None
+
+
+def objects(value: Any) -> Iterable[Any]:
+    """The members of a list. Raises Unreadable for anything else."""
+    if not isinstance(value, list):
+        raise Unreadable("no list")
+    return value

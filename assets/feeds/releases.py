@@ -1,0 +1,104 @@
+"""When filings were released, as the lake knows it: what dates facts, search hits and earnings through their filing.
+
+Read lazily from the lake's reports and sec_filings, one company or ticker at a time. The earliest revision counts:
+every one of them is dated by a rule that is never early. Nothing is written here.
+"""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+from assets.edgar import Release
+from assets.feeds.acceptances import release
+from assets.feeds.dating import OFFSET, Dated
+from pitlake.clock import from_micros, new_york_day
+from pitlake.datasets._shared import BY_ACCEPTANCE
+from pitlake.errors import LakeNotFound
+from pitlake.lake.lake import Lake
+from pitlake.lake.storage.manifest import Snapshot
+from pitlake.lake.tables.query import calculator, reading
+from pitlake.questions.tickers import Tickers
+
+COMPANIES_REMEMBERED = 64
+# Per dataset: the acceptance, its rule, and the filing date; and what an item of earnings looks like.
+FILED = {
+    "reports": (f"created, '{OFFSET}', NULL::DATE", "x LIKE 'Item 2.02%'"),
+    "sec_filings": ("accepted_at, acceptance_rule, filing_date", "x = '2.02'"),
+}
+COMPANY = {"reports": "ticker = $asked", "sec_filings": "list_contains($ciks::VARCHAR[], cik)"}
+OF_CIK = "cik = $asked"
+OF_TICKER = "{company} AND form_type = '8-K' AND len(list_filter(items, lambda x: {earnings})) > 0"
+
+
+class Filing(NamedTuple):
+    """What the lake knows of one filing: its acceptance, and what else says when it was released."""
+
+    accepted: Dated
+    form_type: str | None
+    filing_date: date | None
+    as_accepted: bool
+
+    def release(self, filing_date: date | None) -> Release:
+        """Its release, by its own filing date, else by the one that is given."""
+        day = self.filing_date or filing_date
+        return release(self.accepted, self.form_type, day, as_accepted=self.as_accepted)
+
+
+class LakeReleases:
+    """The releases of one lake version: the newest one when the first question is asked."""
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+        self._snapshot: Snapshot | None = None
+        self._of_cik = lru_cache(COMPANIES_REMEMBERED)(lambda cik: self._filings(OF_CIK, cik))
+        self._earnings = lru_cache(COMPANIES_REMEMBERED)(self._releases)
+
+    def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
+        """When EDGAR released a filing of that CIK (10 digits); None when the lake does not know it.
+
+        filing_date: as who asks knows it, where the lake knows none.
+        """
+        found = self._of_cik(cik).get(accession_no)
+        return found and found.release(filing_date)
+
+    def __call__(self, ticker: str, day: date) -> datetime | None:
+        """The release of the ticker's 8-K with item 2.02 accepted on that New York day, the last one of several."""
+        return self._earnings(ticker).get(day)
+
+    def _releases(self, ticker: str) -> Mapping[date, datetime]:
+        last: dict[date, datetime] = {}
+        for filing in self._filings(OF_TICKER, ticker).values():
+            day, at = new_york_day(filing.accepted.instant), filing.release(None).at
+            last[day] = max(at, last.get(day, at))
+        return last
+
+    def _filings(self, question: str, asked: str) -> dict[str, Filing]:
+        """By accession number, from every dataset that knows acceptances: one with a filing date, else the earliest."""
+        if self._snapshot is None:
+            try:
+                self._snapshot = self._lake.snapshot()
+            except LakeNotFound:
+                self._snapshot = Snapshot(0)
+        known: dict[str, Filing] = {}
+        ciks = Tickers(self._snapshot).resolve(asked, None).ciks if question is OF_TICKER else ()
+        for dataset, (facts, earnings) in FILED.items():
+            files = self._snapshot.files(dataset)
+            if not files:
+                continue
+            self._snapshot.fetch(files)
+            accepted, rule, filing_date = facts.split(", ")
+            whose = question.format(earnings=earnings, company=COMPANY[dataset])
+            sql = f"""
+                SELECT DISTINCT accession_no, epoch_us({accepted}), {rule}, form_type, {filing_date}, release_rule
+                FROM {reading(files)} WHERE {whose}"""
+            given = {name: value for name, value in (("asked", asked), ("ciks", list(ciks))) if f"${name}" in sql}
+            with calculator() as connection:
+                for number, at, by, form_type, day, released_by in connection.sql(sql, params=given).fetchall():
+                    filing = Filing(Dated(from_micros(at), by), form_type, day, released_by == BY_ACCEPTANCE)
+                    known[number] = min(filing, known.get(number, filing), key=_order)
+        return known
+
+
+def _order(filing: Filing) -> tuple[bool, datetime]:
+    return filing.filing_date is None, filing.release(None).at

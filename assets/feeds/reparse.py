@@ -1,0 +1,131 @@
+"""An earlier run of a feed parsed again from its captures with today's code, and how that differs from the lake.
+
+Nothing is fetched and nothing published: a run in mode replay publishes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from assets.buckets import rows_table
+from assets.extraction import Row, RunFacts
+from assets.feeds.feed import Feed, Fetch, Scope
+from assets.feeds.lake_history import LakeStatements
+from assets.feeds.releases import LakeReleases
+from assets.feeds.runs import collected, earlier_captures, outcomes
+from assets.splits import LakeSplits
+from pitlake import clock
+from pitlake.clock import AVAILABLE_AT
+from pitlake.errors import AnswerRefused, LakeNotFound, NotCaptured
+from pitlake.lake.lake import Lake
+from pitlake.lake.publishing.hashing import content_hashes
+from pitlake.lake.storage.conventions import ACCEPTANCE
+from pitlake.lake.storage.manifest import Snapshot
+from pitlake.lake.tables.query import calculator, columns, reading
+from resources.http.capture import Capture, CaptureStore, Request
+from resources.http.client import HttpClient
+
+EXAMPLES = 20
+UNKNOWN = "never captured"
+
+
+@dataclass
+class Difference:
+    """Today's outcomes of an earlier run's captures beside the lake's rows of the same records.
+
+    same: rows the lake has with that content. changed: records the lake has with other content alone. added: records
+    the lake has not. redated: rows the lake dates otherwise than today's code does, although the content is the same.
+    gaps: how many records are gaps today. examples: one line each, as "kind identity column: lake's -> today's".
+    """
+
+    same: int = 0
+    changed: int = 0
+    added: int = 0
+    redated: int = 0
+    gaps: int = 0
+    examples: list[str] = field(default_factory=list)
+
+
+def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Difference:
+    """Parse a run again. Raises BadInput for a run that left no captures here, CaptureDamaged."""
+    kept = store.run(run_id, feed.dataset.name)
+    until = clock.instant(kept["until"])
+    found = Difference()
+    rows = []
+    with HttpClient(feed.provider, store, "replay", until=until) as client:
+        run = RunFacts(
+            observed_at=until,
+            as_accepted=lake.filings_count_from == ACCEPTANCE,
+            releases=LakeReleases(lake),
+            statements=LakeStatements(lake),
+            splits=LakeSplits(lake),
+            earlier=earlier_captures(feed.provider, store),
+        )
+        for unit in feed.units(Scope.of_json(kept["scope"])):
+            captures, refusal = collected(feed, unit, _captured_alone(client))
+            for outcome, _ in outcomes(feed, unit, captures, refusal, run):
+                if isinstance(outcome, Row):
+                    rows.append(outcome)
+                else:
+                    found.gaps += 1
+    if rows:
+        today = rows_table(feed, rows)
+        hashes = content_hashes(today, feed.dataset.content_columns)
+        _compare(feed, lake, today.append_column("_hash", hashes), found)
+    return found
+
+
+def _captured_alone(client: HttpClient) -> Fetch:
+    """What was never captured ends its unit, as it did when it could not be fetched."""
+
+    def fetch(request: Request) -> Capture:
+        try:
+            return client.fetch(request)
+        except NotCaptured as missing:
+            raise AnswerRefused("upstream_error", UNKNOWN, missing.location) from None
+
+    return fetch
+
+
+def _compare(feed: Feed, lake: Lake, today: pa.Table, found: Difference) -> None:
+    dataset = feed.dataset
+    try:
+        snapshot = lake.snapshot()
+    except LakeNotFound:
+        snapshot = Snapshot(0)
+    files = snapshot.files(dataset.name)
+    snapshot.fetch(files)
+    if not files:
+        found.added = today.num_rows
+        return
+    same_record = " AND ".join(f't."{name}" IS NOT DISTINCT FROM e."{name}"' for name in dataset.identity)
+    numbered = today.append_column("_position", pa.array(range(today.num_rows)))
+    question = f"""
+        SELECT t._position AS position, bool_or(e.content_hash = t._hash) AS same,
+            bool_or(e.content_hash = t._hash AND e.available_at = t.available_at) AS dated
+        FROM today t JOIN {reading(files)} e ON {same_record} GROUP BY ALL"""
+    stored = f"SELECT {columns((*dataset.content_columns, AVAILABLE_AT), 'e.')} FROM {reading(files)} e"
+    with calculator(today=numbered) as connection:
+        known = {position: (same, dated) for position, same, dated in connection.sql(question).fetchall()}
+        for position, (same, dated) in sorted(known.items()):
+            if same:
+                found.same += 1
+                found.redated += not dated
+            else:
+                found.changed += 1
+                if len(found.examples) < EXAMPLES:
+                    sql = (
+                        f"{stored} JOIN today t ON {same_record} WHERE t._position = {position} ORDER BY e.available_at"
+                    )
+                    before = connection.sql(sql).to_arrow_table().to_pylist()[-1]
+                    found.examples += _lines(dataset.identity, before, today.slice(position, 1).to_pylist()[0])
+    found.added = today.num_rows - len(known)
+
+
+def _lines(identity: Sequence[str], before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    name = " ".join(str(now[column]) for column in identity)
+    for column, value in before.items():
+        if column != AVAILABLE_AT and value != now[column]:
+            yield f"{name} {column}: {value} -> {now[column]}"

@@ -1,0 +1,1 @@
+"""A turn of the agent: sessions, prompt, loop, tools, tasks, and its replay."""

@@ -1,0 +1,155 @@
+"""What an output must have to count: models of its machine-readable sections, read strictly, never in part."""
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from forge.agent.tools.text import section
+from pitlake.errors import BadInput
+
+MOST_CHARACTERS = 100_000
+NONE = "none"
+SECTIONS = ("SUMMARY", "VIEW UPDATES", "EXPRESSION IMPLICATIONS", "OPEN QUESTIONS", "NEXT ACTIONS")
+_BLOCK = re.compile(r"^```ya?ml[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"^```", re.MULTILINE)
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Text = Annotated[str, Field(min_length=1, max_length=2_000)]
+
+
+class OutputUnreadable(BadInput):
+    """An output is not what its contract says; nothing of it counts."""
+
+
+class _Contract(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ScenarioChange(_Contract):
+    """A scenario's probability before and after."""
+
+    scenario: Text
+    prior_probability: Share
+    updated_probability: Share
+
+
+class ViewUpdate(_Contract):
+    """What an output says of a View."""
+
+    view_id: Annotated[str, Field(pattern=r"\AV-[0-9]{3,9}\z")]
+    prior_confidence: Share
+    updated_confidence: Share
+    direction: Literal["unchanged", "strengthened", "weakened", "invalidated"]
+    scenario_changes: list[ScenarioChange] = []
+    key_evidence: Text
+
+
+class ExpressionImplication(_Contract):
+    """What an output says of an Expression."""
+
+    expression_id: Annotated[str, Field(pattern=r"\AE-[0-9]{3,9}\z")]
+    action: Literal["hold", "adjust", "close", "review"]
+    adjustment: str = ""
+    urgency: Literal["immediate", "next_session", "monitoring"]
+
+
+class Output(_Contract):
+    """The machine-readable part of an output."""
+
+    summary: Text
+    view_updates: tuple[ViewUpdate, ...] = ()
+    expression_implications: tuple[ExpressionImplication, ...] = ()
+
+
+_One = TypeVar("_One", bound=_Contract)
+
+
+def plain(text: str) -> Output:
+    """An output that needs a SUMMARY alone. Raises OutputUnreadable."""
+    return Output(summary=_section(text, "SUMMARY")[:2_000])
+
+
+def view_validation(text: str) -> Output:
+    """One of view-validation: SUMMARY and VIEW UPDATES. Raises OutputUnreadable."""
+    return plain(text).model_copy(update={"view_updates": _blocks(text, "VIEW UPDATES", ViewUpdate)})
+
+
+def synthesis(text: str) -> Output:
+    """One of portfolio-synthesis: all five sections. Raises OutputUnreadable."""
+    for name in SECTIONS:
+        _section(text, name)
+    implied = _blocks(text, "EXPRESSION IMPLICATIONS", ExpressionImplication)
+    return view_validation(text).model_copy(update={"expression_implications": implied})
+
+
+CONTRACTS: dict[str, Callable[[str], Output]] = {
+    "portfolio-synthesis": synthesis,
+    "view-validation": view_validation,
+}
+"""By skill; any other needs its SUMMARY."""
+
+
+def read(skill: str, text: str) -> Output:
+    """A skill's output. Raises OutputUnreadable saying what to give."""
+    if len(text) > MOST_CHARACTERS:
+        raise OutputUnreadable("output", f"has {len(text):,} characters", f"keep it under {MOST_CHARACTERS:,}")
+    return CONTRACTS.get(skill, plain)(text)
+
+
+def _section(text: str, name: str) -> str:
+    heads = re.findall(rf"^#+[ \t]+{name}[ \t]*$", text, re.MULTILINE | re.IGNORECASE)
+    found = section(text, name)
+    if len(heads) != 1 or not found:
+        said = "is given twice" if len(heads) > 1 else "is missing or empty"
+        raise OutputUnreadable(name, said, f"give one section ### {name}")
+    return found
+
+
+def _blocks(text: str, name: str, kind: type[_One]) -> tuple[_One, ...]:
+    body = _section(text, name)
+    blocks = _BLOCK.findall(body)
+    if 2 * len(blocks) != len(_FENCE.findall(body)):
+        raise OutputUnreadable(name, "has a fence that is not a whole ```yaml block", "give yaml blocks alone")
+    if not blocks:
+        if body.strip().strip(".").lower() == NONE:
+            return ()
+        raise OutputUnreadable(name, "has no ```yaml block", f"give one for each, or write {NONE}")
+    told = [_made(name, one, kind) for block in blocks for one in _loaded(name, block)]
+    keys = [next(iter(one.model_dump().values())) for one in told]
+    if len(set(keys)) < len(keys):
+        raise OutputUnreadable(name, "tells of one id twice", "give one block for each")
+    return tuple(told)
+
+
+def _loaded(name: str, block: str) -> list[Any]:
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(block, yaml.SafeLoader)):
+            raise OutputUnreadable(name, "refers to another part of it", "write values out")
+        documents = list(yaml.load_all(block, _Unique))
+    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        raise OutputUnreadable(name, f"is not YAML ({type(problem).__name__})", "quote texts with colons") from None
+    found = [one for document in documents for one in (document if isinstance(document, list) else [document])]
+    if not found:
+        raise OutputUnreadable(name, "has an empty block", f"fill it, or write {NONE} without a block")
+    return found
+
+
+def _made(name: str, told: Any, kind: type[_One]) -> _One:
+    try:
+        return kind.model_validate(told)
+    except ValidationError as problem:
+        first = problem.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the block"
+        raise OutputUnreadable(name, f"{where}: {first['msg']}", "keep to the template") from None
+
+
+class _Unique(yaml.SafeLoader):
+    """Refuses a key that is there twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        if len(set(map(str, keys))) < len(keys):
+            raise yaml.YAMLError("a key is given twice")
+        return super().construct_mapping(node, deep)

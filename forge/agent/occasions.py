@@ -1,0 +1,32 @@
+"""What Forge is asked by the clock: mornings, evenings and Fridays, as of the scheduled instant."""
+
+from datetime import datetime, timedelta
+
+from forge.core.config import Schedules
+from forge.fs import ForgeFS
+from pitlake.clock import new_york_day
+
+OCCASIONS = {
+    "morning_review": (
+        "Morning review — {day}.\nBudget: ~{settings.morning_budget} analyses.\n\nScan overnight moves. "
+        "Check stale Views (>{settings.staleness_days} days). Prioritize by position-weighted attention."
+    ),
+    "end_of_day": (
+        "End of day review — {day}.\nBudget: ~{settings.eod_budget} analyses.\n\nReview today's moves. "
+        "Update Views if warranted. Record Observations. Flag items for tomorrow."
+    ),
+    "weekly_retrospective": (
+        "Weekly retrospective — {day}.\n{outcomes} new outcomes. {completed} completed counterfactuals.\n\n"
+        "Load retrospective skill. Analyze honestly. Produce PK entries. Update calibration. "
+        "Propose skill edits only with strong evidence."
+    ),
+}
+
+
+def asked(occasion: str, files: ForgeFS, at: datetime, settings: Schedules) -> str:
+    """The text of an occasion; what it counts is of a week and as of the instant. Raises KeyError for another name."""
+    day = new_york_day(at)
+    outcomes = files.list_dir("/memory/outcomes/", f"since:{day - timedelta(days=7)}")
+    completed = files.list_dir("/memory/counterfactuals/", "status:completed")
+    counted = {"outcomes": len(outcomes), "completed": len(completed)}
+    return OCCASIONS[occasion].format(day=day, settings=settings, **counted)

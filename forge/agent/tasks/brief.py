@@ -1,0 +1,71 @@
+"""What a sub-agent is told: its skill as the system prompt, its task and what it rests on as the first message."""
+
+from collections.abc import Mapping
+
+from forge.agent.tasks.spec import Task, TaskResult
+from forge.agent.tools.text import shown
+from forge.core.skill_loader import LoadedSkill
+from forge.fs import ReadFS
+from forge.records import KINDS
+from pitlake.errors import PitlakeError
+
+RESULTS = "/session/results/"
+SUFFIXES = (":summary", ":header")
+REJECTED = "REJECTED by validation"
+
+
+def system(skill: LoadedSkill) -> str:
+    """The system prompt of a sub-agent."""
+    parts = [skill.prompt]
+    if skill.templates:
+        parts.append("\n## Output Templates")
+        parts += [f"\n### {name}\n```\n{text.rstrip()}\n```" for name, text in skill.templates.items()]
+    if skill.references:
+        parts.append("\n## Reference Materials")
+        parts += [f"\n### {name}\n{text.rstrip()}" for name, text in skill.references.items()]
+    if skill.scripts:
+        parts.append("\n## Available Scripts")
+        parts += [f"  - {name}: {' '.join(told.split())}" for name, told in skill.scripts.items()]
+    return "\n".join(parts)
+
+
+def message(task: Task, used: Mapping[str, TaskResult], fs: ReadFS) -> str:
+    """A sub-agent's first message."""
+    sections = [f"OBJECTIVE:\n{task.objective}"]
+    if task.context:
+        sections.append("CONTEXT:\n" + "\n\n".join(f"[{ref}]\n{resolved(ref, fs)}" for ref in task.context))
+    if used:
+        sections.append("PRIOR ANALYSIS:\n" + "\n\n".join(_prior(need, result) for need, result in used.items()))
+    if task.notes:
+        sections.append(f"NOTES:\n{task.notes}")
+    return "\n\n---\n\n".join(sections)
+
+
+def resolved(ref: str, fs: ReadFS) -> str:
+    """What a ref of dispatch's context names, as much of it as its suffix says."""
+    depth = next((suffix[1:] for suffix in SUFFIXES if ref.endswith(suffix)), "full")
+    base = ref.removesuffix(f":{depth}")
+    try:
+        return shown(fs.read_file(_path(base, fs)), depth)
+    except PitlakeError:
+        return f"(ref '{ref}' not found)"
+
+
+def _path(ref: str, fs: ReadFS) -> str:
+    if ref.startswith("ctx_"):
+        return f"/session/context/{ref}.md"
+    if ref == "integration_brief":
+        return "/session/integration_brief.md"
+    for kind in KINDS.values():
+        if kind.prefix and kind.names(ref) and kind.folder.startswith("/memory/"):
+            return kind.path(ref)
+    if "/" not in ref and fs.exists(f"{RESULTS}{ref}.md"):
+        return f"{RESULTS}{ref}.md"
+    return ref
+
+
+def _prior(need: str, result: TaskResult) -> str:
+    told = f"[From {need}]" if result.id == need else f"[From {result.id}, the retry of {need}]"
+    if result.rejected and result.validation:
+        told += f"\n[{REJECTED}: {result.validation.feedback}]"
+    return f"{told}\n{result.summary}"

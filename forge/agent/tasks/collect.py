@@ -1,0 +1,118 @@
+"""collect: what tasks came to. Every answer ends with the ledger, so that nothing is dropped in silence."""
+
+import json
+from collections.abc import Awaitable, Callable
+
+from forge.agent.tasks.executor import Executor
+from forge.agent.tasks.spec import TaskResult
+from forge.agent.tools.base import schema
+from forge.model.messages import ToolSpec
+from pitlake.errors import BadInput
+
+SPEC = ToolSpec(
+    "collect",
+    "Retrieve dispatched task results.\n\n"
+    "  collect('task_id') — wait for a specific task\n"
+    "  collect('ready')   — grab whatever's completed\n"
+    "  collect('all')     — wait for everything\n\n"
+    "Returns summaries. Full outputs at /session/results/<id>.md.\n"
+    "Use collect('ready') between dispatches to absorb and adapt.\n\n"
+    "Failed tasks show status and error. You can retry them with "
+    "dispatch(retry_of='failed_id').",
+    schema({"target": {"type": "string"}}, "target"),
+)
+Kept = Callable[[str, Callable[[], str]], Awaitable[str]]
+"""Keeps what depends on when things ended, for a call id, so that a replay sees the same."""
+
+
+async def _now(_call_id: str, choose: Callable[[], str]) -> str:
+    return choose()
+
+
+def _unseen(_name: str) -> None:
+    """Tell nobody."""
+
+
+class CollectTool:
+    """collect over an executor's tasks. shown: told of each task whose result is."""
+
+    spec = SPEC
+
+    def __init__(self, executor: Executor, kept: Kept = _now, shown: Callable[[str], None] = _unseen) -> None:
+        self._executor, self._kept, self._shown = executor, kept, shown
+
+    async def execute(self, call_id: str, /, target: str) -> str:
+        """The results, how many still run, and the ledger. Raises BadInput for a task that was never dispatched."""
+        executor = self._executor
+        if target == "all":
+            await executor.wait(executor.tasks)
+        elif target != "ready":
+            if target not in executor.tasks:
+                known = ", ".join(executor.tasks) or "none"
+                raise BadInput("target", f"{target[:60]!r} was never dispatched", f"dispatched are: {known[:200]}")
+            await executor.wait([target])
+        choice = json.loads(await self._kept(call_id, lambda: self._choice(target)))
+        await executor.wait(choice["shown"])
+        parts = [formatted(executor.results[name]) for name in choice["shown"]]
+        for name in choice["shown"]:
+            executor.collected.add(name)
+            self._shown(name)
+        if choice["running"]:
+            parts.append(f"({choice['running']} tasks still running)")
+        elif not parts:
+            parts.append("No tasks completed yet.")
+        return "\n\n".join([*parts, choice["ledger"]])
+
+    def _choice(self, target: str) -> str:
+        executor = self._executor
+        ended = [name for name in executor.tasks if name in executor.results]
+        shown = {"all": ended, "ready": [name for name in ended if name not in executor.collected]}.get(
+            target, [target]
+        )
+        running = len(executor.tasks) - len(ended)
+        told = ledger(executor, executor.collected | set(shown))
+        return json.dumps({"shown": shown, "running": running, "ledger": told})
+
+
+def formatted(result: TaskResult) -> str:
+    """One task's result as collect shows it."""
+    head = f"── {result.id} ({result.status}"
+    if result.validation:
+        kind = "contrastive" if result.validation.contrastive else "validated"
+        head += f" | {kind}: {result.validation.verdict}"
+    lines = [f"{head}) ──"]
+    if result.status == "ok":
+        lines += [result.summary, f"[full: /session/results/{result.id}.md]"]
+    else:
+        lines += [f"FAILED: {result.error or result.status}", f"[retry: dispatch(retry_of='{result.id}')]"]
+    if result.validation and result.validation.feedback:
+        lines.append(f"[feedback: {result.validation.feedback}]")
+    lines += [f"[proposed: {one}]" for one in result.proposed]
+    return "\n".join(lines)
+
+
+def ledger(executor: Executor, collected: set[str]) -> str:
+    """How many tasks are at what, in a line; those one has to know of are named."""
+    states = {name: executor.state(name) for name in executor.tasks}
+    bad = [name for name, state in states.items() if state not in ("ok", "queued", "running")]
+    running = [name for name, state in states.items() if state in ("queued", "running")]
+    lost = [name for name in states if name not in collected]
+    told = [
+        f"{sum(state == 'ok' for state in states.values())} ok",
+        _named(len(bad), "failed", [f"{name}: {states[name]}{_retry(executor, name)}" for name in bad]),
+        f"{len(running)} running",
+        _named(len(lost), "never collected", lost),
+    ]
+    rejected = [name for name in states if name in executor.results and executor.results[name].rejected]
+    outdated = [name for name in states if executor.outdated(name)]
+    told += [_named(len(rejected), "rejected", rejected)] if rejected else []
+    told += [_named(len(outdated), "built on what was retried since", outdated)] if outdated else []
+    return "LEDGER: " + ", ".join(told)
+
+
+def _named(count: int, what: str, names: list[str]) -> str:
+    return f"{count} {what}" + (f" ({', '.join(names)})" if names else "")
+
+
+def _retry(executor: Executor, name: str) -> str:
+    return "" if executor.newest(name) == name else f", retried as {executor.newest(name)}"

@@ -1,0 +1,101 @@
+"""dispatch: a sub-agent is started, and the agent goes on at once."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from forge.agent.tasks.executor import Executor
+from forge.agent.tasks.spec import Task
+from forge.agent.tools.base import Files, schema
+from forge.model.messages import ToolSpec
+from pitlake.errors import BadInput
+
+TASKS = "/session/tasks/"
+SPEC = ToolSpec(
+    "dispatch",
+    "Start a sub-agent in the background. Returns immediately.\n\n"
+    "Dispatch tasks as soon as you identify them. Independent "
+    "tasks run in parallel. Use depends_on for tasks that need "
+    "prior results — the executor handles sequencing.\n\n"
+    "Don't batch. Don't over-plan. Dispatch → think → adapt.\n\n"
+    "If a task fails, retry with retry_of to re-dispatch "
+    "with simplified context.\n\n"
+    "Use collect() to retrieve results when needed.",
+    schema(
+        {
+            "id": {"type": "string"},
+            "skill": {"type": "string"},
+            "objective": {"type": "string"},
+            "context": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": (
+                    "Context refs: ctx_NNN, V-NNN, task_id, etc. Append :summary or :header for less detail."
+                ),
+            },
+            "notes": {"type": "string"},
+            "depends_on": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Task IDs this depends on. Executor auto-waits and injects their summaries.",
+            },
+            "validate": {"type": "boolean"},
+            "validate_contrastive": {"type": "boolean"},
+            "retry_of": {
+                "type": "string",
+                "description": "Task ID to retry (inherits spec, simplified context)",
+            },
+        },
+        "id",
+        "skill",
+        "objective",
+    ),
+)
+
+
+class DispatchTool:
+    """dispatch over an executor. skill: gives a skill's own name, or raises BadInput; started: told of each task."""
+
+    spec = SPEC
+
+    def __init__(
+        self, executor: Executor, fs: Files, skill: Callable[[str], str], started: Callable[[Task], None]
+    ) -> None:
+        self._executor, self._fs, self._skill, self._started = executor, fs, skill, started
+
+    async def execute(self, call_id: str, /, **given: Any) -> str:
+        """Which task was started and what it waits for. Raises BadInput for what can't be."""
+        task = self.task(given)
+        self._executor.check(task)
+        if self._fs.exists(f"{TASKS}{task.id}.md"):
+            raise BadInput("id", f"{task.id} was dispatched in an earlier turn", "choose another id")
+        self._fs.write_file(f"{TASKS}{task.id}.md", described(task), call_id=call_id)
+        self._started(task)
+        self._executor.dispatch(task)
+        waits = f" | waits for: {', '.join(task.depends_on)}" if task.depends_on else ""
+        return (
+            f"Dispatched: {task.id} | skill: {task.skill}{waits}\n"
+            f"Use collect('{task.id}') or collect('all') for results."
+        )
+
+    def task(self, given: dict[str, Any]) -> Task:
+        """The task that arguments tell of. Raises BadInput for a retry of nothing, an unknown skill."""
+        retried = given.get("retry_of")
+        original = self._executor.tasks.get(retried) if retried else None
+        if retried and original is None:
+            raise BadInput("retry_of", f"{retried[:60]!r} was never dispatched", "name a task that was")
+        told = {name: value for name, value in given.items() if value or name not in ("id", "skill", "objective")}
+        if original and "id" not in told:
+            tries = (f"{original.id[:36]}-r{number}" for number in range(2, len(self._executor.tasks) + 3))
+            told["id"] = next(one for one in tries if one not in self._executor.tasks)
+        if missing := [name for name in ("id", "skill", "objective") if name not in told and original is None]:
+            raise BadInput(missing[0], "is empty", "say which")
+        task = Task.of(told, original)
+        return replace(task, skill=self._skill(task.skill))
+
+
+def described(task: Task) -> str:
+    """A task as a file of the session."""
+    waits = ", ".join(task.depends_on)
+    lines = [f"# {task.id}", f"skill: {task.skill}", f"depends_on: {waits}", f"retry_of: {task.retry_of}"]
+    return "\n".join([*(line.rstrip() for line in lines), "---", "", task.objective, "", task.notes]).rstrip() + "\n"

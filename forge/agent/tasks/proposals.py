@@ -1,0 +1,70 @@
+"""The memory writes an output implies, made by code. An agent confirms them by writing them."""
+
+from dataclasses import replace
+from typing import NamedTuple, cast
+
+from forge.agent.contracts import ExpressionImplication, Output, ViewUpdate
+from forge.fs import ReadFS
+from forge.records import KINDS, Expression, Scenario, View, parse, render
+
+SLACK = 0.005
+"""How far a prior may be from what memory has: outputs give two decimals."""
+
+
+class ProposedWrite(NamedTuple):
+    """A write to confirm: where, and the whole text; or the problem why there is none."""
+
+    path: str
+    text: str = ""
+    problem: str = ""
+
+
+def proposals(fs: ReadFS, output: Output) -> list[ProposedWrite]:
+    """What memory should hold by an output. What does not fit memory is told and not made."""
+    views = [_view(fs, one) for one in output.view_updates]
+    return [one for one in (*views, *(_expression(fs, one) for one in output.expression_implications)) if one]
+
+
+def _view(fs: ReadFS, update: ViewUpdate) -> ProposedWrite:
+    path = KINDS["views"].path(update.view_id)
+    if not fs.exists(path):
+        return ProposedWrite(path, problem=f"there is no View {update.view_id}")
+    view = cast("View", parse(KINDS["views"], fs.read_file(path)))
+    if abs(view.confidence - update.prior_confidence) > SLACK:
+        return ProposedWrite(
+            path, problem=f"prior_confidence is {update.prior_confidence:g}, memory has {view.confidence:g}"
+        )
+    before = {one.name: one.probability for one in view.scenarios}
+    for change in update.scenario_changes:
+        if abs(before.get(change.scenario, 2) - change.prior_probability) > SLACK:
+            return ProposedWrite(
+                path, problem=f"scenario {change.scenario[:60]!r} is not in memory with that probability"
+            )
+        before[change.scenario] = change.updated_probability
+    try:
+        made = replace(
+            view,
+            confidence=update.updated_confidence,
+            status="invalidated" if update.direction == "invalidated" else view.status,
+            scenarios=tuple(Scenario(name=name, probability=share) for name, share in before.items()),
+            body=f"{view.body}\n\n{' '.join(update.key_evidence.split())}".strip("\n"),
+        )
+    except ValueError as problem:
+        return ProposedWrite(path, problem=str(problem))
+    return ProposedWrite(path, render(made))
+
+
+def _expression(fs: ReadFS, implied: ExpressionImplication) -> ProposedWrite | None:
+    path = KINDS["expressions"].path(implied.expression_id)
+    if implied.action == "hold":
+        return None
+    if not fs.exists(path):
+        return ProposedWrite(path, problem=f"there is no Expression {implied.expression_id}")
+    if implied.action == "adjust":
+        return ProposedWrite(
+            path, problem=f"to be adjusted by you: {implied.adjustment[:200] or 'nothing is said how'}"
+        )
+    expression = cast("Expression", parse(KINDS["expressions"], fs.read_file(path)))
+    if implied.action == "close":
+        return ProposedWrite(path, render(replace(expression, status="closed", exit_reason="synthesis")))
+    return ProposedWrite(path, render(replace(expression, status="review_required")))

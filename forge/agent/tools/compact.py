@@ -1,0 +1,70 @@
+"""compact: a text said again in few words, for one purpose; of the conversation, it takes the place of older results.
+
+What was compacted stays on the tape.
+"""
+
+from collections.abc import Callable
+
+from forge.agent.conversation import Conversation
+from forge.agent.tools.base import Readable, schema
+from forge.model.messages import Model, Request, ToolSpec
+from pitlake.errors import BadInput
+
+MAX_TOKENS = 400
+PROMPT = (
+    "Compress the source to answer the FOCUS question. "
+    "Keep numbers, dates, key facts. Drop process artifacts "
+    "and anything irrelevant to the focus. "
+    "50-100 words. Never exceed 150."
+)
+SPEC = ToolSpec(
+    "compact",
+    "Re-compress context for your current reasoning purpose.\n\n"
+    "  compact('session_history', 'decisions affecting rates')\n"
+    "  compact('sa_growth', 'just the confidence change')\n"
+    "  compact('all_results', 'summary table for integration')\n"
+    "  compact('conversation', 'what matters for the view') — older tool results leave the conversation\n\n"
+    "Use before high-stakes reasoning to clear noise.",
+    schema({"target": {"type": "string"}, "focus": {"type": "string"}}, "target", "focus"),
+)
+
+
+class CompactTool:
+    """compact over a turn's files and its conversation. model: for a call id, on a lane of the tape of its own."""
+
+    spec = SPEC
+
+    def __init__(self, model: Callable[[str], Model], fs: Readable, talk: Conversation) -> None:
+        self._model, self._fs, self._talk = model, fs, talk
+
+    async def execute(self, call_id: str, /, target: str, focus: str) -> str:
+        """The source in 50 to 100 words. Raises ModelFailed, BadInput, also where a budget is reached."""
+        source = self._source(target)
+        if source is None:
+            return f"(target '{target[:80]}' not found)"
+        text = f"FOCUS: {focus}\n\nSOURCE:\n{source}"
+        answer = await self._model(call_id).ask(Request(PROMPT, (text,), max_tokens=MAX_TOKENS, role="compact"))
+        if answer.finish == "budget":
+            raise BadInput("compact", answer.text)
+        return answer.text
+
+    def _source(self, target: str) -> str | None:
+        if target == "conversation":
+            return self._talk.results()
+        if target == "session_history":
+            return self._text("/session/turn_history.md")
+        if target == "all_results":
+            return self._results()
+        found = None if "/" in target else self._text(f"/session/results/{target}.md")
+        return found if found is not None else self._text(target)
+
+    def _results(self) -> str | None:
+        if not self._fs.exists("/session/results/"):
+            return None
+        names = [entry.name for entry in self._fs.list_dir("/session/results/")]
+        return "\n\n".join(f"--- {name} ---\n{self._fs.read_file(f'/session/results/{name}')}" for name in names)
+
+    def _text(self, path: str) -> str | None:
+        if not path.startswith("/") or not self._fs.exists(path) or self._fs.is_dir(path):
+            return None
+        return self._fs.read_file(path)

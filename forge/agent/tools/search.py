@@ -1,0 +1,88 @@
+"""search: records and files of a scope by meaning and recency, as of the turn's instant.
+
+Only what the turn remembers is looked at, and ages count to its instant, so that a replay finds the same.
+"""
+
+from forge.agent.tools.base import schema
+from forge.agent.tools.text import HEADER_LINES
+from forge.core.embedder import Meaning
+from forge.fs import ReadFS
+from forge.model.messages import ToolSpec
+from pitlake.errors import BadInput
+
+MOST_RESULTS = 50
+SPEC = ToolSpec(
+    "search",
+    "Semantic search across files in a scope.\n\n"
+    "Unlike read() which takes exact paths, search() finds\n"
+    "relevant items using meaning, not just keywords.\n\n"
+    "  search('/memory/views/', 'consumer weakness themes')\n"
+    "  search('/memory/observations/', 'credit spread anomaly')\n"
+    "  search('/memory/', 'anything related to V-019')\n"
+    "  search('/memory/pk/', 'rate view lessons',\n"
+    "         filters='weight>=0.4 since:2026-01')\n\n"
+    "Returns ranked results with headers and relevance scores.\n"
+    "Use read(path, depth='full') to expand any result.",
+    schema(
+        {
+            "scope": {"type": "string", "description": "Directory to search within"},
+            "query": {"type": "string", "description": "Natural language search query"},
+            "filters": {"type": "string", "description": "Optional metadata filters: key:value since:date key>=N"},
+            "max_results": {"type": "integer", "default": 5, "minimum": 1, "maximum": MOST_RESULTS},
+        },
+        "scope",
+        "query",
+    ),
+)
+
+
+class SearchTool:
+    """search over a turn's files."""
+
+    spec = SPEC
+
+    def __init__(self, fs: ReadFS, meaning: Meaning) -> None:
+        self._fs, self._meaning = fs, meaning
+
+    async def execute(
+        self, call_id: str, /, scope: str, query: str, filters: str | None = None, max_results: int = 5
+    ) -> str:
+        """Ranked headers. Raises BadInput for a scope that is not a folder, and for filters that a folder refuses."""
+        if not self._fs.is_dir(scope):
+            raise BadInput("scope", f"{scope[:80]!r} is not a folder", "give one such as /memory/views/")
+        paths, without = self._files(scope.rstrip("/") + "/", filters)
+        known = self._fs.remembered
+        rows = [known.newest(path.replace("/session/", f"/session/{known.session}/", 1)) for path in paths]
+        dated = [(path, row) for path, row in zip(paths, rows, strict=True) if row is not None]
+        texts = [row.content for _, row in dated]
+        written = [known.written_at(row) for _, row in dated]
+        newest = max([known.as_of, *written])
+        found = self._meaning.rank(query, texts, written, newest, max_results)
+        parts = [f"Search: '{query}' in {scope} ({len(found)} results)"]
+        for one in found:
+            path = dated[one.position][0]
+            parts.append(f"\n  [{one.score:.2f}] {path}\n{self._fs.read_lines(path, 1, HEADER_LINES)}")
+        if not found:
+            parts = [f"No results found in {scope} for '{query}'"]
+        if without:
+            parts.append(f"\n[left out, since they do not have these fields: {', '.join(without)}]")
+        return "\n".join(parts)
+
+    def _files(self, top: str, filters: str | None) -> tuple[list[str], list[str]]:
+        """The files below a folder that the filters let through, and the folders without the fields they name."""
+        found, without, folders, problem = [], [], [top], None
+        while folders:
+            folder = folders.pop(0)
+            entries = self._fs.list_dir(folder)
+            inner = [entry.name for entry in entries if entry.name.endswith("/")]
+            folders += [folder + name for name in inner if not name.startswith(".")]
+            try:
+                found += [
+                    folder + entry.name for entry in self._fs.list_dir(folder, filters) if entry.name not in inner
+                ]
+            except BadInput as refused:
+                problem = refused
+                without += [folder] if len(entries) > len(inner) else []
+        if problem and not found:
+            raise problem
+        return found, without

@@ -1,0 +1,49 @@
+"""Which tools a role has, by construction: what is not in its set it cannot call."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from forge.agent.conversation import Conversation
+from forge.agent.tools.base import Tool
+from forge.agent.tools.compact import CompactTool
+from forge.agent.tools.fetch import Asks, FetchTool, Shelf
+from forge.agent.tools.read import ReadTool
+from forge.agent.tools.search import SearchTool
+from forge.agent.tools.write import WriteTool
+from forge.core.embedder import Meaning
+from forge.fs import ForgeFS
+from forge.model.messages import Model, ToolSpec
+
+
+class Writes:
+    """write, as the loop calls it."""
+
+    spec = ToolSpec(WriteTool.TOOL_DEF["name"], WriteTool.TOOL_DEF["description"], WriteTool.TOOL_DEF["input_schema"])
+
+    def __init__(self, fs: ForgeFS) -> None:
+        self._tool = WriteTool(fs)
+
+    async def execute(self, call_id: str, /, path: str, content: str) -> str:
+        """Where it was written, or why not."""
+        return self._tool.execute(path, content, call_id=call_id)
+
+
+def agents(
+    fs: ForgeFS,
+    meaning: Meaning,
+    asks: Mapping[str, Asks],
+    model: Callable[[str], Model],
+    talk: Conversation,
+    shelf: Shelf,
+    crew: tuple[Tool, ...],
+) -> dict[str, Tool]:
+    """The eight tools of the agent. model: of compact, for a call id; crew: dispatch, collect and review."""
+    made: tuple[Tool, ...] = (
+        ReadTool(fs),
+        SearchTool(fs, meaning),
+        Writes(fs),
+        FetchTool(partial(shelf.keep, fs), asks),
+        *crew,
+        CompactTool(model, fs, talk),
+    )
+    return {tool.spec.name: tool for tool in made}

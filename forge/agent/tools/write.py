@@ -1,0 +1,49 @@
+"""Tool `write`: memory and session files. The path says what it is; what is wrong is the answer, never an exception."""
+
+from typing import Any, ClassVar
+
+from forge.agent.tools.fetch import FETCHED
+from forge.core.errors import GuardrailsBroken
+from forge.fs import ForgeFS
+from pitlake.errors import BadInput, PitlakeError, for_agents
+
+
+class WriteTool:
+    """Writes for one turn."""
+
+    TOOL_DEF: ClassVar[dict[str, Any]] = {
+        "name": "write",
+        "description": (
+            "Write to memory or session.\n"
+            "  /memory/views/V-NNN.md       — create/update View\n"
+            "  /memory/expressions/E-NNN.md — create/update Expression\n"
+            "  /memory/observations/new.md  — create Observation\n"
+            "  /memory/pk/new.md            — create ProcessKnowledge\n"
+            "  /memory/counterfactuals/new.md — record untaken decision\n"
+            "  /session/tasks.md            — task log\n"
+            "  /session/context/gaps.md     — Negative Space assessment\n"
+            "  /session/integration_brief.md — editorial guidance\n"
+            "Use 'new.md' for auto-assigned IDs."
+        ),
+        "input_schema": {
+            "type": "object",
+            "required": ["path", "content"],
+            "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
+        },
+    }
+
+    def __init__(self, fs: ForgeFS) -> None:
+        self._fs = fs
+
+    def execute(self, path: Any, content: Any, *, call_id: str) -> str:
+        """Write, once for each call_id, and say where; or what is wrong."""
+        try:
+            if not isinstance(content, str):
+                raise BadInput("content", f"is a {type(content).__name__}, not a text", "give the whole text")
+            if isinstance(path, str) and path.startswith(FETCHED):
+                raise BadInput("path", f"{path[:60]!r} is for what was fetched", "use fetch, or another name")
+            return f"Written: {self._fs.write_file(path, content, call_id=call_id).path}"
+        except GuardrailsBroken as broken:
+            return "\n".join(["GUARDRAIL VIOLATIONS:", *(f"  {one}" for one in broken.violations)])
+        except PitlakeError as refused:
+            return f"Not written. {for_agents(refused)}"

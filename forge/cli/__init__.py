@@ -1,0 +1,209 @@
+"""`pitlake forge …`: the doors. The answer goes to stdout, what happens meanwhile to stderr.
+
+What needs no model works without one; what does says in one line what to set, with exit code 2.
+"""
+
+import asyncio
+import json
+import shlex
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from forge.cli.desk import COMMANDS
+from forge.cli.skills import skills
+from forge.cli.walk import backtest, fork
+
+if TYPE_CHECKING:
+    from forge.agent.agent import Agent, Decided
+    from forge.core.clock import Clock
+    from forge.desk import Desk
+    from forge.fs import ForgeFS
+
+form_option = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+lake_option = click.option("--lake", metavar="PLACE", help="The market's lake.")
+as_of_option = click.option("--as-of", metavar="T", help="Memory as of this instant, with its offset [default: now].")
+simulated_option = click.option("--simulated", is_flag=True, help="The memory of `ask --as-of T`, not the live one.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """The portfolio manager's agent: ask it, read its memory, replay what it decided, approve what it proposes."""
+
+
+for _one in (*COMMANDS, backtest, fork, skills):
+    command.add_command(_one)
+
+
+@command.command()
+@click.argument("question", required=False)
+@click.option("--as-of", metavar="T", help="Decide as of this instant, on a simulated memory of its own.")
+@click.option("--resume", metavar="DECISION", help="Resume a decision that was begun, instead of asking a question.")
+@lake_option
+@form_option
+def ask(question: str | None, as_of: str | None, resume: str | None, lake: str | None, form: str) -> None:
+    """Ask one question."""
+    from pitlake.errors import BadInput
+
+    if (question is None) == (resume is None):
+        raise BadInput("QUESTION", "neither or both of a question and --resume", "give one of the two")
+    clock = _desk().clock_of(resume) if resume else _clock(as_of)
+    decided = asyncio.run(_agent(clock, lake).ask(question or "", as_of, decision=resume or "", said=_progress))
+    _tell(decided, form)
+    if decided.end != "answered":
+        raise click.exceptions.Exit(1)
+
+
+@command.command()
+@lake_option
+def chat(lake: str | None) -> None:
+    """Ask question after question, until an empty one."""
+    agent = _agent(None, lake)
+    agent.models("agent")
+    while question := click.prompt("you", default="", show_default=False, err=True):
+        _tell(asyncio.run(agent.ask(question, said=_progress)), "text")
+
+
+@command.command()
+@click.argument("path")
+@click.option("--depth", type=click.Choice(["header", "summary", "full"]))
+@click.option("--query", help="Filter of a folder: key:value, key>=N, since:date.")
+@as_of_option
+@simulated_option
+def read(path: str, depth: str | None, query: str | None, as_of: str | None, simulated: bool) -> None:
+    """Read a path of memory, such as /memory/views/."""
+    from forge.agent.tools.read import ReadTool
+
+    click.echo(asyncio.run(ReadTool(_files(as_of, simulated)).execute("", path=path, depth=depth, query=query)))
+
+
+@command.command()
+@click.argument("scope")
+@click.argument("query")
+@click.option("--filters", help="key:value, key>=N, since:date.")
+@as_of_option
+@simulated_option
+def search(scope: str, query: str, filters: str | None, as_of: str | None, simulated: bool) -> None:
+    """Search a folder of memory by meaning."""
+    from forge.agent.tools.search import SearchTool
+
+    tool = SearchTool(_files(as_of, simulated), _desk().meaning())
+    click.echo(asyncio.run(tool.execute("", scope=scope, query=query, filters=filters)))
+
+
+@command.command()
+@click.argument("decision")
+@click.option("--live-tools", is_flag=True, help="Ask the tools again, and hold their answers against the tape's.")
+@lake_option
+@form_option
+def replay(decision: str, live_tools: bool, lake: str | None, form: str) -> None:
+    """Decide again from the tape, with the memory of then."""
+    agent = _agent(_desk().clock_of(decision), lake)
+    decided = asyncio.run(agent.replay(decision, "live-tools" if live_tools else "strict", _progress))
+    _tell(decided, form)
+    click.echo("0 differences", err=True)
+
+
+@command.command()
+@click.argument("decision")
+@click.option("--format", "form", type=click.Choice(["text", "mermaid", "json"]), default="text", show_default=True)
+def why(decision: str, form: str) -> None:
+    """From the rows a decision was given to what became of what it wrote."""
+    from forge.agent import lineage
+
+    edges = lineage.lineage(_desk().memory(_desk().clock_of(decision)), _desk().tape, decision)
+    told = {"text": lineage.as_text, "mermaid": lineage.as_mermaid}
+    click.echo(told[form](edges) if form in told else json.dumps([asdict(edge) for edge in edges]))
+
+
+@command.command()
+@click.option("--into", type=click.Path(file_okay=False, path_type=Path), help="An empty folder [default: a new one].")
+@lake_option
+def demo(into: Path | None, lake: str | None) -> None:
+    """Play the scripted story on the lake of `make demo`: no model is asked, nothing leaves this machine."""
+    from tempfile import mkdtemp
+
+    from forge.demo import play
+    from pitlake.lake.lake import Lake
+
+    home = (into or Path(mkdtemp(prefix="forge-demo-"))).absolute()
+    last = play(home, Lake(lake), click.echo)
+    click.echo(f"\nDecide it again yourself: FORGE_LAKE={shlex.quote(str(home / 'forge'))} pitlake forge replay {last}")
+
+
+@command.command()
+@click.option("--as-of", metavar="T", help="Memory and decisions as of this instant [default: now].")
+def mcp(as_of: str | None) -> None:
+    """Serve other agents over stdio what `[mcp]` in the settings shares of memory and decisions, else nothing."""
+    from forge.shared import server
+    from pitlake.clock import now, past
+
+    own = _desk()
+    server(own, own.memory(), past(as_of, "--as-of") if as_of else now()).run("stdio")
+
+
+@command.command()
+@form_option
+def doctor(form: str) -> None:
+    """What is there: settings, skills, a model for each role, the embedder, the lakes."""
+    from forge.core.config import ROLES
+    from pitlake.errors import PitlakeError
+    from pitlake.lake.lake import Lake
+
+    own = _desk()
+    told = {"settings": f"{own.settings}{'' if own.settings.exists() else ' (not there: all defaults)'}"}
+    told["skills of your own"] = str(own.skills or "none")
+    routing = own.routing
+    told |= {f"model of {role}": routing.missing(role) or routing.named(role) for role in ROLES}
+    told["embedder"] = "wordllama" if find_spec("wordllama") else "pip install 'pitlake[meaning]'"
+    for name, place in (("market lake", None), ("memory lake", own.lake)):
+        try:
+            told[name] = f"version {Lake(place).head()}"
+        except PitlakeError as problem:
+            told[name] = str(problem)
+    click.echo(json.dumps(told) if form == "json" else "\n".join(f"{name}: {what}" for name, what in told.items()))
+
+
+def _clock(as_of: str | None) -> "Clock | None":
+    """Of the simulated memory that bears an instant's name; None, the live one, without an instant."""
+    from forge.core.clock import Simulated
+    from pitlake.clock import instant, micros
+
+    return Simulated(f"at-{micros(instant(as_of))}", as_of) if as_of else None
+
+
+def _desk() -> "Desk":
+    from forge.desk import desk
+
+    return desk()
+
+
+def _files(as_of: str | None, simulated: bool) -> "ForgeFS":
+    from pitlake.clock import instant, now
+    from pitlake.errors import BadInput
+
+    if simulated and as_of is None:
+        raise BadInput("--as-of", "missing", "name the instant that `ask --as-of` was given")
+    own = _desk()
+    memory = own.memory(_clock(as_of) if simulated else None)
+    return own.files(memory, memory.hydrate(memory.standing(instant(as_of) if as_of else now())))
+
+
+def _agent(clock: "Clock | None", lake: str | None) -> "Agent":
+    own = _desk()
+    return own.agent(own.memory(clock), lake)
+
+
+def _progress(line: str) -> None:
+    click.echo(f"  {line}", err=True)
+
+
+def _tell(decided: "Decided", form: str) -> None:
+    if form == "json":
+        click.echo(json.dumps(asdict(decided), ensure_ascii=False))
+    else:
+        click.echo(decided.answer)
+        click.echo(f"decision {decided.decision} ({decided.end}, {decided.receipt.exposure})", err=True)

@@ -1,0 +1,187 @@
+"""The PM's own doors: `pitlake forge approvals | approve | reject | views | expressions | portfolio | rebuild`."""
+
+import csv
+import getpass
+import json
+import os
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from forge.desk import Desk
+    from forge.memory import Memory
+    from forge.records import Portfolio
+
+COLUMNS = ("expression", "notional")
+form_option = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+
+
+@click.command()
+@form_option
+def approvals(form: str) -> None:
+    """What waits for you: the Expression, its review, what stands in its way, and the hash of what it says."""
+    from forge.memory.approvals import pending
+    from forge.records import render
+
+    own = _desk()
+    waiting = pending(own.memory(), own.guardrails)
+    if form == "json":
+        told = [
+            {
+                "id": one.expression.id,
+                "sha256": one.sha256,
+                "review": one.review.verdict if one.review else None,
+                "problems": list(one.problems),
+                "text": render(one.expression),
+            }
+            for one in waiting
+        ]
+        click.echo(json.dumps(told, ensure_ascii=False))
+        return
+    for one in waiting:
+        review = f"{one.review.verdict} ({one.review.id})" if one.review else "none of exactly this content"
+        click.echo(f"{render(one.expression)}\nreview: {review}\nhash: {one.sha256}")
+        click.echo("".join(f"problem: {problem}\n" for problem in one.problems) or "nothing stands in its way\n")
+    if not waiting:
+        click.echo("nothing waits for you")
+
+
+@click.command()
+@click.argument("name", metavar="ID")
+@click.option(
+    "--hash", "sha256", metavar="HASH", help="Only if its text has this hash [default: whatever it says now]."
+)
+def approve(name: str, sha256: str | None) -> None:
+    """Make an Expression active, if guardrails are clean and a review of exactly what it says approves."""
+    from forge.memory import approvals as door
+
+    own = _desk()
+    memory = own.memory()
+    shown = next((one.sha256 for one in door.pending(memory, own.guardrails) if one.expression.id == name), "")
+    held = sha256 or shown
+    door.approve(memory, name, held, getpass.getuser(), own.guardrails)
+    memory.flush()
+    click.echo(f"{name} is active: {held}")
+
+
+@click.command()
+@click.argument("name", metavar="ID")
+@click.option("--reason", required=True, help="What the Counterfactual will be judged by.")
+def reject(name: str, reason: str) -> None:
+    """Reject an Expression that waits; it is tracked as a Counterfactual."""
+    from forge.memory import approvals as door
+
+    own = _desk()
+    memory = own.memory()
+    door.reject(memory, name, reason, getpass.getuser(), own.guardrails)
+    memory.flush()
+    click.echo(f"{name} is rejected")
+
+
+def _listing(kind: str) -> click.Command:
+    @click.command(kind, help=f"The {kind} there are. QUERY: key:value, key>=N, since:date.")
+    @click.argument("query", required=False)
+    def listing(query: str | None) -> None:
+        from forge.fs import ReadFS
+
+        for entry in ReadFS(_known(_desk().memory())).list_dir(f"/memory/{kind}/", query):
+            click.echo(f"{entry.name.removesuffix('.md')}  {entry.meta}")
+
+    return listing
+
+
+views, expressions = _listing("views"), _listing("expressions")
+
+
+@click.group()
+def portfolio() -> None:
+    """The book."""
+
+
+@portfolio.command("import")
+@click.argument("positions", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def import_(positions: Path) -> None:
+    """Take the book from a CSV file: expression, notional, and a column a factor, all in percent of capital."""
+    from forge.memory.effects import PM, PORTFOLIO
+    from forge.records import render
+
+    own = _desk()
+    memory = own.memory()
+    fs = own.files(memory, _known(memory), PM)
+    book = replace(_book(positions), updated=fs.remembered.as_of)
+    fs.write_file(PORTFOLIO, render(book), call_id=f"import:{os.urandom(8).hex()}")
+    memory.flush()
+    click.echo(f"{len(book.positions)} positions, gross {book.gross:g} %, net {book.net:g} %")
+
+
+@click.command()
+def rebuild() -> None:
+    """Make a journal that was lost again, from the memory lake. What was never published is gone."""
+    memory = _desk().memory()
+    rows = memory.rebuild()
+    faults = memory.audit()
+    click.echo(f"{rows} rows, {len(faults)} of them missing or wrong")
+
+
+def _book(file: Path) -> "Portfolio":
+    from forge.records import Portfolio, Position
+    from pitlake.errors import BadInput
+
+    with file.open(newline="", encoding="utf-8-sig") as opened:
+        reader = csv.DictReader(opened, strict=True)
+        try:
+            rows = list(reader)
+        except (csv.Error, UnicodeDecodeError) as problem:
+            raise BadInput(
+                "positions", f"{file} is not a CSV file ({problem})", f"give columns {', '.join(COLUMNS)}"
+            ) from None
+        names = reader.fieldnames or []
+    if missing := [name for name in COLUMNS if name not in names]:
+        raise BadInput("positions", f"{file} has no column {missing[0]}", f"give {', '.join(COLUMNS)} and factors")
+    factors = [name for name in names if name not in COLUMNS]
+    made = []
+    for line, row in enumerate(rows, start=2):
+        shares = {name: _number(row[name] or "0", name, line) for name in factors}
+        held = Position(
+            expression=row["expression"], notional=_number(row["notional"], "notional", line), factor_exposures=shares
+        )
+        made.append(held)
+    return Portfolio(
+        id="state",
+        gross=sum(abs(one.notional) for one in made),
+        net=sum(one.notional for one in made),
+        positions=tuple(made),
+        factor_exposures={name: sum(one.factor_exposures[name] for one in made) for name in factors},
+    )
+
+
+def _number(text: Any, name: str, line: int) -> float:
+    from math import isfinite
+
+    from pitlake.errors import BadInput
+
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        value = float("nan")
+    if not isfinite(value):
+        raise BadInput("positions", f"line {line}: {name} is {str(text)[:40]!r}", "give a number, percent of capital")
+    return value
+
+
+def _desk() -> "Desk":
+    from forge.desk import desk
+
+    return desk()
+
+
+def _known(memory: "Memory") -> Any:
+    now: datetime = memory.journal.clock.now()
+    return memory.hydrate(memory.standing(now), session="pm")
+
+
+COMMANDS = (approvals, approve, reject, views, expressions, portfolio, rebuild)

@@ -1,0 +1,117 @@
+"""`pitlake forge backtest` and `fork`: a period decided again, day by day, and one decision with one input changed."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from forge.agent.fork import Change
+    from forge.walk.run import Ground
+
+DAY = click.DateTime(["%Y-%m-%d"])
+
+
+@click.command()
+@click.option("--from", "since", type=DAY, required=True, help="First day, New York.")
+@click.option("--to", "until", type=DAY, required=True, help="Last day.")
+@click.option("--triggers", default="morning,eod,weekly", show_default=True, help="Which schedules ask.")
+@click.option(
+    "--every",
+    type=click.Choice(["whole", "quarter", "month"]),
+    default="whole",
+    show_default=True,
+    help="Cut the period into independent runs, each with a memory of its own.",
+)
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many of them run at once.")
+@click.option("--masked", is_flag=True, help="Run each a second time with names, tickers and years replaced.")
+@click.option("--name", help="The run's name, to resume it by [default: its days].")
+@click.option("--lake", metavar="PLACE", help="The market's lake.")
+def backtest(
+    since: datetime, until: datetime, triggers: str, every: str, jobs: int, masked: bool, name: str | None,
+    lake: str | None,
+) -> None:  # fmt: skip
+    """Decide a period as of every instant a schedule would have asked, on simulated memory; killed, it goes on."""
+    from dataclasses import replace
+    from typing import cast
+
+    from forge.walk.plan import Every, Walk
+    from forge.walk.report import page
+    from forge.walk.run import run_all
+
+    whole = Walk(
+        name=name or f"{since:%Y-%m-%d}-to-{until:%Y-%m-%d}",
+        since=since.date(),
+        until=until.date(),
+        triggers=tuple(triggers.split(",")),
+    )
+    walks = whole.split(cast("Every", every))
+    walks += [replace(one, name=f"{one.name}-masked", masked=True) for one in walks] if masked else []
+    ground = _ground(lake)
+    ground.models("agent")
+    for one in run_all(walks, ground, jobs, told):
+        ended = ", ".join(f"{count} {end}" for end, count in one.ends.items())
+        click.echo(f"{one.name}: {one.decisions} decisions ({ended})")
+    place = ground.folder / f"{whole.name}.html"
+    place.write_text(page(walks, ground), encoding="utf-8")
+    click.echo(f"page: {place}")
+
+
+@click.command()
+@click.argument("decision")
+@click.option(
+    "--step",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="The number of the step whose input is changed.",
+)
+@click.option("--set", "change", required=True, help="answer=TEXT, answer=@FILE, model=NAME, or skills=FOLDER.")
+@click.option("--lake", metavar="PLACE", help="The market's lake.")
+def fork(decision: str, step: int, change: str, lake: str | None) -> None:
+    """Make a decision again with one input changed, the rest from its tape; what differs, step by step."""
+    import asyncio
+
+    from forge.agent.fork import fork as forked
+    from forge.desk import desk
+
+    own = desk()
+    memory = own.memory(own.clock_of(decision))
+    found = asyncio.run(forked(own.agent(memory, lake), decision, _change(step, change)))
+    for one in found.differences:
+        click.echo(f"step {one.step} of {one.lane} ({one.kind}): {one.change}")
+    click.echo(f"{found.same} steps are as they were, {len(found.differences)} differ")
+    if found.answer is None:
+        raise SystemExit(1)
+    click.echo(found.answer)
+
+
+def _change(step: int, text: str) -> "Change":
+    from forge.agent.fork import Change
+    from forge.model.known_models import DEFAULTS
+    from forge.model.routing import Routing
+    from pitlake.errors import BadInput
+
+    name, _, value = text.partition("=")
+    if name == "answer":
+        return Change(step=step, answer=Path(value[1:]).read_text(encoding="utf-8") if value[:1] == "@" else value)
+    if name == "skills" and Path(value).is_dir():
+        return Change(skills=Path(value))
+    routing = Routing({"agent": value})
+    if name == "model" and value and routing.named("agent") == DEFAULTS.get(value, value):
+        return Change(step=step, models=routing.model)
+    raise BadInput(
+        "set", f"{text[:60]!r} changes nothing", "give answer=…, skills=FOLDER, or a model=… that no variable names"
+    )
+
+
+def told(line: str) -> None:
+    """Progress, on stderr; of a process beside this one too."""
+    click.echo(f"  {line}", err=True)
+
+
+def _ground(lake: str | None) -> "Ground":
+    from forge.desk import desk
+
+    return desk().ground(lake)

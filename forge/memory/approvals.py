@@ -1,0 +1,148 @@
+"""The PM's door: what waits for a decision, approving and rejecting. No tool of a model leads here.
+
+An Expression becomes active only with clean guardrails, a review of exactly what it says, and the PM's word on just
+that, all looked at in the one transaction that makes it active.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import cast
+
+from forge.memory import Memory, Row, Writing
+from forge.memory.effects import CONSTRAINTS, PORTFOLIO, Writer
+from forge.memory.guardrails import Guardrails, Violation
+from forge.records import (
+    KINDS,
+    Approval,
+    Constraints,
+    Expression,
+    Portfolio,
+    Record,
+    Review,
+    View,
+    content_hash,
+    kind_of_path,
+    parse,
+)
+from pitlake.errors import BadInput
+
+APPROVING = frozenset({"approve", "approve_with_notes"})
+WAITING = frozenset({"proposed", "review_required"})
+OPEN_VIEWS = frozenset({"draft", "active"})
+SHORTEST_HASH = 8
+SESSION = "pm"
+
+
+@dataclass(frozen=True)
+class Pending:
+    """An Expression that waits. sha256: of what it says; review: the newest one of exactly that; problems: what stands
+    between it and an approval.
+    """
+
+    expression: Expression
+    sha256: str
+    violations: tuple[Violation, ...]
+    review: Review | None
+    problems: tuple[str, ...]
+
+
+def pending(memory: Memory, guardrails: Guardrails, at: datetime | None = None) -> list[Pending]:
+    """What waits for the PM, as of an instant (default: now)."""
+    known = memory.hydrate(at or memory.standing(memory.journal.clock.now()), session=SESSION)
+
+    def newest(path: str) -> Row | None:
+        return known.newest(path)
+
+    rows = [row for path in known.paths(KINDS["expressions"].folder) if (row := newest(path))]
+    reviews = [row for path in known.paths(KINDS["reviews"].folder) if (row := newest(path))]
+    found = [(row, parse(KINDS["expressions"], row.content)) for row in rows]
+    return [
+        _judged(row, one, reviews, {path: newest(path) for path in _beside(one)}, guardrails)
+        for row, one in found
+        if isinstance(one, Expression) and one.status in WAITING
+    ]
+
+
+def approve(memory: Memory, name: str, sha256: str, by: str, guardrails: Guardrails) -> None:
+    """Make an Expression active. sha256: of exactly what is approved, or its first characters, as `pending` has it.
+
+    Raises BadInput saying what is missing; nothing was written then.
+    """
+    _decide(memory, name, sha256, by, guardrails, "")
+
+
+def reject(memory: Memory, name: str, reason: str, by: str, guardrails: Guardrails) -> None:
+    """Reject an Expression that waits, which is tracked as a Counterfactual from here on. Raises BadInput."""
+    if not reason.strip():
+        raise BadInput("reason", "is empty", "say why: it is what the Counterfactual is judged by")
+    _decide(memory, name, "", by, guardrails, " ".join(reason.split()))
+
+
+def _decide(memory: Memory, name: str, sha256: str, by: str, guardrails: Guardrails, reason: str) -> None:
+    if not KINDS["expressions"].names(name):
+        raise BadInput("id", f"{name[:40]!r} is not an Expression", "give one such as E-001")
+    known = memory.hydrate(memory.standing(memory.journal.clock.now()), session=SESSION)
+
+    def decided(writing: Writing, row: Row) -> tuple[Approval, Expression]:
+        expression = cast("Expression", parse(KINDS["expressions"], row.content))
+        beside = {path: writing.newest(path) for path in _beside(expression)}
+        found = _judged(row, expression, writing.all_of("reviews"), beside, guardrails)
+        if expression.status not in WAITING:
+            raise BadInput("id", f"{name} is {expression.status} and waits for nothing", "see pitlake forge approvals")
+        if not reason:
+            _check(found, sha256)
+        approval = Approval(
+            id="new",
+            subject=row.path,
+            sha256=found.sha256,
+            decision="rejected" if reason else "approved",
+            decided_by=by,
+            reason=reason,
+        )
+        status = replace(expression, status="rejected", rejection_reason=reason) if reason else None
+        return approval, status or replace(expression, status="active")
+
+    call_id = f"decide:{os.urandom(10).hex()}"
+    Writer(memory.journal, known, guardrails, "pm").decide(KINDS["expressions"].path(name), call_id, decided)
+
+
+def _check(found: Pending, sha256: str) -> None:
+    if len(sha256) < SHORTEST_HASH or not found.sha256.startswith(sha256):
+        raise BadInput("hash", f"{found.expression.id} has changed", "look at it again: pitlake forge approvals")
+    if found.problems:
+        raise BadInput("id", f"{found.expression.id} can't be approved: {'; '.join(found.problems)}", "mend that first")
+
+
+def _beside(expression: Expression) -> tuple[str, ...]:
+    return (KINDS["views"].path(expression.view_id), PORTFOLIO, CONSTRAINTS)
+
+
+def _judged(
+    row: Row, expression: Expression, reviews: Iterable[Row], beside: dict[str, Row | None], guardrails: Guardrails
+) -> Pending:
+    view_path, book, limits = _beside(expression)
+    portfolio, constraints = cast("Portfolio | None", _record(beside[book])), _record(beside[limits])
+    active = replace(expression, status="active")
+    violations = guardrails.check(active, portfolio, cast("Constraints | None", constraints))
+    sha256 = content_hash(expression)
+    # What was sent back to review needs one that came after that, though its text is the same.
+    after = row.seq if expression.status == "review_required" else 0
+    told = [(one.seq, cast("Review", _record(one))) for one in reviews if one.seq > after]
+    fitting = [(seq, one) for seq, one in told if (one.subject, one.sha256) == (row.path, sha256)]
+    review = max(fitting, key=lambda pair: pair[0])[1] if fitting else None
+    problems = [f"guardrail {violation}" for violation in violations]
+    if review is None:
+        problems.append("no review of exactly this content")
+    elif review.verdict not in APPROVING:
+        problems.append(f"the review says {review.verdict}")
+    view = _record(beside[view_path])
+    if not isinstance(view, View) or view.status not in OPEN_VIEWS:
+        problems.append(f"{expression.view_id} is {getattr(view, 'status', 'missing')}")
+    return Pending(expression, sha256, violations, review, tuple(problems))
+
+
+def _record(row: Row | None) -> Record | None:
+    kind = kind_of_path(row.path) if row else None
+    return parse(kind, row.content) if row and kind else None

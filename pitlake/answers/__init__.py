@@ -1,0 +1,1 @@
+"""What is handed out: envelopes, pages, receipts and exports."""

@@ -1,0 +1,132 @@
+"""What a session holds, dataset by dataset, and what became public between two instants. Asked in SQL, as all is."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from pitlake import datasets
+from pitlake.clock import iso
+from pitlake.contract import INSTANT, Dataset
+from pitlake.questions.catalogue import COMPANIES
+
+if TYPE_CHECKING:
+    from pitlake.session import Session
+
+SCHEMA = pa.schema(
+    [
+        ("dataset", pa.string()),
+        ("new", pa.int64()),
+        ("revised", pa.int64()),
+        ("gaps", pa.int64()),
+        ("first", INSTANT),
+        ("newest", INSTANT),
+    ]
+)
+"""Changes as a table: the fields of `Change`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Holding:
+    """One dataset in a session. rows: revisions; first, newest: the least and greatest available_at of them."""
+
+    dataset: str
+    rows: int
+    first: datetime | None
+    newest: datetime | None
+    gaps: int
+
+    def plain(self) -> dict[str, Any]:
+        """As programs read it."""
+        return {"rows": self.rows, "first": _iso(self.first), "newest": _iso(self.newest), "gaps": self.gaps}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """What became public of one dataset after one instant and up to another. new: rows of keys first told of then;
+    revised: of keys told of before; first, newest: the least and greatest available_at of both.
+    """
+
+    dataset: str
+    new: int
+    revised: int
+    gaps: int
+    first: datetime | None
+    newest: datetime | None
+
+    def plain(self) -> dict[str, Any]:
+        """As a row of SCHEMA."""
+        return asdict(self)
+
+
+def holdings_sql(names: Collection[str]) -> str:
+    """The SELECT whose rows are the fields of `Holding`, of these datasets; empty ones last."""
+    least = " UNION ALL ".join(
+        f"SELECT '{name}' AS dataset, min(available_at) AS first FROM {name}_revisions" for name in sorted(names)
+    )
+    return f"""
+SELECT dataset, rows, first, watermark AS newest, coalesce(gaps, 0) AS gaps
+FROM lake_info
+JOIN ({least}) USING (dataset)
+LEFT JOIN (SELECT dataset, count(*) AS gaps FROM gaps GROUP BY dataset) USING (dataset)
+ORDER BY rows = 0, dataset"""
+
+
+def holdings(session: "Session") -> list[Holding]:
+    """What a session holds of each of its datasets, empty ones last."""
+    names = ("dataset", "rows", "first", "newest", "gaps")
+    rows = session.sql(holdings_sql(session.datasets)).rows()
+    return [Holding(**dict(zip(names, row, strict=True))) for row in rows]
+
+
+def changes(session: "Session", since: datetime, ticker: str | None = None) -> list[Change]:
+    """What became public after `since` and up to the session's instant, by dataset, where anything did.
+
+    ticker: of this company alone, read as its CIKs where a dataset names companies so; gaps name no company, and are
+    left out then.
+    """
+    lost = {} if ticker else _gaps(session, since)
+    found = [
+        _change(session, datasets.get(name), about, {"since": since} | named, lost.get(name, 0))
+        for name in session.datasets
+        for about, named in ([("true", {})] if ticker is None else _about(datasets.get(name), ticker))
+    ]
+    return [one for one in found if one.new or one.revised or one.gaps]
+
+
+def _change(session: "Session", dataset: Dataset, about: str, values: dict[str, Any], gaps: int) -> Change:
+    ((new, revised, first, newest),) = session.sql(_counted(dataset, about), values).rows()
+    return Change(dataset=dataset.name, new=new, revised=revised, gaps=gaps, first=first, newest=newest)
+
+
+def _counted(dataset: Dataset, about: str) -> str:
+    key = ", ".join(f'"{name}"' for name in dataset.key)
+    return f"""
+SELECT count(*) FILTER (told = first), count(*) FILTER (told > first), min(told), max(told)
+FROM (
+    SELECT available_at AS told, min(available_at) OVER (PARTITION BY {key}) AS first, {about} AS ours
+    FROM {dataset.name}_revisions
+)
+WHERE told > $since::TIMESTAMPTZ AND ours"""
+
+
+def _about(dataset: Dataset, ticker: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The condition that a row is about the company, and its values; nothing where a dataset names no companies."""
+    columns, named = {column.name for column in dataset.columns}, {"ticker": ticker}
+    if "tickers" in columns:
+        yield "list_contains(tickers, $ticker)", named
+    elif spelled := [name for name in ("ticker", "symbol") if name in columns]:
+        yield f"{spelled[0]} = $ticker", named
+    elif "cik" in columns:
+        yield f"$ticker IS NOT NULL AND list_contains(${COMPANIES}::VARCHAR[], cik)", named | {COMPANIES: None}
+
+
+def _gaps(session: "Session", since: datetime) -> Mapping[str, int]:
+    sql = "SELECT dataset, count(*) FROM gaps WHERE available_at > $since::TIMESTAMPTZ GROUP BY dataset"
+    return dict(session.sql(sql, {"since": since}).rows())
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return iso(moment) if moment else None

@@ -1,0 +1,117 @@
+"""Copies what a session shows into plain Delta tables, for engines that know nothing of as of.
+
+The rows are those of the instant, and that is all a copy promises: whoever reads it has no wall around them, and it
+does not follow the lake. The table `receipt` beside the others says what was asked and what came out: a row for each of
+them, written last. A copy without these rows is not whole.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import pyarrow as pa
+from deltalake import write_deltalake
+from deltalake.exceptions import DeltaError
+
+from pitlake import __version__, machine
+from pitlake.errors import BadInput, LakeError, PitlakeError
+from pitlake.lake.storage.root import open_store
+from pitlake.lake.storage.store import Store
+from pitlake.session import Session
+
+RECEIPT, GAPS = "receipt", "gaps"
+ASKED = ("as_of", "known_by", "hindsight", "filings_count_from")
+RECEIPT_SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("table", "sha256", "made_by", *ASKED)),
+        *((name, pa.int64()) for name in ("rows", "version")),
+    ]
+)
+MONTHS = "SELECT DISTINCT date_trunc('month', available_at) AS month FROM {view} ORDER BY month"
+OF_MONTH = """
+SELECT * FROM {view} WHERE available_at >= $month AND available_at < $month::TIMESTAMPTZ + INTERVAL 1 MONTH
+ORDER BY available_at"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """A table that was written. sha256: of the hashes of its answers, one for each UTC month of available_at."""
+
+    table: str
+    rows: int
+    sha256: str
+
+
+def export(session: Session, target: str, *, revisions: bool = False) -> list[Exported]:
+    """Write every dataset that a session shows, and its gaps, as a Delta table below a folder or an s3:// URL.
+
+    revisions: all revisions that were public, in place of the newest ones. Raises BadInput for a target that holds
+    files, and what queries and the store raise; nothing is left there then.
+    """
+    try:
+        store = open_store(target)
+    except BadInput as problem:
+        raise BadInput("--to", problem.problem, problem.next_step) from None
+    if next(store.walk(""), None) is not None:
+        raise BadInput("--to", "holds files already", "name a folder or a prefix that is empty or not there")
+    names = [name for (name,) in session.sql("SELECT dataset FROM lake_info ORDER BY dataset").rows()]
+    views = {name: f"{name}_revisions" if revisions else name for name in names} | {GAPS: GAPS}
+    _put(store, RECEIPT, RECEIPT_SCHEMA.empty_table())  # of two copies at once, one gets the target
+    try:
+        written = [_write(session, store, name, view) for name, view in views.items()]
+        _put(store, RECEIPT, _receipt(session, written), mode="append")
+    except BaseException:
+        with suppress(Exception):  # the first problem is the one to tell of
+            for file in list(store.walk("")):
+                store.delete(file.key)
+        raise
+    return written
+
+
+def _write(session: Session, store: Store, name: str, view: str) -> Exported:
+    schema = session.sql(f"SELECT * FROM {view} LIMIT 0").arrow().schema
+    months = _Months(session, view)
+    try:
+        _put(store, name, pa.RecordBatchReader.from_batches(schema, months.batches()))
+    except LakeError as problem:
+        raise months.failed or problem from None
+    return Exported(table=name, rows=months.rows, sha256=months.hashed.hexdigest())
+
+
+def _put(
+    store: Store, name: str, rows: pa.Table | pa.RecordBatchReader, mode: Literal["error", "append"] = "error"
+) -> None:
+    try:
+        write_deltalake(store.table_uri(name), rows, mode=mode, storage_options=store.table_options)
+    except (DeltaError, OSError) as problem:
+        if found := machine.exhausted(problem, "the copy", store.location):
+            raise found from None
+        raise LakeError(f"{store.location} could not be written: {str(problem).splitlines()[0]}") from problem
+
+
+class _Months:
+    """The rows of a view, month by month, and what became of asking for them, which Delta tells in words of its own."""
+
+    def __init__(self, session: Session, view: str) -> None:
+        self._session, self._view = session, view
+        self.hashed, self.rows = hashlib.sha256(), 0
+        self.failed: PitlakeError | None = None
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        try:
+            for (month,) in self._session.sql(MONTHS.format(view=self._view)).rows():
+                answer = self._session.sql(OF_MONTH.format(view=self._view), {"month": month})
+                self.hashed.update(bytes.fromhex(answer.receipt.result_sha256))
+                self.rows += len(answer)
+                yield from answer.arrow().to_batches()
+        except PitlakeError as problem:
+            self.failed = problem
+            raise
+
+
+def _receipt(session: Session, written: list[Exported]) -> pa.Table:
+    question = session.sql("SELECT 1").receipt.question
+    asked = {name: getattr(question, name) for name in (*ASKED, "version")} | {"made_by": f"pitlake {__version__}"}
+    return pa.Table.from_pylist([asdict(one) | asked for one in written], RECEIPT_SCHEMA)

@@ -1,0 +1,103 @@
+"""Answers handed to agents: a session's rows as the envelope, a page at a time, never a cut text.
+
+What a row's clock columns are is pitlake.answers.provenance's; where nothing is public yet, so that a row has none, a
+gap stands for it. The envelope's form and its gate are pitlake.answers.envelope's.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from pitlake.answers.envelope import Envelope, clean_gap, envelope, open_envelope, row_too_large, rows_of, to_json
+from pitlake.answers.provenance import Provenance
+from pitlake.clock import iso
+from pitlake.errors import BadInput, EnvelopeRefused
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_AROUND = len(to_json({"data": [], "gaps": []})) - len(",")  # what an item alone has and an item of a page has not
+_AS_IT_IS = "select available_at as it is, or leave it out and the rows carry the newest one"
+_HINTS = {
+    "PIT_INVALID_AVAILABLE_AT_SOURCE": "select available_at_source beside available_at, or leave both out",
+    "PIT_MISSING_AVAILABLE_AT": _AS_IT_IS,
+    "PIT_INVALID_AVAILABLE_AT_FORMAT": _AS_IT_IS,
+    "PIT_MISSING_TZ": _AS_IT_IS,
+    "PIT_FORBIDDEN_FIELD": "name the column otherwise: forward returns are shown in open mode alone",
+}
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some of an answer's rows as an envelope. `following` is the number of the row after them, None at the end."""
+
+    payload: Envelope
+    following: int | None
+
+
+def page(
+    table: "pa.Table",
+    provenance: Provenance,
+    as_of: datetime | None,
+    *,
+    start: int = 0,
+    max_rows: int | None = None,
+    max_bytes: int | None = None,
+) -> Page:
+    """The rows from `start` on that fit both caps, at least one; whole rows only.
+
+    as_of: what the gate judges against, None in open mode. Raises EnvelopeRefused with the next step, BadInput for
+    values JSON can't say and for a row that alone is larger than max_bytes.
+    """
+    asked = rows_of(table.slice(start, max_rows), max_bytes)
+    rows = _fitting(map(provenance.dated, asked), lambda row: open_envelope([row], []), max_bytes)
+    stop = start + len(rows)
+    dated = [row for row in rows if as_of is None or row.get("available_at") is not None]
+    gaps = [] if table.num_rows and len(dated) == len(rows) else [_nothing(as_of)]
+    return Page(_gated(dated, gaps, as_of), stop if stop < table.num_rows else None)
+
+
+def text(table: "pa.Table", provenance: Provenance, as_of: datetime | None) -> bytes:
+    """A whole answer as the envelope's one JSON text."""
+    return to_json(page(table, provenance, as_of).payload).encode() + b"\n"
+
+
+def gaps_page(table: "pa.Table", as_of: datetime | None, *, start: int, max_rows: int, max_bytes: int) -> Page:
+    """Rows of the `gaps` view as the gaps of an envelope without data; caps and errors are those of `page`."""
+    gaps = _fitting(rows_of(table.slice(start, max_rows), max_bytes), lambda gap: open_envelope([], [gap]), max_bytes)
+    stop = start + len(gaps)
+    return Page(_gated([], gaps, as_of), stop if stop < table.num_rows else None)
+
+
+def _fitting(
+    items: Iterable[dict[str, Any]], alone: Callable[[dict[str, Any]], Envelope], max_bytes: int | None
+) -> list[dict[str, Any]]:
+    """The first items whose JSON fits. alone: an item as an envelope of its own."""
+    fitting: list[dict[str, Any]] = []
+    size = 0
+    for item in items:
+        if max_bytes is not None:
+            size += len(to_json(alone(item)).encode()) - _AROUND
+            if size > max_bytes and not fitting:
+                raise row_too_large(max_bytes)
+            if size > max_bytes:
+                break
+        fitting.append(item)
+    return fitting
+
+
+def _gated(rows: list[dict[str, Any]], gaps: list[dict[str, Any]], as_of: datetime | None) -> Envelope:
+    if as_of is None:
+        return open_envelope(rows, gaps)
+    try:
+        return envelope(rows, gaps, as_of)
+    except EnvelopeRefused as refused:
+        hint = _HINTS.get(refused.code)
+        if hint is None:
+            raise
+        raise BadInput("rows", str(refused), hint) from None
+
+
+def _nothing(as_of: datetime | None) -> dict[str, str]:
+    return clean_gap("no_data", f"nothing that matches is public as of {iso(as_of)}" if as_of else "nothing matches")

@@ -1,0 +1,258 @@
+"""Kept receipts and their replay: the same question asked again gives the same bytes, or says what is missing.
+
+A result keeps its own receipt (`Result.keep`), and the lake what a kept receipt needs.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from types import UnionType
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from pitlake.clock import from_micros, instant
+from pitlake.errors import BadInput, LimitExceeded, QueryFailed, ReceiptDamaged, ReplayDiffers, ReplayImpossible
+from pitlake.lake.storage.receipt_store import (
+    ID_LENGTH,
+    RECEIPTS,
+    REMEDY,
+    receipt_bytes,
+    receipt_id,
+    receipt_ids,
+    receipt_key,
+)
+from pitlake.lake.storage.root import open_store
+from pitlake.lake.storage.store import Store
+from pitlake.session.result import Question, Receipt, Step
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from pitlake.lake.lake import Lake
+    from pitlake.session import Catalogue, Result, Session
+
+_Kind = TypeVar("_Kind", Receipt, Question, Step)
+
+SHORTEST_PREFIX = 4
+_IS_ID = re.compile(f"[0-9a-f]{{{ID_LENGTH}}}")
+_IS_SHA256 = re.compile("[0-9a-f]{64}")
+
+
+def kept(root: str | Path | None = None) -> dict[str, Receipt]:
+    """The receipts kept in a lake, by id. Raises ReceiptDamaged for the first that is damaged."""
+    sound, damaged = survey(root)
+    if damaged:
+        raise damaged[0]
+    return sound
+
+
+def ids(root: str | Path | None = None) -> frozenset[str]:
+    """The ids of the receipts kept in a lake, sound or damaged."""
+    return frozenset(receipt_ids(open_store(root)))
+
+
+def kept_at(root: str | Path | None = None) -> dict[str, datetime]:
+    """When each receipt of a lake was kept, by id, newest first."""
+    times = {file.key: file.modified for file in open_store(root).walk(RECEIPTS)}
+    ordered = sorted(times.items(), key=lambda one: one[1], reverse=True)
+    return {Path(key).stem: from_micros(int(seconds * 1e6)) for key, seconds in ordered if key.endswith(".json")}
+
+
+def survey(root: str | Path | None = None) -> tuple[dict[str, Receipt], list[ReceiptDamaged]]:
+    """The receipts kept in a lake, by id, and what is wrong with those that are damaged."""
+    store = open_store(root)
+    sound: dict[str, Receipt] = {}
+    damaged: list[ReceiptDamaged] = []
+    for name in receipt_ids(store):
+        try:
+            sound[name] = _kept(store, name)
+        except ReceiptDamaged as error:
+            damaged.append(error)
+    return sound, damaged
+
+
+def find(reference: str, root: str | Path | None = None) -> Receipt:
+    """A receipt by the path of its file, by its id or the start of it, or by the sha256 of its answer, of which the
+    newest version's is given. Raises BadInput, ReceiptDamaged.
+    """
+    if _IS_SHA256.fullmatch(reference):
+        return _of_answer(reference, root)
+    if not reference.endswith(".json"):
+        store = open_store(root)
+        return _kept(store, _id(store, reference))
+    path = Path(reference)
+    content = _file(path)
+    if _IS_ID.fullmatch(path.stem) and path.stem != receipt_id(content):
+        raise ReceiptDamaged(f"{path} was changed after it was written; restore it from a copy")
+    return _read(content, path)
+
+
+def forget(reference: str, root: str | Path | None = None) -> str:
+    """Stop keeping a receipt, be it damaged; returns its id. The version it needs may then be vacuumed."""
+    store = open_store(root)
+    is_file = reference.endswith(".json")
+    name = _id(store, receipt_id(_file(Path(reference))) if is_file else reference)
+    store.delete(receipt_key(name))
+    return name
+
+
+def replay(
+    receipt: Receipt,
+    lake: "str | Path | Lake | None" = None,
+    *,
+    loaded: "Mapping[str, pa.Table] | None" = None,
+    isolation: Any = "process",
+    catalogue: "Catalogue | None" = None,
+) -> "Result":
+    """Ask a receipt's question again and give the same answer.
+
+    loaded: the rows the session had loaded, by name. catalogue: as the session's. Raises VersionVacuumed or
+    ReplayImpossible saying what is missing, ReplayDiffers when the answer has changed.
+    """
+    question = receipt.question
+    session = _reopen(question, lake, isolation, catalogue)
+    session.known_by = None if question.known_by is None else instant(question.known_by, "known_by")
+    with session:
+        for step in question.prelude:
+            _repeat(session, step, loaded or {})
+        result = session.sql(
+            question.sql, values(question.parameters), max_rows=question.max_rows, max_bytes=question.max_bytes
+        )
+    found = result.receipt
+    if (found.result_sha256, found.rows, found.truncated) != (receipt.result_sha256, receipt.rows, receipt.truncated):
+        raise ReplayDiffers(found.result_sha256, _why(question, found.question))
+    return result
+
+
+def _reopen(
+    question: Question, lake: "str | Path | Lake | None", isolation: Any, catalogue: "Catalogue | None"
+) -> "Session":
+    from pitlake.session import Limits, connect
+
+    try:
+        return connect(
+            question.as_of,
+            version=question.version,
+            lake=_lake(lake),
+            isolation=isolation,
+            datasets=question.datasets,
+            open_mode=question.as_of is None,
+            hindsight=cast("Any", question.hindsight),
+            limits=Limits(
+                rows=question.most_rows,
+                bytes=question.most_bytes,
+                seconds=max(question.seconds, Limits().seconds),  # this machine may be a slower one
+                memory=max(question.memory, Limits().memory),
+                threads=question.threads,
+            ),
+            catalogue=catalogue,
+        )
+    except BadInput as refused:
+        raise ReplayImpossible(f"this installation can't open that session: {refused}") from None
+
+
+def _repeat(session: "Session", step: Step, loaded: "Mapping[str, pa.Table]") -> None:
+    from pitlake.session.digest import sha256_of
+
+    name = step.sql.removeprefix("load ")
+    if not step.sql.startswith("load ") or len(step.parameters) != hashlib.sha256().digest_size * 2:
+        with suppress(QueryFailed, LimitExceeded):  # it may have failed then too; the answer's hash decides
+            session.sql(step.sql, values(step.parameters))
+        return
+    if name not in loaded:
+        raise ReplayImpossible(f"the session had loaded rows as {name!r} (sha256 {step.parameters}); give them")
+    if sha256_of(loaded[name]) != step.parameters:
+        raise ReplayImpossible(f"the rows given as {name!r} are not those the session had (sha256 {step.parameters})")
+    session.load(name, loaded[name])
+
+
+def _why(then: Question, now: Question) -> str:
+    if then.engine != now.engine:
+        return f"it was answered by {then.engine}, this is {now.engine}"
+    if then.threads != 1:
+        return f"it was answered with {then.threads} threads, which promises no order; ask with one"
+    return "the lake is not the one it was asked of, or the SQL does not fix its answer"
+
+
+def values(parameters: str) -> Any:
+    """What a question was bound to: a list, a dict or None. Raises ReceiptDamaged for anything else."""
+    from pitlake.session.sealed.protocol import unpack_parameters
+
+    try:
+        values = unpack_parameters(json.loads(parameters))
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
+        values = ...
+    if values is not None and not isinstance(values, list | dict):
+        raise ReceiptDamaged(f"the receipt's parameters can't be read: {parameters[:80]!r}")
+    return values
+
+
+def _lake(lake: "str | Path | Lake | None") -> "Lake":
+    from pitlake.lake.lake import Lake
+
+    return lake if isinstance(lake, Lake) else Lake(lake)
+
+
+def _of_answer(sha256: str, root: str | Path | None) -> Receipt:
+    sound, _ = survey(root)
+    found = [receipt for receipt in sound.values() if receipt.result_sha256 == sha256]
+    if not found:
+        raise BadInput("RECEIPT", f"no kept receipt has the answer {sha256}", "`pitlake receipts` lists them")
+    return max(found, key=lambda receipt: receipt.version)
+
+
+def _kept(store: Store, name: str) -> Receipt:
+    return _read(receipt_bytes(store, name), store.path(receipt_key(name)))
+
+
+def _file(path: Path) -> bytes:
+    if not path.is_file():
+        raise BadInput("RECEIPT", f"there is no file {path}", "give a receipt's file, or the id of a kept one")
+    return path.read_bytes()
+
+
+def _id(store: Store, reference: str) -> str:
+    if len(reference) < SHORTEST_PREFIX:
+        raise BadInput("RECEIPT", f"{reference!r} is too short", f"give {SHORTEST_PREFIX} characters of an id or more")
+    found = [name for name in receipt_ids(store) if name.startswith(reference)]
+    if not found:
+        raise BadInput("RECEIPT", f"no kept receipt's id begins with {reference!r}", "`pitlake receipts` lists them")
+    if len(found) > 1:
+        raise BadInput(
+            "RECEIPT",
+            f"{reference!r} begins the ids of several: {', '.join(found)}",
+            "give more characters of the one you mean",
+        )
+    return found[0]
+
+
+def _read(content: bytes, path: Path) -> Receipt:
+    try:
+        told = json.loads(content)
+        asked = told["question"]
+        lists = {"datasets": _texts(asked["datasets"]), "prelude": tuple(_made(Step, one) for one in asked["prelude"])}
+        receipt = _made(Receipt, told | {"question": _made(Question, asked | lists)})
+        sql_sha256 = hashlib.sha256(receipt.question.sql.encode()).hexdigest()
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ReceiptDamaged(f"{path} is not a receipt; {REMEDY}") from None
+    if sql_sha256 != receipt.sql_sha256:
+        raise ReceiptDamaged(f"{path} was changed: its SQL is not the SQL it was made for")
+    return receipt
+
+
+def _texts(told: Any) -> tuple[str, ...]:
+    if type(told) is not list or any(type(text) is not str for text in told):
+        raise TypeError("not a list of texts")
+    return tuple(told)
+
+
+def _made(kind: type[_Kind], told: dict[str, Any]) -> _Kind:
+    """What a file tells, in the types it must have. A field with a default may be one that is newer than the file."""
+    for name, hint in get_type_hints(kind).items():
+        allowed = get_args(hint) if isinstance(hint, UnionType) else (get_origin(hint) or hint,)
+        if name in told and type(told[name]) not in allowed:
+            raise TypeError(name)
+    return kind(**told)

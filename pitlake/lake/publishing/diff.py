@@ -1,0 +1,240 @@
+"""What of a stage is new: each staged row and gap against all that one lake version holds of the same record.
+
+This is the one place that decides when a content became available. Nothing is written here.
+
+A row whose identity the lake had not seen as of the observation keeps its staged available_at. A row seen before is
+compared with the newest revision as of the observation: the same content is unchanged, other content is a new revision,
+available at the source's date of the change (the contract's revised_at) where that is later, else when observed.
+In a source-dated history (revised_at = "available_at") each instant of an identity is a statement of its own: it is
+unchanged when the lake has that very statement, and only other content under the same instant is dated by observation.
+
+And nothing of what a look has seen, as a row or as a gap, is ever dated at or before that look: whatever the source
+says, this content was not there yet. A gap about what was seen before counts when observed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pitlake import clock
+from pitlake.contract import Dataset
+from pitlake.lake.publishing.identities import LikelyFiles
+from pitlake.lake.publishing.likeness import GAP, hashes
+from pitlake.lake.publishing.looks import NEVER
+from pitlake.lake.publishing.sightings import HISTORY, Sightings
+from pitlake.lake.publishing.stage import Staged
+from pitlake.lake.storage.arrays import Positions, as_micros, as_numbers
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.tables.query import calculator, columns, quoted, reading
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """Staged rows to publish: their positions (ascending), their available_at in microseconds, and which of them are
+    revisions dated otherwise than staged.
+    """
+
+    positions: Positions
+    available: Positions
+    revised: npt.NDArray[np.bool_]
+
+    def without(self, places: Positions) -> "NewRows":
+        """The others."""
+        kept = np.ones(len(self.positions), bool)
+        kept[places] = False
+        return NewRows(self.positions[kept], self.available[kept], self.revised[kept])
+
+
+@dataclass(frozen=True)
+class NewGaps:
+    """Staged gaps to publish: their positions (ascending), and when they may be shown, in microseconds."""
+
+    positions: Positions
+    available: Positions
+
+
+class RowFindings:
+    """Per staged row: whether the lake knows it, whether it was told of it when another content was there before, what
+    the source claims of its date (NEVER: nothing), and whether and up to when it was seen with other content; instants
+    are microseconds. At first nothing is known or seen and every row claims its staged date, but for repeats.
+    """
+
+    def __init__(self, staged: Staged) -> None:
+        count = staged.rows.num_rows
+        self.known = np.zeros(count, bool)
+        self.known[staged.duplicates.again] = True
+        self.claimed = staged.available.copy()
+        self.told, self.floor = np.zeros(count, bool), np.full(count, NEVER)
+        self.changed, self.last_seen = np.zeros(count, bool), np.full(count, NEVER)
+
+    def change(self, positions: Positions, claimed: Positions | int, before: Positions | int = NEVER) -> None:
+        """Other contents of identities that the lake has, the newest of them from `before`."""
+        self.changed[positions], self.claimed[positions], self.last_seen[positions] = True, claimed, before
+
+    def look(self, sightings: Sightings) -> None:
+        """Take account of when looks saw what the rows tell of."""
+        new = ~self.known & (self.claimed > NEVER)
+        last = sightings.of_rows(np.flatnonzero(new & self.changed), np.flatnonzero(new & ~self.changed))
+        self.last_seen = np.maximum(self.last_seen, last)
+
+    def new_rows(self, staged: Staged, observed_at: datetime) -> NewRows:
+        """What is left to publish: by its claim if that is proven, else by its observation; not before its floor."""
+        observed = clock.micros(observed_at)
+        seen = self.changed | (self.last_seen > NEVER)
+        proven = ~seen | ((self.claimed > self.last_seen) & (self.claimed <= observed))
+        available = np.maximum(np.where(proven, np.maximum(self.claimed, staged.available), observed), self.floor)
+        revised = self.changed | (available != staged.available)
+        positions = np.flatnonzero(~self.known & ~(self.told & ~proven))
+        return NewRows(positions, available[positions], revised[positions])
+
+
+def new_rows(
+    staged: Staged,
+    stored: LikelyFiles,
+    sightings: Sightings,
+    observed_at: datetime,
+    followed: Mapping[str, LikelyFiles],
+) -> NewRows:
+    """The staged rows that are not stored yet. followed: what the lake version has of the datasets they follow."""
+    dataset, findings = staged.dataset, RowFindings(staged)
+    if staged.rows.num_rows:
+        if files := stored.holding(columns(dataset.identity)):
+            judge = _against_history if dataset.revised_at == HISTORY else _against_newest
+            judge(staged, files, observed_at, findings)
+        if dataset.frozen and (files := stored.holding(columns(dataset.frozen))):
+            _against_frozen(staged, files, observed_at, findings)
+        findings.look(sightings)
+        findings.floor = sightings.floors(np.flatnonzero(~findings.known), followed)
+    found = findings.new_rows(staged, observed_at)
+    history = dataset.revised_at == HISTORY
+    judged = np.flatnonzero(found.revised) if history else np.arange(len(found.positions))
+    found = found.without(judged[sightings.overruled(found.positions[judged], found.available[judged])])
+    return found.without(_told_again(staged, found)) if history else found
+
+
+def _told_again(staged: Staged, found: NewRows) -> Positions:
+    """Places of those that an observation dates as another of the same content is dated: one of these stays, that of
+    the source before one of the observation's.
+    """
+    places = np.flatnonzero(np.isin(found.available, found.available[found.revised]))
+    places = places[np.argsort(found.revised[places], kind="stable")]
+    contents = pc.dictionary_encode(staged.content_hash.take(pa.array(found.positions[places]))).combine_chunks()
+    told = np.stack([contents.indices.to_numpy(), found.available[places]])
+    _, first = np.unique(told, axis=1, return_index=True)
+    return np.delete(places, first)
+
+
+def new_gaps(staged: Staged, stored: LikelyFiles, sightings: Sightings, observed_at: datetime) -> NewGaps:
+    """The staged gaps the lake version doesn't have: a gap is its type, reason and locator."""
+    positions = _unknown_gaps(staged, stored)
+    observed = clock.micros(observed_at)
+    available = as_micros(staged.gaps[clock.AVAILABLE_AT], null=NEVER)[positions]
+    dated = available > NEVER
+    available[~dated] = observed
+    available[dated] = np.where(sightings.of_gaps(positions[dated]), observed, available[dated])
+    return NewGaps(positions, available)
+
+
+def _unknown_gaps(staged: Staged, stored: LikelyFiles) -> Positions:
+    if not staged.gaps.num_rows:
+        return np.empty(0, np.int64)
+    key = columns(GAP)
+    files = stored.like(key, hashes("FROM staged", [key], staged=staged.gaps)[key])
+    known = f"WHERE NOT EXISTS (FROM {reading(files)} k WHERE {_same(GAP, GAP, 's', 'k')})" if files else ""
+    gaps = staged.gaps.select(GAP).append_column("position", pa.array(np.arange(staged.gaps.num_rows)))
+    with calculator(staged=gaps) as sql:
+        first = f"SELECT min(position) AS position FROM staged s {known} GROUP BY {key} ORDER BY position"
+        return as_numbers(sql.sql(first).to_arrow_table()["position"])
+
+
+def _against_newest(staged: Staged, files: Sequence[DataFile], observed_at: datetime, findings: RowFindings) -> None:
+    position, seen, newest, same, stated = _newest(staged, files, observed_at)
+    unchanged = (seen & same) | stated
+    findings.known[position[unchanged]] = True
+    changed = seen & ~unchanged
+    findings.change(position[changed], _revised_at(staged)[position[changed]], newest[changed])
+
+
+def _newest(staged: Staged, files: Sequence[DataFile], observed_at: datetime) -> list[Positions]:
+    """Per staged row with a known identity: its position, whether the lake had it as of the observation, the newest
+    revision's instant then, whether that is the same content, and whether this content is dated so already.
+    """
+    order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in staged.dataset.revision_order)
+    facts = """s._position AS position, e.available_at <= $observed AS seen, epoch_us(e.available_at) AS newest,
+        e.content_hash = s._hash AS same"""
+    joined = f"FROM staged s JOIN {reading(files)} e ON {_same_identity(staged.dataset)}"
+    every = f"SELECT {facts}, same AND e.available_at = $observed AS stated {joined}"
+    # A window over all rows costs more than the join; few identities have more than one revision.
+    only_newest = f"""
+        SELECT {facts}, bool_or(same AND e.available_at = $observed) OVER (PARTITION BY s._position) AS stated {joined}
+        QUALIFY row_number() OVER (PARTITION BY s._position ORDER BY seen DESC, {order}) = 1"""
+    names = staged.dataset.identity
+    found = _ask(every, staged, names, observed=observed_at)
+    revisions = np.bincount(found[0], minlength=staged.rows.num_rows)
+    if revisions.max(initial=0) <= 1:
+        return found
+    several = _ask(only_newest, staged, names, np.flatnonzero(revisions > 1), observed=observed_at)
+    single = revisions[found[0]] == 1
+    return [np.concatenate([one[single], more]) for one, more in zip(found, several, strict=True)]
+
+
+def _against_history(staged: Staged, files: Sequence[DataFile], _observed_at: datetime, findings: RowFindings) -> None:
+    query = f"""
+        SELECT s._position AS position,
+            bool_or(e.available_at = s.available_at) AS dated,
+            bool_or(e.content_hash = s._hash AND (e.available_at = s.available_at
+                OR (e.available_at > s.available_at AND e.available_at = e.observed_at))) AS stated
+        FROM staged s JOIN {reading(files)} e ON {_same_identity(staged.dataset)}
+        GROUP BY s._position"""
+    position, dated, stated = _ask(query, staged, (*staged.dataset.identity, "available_at"))
+    findings.known[position[dated & stated]] = True
+    findings.told[position[stated]] = True
+    findings.change(position[dated & ~stated], NEVER)
+
+
+def _against_frozen(staged: Staged, files: Sequence[DataFile], observed_at: datetime, findings: RowFindings) -> None:
+    """Rows that are added to what was built before are revisions of it: its past stays as it was."""
+    names = staged.dataset.frozen
+    there = f"FROM staged s SEMI JOIN {reading(files)} e ON {_same(names, names, 's', 'e')}"
+    (position,) = _ask(
+        f"SELECT s._position AS position {there} AND e.available_at <= $observed", staged, names, observed=observed_at
+    )
+    findings.change(position[~findings.known[position] & ~findings.changed[position]], NEVER)
+
+
+def _ask(
+    query: str, staged: Staged, names: Iterable[str], only: Positions | None = None, **parameters: datetime
+) -> list[Positions]:
+    """The columns of a query over the staged rows (all, or `only` some), which it knows as `staged`."""
+    table = staged.rows.select(list(names)).append_column("_hash", staged.content_hash)
+    table = table.append_column("_position", pa.array(np.arange(table.num_rows)))
+    if only is not None:
+        table = table.take(pa.array(only))
+    with calculator(staged=table) as sql:
+        found = sql.sql(query, params=parameters).to_arrow_table()
+    return [as_numbers(column) for column in found.columns]
+
+
+def _revised_at(staged: Staged) -> Positions:
+    """The source's own date of the content, in microseconds; NEVER where it states none."""
+    if not staged.dataset.revised_at:
+        return np.full(staged.rows.num_rows, NEVER)
+    return as_micros(staged.rows[staged.dataset.revised_at], null=NEVER)
+
+
+def _same_identity(dataset: Dataset) -> str:
+    required = [name for name in dataset.identity if not dataset.arrow_schema.field(name).nullable]
+    return _same(dataset.identity, required, "s", "e")
+
+
+def _same(names: Iterable[str], never_null: Iterable[str], left: str, right: str) -> str:
+    plain = frozenset(never_null)
+    return " AND ".join(
+        f"{left}.{quoted(name)} {'=' if name in plain else 'IS NOT DISTINCT FROM'} {right}.{quoted(name)}"
+        for name in names
+    )

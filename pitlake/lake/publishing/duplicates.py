@@ -1,0 +1,63 @@
+"""Records that come twice in one run: told apart into the same one seen twice, and two that claim one identity.
+
+A column at a time: a 64-bit hash finds the few candidates, an exact comparison judges only those.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from pitlake.contract import Dataset
+from pitlake.lake.publishing.likeness import Hashes, repeated
+from pitlake.lake.storage.arrays import Positions, as_numbers
+from pitlake.lake.tables.query import calculator, columns
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """Positions of staged rows. `again`: the same record as an earlier row. `identity_clash` and `key_clash`: one row
+    for every identity, and every (key, available_at, tiebreak), that stands for different contents.
+    """
+
+    again: Positions
+    identity_clash: Positions
+    key_clash: Positions
+
+
+def told_by(dataset: Dataset) -> list[tuple[str, ...]]:
+    """By which columns staged rows are duplicates: of an identity, which in a source-dated history may come once per
+    instant; and of a key's answer, unless it can't clash without an identity that does.
+    """
+    instant = ("available_at",) if dataset.revised_at == "available_at" else ()
+    identity = tuple(dict.fromkeys((*dataset.identity, *instant)))
+    shown = tuple(dict.fromkeys((*dataset.key, "available_at", *dataset.tiebreak)))
+    return [identity] if set(identity) <= set(shown) else [identity, shown]
+
+
+def find_duplicates(
+    dataset: Dataset, rows: pa.Table, content_hash: pa.ChunkedArray, hashes: Mapping[str, Hashes]
+) -> Duplicates:
+    """The duplicates among staged rows. hashes: of `told_by`."""
+    table = rows.append_column("content_hash", content_hash)
+    (again, identity_clash), *keys = (_clashes(table, by, hashes[columns(by)]) for by in told_by(dataset))
+    return Duplicates(again, identity_clash, keys[0][1] if keys else np.empty(0, np.int64))
+
+
+def _clashes(table: pa.Table, by: Sequence[str], hashes: Hashes) -> tuple[Positions, Positions]:
+    candidates = repeated(hashes)
+    if not len(candidates):
+        return candidates, candidates
+    facts = list(dict.fromkeys([*by, "available_at", "content_hash"]))
+    found = table.select(facts).take(pa.array(candidates)).append_column("position", pa.array(candidates))
+    with calculator(found=found) as sql:
+        again = sql.sql(
+            "SELECT position FROM found QUALIFY row_number() OVER "
+            "(PARTITION BY content_hash, available_at ORDER BY position) > 1 ORDER BY position"
+        ).to_arrow_table()
+        clash = sql.sql(
+            f"SELECT min(position) AS position FROM found GROUP BY {columns(by)} "
+            "HAVING count(DISTINCT (content_hash, available_at)) > 1 ORDER BY position"
+        ).to_arrow_table()
+    return as_numbers(again["position"]), as_numbers(clash["position"])

@@ -1,0 +1,96 @@
+"""Turns: a writer that others overtook asks them to let it go first, so that a slow one gets on beside quick ones.
+
+Only courtesy: what makes a commit safe is the log. A turn is a small file, written only if absent and named after what
+the lake pins of a dataset. So it is over as soon as anybody commits, nobody has to remove it, and a dead writer's holds
+others up for a while only. Those who looked before the file was there may overtake once more; then they wait too.
+"""
+
+import random
+import time
+from collections.abc import Callable
+from typing import TypeVar
+from uuid import uuid4
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_random_exponential
+
+from pitlake.contract import gap_table_name
+from pitlake.errors import LakeConflict
+from pitlake.lake.storage.log import Entry, LakeLog
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables.closed import observed_table_name
+from pitlake.tombstones import superseded_table_name
+
+TURNS = "_lake/turns"
+PATIENCE_SECONDS = 10.0
+PATIENCE_ATTEMPTS = 3
+LOOK_AGAIN_SECONDS = 0.4
+FEWEST_ATTEMPTS = 20
+SHORTEST_SECONDS = 600.0
+RETRY = Retrying(
+    retry=retry_if_exception_type(LakeConflict),
+    stop=stop_after_attempt(FEWEST_ATTEMPTS) & stop_after_delay(SHORTEST_SECONDS),
+    wait=wait_random_exponential(multiplier=0.02, max=1.0),
+    reraise=True,
+)
+
+Result = TypeVar("Result")
+
+
+class WriterTurn:
+    """One writer of a dataset, as others see it while it tries to commit."""
+
+    def __init__(self, store: Store, log: LakeLog, dataset: str) -> None:
+        self._store, self._log, self._dataset = store, log, dataset
+        self._tables = (dataset, gap_table_name(dataset), superseded_table_name(dataset), observed_table_name(dataset))
+        self._writer = uuid4().hex
+        self._slowest = 0.0
+        self._first_seen: dict[str, float] = {}
+
+    def attempts(self, work: Callable[["WriterTurn"], Result]) -> Result:
+        """`work` done, and again from the start when it raises LakeConflict, from then on in its turn.
+
+        `work` calls `check` before it commits. Raises the last LakeConflict after both FEWEST_ATTEMPTS attempts and
+        SHORTEST_SECONDS.
+        """
+        result: Result = RETRY.copy()(self._attempt, work)
+        return result
+
+    def check(self, base: Entry) -> None:
+        """Raises LakeConflict when it is another writer's turn to commit on top of `base`."""
+        if self._is_anothers(self._key(base)):
+            raise LakeConflict(f"another writer of {self._dataset} goes first; nothing was published, run again")
+
+    def _attempt(self, work: Callable[["WriterTurn"], Result]) -> Result:
+        if self._slowest:  # one was lost
+            self._take()
+        begun = time.monotonic()
+        try:
+            return work(self)
+        finally:
+            self._slowest = max(self._slowest, time.monotonic() - begun)
+
+    def _take(self) -> None:
+        """Wait out the turns of others, then take the next unless the one there is a dead writer's."""
+        while True:
+            key = self._key(self._log.head())
+            if not self._is_anothers(key):
+                # As long as several of its attempts: one that was already on its way may cost it another.
+                seconds = max(PATIENCE_SECONDS, PATIENCE_ATTEMPTS * self._slowest)
+                self._store.put_new(key, f"{self._writer} {seconds:.1f}".encode())
+                if not self._is_anothers(key):
+                    return
+            time.sleep(random.uniform(0, LOOK_AGAIN_SECONDS))  # noqa: S311 - whoever looks first is next
+
+    def _is_anothers(self, key: str) -> bool:
+        """Whether a turn is another's and lasts. It lasts from when this writer saw it first: clocks may differ."""
+        try:
+            writer, seconds = self._store.read(key).decode().split()
+            lasts = min(float(seconds), SHORTEST_SECONDS)
+        except (FileNotFoundError, ValueError):
+            return False
+        now = time.monotonic()
+        return writer != self._writer and now - self._first_seen.setdefault(key, now) < lasts
+
+    def _key(self, base: Entry) -> str:
+        pins = ".".join(str(base.tables.get(table, "none")) for table in self._tables)
+        return f"{TURNS}/{self._dataset}/{pins}"

@@ -1,0 +1,166 @@
+"""content_hash: 16 bytes of SHA-256 over one unambiguous encoding of a row's business columns, a column at a time.
+
+The encoding is ours alone, so no library's way of printing a value can change a hash. Tests pin it with golden values
+and a slow plain-Python twin. Which columns are hashed is the contract's business.
+
+Encoding of a row, columns in contract order: first a head of fixed width, then the texts one after another.
+In the head a text or list has 4 bytes (length in bytes, -1 when null), any other value 9 (1 and 8 bytes of value, or
+0 and zeros when null). Values are little-endian: integers and booleans as such, instants in microseconds and dates in
+days since 1970, floats as IEEE 754 with -0.0 as 0.0 and one NaN. A list is its elements, each a length and a text or,
+where they are numbers, a value as in the head.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from io import BytesIO
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pitlake.lake.storage.parallel import blocks, workers
+
+HASH_BYTES = 16
+# So much that its encoding is still in the caches when it is hashed.
+HASHED_ROWS = 16_384
+HASHED_BYTES = 4 << 20
+# Reading on is faster than slicing, but copies.
+LONG_ROW_BYTES = 1_000
+
+_LENGTH = np.dtype("<i4")
+_VALUE = np.dtype([("present", "u1"), ("value", "<i8")])
+_NO_BYTES = pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(bytes(16)), pa.py_buffer(b"")])[0]
+"""An empty value, from its buffers: pa.scalar would import pandas, at every start of every command."""
+
+
+def content_hashes(table: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
+    """The 16-byte hash of every row over `columns`, in row order."""
+    content = table.select(list(columns))
+    chunks = [_hash_each(encode_rows(block)) for block, _ in blocks(content, HASHED_ROWS, HASHED_BYTES)]
+    return pa.chunked_array(chunks, pa.binary())
+
+
+class Hasher:
+    """The hashes of many tables' rows over the same columns, computed beside extraction, which waits for its source:
+    tables are taken as they come and hashed many at once.
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = list(columns)
+        self._waiting: list[pa.Table] = []
+        self._rows = 0
+        self._done: list[Future[pa.ChunkedArray]] = []
+        self._pool = ThreadPoolExecutor(workers())
+
+    def put(self, table: pa.Table) -> None:
+        """Take a table's rows. They are hashed at once when enough have come together."""
+        self._waiting.append(table.select(self._columns))
+        self._rows += table.num_rows
+        if self._rows >= HASHED_ROWS:
+            self._flush()
+
+    def read(self, runs: Iterable[tuple[int, int]]) -> pa.ChunkedArray:
+        """The hashes of these runs of rows, which are numbered as they came."""
+        if self._waiting:
+            self._flush()
+        hashes = pa.chunked_array([chunk for future in self._done for chunk in future.result().chunks], pa.binary())
+        chunks = [chunk for start, stop in runs for chunk in hashes.slice(start, stop - start).chunks]
+        return pa.chunked_array(chunks, pa.binary())
+
+    def close(self) -> None:
+        """Leave what is not hashed yet."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _flush(self) -> None:
+        whole = pa.concat_tables(self._waiting).combine_chunks()
+        self._done.append(self._pool.submit(content_hashes, whole, self._columns))
+        self._waiting, self._rows = [], 0
+
+
+def _hash_each(encoded: pa.LargeBinaryArray) -> pa.Array:
+    _, offsets, data = encoded.buffers()
+    stops = np.frombuffer(offsets, "<i8", len(encoded) + 1, encoded.offset * 8)
+    content, sha256 = memoryview(data)[stops[0] : stops[-1]], hashlib.sha256
+    rows: Iterable[bytes | memoryview]
+    if len(content) > LONG_ROW_BYTES * len(encoded):
+        rows = (content[start:stop] for start, stop in pairwise((stops - stops[0]).tolist()))
+    else:
+        rows = map(BytesIO(content).read, np.diff(stops).tolist())
+    digests = b"".join([sha256(row).digest() for row in rows])
+    hashes = np.frombuffer(digests, np.uint8).reshape(len(encoded), -1)[:, :HASH_BYTES]
+    starts = np.arange(0, hashes.size + 1, HASH_BYTES, dtype="<i4")
+    return pa.Array.from_buffers(
+        pa.binary(), len(encoded), [None, pa.py_buffer(starts), pa.py_buffer(hashes.tobytes())]
+    )
+
+
+def encode_rows(table: pa.Table) -> pa.LargeBinaryArray:
+    """The encoding of every row of a table that holds exactly the columns to be hashed, in order."""
+    columns = [column.combine_chunks() for column in table.columns]
+    texts = [(_list_bytes(c) if pa.types.is_list(c.type) else c) if _has_length(c.type) else None for c in columns]
+    layout = np.dtype([(str(i), _VALUE if text is None else _LENGTH) for i, text in enumerate(texts)])
+    head = np.zeros(table.num_rows, layout)
+    for index, (column, text) in enumerate(zip(columns, texts, strict=True)):
+        if text is None:
+            head[str(index)] = _values(column)
+        else:
+            head[str(index)] = pc.binary_length(text).fill_null(-1).to_numpy(zero_copy_only=False)
+    parts = [_fixed_width(head), *(_without_nulls(text) for text in texts if text is not None)]
+    return pc.binary_join_element_wise(*parts, _NO_BYTES)
+
+
+def _has_length(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_list(kind))
+
+
+def _values(column: pa.Array) -> npt.NDArray[Any]:
+    values = np.zeros(len(column), _VALUE)
+    values["present"] = column.is_valid().to_numpy(zero_copy_only=False)
+    values["value"] = _as_int64(column)
+    return values
+
+
+def _as_int64(column: pa.Array) -> npt.NDArray[np.int64]:
+    kind = column.type
+    if pa.types.is_floating(kind):
+        column = column.cast(pa.float64())
+        floats: npt.NDArray[np.float64] = column.fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0  # folds -0.0
+        floats[np.isnan(floats)] = np.nan
+        return floats.view("<i8")
+    if pa.types.is_date32(kind):
+        column = column.cast(pa.int32())
+    integers: npt.NDArray[np.int64] = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    return integers
+
+
+def _list_bytes(column: pa.ListArray) -> pa.LargeBinaryArray:
+    elements = column.flatten()
+    encoded = _text_elements(elements) if pa.types.is_string(elements.type) else _fixed_width(_values(elements))
+    counts = pc.list_value_length(column)
+    stops = np.concatenate([[0], np.cumsum(counts.fill_null(0).to_numpy(zero_copy_only=False))])
+    starts = np.frombuffer(encoded.buffers()[1], "<i8", len(encoded) + 1, encoded.offset * 8)
+    joined = pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(column), [None, pa.py_buffer(starts[stops]), encoded.buffers()[2]]
+    )
+    return pc.if_else(column.is_valid(), joined, pa.scalar(None, pa.large_binary()))
+
+
+def _text_elements(elements: pa.Array) -> pa.LargeBinaryArray:
+    lengths = pc.binary_length(elements).fill_null(-1).to_numpy(zero_copy_only=False)
+    return pc.binary_join_element_wise(_fixed_width(lengths.astype(_LENGTH)), _without_nulls(elements), _NO_BYTES)
+
+
+def _without_nulls(text: pa.Array) -> pa.LargeBinaryArray:
+    binary = text.cast(pa.large_binary())
+    return binary.fill_null(_NO_BYTES) if binary.null_count else binary
+
+
+def _fixed_width(head: npt.NDArray[Any]) -> pa.LargeBinaryArray:
+    offsets = np.arange(0, (len(head) + 1) * head.itemsize, head.itemsize, dtype="<i8")
+    return pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(head), [None, pa.py_buffer(offsets), pa.py_buffer(head.view("u1"))]
+    )

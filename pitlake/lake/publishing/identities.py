@@ -1,0 +1,241 @@
+"""Which files of a table may hold records like those of a stage, told from an index of hashes beside the files.
+
+An index is derived from the data files, made at the first question, and believed only while it is as it was made
+(pitlake.lake.storage.copies). It leaves files out and decides nothing: what is left is read and compared.
+It lies in segments, each of many files, small ones merged as they come, so that asking costs what is asked.
+"""
+
+import hashlib
+import json
+import mmap
+import os
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from uuid import uuid4
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from pitlake.lake.publishing.likeness import Hashes, hashes
+from pitlake.lake.storage import copies
+from pitlake.lake.storage.arrays import Positions
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.storage.parallel import each
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables.query import reading
+
+FOLDER = "_lake/identities"
+SUFFIX = ".hashes"
+MOST_ROWS = 1 << 24
+MOST_FILES = 1 << 16
+NUMBER = np.uint64(MOST_FILES - 1)
+"""An entry is a hash whose last 16 bits are the number of a file that has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The index of some files: of each kind, its entries in order. `path` is where it is kept, if it is."""
+
+    files: tuple[str, ...]
+    entries: tuple[Hashes, ...]
+    path: Path | None = None
+
+    @property
+    def size(self) -> int:
+        """How many entries it has."""
+        return sum(map(len, self.entries))
+
+    def holding(self, kind: int, asked: Hashes) -> set[str]:
+        """The files that have one of these hashes."""
+        entries = self.entries[kind]
+        first = _less(entries, asked & ~NUMBER)
+        inside = first < len(entries)
+        first, asked = first[inside], asked[inside]
+        met = (entries[first] | NUMBER) == (asked | NUMBER)
+        first, asked = first[met], asked[met]
+        count = np.searchsorted(entries, asked | NUMBER, "right") - first
+        places = np.repeat(first - (np.cumsum(count) - count), count) + np.arange(count.sum())
+        found = np.bincount((entries[places] & NUMBER).astype(np.int64))
+        return {self.files[number] for number in np.flatnonzero(found).tolist()}
+
+
+class LikelyFiles:
+    """The files of a table in one lake version: all of them, or those that may hold what is asked for.
+
+    kinds: by what its index tells records to be alike (`likeness` beside this). asked: the hashes of staged rows.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        table: str,
+        files: tuple[DataFile, ...],
+        kinds: Iterable[str],
+        asked: Mapping[str, Hashes] | None = None,
+    ) -> None:
+        self.all = files
+        self._folder, self._kinds, self._asked = store.path(f"{FOLDER}/{table}"), tuple(kinds), asked or {}
+        self._found: dict[str, tuple[DataFile, ...]] = {}
+
+    def holding(self, kind: str) -> tuple[DataFile, ...]:
+        """Every file with a row that is like a staged one, and maybe others."""
+        if kind not in self._found:
+            self._found[kind] = self.like(kind, self._asked[kind]) if self.all else ()
+        return self._found[kind]
+
+    def like(self, kind: str, asked: Hashes) -> tuple[DataFile, ...]:
+        """Every file with a row that has one of these hashes, and maybe others."""
+        if not self.all or not len(asked):
+            return ()
+        number, wanted = self._kinds.index(kind), np.sort(asked)
+        found = set().union(*(segment.holding(number, wanted) for segment in self._segments))
+        return tuple(file for file in self.all if _name(file) in found)
+
+    @cached_property
+    def _segments(self) -> list[Segment]:
+        wanted = {_name(file): file for file in self.all}
+        seen = self._listed()
+        segments = [segment for segment in map(self._read, seen) if segment]
+        known = {name for segment in segments for name in segment.files}
+        missing = [file for name, file in wanted.items() if name not in known]
+        segments += [self._made(group) for group in _groups(missing)]
+        segments = _merged(segments, wanted.keys())
+        with suppress(OSError):  # without it the next publish takes longer
+            segments = [segment if segment.path else self._kept(segment) for segment in segments]
+            _remove(set(seen) - {segment.path for segment in segments})
+        return segments
+
+    def _listed(self) -> list[Path]:
+        with suppress(OSError):
+            return [path for path in self._folder.iterdir() if path.suffix != copies.SUFFIX]
+        return []
+
+    def _read(self, path: Path) -> Segment | None:
+        """The segment kept at a path, mapped; None if it is not as it was made, or of other kinds."""
+        with suppress(OSError, ValueError, KeyError), path.open("rb") as kept:
+            if path.suffix == SUFFIX and copies.as_made(path, kept.fileno()):
+                mapped = mmap.mmap(kept.fileno(), 0, access=mmap.ACCESS_READ)
+                reader = pa.ipc.open_file(pa.py_buffer(mapped))
+                told = json.loads(reader.schema.metadata[b"segment"])
+                if told["made_of"] == self._made_of:
+                    entries = (reader.get_batch(number)[0].to_numpy() for number in range(len(self._kinds)))
+                    return Segment(tuple(told["files"]), tuple(entries), path)
+        return None
+
+    def _made(self, files: Sequence[DataFile]) -> Segment:
+        found = each(lambda file: hashes(f"FROM {reading([file])}", self._kinds), files)
+        parts = [[_numbered(one[kind], np.uint64(place)) for place, one in enumerate(found)] for kind in self._kinds]
+        return Segment(tuple(map(_name, files)), tuple(map(_ordered, parts)))
+
+    def _kept(self, segment: Segment) -> Segment:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._folder / f"{uuid4().hex}{SUFFIX}"
+        temporary = path.with_name(f".{path.stem}.tmp")
+        told = json.dumps({"files": segment.files, "made_of": self._made_of})
+        schema = pa.schema([("entry", pa.uint64())], {"segment": told})
+        try:
+            with temporary.open("wb") as file:
+                with pa.ipc.new_file(file, schema) as writer:
+                    for entries in segment.entries:
+                        writer.write_batch(pa.record_batch([entries], schema))
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+            copies.vouch(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        return Segment(segment.files, segment.entries, path)
+
+    @cached_property
+    def _made_of(self) -> str:
+        """What was hashed by what."""
+        return hashlib.sha256(json.dumps([self._kinds, duckdb.__version__]).encode()).hexdigest()
+
+
+def forget(store: Store) -> None:
+    """Give back the room that the indexes take; the next publishes make them again."""
+    shutil.rmtree(store.path(FOLDER), ignore_errors=True)
+
+
+def _name(file: DataFile) -> str:
+    return f"{file.path.rpartition('/')[2].removesuffix('.parquet')}-{file.rows}-{file.size}"
+
+
+def _groups(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
+    """Files in groups that a segment can hold."""
+    group: list[DataFile] = []
+    for file in files:
+        if group and (len(group) == MOST_FILES or sum(one.rows for one in group) + file.rows > MOST_ROWS):
+            yield group
+            group = []
+        group.append(file)
+    if group:
+        yield group
+
+
+def _merged(segments: Iterable[Segment], wanted: Collection[str]) -> list[Segment]:
+    """The same index in fewer segments: none is less than half of those that are smaller, and none holds mainly files
+    that are not wanted.
+    """
+    kept: list[Segment] = []
+    merging: list[Segment] = []
+    for segment in sorted(segments, key=lambda one: one.size):
+        useful = sum(name in wanted for name in segment.files)
+        total = sum(one.size for one in merging)
+        stale, small = 2 * useful < len(segment.files), segment.size <= 2 * total
+        files = sum(len(one.files) for one in (*merging, segment))
+        room = (total + segment.size) <= MOST_ROWS * len(segment.entries) and files <= MOST_FILES
+        if not useful:
+            continue
+        (merging if (stale or small or not merging) and room else kept).append(segment)
+    stays = len(merging) == 1 and all(name in wanted for name in merging[0].files)
+    return kept + (merging if stays else [_one(merging, wanted)] if merging else [])
+
+
+def _one(segments: Sequence[Segment], wanted: Collection[str]) -> Segment:
+    files = tuple(dict.fromkeys(name for segment in segments for name in segment.files if name in wanted))
+    number = {name: place for place, name in enumerate(files)}
+    parts: list[list[Hashes]] = [[] for _ in segments[0].entries]
+    for segment in segments:
+        new = np.array([number.get(name, MOST_FILES) for name in segment.files], np.uint64)
+        for kind, entries in enumerate(segment.entries):
+            numbers = new[entries & NUMBER]
+            stays = numbers < MOST_FILES
+            parts[kind].append(_numbered(entries[stays], numbers[stays]))
+    return Segment(files, tuple(map(_ordered, parts)))
+
+
+def _ordered(parts: Sequence[Hashes]) -> Hashes:
+    """Entries in order, each once."""
+    entries = np.sort(np.concatenate(parts))
+    first = np.ones(len(entries), bool)
+    first[1:] = entries[1:] != entries[:-1]
+    return entries[first]
+
+
+def _numbered(of: Hashes, numbers: Hashes | np.uint64) -> Hashes:
+    return (of & ~NUMBER) | numbers
+
+
+def _less(entries: Hashes, asked: Hashes) -> Positions:
+    """How many entries are less than each that is asked for: np.searchsorted, a step for all at a time, so that their
+    reads of far memory overlap. Of a large index that takes half as long.
+    """
+    count = np.zeros(len(asked), np.int64)
+    step = 1 << len(entries).bit_length()
+    while step := step >> 1:
+        more = count + step
+        count[(more <= len(entries)) & (entries[np.minimum(more, len(entries)) - 1] < asked)] += step
+    return count
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        for one in (path, copies.record(path)):
+            with suppress(OSError):
+                one.unlink(missing_ok=True)

@@ -1,0 +1,67 @@
+"""By what records are told to be alike: the columns that identify a row, and the names that gaps call it by, as SQL.
+
+Equal values have equal hashes, in memory and in a file; what unequal hashes tell apart need not be compared. Nothing is
+decided here.
+"""
+
+from collections.abc import Iterable
+from string import Formatter
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pitlake.contract import Dataset
+from pitlake.lake.tables.query import calculator, columns, quoted
+
+Hashes = npt.NDArray[np.uint64]
+
+
+def named(locator: str) -> str:
+    """What a locator names: of an answer's item the item, whatever answer it came in."""
+    item = f"nullif(split_part(split_part({locator}, '&item=', 2), '&', 1), '')"
+    return f"if(contains({locator}, '&item='), coalesce({item}, {locator}), {locator})"
+
+
+def spelled(gap_name: str) -> str:
+    """A name of gaps, columns in braces."""
+    parts = []
+    for text, column, _, _ in Formatter().parse(gap_name):
+        parts += [f"'{text}'"] if text else []
+        parts += [f"{quoted(column)}::VARCHAR"] if column else []
+    return " || ".join(parts)
+
+
+EVIDENCE, LOCATOR = named("evidence"), named("locator")
+GAP = ("gap_type", "reason", "locator")
+
+
+def names(dataset: Dataset) -> tuple[str, ...]:
+    """What gaps may call a row."""
+    return (EVIDENCE, *map(spelled, dataset.gap_names))
+
+
+def keys(dataset: Dataset) -> tuple[str, ...]:
+    """The columns that rows of one record, of one key, of what is frozen together have in common."""
+    every = (dataset.identity, dataset.thing, dataset.key, dataset.frozen)
+    return tuple(dict.fromkeys(map(columns, filter(None, every))))
+
+
+def kinds(dataset: Dataset) -> tuple[str, ...]:
+    """All that rows are told to be alike by."""
+    return tuple(dict.fromkeys((*keys(dataset), *names(dataset))))
+
+
+def hashes(of: str, kinds: Iterable[str], **tables: pa.Table) -> dict[str, Hashes]:
+    """Of each kind, the hashes of all rows in their order. of: the FROM clause, which knows the tables by name."""
+    wanted = list(dict.fromkeys(kinds))
+    with calculator(**tables) as sql:
+        found = sql.sql(f"SELECT {', '.join(f'hash({kind})' for kind in wanted)} {of}").to_arrow_table()
+    return {kind: column.to_numpy() for kind, column in zip(wanted, found.columns, strict=True)}
+
+
+def repeated(of: Hashes) -> npt.NDArray[np.int64]:
+    """The positions of all hashes that are there more than once."""
+    ordered = np.sort(of)
+    several = ordered[1:][ordered[1:] == ordered[:-1]]
+    return np.flatnonzero(np.isin(of, several)) if len(several) else np.empty(0, np.int64)

@@ -1,0 +1,211 @@
+"""Looks: when runs looked at a dataset's source, and at what of it. A run that finds all unchanged leaves this alone.
+
+Who saw a record with other content at some instant knows that the new one was not there yet. What is dated by that is
+decided in diff. A look is kept before its commit, since it saw the source even if nothing of it was published; no
+version shows looks. A file's name says when its looks were and of which days, so that only those are read that may
+answer; small files are folded into larger ones. Written by publish, read by it and by the report.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cached_property
+
+from pitlake import clock
+from pitlake.errors import LakeError
+from pitlake.lake.storage.parallel import each
+from pitlake.lake.storage.store import Store
+
+LOOKS = "_lake/looks"
+MOST_FILES = 32  # that are not full
+MOST_LOOKS = 1_024  # of a file
+NEVER, FOREVER = -(2**63), 2**63 - 1
+_NAME = re.compile(r"(\d+)-(\d+)_(?:all|(\d{4}-\d\d-\d\d)_(\d{4}-\d\d-\d\d))_(\d+)_[0-9a-f]{32}\.json")
+
+Spans = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Look:
+    """One completed look: when (microseconds) and by which run.
+
+    days: spans of New York days, both ends included, as YYYY-MM-DD; None for all there are. entities: of the contract's
+    entity column; None for all there are. What no day is known of was looked at by every look.
+    """
+
+    observed: int
+    run_id: str
+    days: Spans | None = None
+    entities: frozenset[str] | None = None
+
+    def saw(self, day: str | None, entity: str | None) -> bool:
+        """Whether it looked at this day and this entity; None leaves it open."""
+        return (day is None or self.days is None or any(first <= day <= last for first, last in self.days)) and (
+            entity is None or self.entities is None or entity in self.entities
+        )
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of looks as its name tells of it: when the first and the last of them was, how many there are, and the
+    first and last of their days, None for all. An older name tells nothing.
+    """
+
+    key: str
+    first: int = NEVER
+    last: int = FOREVER
+    days: tuple[str, str] | None = None
+    looks: int = 0
+
+    def may_know(self, day: str | None) -> bool:
+        """Whether one of its looks may have seen this day."""
+        return day is None or self.days is None or self.days[0] <= day <= self.days[1]
+
+
+class Looks:
+    """The looks at one dataset as seen from one instant; read when first asked for."""
+
+    def __init__(self, store: Store, dataset: str, at: datetime, but: str = "") -> None:
+        """`but`: the run whose look at that very instant is left out, for it is the one that asks."""
+        self._store, self._dataset, self._own = store, dataset, (clock.micros(at), but)
+        self._known: dict[tuple[str | None, str | None], tuple[int, int]] = {}
+        self._read: dict[_File, list[Look]] = {}
+
+    def last(self, day: str | None = None, entity: str | None = None) -> int:
+        """The last look at a day and an entity up to the instant, in microseconds; NEVER where there was none."""
+        return self._edges(day, entity)[0]
+
+    def next(self, day: str | None = None, entity: str | None = None) -> int:
+        """The first such look after the instant; FOREVER where there is none."""
+        return self._edges(day, entity)[1]
+
+    @property
+    def newest(self) -> bool:
+        """Whether no look was made after the instant."""
+        return self.next() == FOREVER
+
+    def _edges(self, day: str | None, entity: str | None) -> tuple[int, int]:
+        asked = day, entity
+        while asked not in self._known:
+            try:
+                self._known[asked] = self._found(day, entity)
+            except FileNotFoundError:  # folded meanwhile
+                del self._files
+        return self._known[asked]
+
+    def _found(self, day: str | None, entity: str | None) -> tuple[int, int]:
+        """The last look up to the instant and the first after it. No file is read that can't have a closer one."""
+        at, last, after = self._own[0], NEVER, FOREVER
+        files = [file for file in self._files if file.may_know(day)]
+        for file in sorted(files, key=lambda file: file.last, reverse=True):
+            if file.first <= at and file.last > last:
+                last = max([last, *(one for one in self._seen(file, day, entity) if one <= at)])
+        for file in sorted(files, key=lambda file: file.first):
+            if file.last > at and file.first < after:
+                after = min([after, *(one for one in self._seen(file, day, entity) if one > at)])
+        return last, after
+
+    def _seen(self, file: _File, day: str | None, entity: str | None) -> Iterator[int]:
+        if file not in self._read:
+            self._read[file] = _parsed(self._store, file)
+        for look in self._read[file]:
+            if look.saw(day, entity) and (look.observed, look.run_id) != self._own:
+                yield look.observed
+
+    @cached_property
+    def _files(self) -> list[_File]:
+        return _files(self._store, self._dataset)
+
+
+def spans(days: Iterable[str]) -> Spans:
+    """Days as spans without holes, in order."""
+    found: list[tuple[str, str]] = []
+    for day in sorted(days):
+        before = (date.fromisoformat(day) - timedelta(days=1)).isoformat()
+        if found and found[-1][1] == before:
+            found[-1] = found[-1][0], day
+        else:
+            found.append((day, day))
+    return tuple(found)
+
+
+def keep(store: Store, dataset: str, look: Look) -> None:
+    """Keep a look, once however often it is told. Raises LakeError when the lake can't be written."""
+    _put(store, dataset, [look])
+    loose = [file for file in _files(store, dataset) if file.looks < MOST_LOOKS]
+    if len(loose) > MOST_FILES:
+        with suppress(FileNotFoundError):  # another writer folds them
+            every = _read(store, loose)[::-1]
+            parts = [every[start : start + MOST_LOOKS] for start in range(0, len(every), MOST_LOOKS)]
+            folded = {_put(store, dataset, part) for part in parts}
+            store.delete(*(file.key for file in loose if file.key not in folded))
+
+
+def kept(store: Store, dataset: str) -> list[Look]:
+    """Every look at a dataset, newest first."""
+    while True:
+        with suppress(FileNotFoundError):  # folded meanwhile
+            return _read(store, _files(store, dataset))
+
+
+def _files(store: Store, dataset: str) -> list[_File]:
+    files = []
+    for key in (file.key for file in store.walk(f"{LOOKS}/{dataset}")):
+        told = _NAME.fullmatch(key.rpartition("/")[2])
+        if told is None:
+            files.append(_File(key))
+        else:
+            first, last, since, until, looks = told.groups()
+            files.append(_File(key, int(first), int(last), (since, until) if since else None, int(looks)))
+    return files
+
+
+def _read(store: Store, files: Iterable[_File]) -> list[Look]:
+    found = {look for looks in each(lambda file: _parsed(store, file), files) for look in looks}
+    return sorted(found, key=lambda look: (look.observed, look.run_id), reverse=True)
+
+
+def _put(store: Store, dataset: str, looks: list[Look]) -> str:
+    """Looks as a file whose name tells of them; returns its key. Many saw the same entities: each set is told once."""
+    sets: dict[frozenset[str], int] = {}
+    told = [
+        [one.observed, one.run_id, one.days, None if one.entities is None else sets.setdefault(one.entities, len(sets))]
+        for one in looks
+    ]
+    content = json.dumps({"entities": [sorted(names) for names in sets], "looks": told}).encode()
+    key = f"{LOOKS}/{dataset}/{_told(looks)}_{len(looks)}_{_digest(content)}.json"
+    store.put_new(key, content)
+    return key
+
+
+def _told(looks: list[Look]) -> str:
+    """When these looks were, and of which days."""
+    moments = [look.observed for look in looks]
+    days = [day for look in looks for span in look.days or () for day in span]
+    of_all = not days or any(look.days is None for look in looks)
+    return f"{min(moments)}-{max(moments)}_{'all' if of_all else f'{min(days)}_{max(days)}'}"
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+def _parsed(store: Store, file: _File) -> list[Look]:
+    content = store.read(file.key)
+    if not file.key.endswith(f"{_digest(content)}.json"):
+        raise LakeError("a kept look is damaged; restore the file from a copy of the lake")
+    told = json.loads(content)
+    entities = [frozenset(names) for names in told["entities"]]
+    return [
+        Look(
+            observed,
+            run_id,
+            None if days is None else tuple(map(tuple, days)),
+            None if of is None else entities[of],
+        )
+        for observed, run_id, days, of in told["looks"]
+    ]

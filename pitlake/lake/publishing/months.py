@@ -1,0 +1,94 @@
+"""What a publish writes, as one table a New York month (of tombstones, a year), each built when its file is written."""
+
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from pitlake import clock
+from pitlake.contract import GAP_SCHEMA, INSTANT
+from pitlake.lake.publishing.diff import NewGaps, NewRows
+from pitlake.lake.publishing.stage import Staged
+from pitlake.lake.storage.arrays import Positions, as_micros
+from pitlake.lake.storage.files import sorted_by, take_rows
+
+Month = tuple[str, Callable[[], pa.Table]]
+
+
+def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list[Month]:
+    """The rows to publish as one table a month, built when called: stored schema, by (entity, available_at)."""
+
+    def build(chosen: Positions) -> pa.Table:
+        positions, available = rows.positions[chosen], rows.available[chosen]
+        start, count = int(positions[0]), int(positions[-1] - positions[0]) + 1
+        part, inside = staged.rows.slice(start, count), positions - start
+        entity = part[staged.dataset.entity]
+        order = sorted_by(entity if count == len(positions) else entity.take(pa.array(inside)), available)
+        taken = take_rows(part, inside[order])
+        columns = dict(zip(taken.column_names, taken.columns, strict=True))
+        columns[clock.AVAILABLE_AT] = instants(available[order])
+        columns[clock.OBSERVED_AT] = instants(np.full(len(order), clock.micros(observed_at)))
+        columns["content_hash"] = staged.content_hash.slice(start, count).take(pa.array(inside[order]))
+        schema = staged.dataset.arrow_schema
+        return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+    return [(month, partial(build, chosen)) for month, chosen in _by_month(rows.available)]
+
+
+def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[Month]:
+    """The gaps to publish as one table a month, built when called."""
+    positions, available, observed = new.positions, new.available, clock.micros(observed_at)
+    if not len(positions):
+        return []
+    gaps = staged.gaps.take(pa.array(positions))
+    partitions = pa.array(staged.partitions, pa.string()).take(pa.array(staged.gap_partition[positions]))
+
+    def build(chosen: Positions) -> pa.Table:
+        found = gaps.take(pa.array(chosen))
+        columns = {
+            "dataset": pa.repeat(staged.dataset.name, len(chosen)),
+            "partition": partitions.take(pa.array(chosen)),
+            "run_id": pa.repeat(staged.run_id, len(chosen)),
+            clock.AVAILABLE_AT: instants(available[chosen]),
+            clock.OBSERVED_AT: instants(np.full(len(chosen), observed)),
+            **{name: found[name] for name in ("gap_type", "reason", "locator")},
+        }
+        table = pa.Table.from_arrays([columns[name] for name in GAP_SCHEMA.names], schema=GAP_SCHEMA)
+        return table.take(pa.array(sorted_by(table["partition"], available[chosen])))
+
+    return [(month, partial(build, chosen)) for month, chosen in _by_month(available)]
+
+
+def years_of_tombstones(tombstones: pa.Table | None) -> list[Month]:
+    """The tombstones to publish as one table a year: they are small, and few files are what makes a lake fast."""
+    if tombstones is None:
+        return []
+    available = as_micros(tombstones[clock.AVAILABLE_AT])
+    by_year: dict[str, list[Positions]] = {}
+    for month, chosen in _by_month(available):
+        by_year.setdefault(month[:4], []).append(chosen)
+    return [(year, partial(tombstones.take, pa.array(np.concatenate(each)))) for year, each in by_year.items()]
+
+
+def _by_month(available: Positions) -> Iterator[tuple[str, Positions]]:
+    """New York months in order, each with the positions whose instant falls in it."""
+    if not len(available):
+        return
+    first, last = (clock.new_york_day(clock.from_micros(int(edge))) for edge in (available.min(), available.max()))
+    months = [
+        date(number // 12, number % 12 + 1, 1)
+        for number in range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
+    ]
+    starts = np.array([clock.micros(clock.start_of_new_york_day(month)) for month in months])
+    index = np.searchsorted(starts, available, side="right") - 1
+    for place, month in enumerate(months):
+        chosen = np.flatnonzero(index == place)
+        if len(chosen):
+            yield f"{month.year:04d}-{month.month:02d}", chosen
+
+
+def instants(micros: Positions) -> pa.Array:
+    """Microseconds as the instants that tables hold."""
+    return pa.array(micros).cast(INSTANT)

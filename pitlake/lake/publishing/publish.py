@@ -1,0 +1,282 @@
+"""Publishing: an audited stage becomes one new lake version, or nothing at all.
+
+The order is what makes it safe: audit, difference, files forced to disk, Delta commits, proof, and last the log entry
+that alone is visible. A crash before it leaves the old version; a re-run finds out what is missing.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from pitlake import clock, machine
+from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
+from pitlake.errors import BadInput, PastChanged
+from pitlake.lake.publishing import identities, looks
+from pitlake.lake.publishing.audit import Audit, CheckResult, audit_with, enforce, freshness, frozen, past_never_changes
+from pitlake.lake.publishing.diff import NewGaps, NewRows, new_gaps, new_rows
+from pitlake.lake.publishing.fairness import WriterTurn
+from pitlake.lake.publishing.identities import LikelyFiles
+from pitlake.lake.publishing.likeness import GAP, LOCATOR, kinds, repeated, spelled
+from pitlake.lake.publishing.looks import Look, Looks
+from pitlake.lake.publishing.months import Month, instants, months_of_gaps, months_of_rows, years_of_tombstones
+from pitlake.lake.publishing.sightings import Sightings
+from pitlake.lake.publishing.stage import Staged
+from pitlake.lake.publishing.superseded import facts_of_revision, new_tombstones
+from pitlake.lake.storage.arrays import Positions
+from pitlake.lake.storage.conventions import ends_at
+from pitlake.lake.storage.files import NewFile, write_file
+from pitlake.lake.storage.log import Entry, LakeLog
+from pitlake.lake.storage.manifest import TableState
+from pitlake.lake.storage.parallel import each
+from pitlake.lake.storage.store import PLACE, Store
+from pitlake.lake.tables.delta import DeltaTables, table_key, table_schema
+from pitlake.lake.tables.query import columns
+from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
+
+
+@dataclass(frozen=True)
+class DayCount:
+    """What became of a partition's source records: extracted = published + unchanged + gaps."""
+
+    extracted: int
+    published: int
+    unchanged: int
+    gaps: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """What a publish did. `version` is the lake version that shows it: a new one only if `changed`.
+
+    `revisions` counts published rows dated otherwise than staged, `gaps` the staged gaps by type and `new_gaps` those
+    the lake did not know, `bytes` and `files` what was written.
+    """
+
+    dataset: str
+    run_id: str
+    version: int
+    changed: bool
+    per_day: Mapping[str, DayCount]
+    revisions: int
+    gaps: Mapping[str, int]
+    new_gaps: int
+    bytes: int
+    files: int
+    checks: tuple[CheckResult, ...]
+
+    @property
+    def total(self) -> DayCount:
+        """The counts of all partitions together."""
+        days = self.per_day.values()
+        return DayCount(*(sum(getattr(day, name) for day in days) for name in DayCount.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one lake version lacks of a stage. No tombstones: no row is new."""
+
+    base: Entry
+    rows: NewRows
+    gaps: NewGaps
+    tombstones: pa.Table | None
+
+    @property
+    def empty(self) -> bool:
+        """Whether the lake has it all."""
+        return not len(self.rows.positions) and not len(self.gaps.positions)
+
+
+class Publisher:
+    """Publishes stages into one lake."""
+
+    def __init__(self, store: Store, log: LakeLog, tables: DeltaTables) -> None:
+        self._store, self._log, self._tables = store, log, tables
+
+    def publish(self, staged: Staged, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> Published:
+        """Audit and publish. `observed_at` (default: now) is when the last record was read: for answers that were
+        captured, when they were fetched. `audits` judge after the lake's own audit, and refuse as it does.
+
+        Raises GateRefused or CheckFailed when a blocking check fails, LakeConflict when other writers won too often,
+        BadInput for an observation in the future, ClockWentBack; nothing is published then.
+        """
+        observed_at = _observation(observed_at, self._log.now())
+        results = audit_with(staged, observed_at, audits)
+        enforce(staged.dataset, results)
+        days, entities = staged.looked_at
+        looks.keep(self._store, staged.dataset.name, Look(clock.micros(observed_at), staged.run_id, days, entities))
+        turn = WriterTurn(self._store, self._log, staged.dataset.name)
+        return turn.attempts(partial(self._publish_once, staged, observed_at, results))
+
+    def _publish_once(
+        self, staged: Staged, observed_at: datetime, results: tuple[CheckResult, ...], turn: WriterTurn
+    ) -> Published:
+        plan = self._plan(staged, observed_at)
+        if not plan.empty:
+            turn.check(plan.base)
+        made: dict[str, list[NewFile]] = {}
+        try:
+            return self._committed(staged, plan, observed_at, results, turn, made)
+        except Exception as problem:
+            if machine.lacking(problem):
+                identities.forget(self._store)
+                self._give_back(staged.dataset, plan.base, made)
+            raise
+
+    def _committed(
+        self,
+        staged: Staged,
+        plan: Plan,
+        observed_at: datetime,
+        results: tuple[CheckResult, ...],
+        turn: WriterTurn,
+        made: dict[str, list[NewFile]],
+    ) -> Published:
+        """All that can fail, and the log entry last: once it is there, nothing is left to do."""
+        pins = self._commit(staged, plan, observed_at, made)
+        name, tables = staged.dataset.name, {**plan.base.tables, **pins}
+        unharmed = self._past_never_changes(staged, plan.base, tables)
+        newest = max((file.hi for file in self._tables.state(name, tables.get(name)).files), default=None)
+        revisions = int(plan.rows.revised.sum())
+        files = [file for written in made.values() for file in written]
+        published = Published(
+            dataset=name,
+            run_id=staged.run_id,
+            version=plan.base.version,
+            changed=bool(pins),
+            per_day=_per_day(staged, plan.rows),
+            revisions=revisions,
+            gaps=dict(Counter(staged.gaps["gap_type"].to_pylist())),
+            new_gaps=len(plan.gaps.positions),
+            bytes=sum(file.size for file in files),
+            files=len(files),
+            checks=(
+                *results,
+                unharmed,
+                freshness(staged.dataset, newest, min(observed_at, ends_at(self._store) or observed_at)),
+                *frozen(staged.dataset, revisions),
+            ),
+        )
+        if not pins:
+            return published
+        turn.check(plan.base)  # again: much time may have passed, and a turn counts from when it was taken
+        counts = {"published": len(plan.rows.positions), "revisions": revisions, "gaps": len(plan.gaps.positions)}
+        entry = self._log.append(
+            plan.base, pins, operation="publish", run_id=staged.run_id, dataset=name, counts=counts
+        )
+        return replace(published, version=entry.version)
+
+    def _plan(self, staged: Staged, observed_at: datetime) -> Plan:
+        base = self._log.head()
+        tables = (staged.dataset.name, gap_table_name(staged.dataset.name))
+        rows, gaps = (self._tables.pinned(name, base.tables).files for name in tables)
+        self._store.fetch((*rows, *gaps))
+        before = Looks(self._store, staged.dataset.name, observed_at, but=staged.run_id)
+        stored = LikelyFiles(self._store, tables[0], rows, kinds(staged.dataset), staged.hashes)
+        stored_gaps = LikelyFiles(self._store, tables[1], gaps, (columns(GAP), LOCATOR))
+        sightings = Sightings(staged, stored, stored_gaps, before, observed_at)
+        fresh = new_rows(staged, stored, sightings, observed_at, self._followed(staged.dataset, base))
+        tombstones = None
+        if len(fresh.positions):
+            complete = not rows or superseded_table_name(staged.dataset.name) in base.tables
+            key = columns(staged.dataset.key)
+            known = stored.holding(key) if complete else rows
+            places = np.arange(len(fresh.positions)) if known else repeated(staged.hashes[key][fresh.positions])
+            revisions = _revisions(staged, fresh, places)
+            tombstones = new_tombstones(staged.dataset, revisions, TableState(known), complete=complete)
+        return Plan(base, fresh, new_gaps(staged, stored_gaps, sightings, observed_at), tombstones)
+
+    def _followed(self, dataset: Dataset, base: Entry) -> dict[str, LikelyFiles]:
+        """What a lake version has of the datasets whose rows are followed."""
+        told: dict[str, list[str]] = {}
+        for _, followed, name in dataset.follows:
+            told.setdefault(followed, []).append(spelled(name))
+        states = {followed: self._tables.pinned(followed, base.tables) for followed in told}
+        self._store.fetch([file for state in states.values() for file in state.files])
+        return {
+            followed: LikelyFiles(self._store, f"follows/{dataset.name}/{followed}", state.files, told[followed])
+            for followed, state in states.items()
+        }
+
+    def _commit(
+        self, staged: Staged, plan: Plan, observed_at: datetime, made: dict[str, list[NewFile]]
+    ) -> dict[str, int]:
+        """Every file first, which is what takes room, then the Delta commits; `made` takes the files as they come."""
+        dataset, superseded = staged.dataset, superseded_table_name(staged.dataset.name)
+        due = {
+            dataset.name: (dataset.arrow_schema, months_of_rows(staged, plan.rows, observed_at)),
+            gap_table_name(dataset.name): (GAP_SCHEMA, months_of_gaps(staged, plan.gaps, observed_at)),
+            superseded: (SUPERSEDED_SCHEMA, years_of_tombstones(plan.tombstones)),
+        }
+        for table, (_, months) in due.items():
+            begun = table == superseded and plan.tombstones is not None and table not in plan.base.tables
+            if months or begun:
+                each(partial(_write_month, self._store, table, made.setdefault(table, [])), months)
+        machine.require_room(PLACE, self._store.root)
+        return {
+            table: self._tables.commit(
+                table,
+                due[table][0],
+                plan.base.tables.get(table),
+                sorted(files, key=lambda file: file.name),
+                note=staged.run_id,
+            )
+            for table, files in made.items()
+        }
+
+    def _give_back(self, dataset: Dataset, base: Entry, made: Mapping[str, Sequence[NewFile]]) -> None:
+        """Remove the files that no version will show, and first the Delta commits that hold them."""
+        for table, files in reversed(list(made.items())):
+            with suppress(Exception):  # what can't be given back is a vacuum's
+                if self._tables.holds(table, files):
+                    self._tables.commit(table, table_schema(dataset, table), base.tables.get(table), (), note="undone")
+                for file in files:
+                    self._store.delete(f"{table_key(table)}/{file.name}")
+
+    def _past_never_changes(self, staged: Staged, base: Entry, pins: Mapping[str, int]) -> CheckResult:
+        name = staged.dataset.name
+        tables = (name, gap_table_name(name), superseded_table_name(name))
+        states = [(self._tables.state(n, base.tables.get(n)), self._tables.state(n, pins.get(n))) for n in tables]
+        result = past_never_changes(states)
+        if not result.passed:
+            raise PastChanged(
+                f"{staged.dataset.name}: files of lake version {base.version} would go; nothing was published"
+            )
+        return result
+
+
+def _revisions(staged: Staged, rows: NewRows, places: Positions) -> pa.Table:
+    """What is known of these of the rows to publish that says which revision of which key they are."""
+    chosen = pa.array(rows.positions[places])
+    known = {clock.AVAILABLE_AT: instants(rows.available[places]), "content_hash": staged.content_hash.take(chosen)}
+    names = facts_of_revision(staged.dataset)
+    return pa.table({name: known[name] if name in known else staged.rows[name].take(chosen) for name in names})
+
+
+def _write_month(store: Store, table: str, made: list[NewFile], month: Month) -> None:
+    name, build = month
+    made.append(write_file(store, table_key(table), name, build()))
+
+
+def _per_day(staged: Staged, rows: NewRows) -> dict[str, DayCount]:
+    staged_rows = staged.per_partition(staged.row_partition)
+    published = staged.per_partition(staged.row_partition[rows.positions])
+    gaps = staged.per_partition(staged.gap_partition)
+    return {
+        name: DayCount(staged.extracted[name], published[name], staged_rows[name] - published[name], gaps[name])
+        for name in staged.partitions
+    }
+
+
+def _observation(observed_at: datetime | None, now: datetime) -> datetime:
+    if observed_at is None:
+        return now
+    moment = clock.instant(observed_at, "observed_at")
+    if moment > now:
+        raise BadInput("observed_at", "lies in the future", "give the instant the records were read")
+    return moment

@@ -1,0 +1,195 @@
+"""Sightings: which staged records looks have seen before or since, as a row or as a gap, and when.
+
+A row is known by what it tells of (the contract's thing) and by its names: its evidence, without the answer it came in,
+and what gaps of its kind are called. What a sighting means for a record's date is decided in diff.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pitlake import clock
+from pitlake.lake.publishing.identities import LikelyFiles
+from pitlake.lake.publishing.likeness import EVIDENCE, LOCATOR, Hashes, hashes, named, names, spelled
+from pitlake.lake.publishing.looks import FOREVER, NEVER, Looks
+from pitlake.lake.publishing.stage import UNDATED, Staged
+from pitlake.lake.storage.arrays import Positions, as_numbers
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.tables.query import calculator, columns, quoted, reading
+
+HISTORY = "available_at"
+OPEN = ""
+# Of each staged record like some of the lake's: when the last of those was seen, and where the newest one is filed.
+SEEN = """
+SELECT _position, max(epoch_us(observed_at)), arg_max(day, newer), arg_max(entity, newer)
+FROM (SELECT *, (available_at, available_at = observed_at) AS newer FROM ({like}) WHERE observed_at {until} $observed)
+GROUP BY _position"""
+# Of each: when the newest one as of the observation became available, and the next one after it; when one was first
+# seen after it; and where that newest one is filed.
+OVERRULING = """
+SELECT _position,
+    epoch_us(max(available_at) FILTER (WHERE known)), epoch_us(min(available_at) FILTER (WHERE NOT known)),
+    epoch_us(min(observed_at) FILTER (WHERE observed_at > $observed)),
+    arg_max(day, newer) FILTER (WHERE known), arg_max(entity, newer) FILTER (WHERE known)
+FROM (SELECT *, available_at <= $observed AS known, (available_at, available_at = observed_at) AS newer FROM ({like}))
+GROUP BY _position"""
+
+
+class Sightings:
+    """What one lake version had seen of the staged records as of an observation."""
+
+    def __init__(
+        self, staged: Staged, rows: LikelyFiles, gaps: LikelyFiles, looks: Looks, observed_at: datetime
+    ) -> None:
+        self._staged, self._dataset, self._looks = staged, staged.dataset, looks
+        self._rows, self._gaps, self._observed = rows, gaps, observed_at
+
+    def of_rows(self, known: Positions, unknown: Positions) -> Positions:
+        """Per staged row the last look that saw what it tells of, in microseconds; NEVER where none did, or not asked.
+
+        known, unknown: positions of rows whose identity the lake has, and has not.
+        """
+        last = np.full(self._staged.rows.num_rows, NEVER)
+        dataset = self._dataset
+        self._note(last, known, self._rows_like(dataset.thing), until="<=")
+        if dataset.thing != dataset.identity or dataset.revised_at == HISTORY:
+            self._note(last, unknown, self._rows_like(dataset.thing))
+        if self._rows.all or self._gaps.all:
+            told = _hashed(self._staged.rows, unknown, names(dataset))
+            if dataset.evidence_names:
+                self._note(last, unknown, self._rows_like(("evidence",), self._rows.like(EVIDENCE, told[EVIDENCE])))
+            self._note(last, unknown, self._gaps_like(np.concatenate([*told.values()])))
+        return last
+
+    def overruled(self, positions: Positions, available: Positions) -> npt.NDArray[np.bool_]:
+        """Which of these staged rows, available so, a look made after the observation speaks against: it saw what they
+        tell of, and the lake tells it otherwise until its next revision.
+        """
+        found = np.zeros(len(positions), bool)
+        dataset, observed = self._dataset, clock.micros(self._observed)
+        if not len(positions) or self._looks.newest:
+            return found
+        alike = self._rows_like(dataset.identity if dataset.revised_at == HISTORY else dataset.thing)
+        if alike is None:
+            return found
+        place_of = {int(position): place for place, position in enumerate(positions)}
+        for position, known, next_at, seen, day, entity in self._ask(positions, OVERRULING.format(like=alike)):
+            if known is not None and known <= available[place_of[position]]:
+                after = FOREVER if seen is None else seen
+                after = min(after, *(self._looks.next(**where) for where in self._where(position, day, entity)))
+                found[place_of[position]] = observed < after < (FOREVER if next_at is None else next_at)
+        return found
+
+    def floors(self, positions: Positions, followed: Mapping[str, LikelyFiles]) -> Positions:
+        """Per staged row the newest instant of what it follows, in microseconds; NEVER where there is nothing."""
+        floors = np.full(self._staged.rows.num_rows, NEVER)
+        for column, dataset, name in self._dataset.follows:
+            if not followed[dataset].all:
+                continue
+            asked = _hashed(self._staged.rows, positions, [quoted(column)])
+            if not (files := followed[dataset].like(spelled(name), asked[quoted(column)])):
+                continue
+            table = self._staged.rows.select([column]).append_column("_position", _numbered(len(floors)))
+            texts = f"SELECT {spelled(name)} AS name, available_at FROM {reading(files)}"
+            query = f"""
+                SELECT _position, max(epoch_us(available_at)) AS newest
+                FROM staged JOIN ({texts}) k ON {quoted(column)} = k.name
+                WHERE available_at <= $observed GROUP BY _position"""
+            with calculator(staged=table.take(pa.array(positions))) as sql:
+                found = sql.sql(query, params={"observed": self._observed}).to_arrow_table()
+            floors[as_numbers(found["_position"])] = as_numbers(found["newest"])
+        return floors
+
+    def of_gaps(self, positions: Positions) -> npt.NDArray[np.bool_]:
+        """Which of these staged gaps bear the name of what was seen, as a row or as a gap."""
+        gaps = self._staged.gaps.select(["locator"]).append_column("_position", _numbered(self._staged.gaps.num_rows))
+        asked = _hashed(gaps, positions, [LOCATOR])[LOCATOR]
+        likely = {name: self._rows.like(name, asked) for name in names(self._dataset)}
+        likely |= {LOCATOR: self._gaps.like(LOCATOR, asked)}
+        known = " UNION ALL ".join(
+            f"SELECT {name} AS name, observed_at FROM {reading(files)}" for name, files in likely.items() if files
+        )
+        if not known:
+            return np.zeros(len(positions), bool)
+        with calculator(staged=gaps.take(pa.array(positions))) as sql:
+            found = sql.sql(
+                f"SELECT _position FROM staged SEMI JOIN (FROM ({known}) WHERE observed_at < $observed) k "
+                f"ON {LOCATOR} = k.name",
+                params={"observed": self._observed},
+            ).to_arrow_table()
+        return np.isin(positions, as_numbers(found["_position"]))
+
+    def _rows_like(self, names: tuple[str, ...], files: tuple[DataFile, ...] | None = None) -> str | None:
+        """The stored rows with a staged one's values in these columns, as SQL; None where there are none.
+
+        files: those that may hold them, where the index does not know the columns.
+        """
+        files = self._rows.holding(columns(names)) if files is None else files
+        if not files:
+            return None
+        entity, day = f"e.{quoted(self._dataset.entity)}::VARCHAR", f"'{OPEN}'"
+        if self._dataset.partitioned:  # what an observation dates has no day of the source's any more
+            new_york = "strftime(e.available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
+            day = f"CASE WHEN e.available_at = e.observed_at THEN '{OPEN}' ELSE {new_york} END"
+        return f"""SELECT s._position, e.observed_at, e.available_at, {day} AS day, {entity} AS entity
+            FROM staged s JOIN {reading(files)} e ON {_same(names)}"""
+
+    def _gaps_like(self, told: Hashes) -> str | None:
+        """The stored gaps that bear one of a staged row's names, of these hashes, as SQL; None where there are none."""
+        if not (files := self._gaps.like(LOCATOR, told)):
+            return None
+        day = f"CASE WHEN g.partition = '{UNDATED}' THEN '{OPEN}' ELSE g.partition END"
+        return f"""SELECT s._position, g.observed_at, g.observed_at AS available_at, {day} AS day, '' AS entity
+            FROM (SELECT _position, unnest([{", ".join(names(self._dataset))}]) AS name FROM staged) s
+            JOIN {reading(files)} g ON {named("g.locator")} = s.name"""
+
+    def _note(self, last: Positions, positions: Positions, like: str | None, until: str = "<") -> None:
+        """Take down the last look that saw each of these rows' likes. What another part of a record brought at the same
+        instant is no earlier sighting, so that it makes no difference in which order a run publishes its days.
+        """
+        if like is None:
+            return
+        for place, observed, day, entity in self._ask(positions, SEEN.format(like=like, until=until)):
+            looks = [self._looks.last(**where) for where in self._where(place, day, entity)]
+            if not self._dataset.partitioned or self._dataset.revised_at != HISTORY:
+                looks.append(observed)  # but another statement does not speak against one
+            last[place] = max(last[place], *looks)
+
+    def _where(self, place: int, day: str, entity: str | None) -> list[dict[str, str | None]]:
+        """Where looks had to look for what a staged row tells of: where it was filed, and where it is filed now."""
+        staged, dataset = self._staged, self._dataset
+        if not dataset.partitioned:
+            own = staged.rows[dataset.entity][place].as_py()
+            return [{"entity": name or None} for name in {str(own or ""), entity or str(own or "")}]
+        now: dict[str, str | None] = {"day": staged.partitions[staged.row_partition[place]]}
+        return [now] if dataset.revised_at == HISTORY else [now, {"day": day or None}]
+
+    def _ask(self, positions: Positions, query: str) -> Iterator[tuple[Any, ...]]:
+        """What a query finds of these staged rows, which it knows as `staged`, as of the observation."""
+        if not len(positions):
+            return
+        dataset, rows = self._dataset, self._staged.rows
+        needed = (*dataset.identity, *dataset.columns_of_gap_names, "evidence", dataset.entity)
+        table = rows.select(list(dict.fromkeys(needed))).append_column("_position", _numbered(rows.num_rows))
+        with calculator(staged=table.take(pa.array(positions))) as sql:
+            found = sql.sql(query, params={"observed": self._observed}).to_arrow_table()
+        yield from zip(*(column.to_pylist() for column in found.columns), strict=True)
+
+
+def _same(names: Iterable[str]) -> str:
+    return " AND ".join(f"s.{quoted(name)} IS NOT DISTINCT FROM e.{quoted(name)}" for name in names)
+
+
+def _hashed(table: pa.Table, positions: Positions, kinds: Collection[str]) -> dict[str, Hashes]:
+    """The hashes of the rows at these positions, by kind."""
+    if not len(positions):
+        return dict.fromkeys(kinds, np.empty(0, np.uint64))
+    return {kind: found[positions] for kind, found in hashes("FROM asked", kinds, asked=table).items()}
+
+
+def _numbered(count: int) -> pa.Array:
+    return pa.array(np.arange(count))

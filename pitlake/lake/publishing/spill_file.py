@@ -1,0 +1,85 @@
+"""A spill file: Arrow tables put away on disk as they come, and read back in the order of their partitions.
+
+One file however many tables there are, mapped rather than read. Which tables are put there is the stage's business.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from pitlake.lake.storage.arrays import Positions
+
+Runs = list[tuple[int, int]]
+
+
+class SpillFile:
+    """Tables of one schema below one folder. at_once: so many rows are gathered and written as one batch, so that small
+    tables are not read back in as many pieces.
+    """
+
+    def __init__(self, folder: Path, name: str, schema: pa.Schema, at_once: int = 1) -> None:
+        self._folder, self._name, self._schema, self._at_once = folder, name, schema, at_once
+        self._writer: pa.ipc.RecordBatchFileWriter | None = None
+        self._sink: pa.NativeFile | None = None
+        self._files: list[Path] = []
+        self._parts: list[tuple[str, int, int]] = []
+        self._gathered: list[pa.Table] = []
+        self._put = self._written = 0
+
+    def put(self, partition: str, table: pa.Table) -> None:
+        """Add a table to a partition."""
+        self._gathered.append(table)
+        self._parts.append((partition, self._put, self._put + table.num_rows))
+        self._put += table.num_rows
+        if self._put - self._written >= self._at_once:
+            self._write()
+
+    def runs(self, partitions: Sequence[str]) -> Runs:
+        """Which rows, numbered as they came, are next to each other once the partitions are in the given order."""
+        found: Runs = []
+        for _, start, stop in self._in_order(partitions):
+            follows = bool(found) and found[-1][1] == start
+            found.append((found.pop()[0] if follows else start, stop))
+        return found
+
+    def read(self, partitions: Sequence[str]) -> tuple[pa.Table, Positions]:
+        """All rows, partitions in the given order and rows as they came, and each row's place among the partitions."""
+        self._write()
+        self.close()
+        readers = [pa.ipc.open_file(pa.memory_map(str(path))) for path in self._files]
+        batches = [reader.get_batch(number) for reader in readers for number in range(reader.num_record_batches)]
+        first = np.cumsum([0, *(batch.num_rows for batch in batches)]).tolist()
+        found = [
+            batches[number].slice(max(start - first[number], 0), stop - max(start, first[number]))
+            for start, stop in self.runs(partitions)
+            for number in range(bisect_right(first, start) - 1, bisect_left(first, stop))
+        ]
+        place, start, stop = np.array(self._in_order(partitions), np.int64).reshape(-1, 3).T
+        return pa.Table.from_batches(found, self._schema), np.repeat(place, stop - start)
+
+    def close(self) -> None:
+        """Finish the file being written; the next table begins another. What can't be finished is closed all the same,
+        and raises OSError once.
+        """
+        writer, sink = self._writer, self._sink
+        self._writer = self._sink = None
+        if writer is not None and sink is not None:
+            with sink:
+                writer.close()
+
+    def _in_order(self, partitions: Sequence[str]) -> list[tuple[int, int, int]]:
+        place = {partition: number for number, partition in enumerate(partitions)}
+        return sorted((place[partition], start, stop) for partition, start, stop in self._parts)
+
+    def _write(self) -> None:
+        if self._put == self._written:
+            return
+        if self._writer is None:
+            self._files.append(self._folder / f"{self._name}.{len(self._files)}.arrow")
+            self._sink = pa.OSFile(str(self._files[-1]), "wb")
+            self._writer = pa.ipc.new_file(self._sink, self._schema)
+        self._writer.write_table(pa.concat_tables(self._gathered).combine_chunks())
+        self._gathered, self._written = [], self._put

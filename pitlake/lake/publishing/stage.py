@@ -1,0 +1,311 @@
+"""The stage: where a run's rows and gaps wait, by partition day, until they are audited and published or thrown away.
+
+Nothing staged is ever read by readers. A stage belongs to one process: a lock the system lets go when the process
+dies tells a stage in use from one a crash left behind. What staged rows must be is judged in audit.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pitlake import clock, machine
+from pitlake.contract import INSTANT, Dataset
+from pitlake.errors import BadInput, CheckFailed, GateRefused
+from pitlake.gate.columnar import violations_in
+from pitlake.lake.publishing.duplicates import Duplicates, find_duplicates, told_by
+from pitlake.lake.publishing.hashing import Hasher
+from pitlake.lake.publishing.likeness import Hashes, hashes, keys
+from pitlake.lake.publishing.looks import Spans, spans
+from pitlake.lake.publishing.spill_file import SpillFile
+from pitlake.lake.storage.arrays import Positions, as_micros
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables.query import columns
+
+STAGING = "_staging"
+PLACE = "the staging of the lake"
+UNDATED = "undated"
+LOCK = "owner"
+# A stage gets its lock before its final name, so a nameless one this old lost its owner in between.
+NAMELESS_GRACE_SECONDS = 86_400
+ROWS_AT_ONCE = 4_096
+"""A year of days with few rows each is then few pieces to judge and to write."""
+
+_RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_ADDED_AT_PUBLISH = ("observed_at", "content_hash")
+
+GAP_STAGED_SCHEMA = pa.schema(
+    [pa.field(name, pa.string()) for name in ("gap_type", "reason", "locator")] + [pa.field("available_at", INSTANT)]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedGap:
+    """A source record that can't become a row. `locator` is its evidence; `available_at` None means when observed."""
+
+    gap_type: str
+    reason: str
+    locator: str
+    available_at: datetime | None = None
+
+    def as_row(self) -> dict[str, object]:
+        """The gap as a row of GAP_STAGED_SCHEMA. Raises BadInstant when available_at has no time zone."""
+        shown = None if self.available_at is None else clock.instant(self.available_at, "available_at of a gap")
+        return {"gap_type": self.gap_type, "reason": self.reason, "locator": self.locator, "available_at": shown}
+
+
+def staged_schema(dataset: Dataset) -> pa.Schema:
+    """What a staged table must hold: the business columns, then available_at, available_at_source and evidence.
+
+    Every field may be null here; the audit says which nulls are refused.
+    """
+    return pa.schema(
+        [pa.field(field.name, field.type) for field in dataset.arrow_schema if field.name not in _ADDED_AT_PUBLISH]
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Staged:
+    """All that one run staged for one dataset.
+
+    `rows` and `gaps` are in partition order; `row_partition` and `gap_partition` index `partitions` (New York days as
+    YYYY-MM-DD, or "undated"). `content_hash` is of `rows`; `extracted` counts the source records met per partition.
+    `looked_at` is what the run looked at, as far as it is not all of the dataset: its days, and its entities.
+    """
+
+    dataset: Dataset
+    run_id: str
+    partitions: tuple[str, ...]
+    rows: pa.Table
+    row_partition: Positions
+    content_hash: pa.ChunkedArray
+    gaps: pa.Table
+    gap_partition: Positions
+    extracted: dict[str, int]
+    looked_at: tuple[Spans | None, frozenset[str] | None]
+
+    @cached_property
+    def duplicates(self) -> Duplicates:
+        """Which staged rows tell of one record twice."""
+        return find_duplicates(self.dataset, self.rows, self.content_hash, self.hashes)
+
+    @cached_property
+    def hashes(self) -> dict[str, Hashes]:
+        """The hashes of the rows over all columns that are compared."""
+        return hashes("FROM staged", (*keys(self.dataset), *map(columns, told_by(self.dataset))), staged=self.rows)
+
+    @cached_property
+    def available(self) -> Positions:
+        """available_at of every staged row, in microseconds; null is 0."""
+        return as_micros(self.rows[clock.AVAILABLE_AT])
+
+    def let_go(self) -> None:
+        """Hold no row any more: they are mapped from files, which take room for as long as anybody holds them."""
+        for name in ("rows", "gaps"):
+            object.__setattr__(self, name, getattr(self, name).schema.empty_table())
+
+    def per_partition(self, index: Positions) -> dict[str, int]:
+        """How many of the given partition indexes fall on each partition."""
+        return dict(zip(self.partitions, np.bincount(index, minlength=len(self.partitions)).tolist(), strict=True))
+
+
+class Stage:
+    """One run's stage for one dataset; a context manager that removes it at the end, whatever happened."""
+
+    def __init__(self, store: Store, dataset: Dataset, run_id: str) -> None:
+        if not _RUN_ID.fullmatch(run_id):
+            raise BadInput(
+                "run_id", "not a name a folder can have", "use letters, digits, dots, dashes and underscores"
+            )
+        self.dataset, self.run_id, self._translated = dataset, run_id, store.translated
+        self._lock: int | None
+        with machine.working_in(PLACE, store.path(STAGING)):
+            self._folder, self._lock = _claim(store.path(f"{STAGING}/{run_id}"), dataset.name)
+        self._schema = staged_schema(dataset)
+        self._rows = SpillFile(self._folder, "rows", self._schema, ROWS_AT_ONCE)
+        self._gaps = SpillFile(self._folder, "gaps", GAP_STAGED_SCHEMA, ROWS_AT_ONCE)
+        self._hasher = Hasher(dataset.content_columns)
+        self._extracted: dict[str, int] = {}
+        self._loaded: list[Staged] = []
+        self._days: Spans | None = None
+        self._entities: set[str] | None = None
+
+    def look(self, days: tuple[date, date] | None = None, entities: Iterable[str] | None = None) -> None:
+        """Say what of an unpartitioned dataset the run looks at: from one New York day to another, and these entities
+        beside those of its rows; None: all there are, as for a run that says nothing. For entities in several parts.
+        """
+        if days is not None:
+            self._days = ((days[0].isoformat(), days[1].isoformat()),)
+        if entities is not None:
+            self._entities = {*(self._entities or ()), *entities}
+
+    def add(
+        self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[StagedGap] = (), *, extracted: int
+    ) -> None:
+        """Stage what was extracted for a New York day (None: records without any date, or an unpartitioned dataset).
+
+        May be called many times a day. `extracted` counts the source records met, independently of what they became.
+        Raises GateRefused or CheckFailed when the columns are not those of the contract, LakeError.
+        """
+        if day is None and self.dataset.partitioned and rows is not None and rows.num_rows:
+            raise BadInput("day", f"rows of {self.dataset.name} belong to a New York day", "give the partition's date")
+        partition = UNDATED if day is None else day.isoformat()
+        self._extracted[partition] = self._extracted.get(partition, 0) + extracted
+        listed = [gap.as_row() for gap in gaps]
+        with self._translated(), machine.working_in(PLACE, self._folder):
+            if rows is not None and rows.num_rows:
+                typed = self._typed(rows)
+                self._hasher.put(typed)
+                self._rows.put(partition, typed)
+            if listed:
+                self._gaps.put(partition, pa.Table.from_pylist(listed, GAP_STAGED_SCHEMA))
+
+    def load(self) -> Staged:
+        """Everything staged so far, in partition order, mapped from disk until it is closed. Raises LakeError."""
+        partitions = tuple(sorted(self._extracted))
+        with machine.working_in(PLACE, self._folder):
+            rows, row_partition = self._rows.read(partitions)
+            gaps, gap_partition = self._gaps.read(partitions)
+        staged = Staged(
+            dataset=self.dataset,
+            run_id=self.run_id,
+            partitions=partitions,
+            rows=rows,
+            row_partition=row_partition,
+            content_hash=self._hasher.read(self._rows.runs(partitions)),
+            gaps=gaps,
+            gap_partition=gap_partition,
+            extracted=dict(self._extracted),
+            looked_at=self._looked_at(partitions, rows),
+        )
+        self._loaded.append(staged)
+        return staged
+
+    def _looked_at(self, partitions: Iterable[str], rows: pa.Table) -> tuple[Spans | None, frozenset[str] | None]:
+        if self.dataset.partitioned:
+            return spans(day for day in partitions if day != UNDATED), None
+        if self._entities is None:
+            return self._days, None
+        told = filter(None, pc.unique(rows[self.dataset.entity]).to_pylist())
+        return self._days, frozenset({*self._entities, *map(str, told)})
+
+    def close(self) -> None:
+        """Throw the stage away. Raises nothing: what is thrown away need not have been finished."""
+        self._hasher.close()
+        for staged in self._loaded:
+            staged.let_go()
+        for spilled in (self._rows, self._gaps):
+            with suppress(OSError):
+                spilled.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        with suppress(OSError):
+            self._folder.parent.rmdir()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _typed(self, rows: pa.Table) -> pa.Table:
+        due = self._schema
+        if rows.schema.equals(due, check_metadata=True):
+            return rows
+        if [(field.name, field.type) for field in rows.schema] == [(field.name, field.type) for field in due]:
+            return pa.Table.from_arrays(rows.columns, schema=due)
+        violations = violations_in(rows, None, self.dataset.json_columns)
+        if violations:
+            raise GateRefused(self.dataset.name, violations.codes)
+        wrong = sorted({f"{f.name} {f.type}" for f in rows.schema} ^ {f"{f.name} {f.type}" for f in due})
+        raise CheckFailed(self.dataset.name, "schema", {"columns": ", ".join(wrong) or "in another order"})
+
+
+def remove_stale(store: Store) -> list[str]:
+    """Remove the stages of dead processes; returns what was removed, as keys."""
+    removed = []
+    for folder in _stages(store.path(STAGING)):
+        handle = _lock_if_free(folder)
+        if handle is None:
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
+        removed.append(store.key(folder))
+        with suppress(OSError):
+            folder.parent.rmdir()
+    return removed
+
+
+def _claim(parent: Path, name: str) -> tuple[Path, int]:
+    """A new folder with this process's lock in it. It appears under its final name only once it is locked."""
+    while True:
+        parent.mkdir(parents=True, exist_ok=True)
+        try:
+            nameless = Path(tempfile.mkdtemp(prefix=".", dir=parent))
+            break
+        except FileNotFoundError:
+            continue
+    try:
+        return _locked(nameless, parent / f"{name}.{nameless.name.removeprefix('.')}")
+    except OSError:  # a full disk
+        shutil.rmtree(nameless, ignore_errors=True)
+        with suppress(OSError):
+            parent.rmdir()
+        raise
+
+
+def _locked(nameless: Path, final: Path) -> tuple[Path, int]:
+    handle = os.open(nameless / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.write(handle, f"{os.getpid()}\n".encode())
+        nameless.rename(final)
+    except OSError:
+        os.close(handle)
+        raise
+    return final, handle
+
+
+def _stages(staging: Path) -> Iterator[Path]:
+    for run in staging.iterdir() if staging.is_dir() else ():
+        with suppress(FileNotFoundError, NotADirectoryError):
+            yield from list(run.iterdir())
+
+
+def _lock_if_free(folder: Path) -> int | None:
+    if folder.name.startswith("."):
+        with suppress(FileNotFoundError):
+            if time.time() - folder.stat().st_mtime > NAMELESS_GRACE_SECONDS:
+                return os.open(folder, os.O_RDONLY)
+        return None
+    try:
+        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        # Every stage has its lock before its name: without one it is half removed already.
+        with suppress(FileNotFoundError):
+            return os.open(folder, os.O_RDONLY)
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    return handle

@@ -1,0 +1,81 @@
+"""The tombstones a publish brings: for each row that has a newer one of its key, what supersedes it, and when.
+
+What a tombstone is, is said in pitlake/tombstones.py. Nothing is written here.
+"""
+
+import pyarrow as pa
+
+from pitlake.contract import Dataset
+from pitlake.lake.storage.manifest import TableState
+from pitlake.lake.tables.query import calculator, columns, quoted, reading
+from pitlake.tombstones import SUPERSEDED_SCHEMA, newest_first
+
+
+def facts_of_revision(dataset: Dataset) -> list[str]:
+    """The columns that say of which key a row is a revision, and which revision is the newer one."""
+    return list(dict.fromkeys((*dataset.key, *newest_first(dataset))))
+
+
+def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, complete: bool) -> pa.Table:
+    """The tombstones that publishing these rows beside the rows of `state` brings.
+
+    published: `facts_of_revision` of the new rows. complete: whether `state`'s own tombstones are in the lake; if not,
+    they come too. A row is dead once any newer one of its key is available, with one of both new: a row published late
+    may supersede and be superseded, and a tombstone that is there already stays true.
+    """
+    if complete and not published.num_rows:
+        return SUPERSEDED_SCHEMA.empty_table()
+    names, key = columns(facts_of_revision(dataset)), columns(dataset.key)
+    order = ", ".join(f"{quoted(name)} DESC NULLS LAST" for name in newest_first(dataset))
+    of_keys = f"SEMI JOIN published ON {_same_key(dataset)}" if complete else ""
+    known = (
+        f"SELECT {names}, hash({key}) AS hashed FROM {reading(state.files)} AS stored {of_keys}"
+        if state.files
+        else "FROM fresh LIMIT 0"
+    )
+    kept = "MATERIALIZED" if complete else "NOT MATERIALIZED"  # few rows, or all of them
+    every = "true" if not complete else "is_new OR superseded_by_new"
+    query = f"""
+        WITH fresh AS MATERIALIZED (SELECT {names}, hash({key}) AS hashed FROM published),
+        known AS {kept} ({known}),
+        -- A key that is there once, and most are, needs no window.
+        several AS MATERIALIZED (
+            SELECT hashed FROM (SELECT hashed FROM fresh UNION ALL SELECT hashed FROM known)
+            GROUP BY hashed HAVING count(*) > 1
+        ),
+        revision AS (
+            SELECT *, true AS is_new FROM fresh SEMI JOIN several USING (hashed)
+            UNION ALL SELECT *, false FROM known SEMI JOIN several USING (hashed)
+        ),
+        followed AS (
+            SELECT available_at AS dead_at, content_hash AS dead_hash, is_new,
+                {_first_newer(dataset)}
+            FROM revision WINDOW newer AS (PARTITION BY {key} ORDER BY {order})
+        )
+        SELECT available_at, dead_at, dead_hash FROM followed
+        WHERE available_at IS NOT NULL AND ({every})
+            AND (available_at, newer_hash) IS DISTINCT FROM (dead_at, dead_hash)
+        ORDER BY ALL"""
+    with calculator(published=published) as sql:
+        return sql.sql(query).to_arrow_table().cast(SUPERSEDED_SCHEMA)
+
+
+def _same_key(dataset: Dataset) -> str:
+    """That a stored row has the key of a published one. Compared column by column, so that the files' own statistics
+    and a filter made of the few published keys spare most of the reading; a hash of the key would be of every row.
+    """
+    return " AND ".join(
+        f"stored.{name} {'IS NOT DISTINCT FROM' if nullable else '='} published.{name}"
+        for name, nullable in ((quoted(n), dataset.arrow_schema.field(n).nullable) for n in dataset.key)
+    )
+
+
+def _first_newer(dataset: Dataset) -> str:
+    """Which of the newer rows is available first: the next newer one, unless newer statements may have come earlier."""
+    if not dataset.newer_by:
+        return """lag(available_at) OVER newer AS available_at, lag(content_hash) OVER newer AS newer_hash,
+                lag(is_new) OVER newer AS superseded_by_new"""
+    newer = "OVER (newer ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    new, old = (f"min(available_at) FILTER (WHERE {kind}) {newer}" for kind in ("is_new", "NOT is_new"))
+    return f"""min(available_at) {newer} AS available_at, NULL AS newer_hash,
+                coalesce({new} < {old}, {new} IS NOT NULL) AS superseded_by_new"""

@@ -1,0 +1,56 @@
+"""What is agreed once for a lake and never changes: from when its filings count, and when its world ends. One small
+file each, written once or not at all.
+
+Rows of two rules side by side would make one answer of two clocks. A world that ends, such as the sample's, is not
+stale for what happened after its end.
+"""
+
+from datetime import datetime
+
+from pitlake import clock
+from pitlake.errors import BadInput, BadInstant, LakeFault
+from pitlake.lake.storage.store import Store
+
+KEY = "_lake/filings_count_from"
+ENDS_KEY = "_lake/ends_at"
+RELEASE, ACCEPTANCE = "release", "acceptance"
+
+
+def ends_at(store: Store) -> datetime | None:
+    """When the lake's world ends; None for a lake of the world. Raises LakeFault."""
+    if not store.exists(ENDS_KEY):
+        return None
+    try:
+        return clock.instant(store.read(ENDS_KEY).decode(), "ends_at")
+    except (UnicodeDecodeError, BadInstant) as error:
+        raise LakeFault("damaged", store.path(ENDS_KEY)) from error
+
+
+def end_at(store: Store, moment: datetime) -> None:
+    """Agree that the lake's world ends then. Raises BadInput where another end is agreed."""
+    if not store.exists(ENDS_KEY):
+        store.put_new(ENDS_KEY, clock.iso(moment).encode())
+    known = ends_at(store)
+    if known != moment:
+        problem = f"the world of this lake ends at {clock.iso(known) if known else 'no instant'}"
+        raise BadInput("ends_at", problem, "leave it so, or build another lake")
+
+
+def filings_count_from(store: Store) -> str:
+    """RELEASE, the default, or ACCEPTANCE. Raises LakeFault."""
+    rule = store.read(KEY).decode(errors="replace") if store.exists(KEY) else RELEASE
+    if rule not in (RELEASE, ACCEPTANCE):
+        raise LakeFault("damaged", store.path(KEY))
+    return rule
+
+
+def count_filings_from(store: Store, rule: str, *, has_filings: bool) -> None:
+    """Agree on a rule. Raises BadInput for no rule, and where the lake's filings already count by the other one."""
+    if rule not in (RELEASE, ACCEPTANCE):
+        raise BadInput("filings_count_from", f"{rule!r} is not a rule", f"give {RELEASE} or {ACCEPTANCE}")
+    if not store.exists(KEY) and not has_filings:
+        store.put_new(KEY, rule.encode())
+    known = filings_count_from(store)
+    if known != rule:
+        problem = f"the filings of this lake count from their {known} on"
+        raise BadInput("filings_count_from", problem, "leave it so, or build another lake")

@@ -1,0 +1,167 @@
+"""One Parquet file: how rows are ordered, written and forced to disk, and what the lake notes about the file.
+
+Which rows go into which file is decided elsewhere (publish, compact). Nothing here commits anything.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pitlake import clock
+from pitlake.lake.storage.arrays import Positions
+from pitlake.lake.storage.store import Store
+
+MONTH_COLUMN = "available_month"
+# DuckDB prunes by row group; at its own size one ticker of a month costs one group, not the file.
+ROW_GROUP_ROWS = 122_880
+USELESS_BOUNDS = frozenset({"content_hash", "dead_hash", "evidence"})
+INCOMPRESSIBLE = frozenset({"content_hash", "dead_hash"})
+SAMPLE_ROWS = 1_024
+MOST_DISTINCT = 0.9
+LONG_VALUE_BYTES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file that is on disk and in no commit yet. `name` is relative to its table; `lo` and `hi` are exact."""
+
+    name: str
+    rows: int
+    size: int
+    lo: datetime
+    hi: datetime
+
+    @property
+    def month(self) -> str:
+        """The New York month the file's folder stands for."""
+        return month_of_file(self.name)
+
+
+def month_of_file(name: str) -> str:
+    """The New York month in a file's relative name."""
+    return name.split("/", 1)[0].removeprefix(f"{MONTH_COLUMN}=")
+
+
+def sorted_by(entity: pa.ChunkedArray, available: Positions) -> Positions:
+    """The positions that order rows by (entity, available_at); entities by their bytes, null first."""
+    encoded = entity.combine_chunks().dictionary_encode()
+    rank_of_code = np.empty(len(encoded.dictionary) + 1, np.int64)
+    rank_of_code[0] = 0
+    rank_of_code[pc.sort_indices(encoded.dictionary).to_numpy() + 1] = np.arange(1, len(encoded.dictionary) + 1)
+    ranks = rank_of_code[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False) + 1]
+    since = available - available.min()
+    span = int(since.max()) + 1
+    if len(rank_of_code) * span < 2**62:  # one integer sorts many times faster than two keys
+        return np.argsort(ranks * span + since, kind="stable")
+    return np.lexsort((since, ranks))
+
+
+def take_rows(table: pa.Table, positions: Positions) -> pa.Table:
+    """The rows at these positions, in that order. Text of more than 2 GiB, too long for one Arrow array, comes in
+    several chunks.
+    """
+    try:
+        return table.take(pa.array(positions))
+    except pa.ArrowInvalid:
+        wide = [
+            field.with_type(pa.large_string()) if pa.types.is_string(field.type) else field for field in table.schema
+        ]
+        return _take_narrow(table.cast(pa.schema(wide)), positions, table.schema)
+
+
+def _take_narrow(wide: pa.Table, positions: Positions, schema: pa.Schema) -> pa.Table:
+    try:
+        return wide.take(pa.array(positions)).cast(schema)
+    except pa.ArrowInvalid:
+        if len(positions) < 2:
+            raise
+        halves = np.array_split(positions, 2)
+        return pa.concat_tables([_take_narrow(wide, half, schema) for half in halves])
+
+
+def write_file(store: Store, table: str, month: str, rows: pa.Table) -> NewFile:
+    """Write rows (already in order) as one file of a table's month and force it to disk."""
+    name = f"{MONTH_COLUMN}={month}/{uuid4().hex}.parquet"
+    path = store.path(f"{table}/{name}")
+    with finished(store, path):
+        write_parquet(rows, path)
+    bounds = pc.min_max(rows[clock.AVAILABLE_AT])
+    lo, hi = bounds["min"].as_py(), bounds["max"].as_py()
+    return NewFile(name, rows.num_rows, path.stat().st_size, lo, hi)
+
+
+@contextmanager
+def finished(store: Store, path: Path) -> Iterator[None]:
+    """Force the file that is written here to disk at the end."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+        store.keep(path)
+    except BaseException:
+        path.unlink(missing_ok=True)  # a file that is not whole is nobody's, and the disk may be full
+        raise
+
+
+def write_parquet(rows: pa.Table, path: Path) -> None:
+    """Write one Parquet file the way the lake keeps all of them."""
+    pq.write_table(rows, path, row_group_size=ROW_GROUP_ROWS, **layout(rows, "zstd"))
+
+
+def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
+    """How to write rows like these, for pyarrow's writers: a dictionary only for columns whose values repeat, neither
+    compression nor bounds where they are of no use. A function of the rows, however they lie in memory.
+    """
+    leaves = {
+        _leaf(field): name not in USELESS_BOUNDS for name, field in zip(rows.column_names, rows.schema, strict=True)
+    }
+    few = rows.num_rows < SAMPLE_ROWS  # it matters to nobody then
+    return {
+        "compression": {leaf: "none" if leaf in INCOMPRESSIBLE else codec for leaf in leaves},
+        "use_dictionary": few or [_leaf(rows.schema.field(name)) for name in _repeating(rows)],
+        "write_statistics": [leaf for leaf, bounded in leaves.items() if bounded],
+    }
+
+
+def _leaf(field: pa.Field) -> str:
+    """The name of a column's values in Parquet."""
+    return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
+
+
+def _repeating(rows: pa.Table) -> list[str]:
+    """The columns whose values repeat enough for a dictionary to pay, told from a sample of them; long texts never."""
+    short = [name for name in rows.column_names if _text_bytes(rows[name]) <= LONG_VALUE_BYTES * rows.num_rows]
+    sample = rows.select(short).take(pa.array(np.linspace(0, rows.num_rows - 1, SAMPLE_ROWS, dtype=np.int64)))
+    return [name for name in short if _repeats(_values(sample[name]))]
+
+
+def _repeats(values: pa.ChunkedArray) -> bool:
+    distinct = len(values.unique()) - (values.null_count > 0)
+    return bool(distinct <= MOST_DISTINCT * len(values))
+
+
+def _text_bytes(column: pa.ChunkedArray) -> int:
+    values = _values(column)
+    return (pc.sum(pc.binary_length(values)).as_py() or 0) if pa.types.is_string(values.type) else 0
+
+
+def _values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.list_flatten(column) if pa.types.is_list(column.type) else column
+
+
+def floor_millis(moment: datetime) -> datetime:
+    """The start of the millisecond an instant lies in: Delta statistics keep no more."""
+    return moment - timedelta(microseconds=moment.microsecond % 1000)
+
+
+def ceil_millis(moment: datetime) -> datetime:
+    """The first whole millisecond at or after an instant."""
+    return floor_millis(moment + timedelta(microseconds=999))

@@ -1,0 +1,226 @@
+"""The lake's own log: one small file per lake version, written only if absent. It alone makes a commit visible.
+
+An entry pins one Delta version per table, so many tables move in one atomic step; a Delta commit that no entry pins is
+invisible. Each entry is committed later than the one before it, so that an instant names a version. What the pinned
+versions hold is not known here.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from uuid import uuid4
+
+from pitlake import clock
+from pitlake.errors import BadInput, ClockWentBack, LakeConflict, LakeError, LakeFault, LakeNotFound
+from pitlake.lake.storage.parallel import each
+from pitlake.lake.storage.store import Store
+
+LOG = "_lake/log"
+VACUUMED = "_lake/vacuumed"
+"""Marks of single versions, as lakes have them from before a vacuum marked all of its own in one file."""
+VACUUMS = "_lake/vacuums"
+READ_AHEAD = 32
+SKEW = timedelta(seconds=5)
+"""How far the clocks of machines that write to one lake may lie apart."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One lake version. `tables` maps every table there is to its Delta version; `counts` is what the commit did.
+    `nonce` is its writer's own, by which that one knows the entry again.
+    """
+
+    version: int
+    parent: int
+    committed_at: datetime
+    run_id: str
+    operation: str
+    dataset: str
+    tables: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    nonce: str = ""
+
+    def to_json(self) -> bytes:
+        """The entry as the log keeps it."""
+        return json.dumps({**asdict(self), "committed_at": clock.iso(self.committed_at)}, indent=1).encode()
+
+    @classmethod
+    def from_json(cls, content: bytes) -> "Entry":
+        """The entry that the log kept. Raises ValueError when the file is not one."""
+        try:
+            fields = json.loads(content)
+            return cls(**{**fields, "committed_at": clock.instant(fields["committed_at"], "committed_at")})
+        except (TypeError, KeyError, BadInput) as problem:
+            raise ValueError("not a log entry") from problem
+
+
+class LakeLog:
+    """The versions of one lake, numbered from 0 without holes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._seen = 0
+
+    def head(self) -> Entry:
+        """The newest entry. Raises LakeNotFound when there is no lake at the root."""
+        if not self._exists(self._seen):
+            self._seen = 0
+            if not self._exists(0):
+                raise LakeNotFound(
+                    f"there is no lake at {self._store.location}; name another root or publish to this one"
+                )
+        self._seen = self._store.newest(LOG, self._seen)
+        return self._read(self._seen)
+
+    def entry(self, version: int | None = None) -> Entry:
+        """The entry of a version (default: the newest). Raises LakeNotFound naming the newest version there is."""
+        head = self.head()
+        if version is None or version == head.version:
+            return head
+        if not 0 <= version < head.version:
+            raise LakeNotFound(f"the lake has no version {version}; the newest is {head.version}")
+        return self._read(version)
+
+    def entry_at(self, moment: datetime, field: str = "known_by") -> Entry:
+        """The entry that was the newest at an instant. Raises LakeNotFound, and BadInput for an instant ahead of this
+        machine's clock or before the lake was there.
+        """
+        newest = self.head()
+        if moment > clock.now():
+            raise BadInput(
+                field, "lies in the future", "give an instant that has passed, or none for the newest version"
+            )
+        if newest.committed_at <= moment:
+            return newest
+        found = self._read(0)
+        if moment < found.committed_at:
+            problem = f"the lake was not there yet; it was made at {clock.iso(found.committed_at)}"
+            raise BadInput(field, problem, "give that instant or a later one")
+        after = newest.version
+        while after - found.version > 1:
+            middle = self._read((found.version + after) // 2)
+            if middle.committed_at <= moment:
+                found = middle
+            else:
+                after = middle.version
+        return found
+
+    def now(self) -> datetime:
+        """This machine's clock, for what is observed or committed: never at or before the newest commit, which another
+        machine's clock may have put some seconds ahead. Raises ClockWentBack when it is not a matter of seconds.
+        """
+        return _after(self.head()) if self._exists(0) else clock.now()
+
+    def entries(self) -> Iterator[Entry]:
+        """Every entry, newest first."""
+        for last in range(self.head().version, -1, -READ_AHEAD):
+            yield from each(self._read, range(last, max(last - READ_AHEAD, -1), -1), self._store.at_once)
+
+    def start(self) -> None:
+        """Make the lake if there is none: version 0, with no tables. Says nothing when it is already there."""
+        first = Entry(version=0, parent=-1, committed_at=clock.now(), run_id="", operation="init", dataset="")
+        if not self._exists(0):
+            self._store.put_new(_key(0), first.to_json())
+
+    def append(
+        self,
+        base: Entry,
+        tables: Mapping[str, int],
+        *,
+        operation: str,
+        run_id: str,
+        dataset: str,
+        counts: Mapping[str, int],
+    ) -> Entry:
+        """Make Delta versions visible. `base` is the entry they were built on.
+
+        Another writer may have moved the log meanwhile: as long as it moved none of `tables` the entry is put on top.
+        Raises LakeConflict when it did, ClockWentBack.
+        """
+        while True:
+            head = self.head()
+            moved = [name for name in tables if head.tables.get(name) != base.tables.get(name)]
+            if moved:
+                raise LakeConflict(f"another writer moved {', '.join(moved)}; nothing was published, run again")
+            entry = Entry(
+                version=head.version + 1,
+                parent=head.version,
+                committed_at=_after(head),
+                run_id=run_id,
+                operation=operation,
+                dataset=dataset,
+                tables={**head.tables, **tables},
+                counts=counts,
+                nonce=uuid4().hex,
+            )
+            if self._is_put(entry):
+                self._seen = entry.version
+                return entry
+
+    def _is_put(self, entry: Entry) -> bool:
+        """Put an entry; says whether it is the one that is there. The answer may have been lost on its way, while
+        the entry is there.
+        """
+        try:
+            if self._store.put_new(_key(entry.version), entry.to_json()):
+                return True
+        except (LakeError, OSError) as problem:
+            try:
+                return self._read(entry.version).nonce == entry.nonce
+            except (LakeError, OSError) as unread:
+                if isinstance(unread, LakeFault) and unread.cause == "missing":
+                    raise problem from None  # nothing was put
+                unknown = (
+                    f"whether version {entry.version} was published is not known; running again is safe either way"
+                )
+                raise LakeError(f"{problem}; {unknown}") from None
+        return self._read(entry.version).nonce == entry.nonce
+
+    def mark_vacuumed(self, versions: Sequence[int]) -> None:
+        """Note, before any file goes, which versions, in rising order, are about to lose some."""
+        if versions:
+            starts = [place for place, version in enumerate(versions) if version - 1 != versions[place - 1]]
+            runs = [(versions[start], versions[end - 1]) for start, end in pairwise([*starts, len(versions)])]
+            key = f"{VACUUMS}/{versions[-1]:020d}-{uuid4().hex}.json"  # by its last, so that few need be read
+            self._store.put_new(key, json.dumps(runs).encode())
+
+    def is_vacuumed(self, version: int) -> bool:
+        """Whether a vacuum may have taken files of a version."""
+        return self._store.exists(f"{VACUUMED}/{version:020d}.json") or any(
+            first <= version <= last
+            for file in self._store.walk(VACUUMS)
+            if int(Path(file.key).name[:20]) >= version
+            for first, last in self._runs(file.key)
+        )
+
+    def _runs(self, key: str) -> list[tuple[int, int]]:
+        try:
+            return [(int(first), int(last)) for first, last in json.loads(self._store.read(key))]
+        except (ValueError, TypeError):
+            raise LakeFault("damaged", self._store.path(key)) from None
+
+    def _exists(self, version: int) -> bool:
+        return self._store.exists(_key(version))
+
+    def _read(self, version: int) -> Entry:
+        path = self._store.path(_key(version))
+        try:
+            return Entry.from_json(self._store.read(_key(version)))
+        except FileNotFoundError:
+            raise LakeFault("missing", path) from None
+        except ValueError:
+            raise LakeFault("damaged", path) from None
+
+
+def _after(newest: Entry) -> datetime:
+    now = clock.now()
+    if now < newest.committed_at - SKEW:
+        raise ClockWentBack(clock.iso(now), clock.iso(newest.committed_at))
+    return max(now, newest.committed_at + clock.MICROSECOND)
+
+
+def _key(version: int) -> str:
+    return f"{LOG}/{version:020d}.json"

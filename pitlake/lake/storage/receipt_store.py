@@ -1,0 +1,53 @@
+"""Where kept receipts lie, and which versions they need: all that a vacuum has to know of them.
+
+What a receipt says is pitlake.answers.receipts' business.
+"""
+
+import hashlib
+import json
+
+from pitlake.errors import ReceiptDamaged
+from pitlake.lake.storage.store import Store
+
+RECEIPTS = "_lake/receipts"
+ID_LENGTH = 16
+REMEDY = "restore it from a copy, or let go of it with `pitlake receipts --forget`"
+
+
+def receipt_id(content: bytes) -> str:
+    """The name of a receipt: the start of its file's hash."""
+    return hashlib.sha256(content).hexdigest()[:ID_LENGTH]
+
+
+def receipt_key(name: str) -> str:
+    """Where a receipt lies."""
+    return f"{RECEIPTS}/{name}.json"
+
+
+def receipt_ids(store: Store) -> list[str]:
+    """The ids of the kept receipts, sorted."""
+    keys = (file.key.removeprefix(f"{RECEIPTS}/") for file in store.walk(RECEIPTS))
+    return sorted(key.removesuffix(".json") for key in keys if key.endswith(".json") and "/" not in key)
+
+
+def receipt_bytes(store: Store, name: str) -> bytes:
+    """A kept receipt's file as it was written. Raises ReceiptDamaged: its name is its content's hash."""
+    content = store.read(receipt_key(name))
+    if receipt_id(content) != name:
+        raise ReceiptDamaged(f"{store.path(receipt_key(name))} was changed after it was written; {REMEDY}")
+    return content
+
+
+def kept_versions(store: Store) -> set[int]:
+    """The versions that kept receipts need. A damaged receipt raises ReceiptDamaged: its need is unknown."""
+    return {_version(store, name) for name in receipt_ids(store)}
+
+
+def _version(store: Store, name: str) -> int:
+    try:
+        version = json.loads(receipt_bytes(store, name))["question"]["version"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        version = None
+    if type(version) is not int:
+        raise ReceiptDamaged(f"{store.path(receipt_key(name))} is not a receipt; {REMEDY}")
+    return version

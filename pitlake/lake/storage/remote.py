@@ -1,0 +1,168 @@
+"""A lake in an object store (S3 and what speaks its protocol): all files lie there, data files also in a mirror here.
+
+Files of a lake are never changed and their names never used twice, so a copy on this machine is as good as the file:
+publishing, sessions and compaction read the mirror, which is filled on demand and may be removed at any time.
+Credentials and endpoint come from the usual AWS_* variables.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import obstore
+from obstore.exceptions import BaseError, NotFoundError
+from obstore.store import S3Store
+
+from pitlake import machine
+from pitlake.errors import BadInput, LakeError
+from pitlake.lake.storage import copies
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.storage.parallel import each
+from pitlake.lake.storage.store import Store, StoredFile
+
+ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+
+
+class RemoteStore(Store):
+    """The files below s3://bucket/prefix; `root` is their mirror on this machine.
+
+    Writers need a store that honours conditional writes (If-None-Match), which is how one of two racing commits loses.
+    """
+
+    at_once = 32
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        if not parts.netloc or parts.query or parts.fragment or "@" in parts.netloc:
+            raise BadInput("lake", f"{parts.scheme}:// root without a plain bucket", "give s3://bucket/prefix")
+        self._bucket, self._prefix = parts.netloc, parts.path.strip("/")
+        location = f"s3://{self._bucket}/{self._prefix}".rstrip("/")
+        endpoint = next((found for name in ENDPOINT_VARIABLES if (found := os.environ.get(name))), "")
+        super().__init__(
+            copies.caches() / "mirror" / hashlib.sha256(f"{endpoint} {location}".encode()).hexdigest()[:32]
+        )
+        self.location = location
+        self.table_options = _table_options(endpoint)
+        self._endpoint = endpoint
+
+    @cached_property
+    def _remote(self) -> S3Store:
+        plain = self._endpoint.startswith("http://")
+        store: S3Store = S3Store(
+            self._bucket,
+            prefix=self._prefix or None,
+            client_options={"allow_http": plain},
+            config={"endpoint": self._endpoint} if self._endpoint else {},
+        )
+        return store
+
+    def table_uri(self, key: str) -> str:
+        """Where Delta finds the table below a key."""
+        return f"{self.location}/{key}"
+
+    def exists(self, key: str) -> bool:
+        """Whether there is such a file."""
+        with self._reached():
+            try:
+                obstore.head(self._remote, key)
+            except (NotFoundError, FileNotFoundError):
+                return False
+            return True
+
+    def read(self, key: str) -> bytes:
+        """The bytes of a small file, at the second attempt if the first answer is cut off. Raises FileNotFoundError."""
+        with self._reached():
+            try:
+                return bytes(obstore.get(self._remote, key).bytes())
+            except (NotFoundError, FileNotFoundError):
+                raise
+            except BaseError:
+                return bytes(obstore.get(self._remote, key).bytes())
+
+    def _put(self, key: str, content: bytes, *, overwrite: bool) -> None:
+        with self._reached():
+            obstore.put(self._remote, key, content, mode="overwrite" if overwrite else "create")
+
+    def keep(self, path: Path) -> None:
+        """Send a finished file of the mirror to the object store."""
+        with self._reached():
+            obstore.put(self._remote, self.key(path), path)
+        copies.vouch(path)
+
+    def forget_time(self, path: Path) -> None:
+        """Take its time from the mirror's copy; each machine does so with its own."""
+        super().forget_time(path)
+        copies.vouch(path)
+
+    def settle(self, key: str) -> None:
+        """Delta's own writes are there once they are acknowledged."""
+
+    def fetch(self, files: Iterable[DataFile]) -> None:
+        """Bring files that are not in the mirror as they were brought. Raises LakeError when one is gone or cut off."""
+        both = (one for file in files for one in (file, file.beside) if one)
+        each(self._bring, [file for file in both if not _mirrored(Path(file.path))])
+
+    def holds(self, file: DataFile) -> bool:
+        """Whether a file is still in the object store."""
+        return self.exists(self.key(file.path))
+
+    def walk(self, folder: str) -> Iterator[StoredFile]:
+        """Every file below a folder, in no order; none when there is none."""
+        with self._reached():
+            for batch in obstore.list(self._remote, prefix=folder):
+                for found in batch:
+                    yield StoredFile(found["path"], found["size"], found["last_modified"].timestamp())
+
+    def delete(self, *keys: str) -> None:
+        """Remove files; removing one that is gone is not an error."""
+        with self._reached():
+            obstore.delete(self._remote, list(keys))
+        for path in map(self.path, keys):
+            for copy in (path, copies.record(path)):
+                copy.unlink(missing_ok=True)
+
+    def _bring(self, file: DataFile) -> None:
+        with machine.working_in("the cache", self.root):
+            self._copied(file)
+
+    def _copied(self, file: DataFile) -> None:
+        path = Path(file.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{uuid4().hex}.tmp")
+        key = self.key(path)
+        try:
+            with self._reached(), temporary.open("wb") as copy:
+                for chunk in obstore.get(self._remote, key).stream():
+                    copy.write(chunk)
+            if temporary.stat().st_size != file.size:
+                raise LakeError(f"{self.location}/{key} is not the {file.size} bytes the lake wrote; restore it")
+            temporary.replace(path)
+            self.forget_time(path)
+        except FileNotFoundError:
+            raise LakeError(f"{self.location}/{key} is gone; ask a newer version, or restore it from a copy") from None
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _mirrored(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        return copies.as_made(path, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _table_options(endpoint: str) -> dict[str, str]:
+    options = {"aws_conditional_put": "etag"}
+    if endpoint:
+        options["aws_endpoint_url"] = endpoint
+    if endpoint.startswith("http://"):
+        options["aws_allow_http"] = "true"
+    return options

@@ -1,0 +1,40 @@
+"""Where a lake is: a directory or an object store, as its root says.
+
+What the two can do is in `pitlake.lake.storage.store` and `pitlake.lake.storage.remote`.
+"""
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pitlake.errors import BadInput
+from pitlake.lake.storage.remote import RemoteStore
+from pitlake.lake.storage.store import Store
+
+DEFAULT_ROOT = Path(".pitlake") / "lake"
+ROOT_VARIABLE = "PITLAKE_LAKE"
+NEXT_STEP = "give a directory, a file:// URL or s3://bucket/prefix"
+
+
+def open_store(root: str | Path | None) -> Store:
+    """The lake's store: at the argument, else $PITLAKE_LAKE, else ./.pitlake/lake. Touches nothing.
+
+    Raises BadInput for a URL that is neither file:// nor s3://, for what is not a path, and for a missing home.
+    """
+    if root is not None and not isinstance(root, str | os.PathLike):
+        raise BadInput("lake", f"is a {type(root).__name__}", NEXT_STEP)
+    chosen = root or os.environ.get(ROOT_VARIABLE) or DEFAULT_ROOT
+    if isinstance(chosen, str) and "://" in chosen:
+        try:
+            url = urlsplit(chosen)
+        except ValueError:
+            raise BadInput("lake", "is a URL that can't be read", NEXT_STEP) from None
+        if url.scheme == "s3":
+            return RemoteStore(chosen)
+        if url.scheme != "file" or url.netloc not in ("", "localhost"):
+            raise BadInput("lake", f"{url.scheme}:// roots are not supported", NEXT_STEP)
+        chosen = unquote(url.path)
+    try:
+        return Store(Path(chosen).expanduser().absolute())
+    except RuntimeError:  # expanduser's, of an unknown user
+        raise BadInput("lake", "begins with ~, and there is no such home", NEXT_STEP) from None

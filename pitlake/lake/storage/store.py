@@ -1,0 +1,186 @@
+"""Where the files of a lake lie, and how a small one is written once and for all; Delta and Parquet are read by path.
+
+The root is a directory; `remote` is the same for an object store. Small files (log entries, marks) are
+objects of the kept `obstore` library in both. What the files mean is not known in this module.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
+from obstore.store import LocalStore
+
+from pitlake import machine
+from pitlake.errors import LakeError
+from pitlake.lake.storage import faults
+from pitlake.lake.storage.manifest import DataFile
+
+SCRATCH = "_lake/scratch"
+PLACE = "the lake"
+
+
+class StoredFile(NamedTuple):
+    """One file below the root. `modified` is seconds since the epoch, `size` bytes."""
+
+    key: str
+    size: int
+    modified: float
+
+
+class Store:
+    """The files below one root. Keys are relative, with forward slashes; `location` is the root as people name it."""
+
+    table_options: dict[str, str] | None = None
+    """What Delta needs to reach the tables beside their URI."""
+    at_once = 1
+    """How many small files are worth reading at once."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.location = str(root)
+
+    @cached_property
+    def _objects(self) -> LocalStore:
+        return LocalStore(self.root, mkdir=True)
+
+    def path(self, key: str) -> Path:
+        """Where a key lies on this machine."""
+        return self.root / key
+
+    def table_uri(self, key: str) -> str:
+        """Where Delta finds the table below a key."""
+        return str(self.path(key))
+
+    def key(self, path: str | Path) -> str:
+        """The key of an absolute path below the root."""
+        return Path(path).relative_to(self.root).as_posix()
+
+    def exists(self, key: str) -> bool:
+        """Whether there is such a file or directory."""
+        with self.translated():
+            try:
+                os.stat(f"{self.root}/{key}")  # noqa: PTH116  logs are searched by it
+            except (FileNotFoundError, NotADirectoryError):
+                return False
+            return True
+
+    def newest(self, folder: str, known: int = -1) -> int:
+        """The last of a folder's files that are numbered from 0 without holes, at or after a known one; -1 if none.
+
+        The stride is doubled until it is past the end, then the gap is halved.
+        """
+        stride = 1
+        while self.exists(f"{folder}/{known + stride:020d}.json"):
+            known, stride = known + stride, stride * 2
+        while stride > 1:
+            stride //= 2
+            if self.exists(f"{folder}/{known + stride:020d}.json"):
+                known += stride
+        return known
+
+    def read(self, key: str) -> bytes:
+        """The bytes of a small file. Raises FileNotFoundError."""
+        with self._reached():
+            return self.path(key).read_bytes()
+
+    def put_new(self, key: str, content: bytes) -> bool:
+        """Write a small file unless it is there already; says whether it was written. Atomic and durable."""
+        try:
+            self._put(key, content, overwrite=False)
+        except AlreadyExistsError:
+            return False
+        return True
+
+    def put(self, key: str, content: bytes) -> None:
+        """Write a small file in place of the one that may be there. Atomic and durable."""
+        self._put(key, content, overwrite=True)
+
+    def _put(self, key: str, content: bytes, *, overwrite: bool) -> None:
+        scratch = f"{SCRATCH}/{uuid4().hex}"
+        with self._reached():
+            try:
+                obstore.put(self._objects, scratch, content)
+                self.sync(self.path(scratch))
+                obstore.rename(self._objects, scratch, key, overwrite=overwrite)
+            finally:
+                self.path(scratch).unlink(missing_ok=True)
+            self.sync(self.path(key).parent)
+
+    def translated(self) -> AbstractContextManager[None]:
+        """What fails here because of a permission is told as that: LakeFault."""
+        return faults.translated(self.root)
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        """What the object library can't do is an error of the lake."""
+        with self.translated():
+            try:
+                yield
+            except (AlreadyExistsError, NotFoundError, FileNotFoundError):
+                raise
+            except (BaseError, OSError) as error:
+                if found := machine.exhausted(error, PLACE, self.location):
+                    raise found from None
+                reason = str(error).split("\n", 1)[0][:200]
+                raise LakeError(f"{self.location} refused or could not be reached: {reason}") from error
+
+    @staticmethod
+    def sync(*paths: Path | str) -> None:
+        """Force files or directories to the disk, so that nothing later on the disk refers to what is not there."""
+        for path in paths:
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def keep(self, path: Path) -> None:
+        """Make a finished file part of the store, for good: a reader may be told of it from now on."""
+        self.sync(path, path.parent)
+
+    def forget_time(self, path: Path) -> None:
+        """Take its time from a file that a version shows: sessions are given it, and when it was made is not theirs."""
+        os.utime(path, (0, 0))
+
+    def settle(self, key: str) -> None:
+        """Force what Delta wrote at a key to the disk."""
+        self.sync(self.path(key), self.path(key).parent)
+
+    def fetch(self, files: Iterable[DataFile]) -> None:
+        """See that these files can be read at their paths. In a directory they can."""
+
+    def holds(self, file: DataFile) -> bool:
+        """Whether a file is still part of the store."""
+        return Path(file.path).exists()
+
+    def walk(self, folder: str) -> Iterator[StoredFile]:
+        """Every file below a folder, in no order; none when the folder is missing."""
+        with self.translated():
+            yield from self._walk(folder)
+
+    def _walk(self, folder: str) -> Iterator[StoredFile]:
+        for parent, _, names in os.walk(self.path(folder), onerror=_unless_gone):
+            for name in names:
+                path = Path(parent) / name
+                try:
+                    facts = path.stat()
+                except FileNotFoundError:
+                    continue
+                yield StoredFile(self.key(path), facts.st_size, facts.st_mtime)
+
+    def delete(self, *keys: str) -> None:
+        """Remove files; removing one that is gone is not an error."""
+        with self.translated():
+            for key in keys:
+                self.path(key).unlink(missing_ok=True)
+
+
+def _unless_gone(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error

@@ -1,0 +1,1 @@
+"""Delta tables: their commits, checkpoints, history and compacted files."""

@@ -1,0 +1,111 @@
+"""The checkpoints that Delta writes into a table's log: only the newest few are kept, and they hold no tombstones.
+
+Each lists every file there is, so that keeping all of them would cost the square of the versions. What earlier ones
+told, the commits tell, which stay for ever, and `pitlake.lake.tables.history` tells it in fewer files.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from deltalake import Schema
+
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables.history import Facts, facts_of
+
+INTERVAL = 20
+KEPT = 3
+"""How many stay: Delta finds the newest by a hint, and a slow writer may have left one that is behind."""
+_FACTS = ("path", "size", "stats")
+NAME = re.compile(r"/_delta_log/([0-9]{20})\.checkpoint\.parquet$")
+
+
+class Checkpoints:
+    """The checkpoints of one table. `key`: where the table lies below the root."""
+
+    def __init__(self, store: Store, key: str) -> None:
+        self._store, self._log = store, f"{key}/_delta_log"
+        self._hint = f"{self._log}/_last_checkpoint"
+
+    def newest(self) -> int:
+        """The version that Delta starts from, by its hint; -1 where there is none."""
+        try:
+            return int(json.loads(self._store.read(self._hint))["version"])
+        except (FileNotFoundError, ValueError, TypeError, KeyError):
+            return -1
+
+    def facts(self, version: int) -> list[Facts] | None:
+        """The facts of the files that a checkpoint lists; None where it is not there or can't be read."""
+        try:
+            parts = self._column(version, "add", _FACTS)
+            listed = zip(*(parts[name] for name in _FACTS), strict=True)
+            return [facts_of(name, size, stats) for name, size, stats in listed if name is not None]
+        except (FileNotFoundError, pa.ArrowException, ValueError, TypeError, KeyError):
+            return None
+
+    def schema(self, latest: int) -> Schema | None:
+        """The schema that a table has at its newest version, as the newest checkpoint tells it; None where none is near
+        or a commit since may have told another.
+        """
+        newest = self.newest()
+        if not 0 <= newest <= latest <= newest + INTERVAL:
+            return None
+        try:
+            for version in range(newest + 1, latest + 1):
+                if b'"metaData"' in self._store.read(f"{self._log}/{version:020d}.json"):
+                    return None
+            told = self._column(newest, "metaData", ("schemaString",))["schemaString"]
+            return next(Schema.from_json(one) for one in told if one is not None)
+        except (FileNotFoundError, pa.ArrowException, ValueError, TypeError, KeyError, StopIteration):
+            return None
+
+    def tend(self, version: int) -> None:
+        """If there is a checkpoint of this version, just committed, take its tombstones away and remove the oldest."""
+        if self.newest() != version:
+            return
+        self._bare(self._key(version))
+        oldest = version - KEPT * INTERVAL
+        if oldest > 0:
+            self._store.delete(self._key(oldest))
+
+    def unneeded(self, keys: Iterable[str]) -> list[str]:
+        """Which of these files are checkpoints of the table that are no longer kept."""
+        newest, found = self.newest(), ((key, NAME.search(key)) for key in keys)
+        return [
+            key
+            for key, match in found
+            if match and key.startswith(self._log) and int(match[1]) <= newest - KEPT * INTERVAL
+        ]
+
+    def mended(self) -> bool:
+        """Remove a hint at a checkpoint that is not there, which Delta refuses to read on from; says whether it was."""
+        newest = self.newest()
+        if newest < 0 or self._store.exists(self._key(newest)):
+            return False
+        self._store.delete(self._hint)
+        return True
+
+    def _column(self, version: int, column: str, names: Iterable[str]) -> dict[str, list[Any]]:
+        """These fields of one column of a checkpoint, by name, a value for each of its rows."""
+        file = pq.ParquetFile(pa.BufferReader(self._store.read(self._key(version))))
+        told = file.read(columns=[f"{column}.{name}" for name in names], use_threads=False)[column]
+        return {field.name: part.to_pylist() for field, part in zip(told.type, told.flatten(), strict=True)}
+
+    def _bare(self, key: str) -> None:
+        """Rewrite a checkpoint without tombstones, if it has any.
+
+        They would stay for a hundred years, which is how long the table tells other engines to keep removed files.
+        """
+        told = pq.read_table(pa.BufferReader(self._store.read(key)))
+        bare = told.filter(pc.is_null(told["remove"]))
+        if bare.num_rows < told.num_rows:
+            sink = pa.BufferOutputStream()
+            pq.write_table(bare, sink, compression="zstd")
+            self._store.put(key, sink.getvalue().to_pybytes())
+
+    def _key(self, version: int) -> str:
+        return f"{self._log}/{version:020d}.checkpoint.parquet"

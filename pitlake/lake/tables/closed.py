@@ -1,0 +1,200 @@
+"""Closed periods: all rows of a year or a month of a table as one file that sessions may be given as it lies.
+
+A function of its rows alone: sorted, in a layout of the rows' own, without `observed_at`, which no session may see and
+which lies beside it (table "observed/<dataset>"), row by row. Compaction leaves such files; what it has not closed yet,
+a session's parent makes in the same form. Nothing here says which files are to be closed.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache, reduce
+from typing import BinaryIO
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pitlake.clock import AVAILABLE_AT, OBSERVED_AT, micros, start_of_new_york_day
+from pitlake.contract import INSTANT, Dataset
+from pitlake.lake.storage.files import MONTH_COLUMN, ROW_GROUP_ROWS, layout, take_rows
+from pitlake.lake.storage.manifest import CLOSED, DataFile
+from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
+
+FORM = 4  # of these files; a change makes those of before sources like any other
+FEW_ROWS = 8_192
+"""A period of so many rows is sorted as a whole, a longer one month by month."""
+OBSERVED_SCHEMA = pa.schema(
+    [pa.field(AVAILABLE_AT, INSTANT, nullable=False), pa.field(OBSERVED_AT, INSTANT, nullable=False)]
+)
+_TEXTS = 4_096  # rows of long texts, of which few are shown, that are read at once
+Bound = int | None
+"""An instant in microseconds since the epoch, included; None for no bound."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the closed files of a table are made: their columns, what they are sorted by, rows that are read at once."""
+
+    schema: pa.Schema
+    order: tuple[str, ...]
+    group_rows: int = ROW_GROUP_ROWS
+
+    def without(self, names: frozenset[str]) -> "Form":
+        """The same, without these columns."""
+        schema = pa.schema([field for field in self.schema if field.name not in names])
+        return Form(schema, tuple(name for name in self.order if name not in names), self.group_rows)
+
+    def positions(self, rows: pa.Table) -> pa.Array:
+        """Where the rows stand that come first, second and so on in order."""
+        return pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in self.order])
+
+    def arranged(self, rows: pa.Table) -> pa.Table:
+        """Rows in order, in one piece."""
+        return take_rows(rows, self.positions(rows)).combine_chunks()
+
+
+def observed_table_name(dataset: str) -> str:
+    """The lake's table of when the rows of a dataset's closed files were observed."""
+    return f"observed/{dataset}"
+
+
+def form_of_rows(dataset: Dataset) -> Form:
+    """The form of a dataset's rows."""
+    order = tuple(dict.fromkeys((dataset.entity, *dataset.revision_order, *dataset.identity)))
+    every = Form(dataset.arrow_schema, order, _TEXTS if dataset.searched else ROW_GROUP_ROWS)
+    return every.without(frozenset({OBSERVED_AT}))
+
+
+def form_of_tombstones() -> Form:
+    """The form of a dataset's tombstones."""
+    return Form(SUPERSEDED_SCHEMA, (AVAILABLE_AT, "dead_at", "dead_hash"))
+
+
+def form_of(dataset: Dataset, table: str) -> Form | None:
+    """The form of one of a dataset's tables; None for one whose periods are not closed."""
+    if table == dataset.name:
+        return form_of_rows(dataset)
+    return form_of_tombstones() if table == superseded_table_name(dataset.name) else None
+
+
+def new_name(period: str) -> str:
+    """A name for a closed file, relative to its table."""
+    return f"{MONTH_COLUMN}={period}/{CLOSED}{FORM}-{uuid4().hex}.parquet"
+
+
+def write(tables: Iterable[pa.Table], file: object, group_rows: int) -> None:
+    """Write at least one table, one after the other; how is told from the first."""
+    with ExitStack() as opened:
+        writer = None
+        for rows in tables:
+            if writer is None:
+                writer = opened.enter_context(
+                    pq.ParquetWriter(
+                        file, rows.schema, store_schema=False, write_page_index=False, **layout(rows, "lz4")
+                    )
+                )
+            writer.write_table(rows, row_group_size=group_rows)
+
+
+def stored_schema(file: DataFile, schema: pa.Schema) -> pa.Schema:
+    """The schema of a file of a table whose rows have this one."""
+    if file.form is None or OBSERVED_AT not in schema.names:
+        return schema
+    return schema.remove(schema.get_field_index(OBSERVED_AT))
+
+
+@lru_cache(maxsize=64)
+def months_of(year: int) -> tuple[int, ...]:
+    """The starts of the months of a New York year, in microseconds since the epoch."""
+    return tuple(micros(start_of_new_york_day(date(year, month + 1, 1))) for month in range(12))
+
+
+def spans(starts: tuple[int, ...], since: Bound, until: Bound) -> Iterator[tuple[Bound, Bound]]:
+    """From `since` to `until` in parts: the first and last instant of each. starts: where the parts begin."""
+    inner = [start for start in starts[1:] if (since is None or since < start) and (until is None or start <= until)]
+    return zip([since, *inner], [*(start - 1 for start in inner), until], strict=True)
+
+
+def reaching(files: Iterable[DataFile], since: Bound, until: Bound) -> list[DataFile]:
+    """Those of the files that may have rows from `since` to `until`."""
+    return [
+        file
+        for file in files
+        if (since is None or since <= micros(file.hi)) and (until is None or micros(file.lo) <= until)
+    ]
+
+
+def count(source: BinaryIO, since: Bound, until: Bound) -> int:
+    """How many rows a file has from `since` to `until`, one of which at least is an instant."""
+    _, wanted = _wanted(pq.ParquetFile(source), since, until)
+    return pc.sum(wanted).as_py() or 0
+
+
+def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.Table:
+    """Those of these columns that a file has, of its rows from `since` to `until`. Texts may be coded: see `shaped`."""
+    file = pq.ParquetFile(source)
+    schema = file.schema_arrow
+    schema = pa.schema([schema.field(name) for name in names if name in schema.names])
+    if since is None and until is None:
+        return file.read(columns=schema.names, use_threads=file.num_row_groups > 1).select(schema.names)
+    groups, wanted = _wanted(file, since, until)
+    kept = pc.sum(wanted).as_py()
+    if not kept:
+        return schema.empty_table()
+    if kept < len(wanted):
+        file = pq.ParquetFile(source, metadata=file.metadata, read_dictionary=_coded(file, groups, schema))
+    found = file.read_row_groups(groups, columns=schema.names, use_threads=len(groups) > 1).select(schema.names)
+    return found if kept == len(wanted) else found.filter(wanted)
+
+
+def _wanted(file: pq.ParquetFile, since: Bound, until: Bound) -> tuple[list[int], pa.ChunkedArray]:
+    """Which row groups may have rows between the two, and which of their rows lie there."""
+    instants, metadata = _leaves(file).get(AVAILABLE_AT), file.metadata
+    groups = [
+        number for number in range(file.num_row_groups) if _may_hold(metadata.row_group(number), instants, since, until)
+    ]
+    read = file.read_row_groups(groups, columns=[AVAILABLE_AT], use_threads=len(groups) > 1)
+    return groups, _within(read[AVAILABLE_AT], since, until)
+
+
+def _coded(file: pq.ParquetFile, groups: list[int], schema: pa.Schema) -> list[str]:
+    """The texts that repeat: of these, rows that are kept are copied out of a dictionary, and no others."""
+    leaves, found = _leaves(file), [file.metadata.row_group(number) for number in groups]
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
+    return [name for name in texts if all(group.column(leaves[name]).has_dictionary_page for group in found)]
+
+
+def _leaves(file: pq.ParquetFile) -> dict[str, int]:
+    """The numbers of a file's columns of values, by their paths."""
+    return {file.schema.column(number).path: number for number in range(file.metadata.num_columns)}
+
+
+def _within(instants: pa.ChunkedArray, since: Bound, until: Bound) -> pa.ChunkedArray:
+    """Which of these instants lie between the two."""
+    limits = ((since, pc.greater_equal), (until, pc.less_equal))
+    kept = [keeps(instants, pa.scalar(limit, pa.int64()).cast(INSTANT)) for limit, keeps in limits if limit is not None]
+    return reduce(pc.and_, kept)
+
+
+def shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows with the columns of a schema, null where they lack one."""
+    columns = [_shaped(rows, field) for field in schema]
+    return pa.Table.from_arrays(columns, schema=pa.schema([field.remove_metadata() for field in schema]))
+
+
+def _shaped(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
+    if field.name not in rows.column_names:
+        return pa.nulls(rows.num_rows, field.type)
+    column = rows[field.name]
+    return column if column.type == field.type else column.cast(field.type)
+
+
+def _may_hold(group: pq.RowGroupMetaData, instants: int | None, since: Bound, until: Bound) -> bool:
+    """Whether a row group may have rows between the two. instants: the number of its column of instants."""
+    found = None if instants is None else group.column(instants).statistics
+    if found is None or not found.has_min_max:
+        return True
+    return (since is None or found.max_raw >= since) and (until is None or found.min_raw <= until)

@@ -1,0 +1,77 @@
+"""The commits of a Delta table as Delta's protocol has them: one file of JSON lines each, put only if it is not there.
+
+Written here, since Delta would list the whole log before it writes one. Nothing here touches a store.
+"""
+
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from deltalake import DeltaTable, Schema
+
+from pitlake import clock
+from pitlake.lake.storage.files import MONTH_COLUMN, NewFile, ceil_millis, floor_millis, month_of_file
+from pitlake.lake.storage.manifest import DataFile
+
+Action = dict[str, dict[str, Any]]
+ENGINE = "pitlake"
+
+
+def added(name: str, file: NewFile | DataFile, *, same_rows: bool) -> Action:
+    """That a file is part of the table. same_rows: whether its rows were there before, in other files."""
+    stats = {
+        "numRecords": file.rows,
+        "minValues": {clock.AVAILABLE_AT: _millis(floor_millis(file.lo))},
+        "maxValues": {clock.AVAILABLE_AT: _millis(ceil_millis(file.hi))},
+        "nullCount": {clock.AVAILABLE_AT: 0},
+    }
+    facts = {"modificationTime": _now_millis(), "dataChange": not same_rows, "stats": json.dumps(stats)}
+    return {"add": {**_of(name, file.size), **facts}}
+
+
+def removed(name: str, size: int, *, same_rows: bool) -> Action:
+    """That a file is not part of the table any more."""
+    facts = {"deletionTimestamp": _now_millis(), "dataChange": not same_rows, "extendedFileMetadata": True}
+    return {"remove": {**_of(name, size), **facts}}
+
+
+def _of(name: str, size: int) -> dict[str, Any]:
+    return {"path": name, "partitionValues": {MONTH_COLUMN: month_of_file(name)}, "size": size}
+
+
+def written(actions: Iterable[Action], note: str) -> bytes:
+    """A commit of these actions, as its file holds it."""
+    how = {"mode": "Append", "partitionBy": json.dumps([MONTH_COLUMN])}
+    return _lines([_info("WRITE", how, note=note), *actions])
+
+
+def told_anew(delta: DeltaTable, schema: Schema) -> bytes:
+    """A commit that gives a table another schema and leaves the rest of what is told of it."""
+    facts = delta.metadata()
+    told = {
+        "id": facts.id,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": schema.to_json(),
+        "partitionColumns": facts.partition_columns,
+        "configuration": facts.configuration,
+        "createdTime": facts.created_time,
+    }
+    return _lines([_info("CHANGE COLUMN", {}), {"metaData": told}])
+
+
+def _info(operation: str, how: dict[str, str], **more: str) -> Action:
+    told = {"timestamp": _now_millis(), "operation": operation, "operationParameters": how, "engineInfo": ENGINE}
+    return {"commitInfo": told | more}
+
+
+def _lines(actions: Iterable[Action]) -> bytes:
+    return "\n".join(json.dumps(action) for action in actions).encode()
+
+
+def _now_millis() -> int:
+    return clock.micros(clock.now()) // 1000
+
+
+def _millis(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

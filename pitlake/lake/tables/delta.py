@@ -1,0 +1,299 @@
+"""The Delta tables below the lake: what files a Delta version holds, and committing one as a compare-and-swap.
+
+A Delta version becomes visible only when the lake log pins it; pins are given to these functions, never looked up.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TypeVar
+
+import pyarrow as pa
+from deltalake import DeltaTable, Schema
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from pitlake import clock, machine
+from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
+from pitlake.errors import LakeConflict, LakeError, LakeFault, PastChanged
+from pitlake.lake.storage.files import MONTH_COLUMN, NewFile
+from pitlake.lake.storage.manifest import DataFile, TableState
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables import commits
+from pitlake.lake.tables.checkpoints import INTERVAL, Checkpoints
+from pitlake.lake.tables.closed import OBSERVED_SCHEMA, observed_table_name
+from pitlake.lake.tables.history import BLOCK, Files, History
+from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
+
+EMPTY = TableState()
+_UNREAD: tuple[int, Files] = (-1, {})
+_MONTH = pa.field(MONTH_COLUMN, pa.string())
+Result = TypeVar("Result")
+MOST_STATES = 512
+CONFIGURATION: dict[str, str | None] = {
+    "delta.logRetentionDuration": "interval 36500 days",
+    "delta.deletedFileRetentionDuration": "interval 36500 days",
+    "delta.enableExpiredLogCleanup": "false",
+    "delta.checkpointInterval": str(INTERVAL),
+}
+
+
+def table_key(table: str) -> str:
+    """Where a lake table lies below the root: other tables beside row tables, so that no dataset name can meet them."""
+    return table if "/" in table else f"tables/{table}"
+
+
+def _log(table: str) -> str:
+    """Where a table's commits lie."""
+    return f"{table_key(table)}/_delta_log"
+
+
+def _commit_key(table: str, version: int) -> str:
+    return f"{_log(table)}/{version:020d}.json"
+
+
+def table_schema(dataset: Dataset, table: str) -> pa.Schema:
+    """What the Parquet files of a table hold."""
+    others = {
+        gap_table_name(dataset.name): GAP_SCHEMA,
+        superseded_table_name(dataset.name): SUPERSEDED_SCHEMA,
+        observed_table_name(dataset.name): OBSERVED_SCHEMA,
+    }
+    return others.get(table, dataset.arrow_schema)
+
+
+class DeltaTables:
+    """The Delta tables of one lake. States are cached: what a Delta version holds never changes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._states: dict[tuple[str, int], TableState] = {}
+        self._newest: dict[str, tuple[int, Files]] = {}
+        self._beside: dict[str, tuple[TableState, int, TableState]] = {}
+
+    def state(self, table: str, version: int | None) -> TableState:
+        """The files of one Delta version of a table; none for a table that is not pinned."""
+        if version is None:
+            return EMPTY
+        known = self._states.get((table, version))
+        if known is None:
+            if len(self._states) >= MOST_STATES:
+                self._states.clear()
+            known = self._states[table, version] = self._load(table, version)
+        return known
+
+    def pinned(self, table: str, pins: Mapping[str, int]) -> TableState:
+        """The files of a table in a lake version that pins these Delta versions, with what lies beside closed ones."""
+        state, observed = self.state(table, pins.get(table)), observed_table_name(table)
+        if observed not in pins:
+            return state
+        known = self._beside.get(table)
+        if known is None or known[0] is not state or known[1] != pins[observed]:
+            by_name = self._by_name(observed, pins[observed])
+            files = (replace(file, beside=by_name.get(self._name(table, file.path))) for file in state.files)
+            known = self._beside[table] = state, pins[observed], TableState(tuple(files))
+        return known[2]
+
+    def latest(self, table: str, known: int | None = None) -> int | None:
+        """The newest Delta version of a table, pinned or not, at or after a known one; None for no such table."""
+        latest = self._store.newest(_log(table), -1 if known is None else known)
+        return None if latest < 0 else latest
+
+    def spans(self, table: str, pinned: int) -> tuple[int, dict[str, list[range]]]:
+        """The newest Delta version; and every file the table ever had, by its key, with the versions that show it.
+
+        Told by the commits and proven against what Delta says of the newest. Raises LakeFault for a commit that is gone
+        or says something else; `pinned` is there at least.
+        """
+        latest = self.latest(table)
+        if latest is None or latest < pinned:
+            raise self._fault(table, pinned)
+        since: dict[str, int] = {}
+        spans: dict[str, list[range]] = defaultdict(list)
+        for version, change in enumerate(self._history(table).changes(0, latest)):
+            for name in change.removed:
+                if name in since:
+                    spans[name].append(range(since.pop(name), version))
+            for facts in change.added:
+                since.setdefault(str(facts[0]), version)
+        if since.keys() != self._by_name(table, latest).keys():
+            raise LakeFault("damaged", self._store.table_uri(_log(table)))
+        for name, version in since.items():
+            spans[name].append(range(version, latest + 1))
+        return latest, {f"{table_key(table)}/{name}": shown for name, shown in spans.items()}
+
+    def tell(self, table: str) -> None:
+        """Tell in blocks what the commits of a table did, as far as that is not done."""
+        self._history(table).write(self.latest(table) or 0)
+
+    def old_checkpoints(self, table: str, keys: Iterable[str]) -> list[str]:
+        """Which of these files are checkpoints of a table that are not needed any more."""
+        return self._checkpoints(table).unneeded(keys)
+
+    def holds(self, table: str, files: Sequence[NewFile]) -> bool:
+        """Whether the newest Delta version of a table holds any of these files."""
+        latest = self.latest(table)
+        return latest is not None and not self._by_name(table, latest).keys().isdisjoint(file.name for file in files)
+
+    def commit(
+        self,
+        table: str,
+        schema: pa.Schema,
+        base: int | None,
+        added: Sequence[NewFile],
+        removed: Sequence[DataFile] | None = None,
+        note: str = "",
+    ) -> int:
+        """Commit on top of the pinned version `base` and return the new Delta version, made visible by nobody yet.
+
+        removed: what a compaction replaces, nothing maybe; since that is rare, it leaves a checkpoint to read on from.
+        Versions after `base` that no entry pins (crashed or overtaken writers) are undone in the same commit. A new
+        table without a file is made and pinned as it is.
+        Raises LakeConflict when another writer commits first, PastChanged when the result is not what it must be.
+        """
+        latest = self._as_contracted(table, schema, self.latest(table, base))
+        if base is None:  # whoever made the table may have died before it was on the disk
+            self._store.settle(_commit_key(table, 0))
+        pinned = self._by_name(table, base)
+        live = pinned if latest == base else self._by_name(table, latest)
+        gone = {self._name(table, file.path) for file in removed or ()}
+        undone = [file for name, file in live.items() if name not in pinned or name in gone]
+        restored = [file for name, file in pinned.items() if name not in live and name not in gone]
+        same_rows = len(undone) == len(gone) and not restored and bool(gone)
+        actions = [
+            *(commits.added(file.name, file, same_rows=same_rows) for file in added),
+            *(commits.added(self._name(table, file.path), file, same_rows=same_rows) for file in restored),
+            *(commits.removed(self._name(table, file.path), file.size, same_rows=same_rows) for file in undone),
+        ]
+        if not actions:
+            return latest
+        self._swap(table, latest + 1, actions, note)
+        self._prove(table, latest + 1, pinned, added, gone)
+        self._tend(table, latest + 1, compacted=removed is not None)
+        return latest + 1
+
+    def _swap(self, table: str, version: int, actions: Sequence[commits.Action], note: str) -> None:
+        if not self._store.put_new(_commit_key(table, version), commits.written(actions, note)):
+            raise LakeConflict(f"another writer committed to {table} first; nothing was published")
+
+    def _tend(self, table: str, version: int, *, compacted: bool) -> None:
+        """Keep the log small and quick to read, as far as this writer may; the rest is a vacuum's."""
+        checkpoints = self._checkpoints(table)
+        with suppress(LakeError, OSError, DeltaError):
+            if (version + 1) % BLOCK == 0:
+                self._history(table).write(version)
+            if (compacted or (version + 1) % INTERVAL == 0) and (opened := self._open(table, version)):
+                opened.create_checkpoint()
+                checkpoints.tend(version)
+
+    def _history(self, table: str) -> History:
+        return History(self._store, table_key(table))
+
+    def _checkpoints(self, table: str) -> Checkpoints:
+        return Checkpoints(self._store, table_key(table))
+
+    def _prove(
+        self, table: str, version: int, pinned: dict[str, DataFile], added: Sequence[NewFile], gone: set[str]
+    ) -> None:
+        now = {name: (file.rows, file.size) for name, file in self._by_name(table, version).items()}
+        due = {name: (file.rows, file.size) for name, file in pinned.items() if name not in gone}
+        due |= {file.name: (file.rows, file.size) for file in added}
+        if now != due:
+            raise PastChanged(
+                f"Delta version {version} of {table} does not hold the files it must; nothing was published"
+            )
+
+    def _open(self, table: str, version: int | None = None) -> DeltaTable | None:
+        uri = self._store.table_uri(table_key(table))
+
+        def opened() -> DeltaTable:
+            return DeltaTable(uri, version=version, storage_options=self._store.table_options)
+
+        try:
+            return _read(opened)
+        except TableNotFoundError:
+            return None
+        except DeltaError:
+            if not self._checkpoints(table).mended():
+                raise
+            return opened()
+
+    def _as_contracted(self, table: str, schema: pa.Schema, latest: int | None) -> int:
+        """The newest version of the table, which has the contract's columns from it on. One that is not there is made;
+        one from before closed files, whose rows all had `observed_at`, is told by a commit that closed ones lack it.
+        """
+        due = Schema.from_arrow(_stored(schema))
+        if latest is not None and self._checkpoints(table).schema(latest) == due:
+            return latest
+        delta = (latest is not None and self._open(table)) or self._create(table, schema)
+        if delta.schema() == due:
+            return delta.version()
+        if Schema.from_arrow(schema.append(_MONTH)) != delta.schema():
+            raise LakeError(f"table {table} was written with other columns than its contract has now")
+        version = delta.version() + 1
+        self._store.put_new(_commit_key(table, version), commits.told_anew(delta, due))
+        return self._as_contracted(table, schema, version)
+
+    def _create(self, table: str, schema: pa.Schema) -> DeltaTable:
+        self._store.path(table_key(table)).mkdir(parents=True, exist_ok=True)
+        try:
+            return DeltaTable.create(
+                self._store.table_uri(table_key(table)),
+                Schema.from_arrow(_stored(schema)),
+                partition_by=[MONTH_COLUMN],
+                configuration=CONFIGURATION,
+                storage_options=self._store.table_options,
+            )
+        except DeltaError:
+            opened = self._open(table)
+            if opened is None:
+                raise
+            return opened
+
+    def _load(self, table: str, version: int) -> TableState:
+        """Read without Delta, which would list the whole log first."""
+        files = self._history(table).files(version, *self._read_before(table, version))
+        if version > self._newest.get(table, _UNREAD)[0]:
+            self._newest[table] = version, files
+        return TableState(tuple(files[name] for name in sorted(files)))
+
+    def _read_before(self, table: str, version: int) -> tuple[int, Files]:
+        """The version to read on from and its files: the newest that was read, or that a checkpoint tells of."""
+        read = self._newest.get(table, _UNREAD)
+        since, files = read if read[0] <= version else _UNREAD
+        if 0 <= version - since <= INTERVAL:
+            return since, files
+        checkpoints = self._checkpoints(table)
+        newest = checkpoints.newest()
+        told = checkpoints.facts(newest) if since < newest <= version else None
+        return (since, files) if told is None else (newest, self._history(table).of(told))
+
+    def _fault(self, table: str, version: int) -> LakeFault:
+        """What is wrong with a table that has no such version: the first commit that is gone, else its whole log."""
+        keys = (_commit_key(table, number) for number in range(version + 1))
+        gone = next((key for key in keys if not self._store.exists(key)), None)
+        return LakeFault("missing" if gone else "damaged", self._store.table_uri(gone or _log(table)))
+
+    def _by_name(self, table: str, version: int | None) -> dict[str, DataFile]:
+        return {self._name(table, file.path): file for file in self.state(table, version).files}
+
+    def _name(self, table: str, path: str) -> str:
+        return path.removeprefix(f"{self._store.path(table_key(table))}/")
+
+
+def _read(work: Callable[[], Result]) -> Result:
+    """What Delta read, at the second attempt if need be: on its way from an object store an answer may be cut off."""
+    try:
+        return work()
+    except TableNotFoundError:
+        raise
+    except (DeltaError, OSError) as problem:
+        if machine.lacking(problem):
+            raise
+        return work()
+
+
+def _stored(schema: pa.Schema) -> pa.Schema:
+    """What Delta is told of a table: rows of closed files have no `observed_at`."""
+    told = [one.with_nullable(True) if one.name == clock.OBSERVED_AT else one for one in schema]
+    return pa.schema([*told, _MONTH])

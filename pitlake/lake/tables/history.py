@@ -1,0 +1,123 @@
+"""The history of a Delta table: which files its commits added and removed, as the commits themselves tell it.
+
+Each full block of commits is told once more in one small file beside the table's rows, so that any version is told by
+a few files where the log has thousands. The commits stay: a block is derived from them and may be removed at any time.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from pitlake import clock
+from pitlake.errors import LakeFault
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.storage.parallel import each
+from pitlake.lake.storage.store import Store
+
+FOLDER = "_history"
+BLOCK = 200
+"""How many commits a block tells of."""
+
+
+Facts = list[str | int]
+"""Of a file: name, rows, size, and the bounds of its `available_at` in milliseconds."""
+Files = dict[str, DataFile]
+"""By name: where a file lies in the table."""
+
+
+class Change(NamedTuple):
+    """What one commit did: the names of the files it removed, the facts of those it added."""
+
+    removed: list[str]
+    added: list[Facts]
+
+
+class History:
+    """What the commits of one table did. `key`: where the table lies below the root."""
+
+    def __init__(self, store: Store, key: str) -> None:
+        self._store, self._key = store, key
+
+    def changes(self, first: int, last: int) -> Iterator[Change]:
+        """What each of these commits did, in order. Raises LakeFault for a commit that is gone or can't be read."""
+        begun = first + -first % BLOCK
+        yield from self._read(first, min(begun - 1, last))
+        blocks = each(self._told, range(begun // BLOCK, last // BLOCK + 1), self._store.at_once)
+        for start, told in zip(range(begun, last + 1, BLOCK), blocks, strict=True):
+            changes = told or self._read(start, min(start + BLOCK - 1, last))
+            yield from changes[: last + 1 - start]
+
+    def files(self, version: int, since: int, files: Files) -> Files:
+        """The files of one version, told from those of an earlier one on; there were none before version 0."""
+        live, added = dict(files), dict[str, Facts]()
+        for change in self.changes(since + 1, version):
+            for name in change.removed:
+                live.pop(name, None)
+                added.pop(name, None)
+            added |= {str(facts[0]): facts for facts in change.added}
+        return live | self.of(added.values())
+
+    def of(self, facts: Iterable[Facts]) -> Files:
+        """The files that these facts are of."""
+        root = self._store.path(self._key)
+        return {str(one[0]): _data_file(f"{root}/{one[0]}", one) for one in facts}
+
+    def write(self, latest: int) -> None:
+        """Write the blocks that are full at a version and not there yet, so that none is there without those before."""
+        full = (latest + 1) // BLOCK
+        first = full
+        while first and not self._store.exists(self._block(first - 1)):
+            first -= 1
+        for number in range(first, full):
+            told = json.dumps(self._read(number * BLOCK, (number + 1) * BLOCK - 1), separators=(",", ":"))
+            self._store.put_new(self._block(number), told.encode())
+
+    def _told(self, number: int) -> list[Change] | None:
+        """What a block tells; None where it is not there."""
+        key = self._block(number)
+        try:
+            changes = [Change(*change) for change in json.loads(self._store.read(key))]
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError):
+            changes = []
+        if len(changes) != BLOCK:
+            raise LakeFault("damaged", self._store.table_uri(key))
+        return changes
+
+    def _read(self, first: int, last: int) -> list[Change]:
+        """What the commits themselves say."""
+        return each(self._commit, range(first, last + 1), self._store.at_once)
+
+    def _commit(self, version: int) -> Change:
+        key = f"{self._key}/_delta_log/{version:020d}.json"
+        found = Change([], [])
+        try:
+            for line in self._store.read(key).splitlines():
+                actions = json.loads(line)
+                if "remove" in actions:
+                    found.removed.append(actions["remove"]["path"])
+                if "add" in actions:
+                    add = actions["add"]
+                    found.added.append(facts_of(add["path"], add["size"], add["stats"]))
+        except FileNotFoundError:
+            raise LakeFault("missing", self._store.table_uri(key)) from None
+        except (ValueError, TypeError, KeyError):
+            raise LakeFault("damaged", self._store.table_uri(key)) from None
+        return found
+
+    def _block(self, number: int) -> str:
+        return f"{self._key}/{FOLDER}/{number:020d}.json"
+
+
+def facts_of(name: str, size: int, stats: str) -> Facts:
+    """A file's facts, from what Delta tells of it."""
+    told = json.loads(stats)
+    bounds = (told[edge][clock.AVAILABLE_AT] for edge in ("minValues", "maxValues"))
+    return [name, told["numRecords"], size, *(clock.micros(datetime.fromisoformat(at)) // 1000 for at in bounds)]
+
+
+def _data_file(path: str, facts: Facts) -> DataFile:
+    _, rows, size, lo, hi = facts
+    return DataFile(path, int(rows), int(size), clock.from_micros(int(lo) * 1000), clock.from_micros(int(hi) * 1000))

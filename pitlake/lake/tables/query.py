@@ -1,0 +1,70 @@
+"""DuckDB as the lake's own calculator: private in-memory connections, and the spelling of names and file lists.
+
+Only the lake's own statements run here, never a caller's SQL. Which questions are asked is decided by the callers.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import duckdb
+import pyarrow as pa
+
+from pitlake import machine
+from pitlake.errors import LakeError
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.storage.parallel import workers
+
+CONFIG = {"autoinstall_known_extensions": "false", "python_enable_replacements": "false", "TimeZone": "UTC"}
+
+
+@contextmanager
+def calculator(threads: int | None = None, **tables: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that knows the given Arrow tables by name, closed at the end. It computes on so many threads
+    (default: all that are worth it). Raises LakeError when a file can't be read.
+    """
+    connection = _instance(os.getpid(), threads or workers()).cursor()
+    try:
+        for name, table in tables.items():
+            connection.register(name, table)
+        yield connection
+    except duckdb.Error as error:
+        if found := machine.exhausted(error, "the lake's files", "read by DuckDB"):
+            raise found from None
+        raise LakeError(f"the lake's files could not be read: {str(error).splitlines()[0]}") from error
+    finally:
+        connection.close()
+
+
+@cache
+def _instance(process: int, threads: int) -> duckdb.DuckDBPyConnection:  # noqa: ARG001 - a fork's is of no use to its child
+    """One DuckDB for all connections: making one takes longer than most of the questions asked."""
+    return duckdb.connect(":memory:", config={**CONFIG, "threads": str(threads)})
+
+
+def quoted(name: str) -> str:
+    """A column name as SQL spells it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def columns(names: Iterable[str], prefix: str = "") -> str:
+    """A list of column names as SQL spells it."""
+    return ", ".join(f"{prefix}{quoted(name)}" for name in names)
+
+
+def reading(files: Iterable[DataFile]) -> str:
+    """The FROM expression over these Parquet files and what lies beside closed ones, and nothing their folders say."""
+    files = list(files)
+    beside = [file.beside for file in files if file.beside]
+    alone = _parquet(file for file in files if not file.beside)
+    if not beside:
+        return alone
+    closed = f"""SELECT rows.*, beside.observed_at FROM {_parquet(file for file in files if file.beside)} rows
+        POSITIONAL JOIN {_parquet(beside)} beside"""
+    return f"({closed})" if len(beside) == len(files) else f"(FROM {alone} UNION ALL BY NAME {closed})"
+
+
+def _parquet(files: Iterable[DataFile]) -> str:
+    paths = ", ".join("'" + file.path.replace("'", "''") + "'" for file in files)
+    return f"read_parquet([{paths}], hive_partitioning = false)"

@@ -1,0 +1,136 @@
+"""Compaction: the landing files of a closed month, of a closed year those of all its months, become one closed file.
+
+Rows are never merged, dropped or changed: the new file is read back and its rows proven equal to the old ones' before
+anything becomes visible. Old files stay on disk for older versions until vacuum. Gaps, which sessions are never given
+as they lie, are merged month by month.
+"""
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+
+from pitlake import machine
+from pitlake.contract import Dataset, gap_table_name
+from pitlake.errors import BadInput, PastChanged
+from pitlake.lake.publishing.fairness import WriterTurn
+from pitlake.lake.storage.files import NewFile, month_of_file
+from pitlake.lake.storage.log import Entry, LakeLog
+from pitlake.lake.storage.manifest import DataFile
+from pitlake.lake.storage.parallel import each
+from pitlake.lake.storage.store import PLACE, Store
+from pitlake.lake.tables import closed
+from pitlake.lake.tables.closed import observed_table_name
+from pitlake.lake.tables.delta import DeltaTables, table_key, table_schema
+from pitlake.lake.tables.query import calculator, columns, reading
+from pitlake.lake.upkeep import closing
+from pitlake.lake.upkeep.closing import Merged
+from pitlake.tombstones import superseded_table_name
+
+MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What a compaction did. `version` shows the merged files: a new one only if `changed`."""
+
+    dataset: str
+    version: int
+    changed: bool
+    files_before: int
+    files_after: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """The files of one table that others take the place of."""
+
+    old: list[DataFile]
+    new: list[NewFile]
+
+
+class Compactor:
+    """Compacts tables of one lake."""
+
+    def __init__(self, store: Store, log: LakeLog, tables: DeltaTables) -> None:
+        self._store, self._log, self._tables = store, log, tables
+
+    def compact(self, dataset: Dataset, before: str | None = None) -> Compacted:
+        """Close each month before the newest one, of earlier years all their months together.
+
+        Raises PastChanged rather than show other rows, ClockWentBack.
+        """
+        if before is not None and not MONTH.fullmatch(before):
+            raise BadInput("before", "not a month", 'give it as "YYYY-MM"')
+        self._log.now()
+        turn = WriterTurn(self._store, self._log, dataset.name)
+        return turn.attempts(partial(self._compact_once, dataset, before))
+
+    def _compact_once(self, dataset: Dataset, before: str | None, turn: WriterTurn) -> Compacted:
+        base = self._log.head()
+        due: dict[str, Replaced] = {}
+        for table in (dataset.name, gap_table_name(dataset.name), superseded_table_name(dataset.name)):
+            if periods := self._mergeable(dataset, table, base, before):
+                old = [file for files in periods.values() for file in files]
+                self._store.fetch(old)
+                made = each(partial(self._merge, dataset, table), periods.items())
+                due[table] = Replaced(old, [one.rows for one in made])
+                if beside := [one.beside for one in made if one.beside]:
+                    due[observed_table_name(table)] = Replaced([file.beside for file in old if file.beside], beside)
+        pins: dict[str, int] = {}
+        for table, files in due.items():
+            turn.check(base)
+            machine.require_room(PLACE, self._store.root)
+            schema, known = table_schema(dataset, table), base.tables.get(table)
+            pins[table] = self._tables.commit(table, schema, known, files.new, files.old, note="compact")
+        due.pop(observed_table_name(dataset.name), None)
+        counts = {
+            "files_before": sum(len(files.old) for files in due.values()),
+            "files_after": sum(len(files.new) for files in due.values()),
+        }
+        entry = base
+        if pins:
+            turn.check(base)
+            entry = self._log.append(base, pins, operation="compact", run_id="", dataset=dataset.name, counts=counts)
+            for table, files in due.items():
+                for file in files.new:
+                    self._store.forget_time(self._store.path(f"{table_key(table)}/{file.name}"))
+        rows = sum(file.rows for files in due.values() for file in files.new)
+        return Compacted(dataset.name, entry.version, bool(pins), **counts, rows=rows)
+
+    def _mergeable(self, dataset: Dataset, table: str, base: Entry, before: str | None) -> dict[str, list[DataFile]]:
+        """The files of each closed period that are not one file yet, or one of another form than today's."""
+        prefix = f"{self._store.path(table_key(table))}/"
+        files = self._tables.pinned(table, base.tables).files
+        months = {file: month_of_file(file.path.removeprefix(prefix)) for file in files}
+        cut, closes = before or max(months.values(), default=""), closed.form_of(dataset, table) is not None
+        periods: dict[str, list[DataFile]] = defaultdict(list)
+        for file, month in months.items():
+            periods[month[:4] if closes and month[:4] < cut[:4] else month].append(file)
+        return {
+            period: found
+            for period, found in sorted(periods.items())
+            if period < cut[: len(period)] and (len(found) > 1 or (closes and found[0].form != closed.FORM))
+        }
+
+    def _merge(self, dataset: Dataset, table: str, period: tuple[str, list[DataFile]]) -> Merged:
+        name, files = period
+        schema = table_schema(dataset, table)
+        merged = closing.merge(self._store, dataset, table, name, files)
+        again = closing.read_again(self._store, table, merged)
+        if self._digest(schema, [again]) != self._digest(schema, files):
+            raise PastChanged(
+                f"{table}: the merged file of {name} does not hold the rows of its parts; nothing was published"
+            )
+        return merged
+
+    @staticmethod
+    def _digest(schema: pa.Schema, files: list[DataFile]) -> tuple[int, ...]:
+        """A digest of the multiset of rows over every column: count, sum and xor of row hashes."""
+        with calculator() as sql:
+            hashes = f"SELECT hash({columns(schema.names)}) AS row FROM {reading(files)}"
+            found = sql.sql(f"SELECT count(*), sum(row::HUGEINT), bit_xor(row) FROM ({hashes})").fetchall()
+        return tuple(found[0])

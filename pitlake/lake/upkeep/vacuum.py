@@ -1,0 +1,137 @@
+"""Vacuum: files that no kept version needs are removed; versions that lose files are marked first, never silently.
+
+Kept are the newest version, every version that was the newest at some instant of the last `keep`, and those named
+(receipts). Files no version ever showed are leftovers of crashed runs: they go once older than `grace`, which must be
+longer than any run takes to publish. A dry run, the default, only reports.
+"""
+
+from bisect import bisect_left
+from collections.abc import Collection, Container, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from pitlake.lake.publishing.fairness import TURNS
+from pitlake.lake.publishing.stage import remove_stale
+from pitlake.lake.storage.log import LakeLog
+from pitlake.lake.storage.store import SCRATCH, Store, StoredFile
+from pitlake.lake.tables.delta import DeltaTables
+
+DEFAULT_KEEP = timedelta(days=30)
+GRACE = timedelta(days=1)
+DATA_FOLDERS = ("tables", "gaps", "superseded", "observed")
+Spans = Mapping[str, list[range]]
+"""Of each file, by its key, the Delta versions of its table that show it."""
+Flags = npt.NDArray[np.bool_]
+Versions = npt.NDArray[np.int64]
+Pins = Mapping[str, Versions]
+"""Of each table, the Delta version that each lake version pins, or NONE."""
+NONE = -1
+
+
+@dataclass(frozen=True)
+class Vacuumed:
+    """What a vacuum removed, or would remove in a dry run.
+
+    files: keys only unkept versions needed; leftovers: keys no version ever showed; bytes of both; versions: those
+    that lose files by it.
+    """
+
+    dry_run: bool
+    files: tuple[str, ...]
+    leftovers: tuple[str, ...]
+    bytes: int
+    versions: tuple[int, ...]
+
+
+def vacuum(
+    store: Store,
+    log: LakeLog,
+    tables: DeltaTables,
+    *,
+    keep: timedelta,
+    keep_versions: Collection[int],
+    grace: timedelta,
+    dry_run: bool,
+) -> Vacuumed:
+    """Remove what nothing needs.
+
+    Raises LakeNotFound when a version to be kept never was, LakeFault for a Delta log that is not whole, ClockWentBack.
+    """
+    now = log.now()
+    committed, pins = _read(log)
+    kept = _kept(committed, now - keep, [log.entry(version).version for version in keep_versions])
+    if not dry_run:
+        for table in pins:
+            tables.tell(table)
+    found = {table: tables.spans(table, int(pinned.max())) for table, pinned in pins.items()}
+    files = [file for folder in DATA_FOLDERS for file in store.walk(folder)]
+    # Other engines read the newest Delta versions, pinned or not, and they must not break.
+    wanted = _shown(found, {table: [*pinned[kept], found[table][0]] for table, pinned in pins.items()})
+    shown = _shown(found, pins)
+    deadline = now.timestamp() - grace.total_seconds()
+    unwanted = [file for file in files if _is_data(file) and file.key not in wanted]
+    expired = {file.key: file.size for file in unwanted if file.key in shown}
+    leftovers = {file.key: file.size for file in unwanted if file.key not in shown and file.modified < deadline}
+    lost = np.flatnonzero(_losing(found, pins, expired, len(committed))).tolist()
+    if not dry_run:
+        log.mark_vacuumed(lost)
+        small = (file for folder in (SCRATCH, TURNS) for file in store.walk(folder))
+        checkpoints = (key for table in pins for key in tables.old_checkpoints(table, (file.key for file in files)))
+        old = (file.key for file in small if file.modified < deadline)
+        store.delete(*expired, *leftovers, *old, *checkpoints)
+        remove_stale(store)
+    size = sum(expired.values()) + sum(leftovers.values())
+    return Vacuumed(dry_run, tuple(sorted(expired)), tuple(sorted(leftovers)), size, tuple(lost))
+
+
+def _read(log: LakeLog) -> tuple[list[datetime], Pins]:
+    """When each version was committed, and what it pins."""
+    entries = log.entries()
+    newest = next(entries)
+    committed = [newest.committed_at] * (newest.version + 1)
+    pins: dict[str, Versions] = {}
+    for entry in chain([newest], entries):
+        committed[entry.version] = entry.committed_at
+        for table, version in entry.tables.items():
+            if table not in pins:
+                pins[table] = np.full(len(committed), NONE)
+            pins[table][entry.version] = version
+    return committed, pins
+
+
+def _kept(committed: list[datetime], cut: datetime, named: list[int]) -> Flags:
+    """The newest version, those that were the newest at some instant since `cut`, and those named."""
+    kept = np.array([newer >= cut for newer in committed[1:]] + [True])
+    kept[named] = True
+    return kept
+
+
+def _shown(found: Mapping[str, tuple[int, Spans]], pins: Mapping[str, Sequence[int] | Versions]) -> frozenset[str]:
+    """The keys of the files that any of these Delta versions shows."""
+    sought = {table: np.unique(pinned).tolist() for table, pinned in pins.items()}
+    return frozenset(
+        key
+        for table, versions in sought.items()
+        for key, shown in found[table][1].items()
+        if any(bisect_left(versions, span.start) < bisect_left(versions, span.stop) for span in shown)
+    )
+
+
+def _losing(found: Mapping[str, tuple[int, Spans]], pins: Pins, expired: Container[str], count: int) -> Flags:
+    """Which of so many lake versions lose files."""
+    losing = np.zeros(count, bool)
+    for table, (latest, spans) in found.items():
+        change = np.zeros(latest + 2, np.int64)
+        for span in (span for key, shown in spans.items() if key in expired for span in shown):
+            change[span.start] += 1
+            change[span.stop] -= 1
+        losing |= (pins[table] != NONE) & (change.cumsum()[pins[table]] > 0)
+    return losing
+
+
+def _is_data(file: StoredFile) -> bool:
+    return file.key.endswith(".parquet") and "/_delta_log/" not in file.key

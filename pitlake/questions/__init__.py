@@ -1,0 +1,1 @@
+"""What can be asked: named queries, their parameters, searches and tickers."""

@@ -1,0 +1,290 @@
+"""The query catalogue: one SQL file a query in sql/queries, whose header comment says what it takes and gives.
+
+A header line is `-- key: text`, `-- param NAME TYPE required|optional|= JSON | meaning` or `-- column NAME [UNIT] |
+meaning`.
+Values are checked and spelled by `parameters` and bound as prepared parameters, never spliced. Nothing here runs
+SQL. Sessions load `session_macros`.
+"""
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pitlake.aliases import meant
+from pitlake.errors import BadInput, choice
+from pitlake.questions.parameters import TYPES, spell
+from pitlake.questions.sql_files import sql_file, sql_files
+
+SYSTEM_COLUMNS = ("available_at", "available_at_source")
+COMPANIES = "company_ciks"
+"""What a query writes for the CIKs of its `ticker`: the parent resolves them, outside of the session."""
+
+EVIDENCE = ("evidence", "evidence_ids")
+"""One of them is a column of every answer: what the row is taken from, or everything that it was made from."""
+
+COUNTS = frozenset(
+    (
+        *("analysts", "articles", "employees", "members", "shares", "place", "ratio", "score", "similarity"),
+        *("day", "month", "months", "quarter", "year", "years", "the series' own"),
+    )
+)
+"""The units a header may state. Any other, money above all, stands in the rows: in a column that the header names."""
+
+TODAY = (
+    "a snapshot of the day the lake observed it, whatever the as of: available_at says when; nothing of it is proven"
+)
+
+_PARAM = re.compile(
+    r"(?P<name>\w+) (?P<type>\w+) (?:(?P<need>required|optional)|= (?P<default>\S+)) \| (?P<meaning>.+)"
+)
+_READS = re.compile(r"-- reads: (.+)\n")
+_COLUMN = re.compile(r"(?P<name>\w+)(?: \[(?P<unit>[^\]]+)\])? \| (?P<meaning>.+)")
+_NOT_CODE = re.compile(r"'(?:[^']|'')*'|--[^\n]*")
+_PLACEHOLDER = re.compile(r"\$([A-Za-z_]\w*)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parameter:
+    """One parameter. `type` is a key of pitlake.questions.parameters.TYPES; `default` is what an absent one becomes."""
+
+    name: str
+    type: str
+    meaning: str
+    required: bool
+    default: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One column of a query's answer. unit: of a number, one of COUNTS or the column that holds it."""
+
+    name: str
+    meaning: str
+    unit: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Query:
+    """One named query. `columns` are all columns of the answer in order; of `one_of` a caller gives exactly one.
+
+    searches: those of the datasets it reads of which it has words or vectors compared, all of them.
+    ids: the columns that tell the rows of an answer apart, and find again what they are about.
+    hindsight: columns of the answer that nobody could know at the as of, or `*`: it can't be answered without any.
+    today: the answer is a snapshot of the day the lake was filled, whatever the as of, and is proven for no instant.
+    """
+
+    name: str
+    summary: str
+    agent: str
+    reads: tuple[str, ...]
+    searches: tuple[str, ...]
+    ids: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    columns: tuple[Field, ...]
+    one_of: tuple[str, ...]
+    hindsight: tuple[str, ...]
+    today: bool
+    sql: str
+
+    @property
+    def by_index(self) -> str:
+        """The SQL that gives its answer in a process that has an index of what it searches."""
+        indexed = sql_file("indexed", self.name)
+        return indexed.read_text(encoding="utf-8") if indexed.is_file() else self.sql
+
+    def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The values to bind, every parameter present and spelled as SQL takes it. Raises BadInput naming the field.
+
+        COMPANIES is None in them, for the session to resolve.
+        """
+        known = [parameter.name for parameter in self.parameters]
+        for name in values:
+            if name not in known:
+                raise BadInput(name, f"{self.name} takes no such parameter", f"it takes {', '.join(known)}")
+        given = {name for name, value in values.items() if value is not None}
+        if self.one_of and len(given.intersection(self.one_of)) != 1:
+            raise BadInput(
+                " or ".join(self.one_of), f"{self.name} takes exactly one of them", "give one, leave the rest"
+            )
+        bound = {
+            parameter.name: _bound(parameter, values.get(parameter.name), self.name) for parameter in self.parameters
+        }
+        return bound | ({COMPANIES: None} if COMPANIES in placeholders(self.sql) else {})
+
+
+def all_queries() -> dict[str, Query]:
+    """Every query, by name, in alphabetical order."""
+    return dict(_all_queries())
+
+
+def get(name: str) -> Query:
+    """One query. Raises BadInput naming the queries there are, of a dataset only those that read it."""
+    try:
+        return _all_queries()[name]
+    except KeyError:
+        over = [query.name for query in _all_queries().values() if meant(name) in query.reads]
+        raise BadInput("query", f"there is no query {name!r}", choice(name, over or _all_queries())) from None
+
+
+def by_text(sql: str) -> Query | None:
+    """The query whose SQL this is, word for word."""
+    return next((query for query in _all_queries().values() if query.sql == sql), None)
+
+
+def facts(query: Query) -> dict[str, Any]:
+    """A query as plain values, for programs."""
+    return {
+        "name": query.name,
+        "agent": query.agent,
+        "summary": query.summary,
+        "reads": list(query.reads),
+        "parameters": [
+            {
+                "name": one.name,
+                "type": one.type,
+                "required": one.required,
+                "default": one.default,
+                "meaning": one.meaning,
+            }
+            for one in query.parameters
+        ],
+        "ids": list(query.ids),
+        "exactly_one_of": list(query.one_of),
+        "hindsight": list(query.hindsight),
+        "mode": "today" if query.today else "as of",
+        "columns": [{"name": one.name, "unit": one.unit, "meaning": one.meaning} for one in query.columns],
+    }
+
+
+def session_macros(datasets: Collection[str]) -> tuple[str, ...]:
+    """The SQL texts a session runs once the views of these datasets stand, in order.
+
+    They make full-text search, nearest vectors and as-of series; a macro over a dataset the session lacks is left out.
+    """
+    return tuple(text for reads, text in _macros() if reads <= set(datasets))
+
+
+def placeholders(sql: str) -> frozenset[str]:
+    """The names of the `$name` parameters in SQL; dollars in texts and comments are none."""
+    return frozenset(_PLACEHOLDER.findall(_NOT_CODE.sub("", sql)))
+
+
+def parse(name: str, text: str) -> Query:
+    """A query from its file's text. Raises ValueError saying what is wrong with the header."""
+    header, sql = _split(text)
+    facts: dict[str, str] = {}
+    parameters: list[Parameter] = []
+    columns = [Field("available_at", "When the row became public; never after the as of.")]
+    columns += [Field("available_at_source", "What dates the row.")]
+    for line in header:
+        kind, _, rest = line.partition(" ")
+        if kind == "param":
+            parameters.append(_parameter(name, rest))
+        elif kind == "column":
+            columns.append(Field(**_match(_COLUMN, rest, name).groupdict(default="")))
+        else:
+            key, colon, value = line.partition(": ")
+            if not colon or key not in ("summary", "agent", "reads", "searches", "ids", "one of", "hindsight", "mode"):
+                raise ValueError(f"sql/queries/{name}.sql: what is {line!r}?")
+            facts[key] = value
+    if missing := {"summary", "agent", "reads", "ids"} - facts.keys():
+        raise ValueError(f"sql/queries/{name}.sql: the header lacks {', '.join(sorted(missing))}")
+    query = Query(
+        name=name,
+        summary=facts["summary"],
+        agent=facts["agent"],
+        reads=tuple(facts["reads"].split(", ")),
+        searches=tuple(facts["searches"].split(", ")) if "searches" in facts else (),
+        ids=tuple(facts["ids"].split(", ")),
+        parameters=tuple(parameters),
+        columns=tuple(columns),
+        one_of=tuple(facts["one of"].split(", ")) if "one of" in facts else (),
+        hindsight=tuple(facts["hindsight"].split(", ")) if "hindsight" in facts else (),
+        today=facts.get("mode") == "today",
+        sql=sql,
+    )
+    _check(query)
+    return query
+
+
+@cache
+def _all_queries() -> dict[str, Query]:
+    named = ((path.stem, path.read_text(encoding="utf-8")) for path in sql_files("queries"))
+    return {name: parse(name, text) for name, text in named}
+
+
+@cache
+def _macros() -> tuple[tuple[frozenset[str], str], ...]:
+    """What each macro file reads and its text. Fewer datasets first: a macro must stand before another uses it."""
+    texts = (path.read_text(encoding="utf-8") for path in sql_files("macros"))
+    headed = ((_READS.match(text), text) for text in texts)
+    found = ((frozenset(reads[1].split(", ") if reads else ()), text) for reads, text in headed)
+    return tuple(sorted(found, key=lambda one: len(one[0])))
+
+
+def _split(text: str) -> tuple[list[str], str]:
+    lines = text.strip().splitlines()
+    end = next((index for index, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    return [line.removeprefix("--").strip() for line in lines[:end]], "\n".join(lines[end:]).strip()
+
+
+def _parameter(query: str, text: str) -> Parameter:
+    found = _match(_PARAM, text, query)
+    default = None if found["default"] is None else json.loads(found["default"])
+    return Parameter(
+        name=found["name"],
+        type=found["type"],
+        meaning=found["meaning"],
+        required=found["need"] == "required",
+        default=default,
+    )
+
+
+def _match(pattern: re.Pattern[str], text: str, query: str) -> re.Match[str]:
+    found = pattern.fullmatch(text)
+    if found is None:
+        raise ValueError(f"sql/queries/{query}.sql: the header line about {text!r} is not of the known form")
+    return found
+
+
+def _check(query: Query) -> None:
+    """Refuse a header that disagrees with itself or with the SQL under it."""
+    from pitlake.datasets import all_datasets
+
+    where = f"sql/queries/{query.name}.sql"
+    names = [parameter.name for parameter in query.parameters]
+    used = placeholders(query.sql) - {COMPANIES}
+    if used != set(names) or len(names) != len(set(names)):
+        raise ValueError(f"{where}: the SQL uses {sorted(used)}, the header declares {sorted(names)}")
+    if unknown := {parameter.type for parameter in query.parameters} - TYPES.keys():
+        raise ValueError(f"{where}: unknown parameter type {', '.join(sorted(unknown))}")
+    if unknown := set(query.reads) - all_datasets().keys():
+        raise ValueError(f"{where}: reads unknown dataset {', '.join(sorted(unknown))}")
+    if not set(query.searches) <= set(query.reads):
+        raise ValueError(f"{where}: 'searches' names what it does not read")
+    columns = {column.name for column in query.columns}
+    if not columns.issuperset({*query.hindsight} - {"*"}):
+        raise ValueError(f"{where}: 'hindsight' names what is not a column")
+    if not columns.intersection(EVIDENCE) or not columns.issuperset(query.ids):
+        raise ValueError(f"{where}: no column is evidence, or 'ids' names what is not a column")
+    if strange := {column.unit for column in query.columns} - columns - COUNTS - {""}:
+        raise ValueError(f"{where}: unit {', '.join(sorted(strange))} is neither a column nor a count")
+    named = {column for read in query.reads for column in all_datasets()[read].hindsight}
+    named |= {"evidence_ids"} if "evidence" in named else set()
+    echoed = {"ticker"} if "pairs" in names else set()
+    missing = columns & named - echoed - {*query.hindsight}
+    if missing and "*" not in query.hindsight:
+        raise ValueError(f"{where}: 'hindsight' lacks {', '.join(sorted(missing))}")
+    if not set(query.one_of) <= set(names):
+        raise ValueError(f"{where}: 'one of' names what is not a parameter")
+
+
+def _bound(parameter: Parameter, value: Any, query: str) -> Any:
+    if value is None and parameter.required:
+        raise BadInput(parameter.name, f"{query} needs it", parameter.meaning)
+    if value is None:
+        return parameter.default
+    return spell(parameter.type, parameter.name, value)

@@ -1,0 +1,75 @@
+"""Texts as vectors: the model that comes along, and the seam to another one. Nothing here goes to a network.
+
+The model's weights are in the package wordllama, so a text has the same vector on every machine and day; it is loaded
+when it is first asked. $PITLAKE_EMBEDDER names the model of the graph's own vectors as `package.module:name`, where
+`name` is called with a text and gives its numbers. SQL takes the vector alone.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pitlake.errors import BadInput
+from pitlake.questions.parameters import spell
+
+VARIABLE = "PITLAKE_EMBEDDER"
+NEXT_STEP = f"set ${VARIABLE} to package.module:function of the model of the graph's vectors, or leave it unset"
+MODEL = "wordllama-l2-supercat-256"
+"""The name of the model that comes along, as `text_vectors.model` has it."""
+
+Embedder = Callable[[str], Sequence[float]]
+
+
+def embed(text: str, embedder: Embedder | None = None) -> list[float]:
+    """A text's vector, by the given model or the configured one.
+
+    Raises BadInput when the configured one is not there or gives no vector; what a model itself raises passes through.
+    """
+    return list(spell("vector", "embedding", (embedder or configured() or own)(text)))
+
+
+def own(text: str) -> list[float]:
+    """A text's 256 numbers by the model that comes along, of length 1; all 0 for a text without any word of its.
+
+    Raises BadInput where the extra `meaning` is not installed.
+    """
+    found: list[float] = _loaded().embed([text], norm=False)[0].tolist()
+    length = sum(number * number for number in found) ** 0.5
+    return [number / length for number in found] if length else found
+
+
+def configured() -> Embedder | None:
+    """The model that $PITLAKE_EMBEDDER names; None when it is unset. Raises BadInput for nothing that can be called."""
+    named = os.environ.get(VARIABLE, "")
+    if not named:
+        return None
+    module, _, name = named.partition(":")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError):
+        raise BadInput(VARIABLE, f"{named!r} names no function that can be imported", NEXT_STEP) from None
+    if not callable(found):
+        raise BadInput(VARIABLE, f"{named!r} can't be called", NEXT_STEP)
+    embedder: Embedder = found
+    return embedder
+
+
+@cache
+def _loaded() -> Any:
+    # Importing it configures the root logger, unless that has a handler: then every library's chatter is shown.
+    root, handler = logging.getLogger(), logging.NullHandler()
+    root.addHandler(handler)
+    try:
+        import wordllama
+    except ImportError:
+        raise BadInput("embedding", "the model of texts is not installed", "pip install 'pitlake[meaning]'") from None
+    finally:
+        root.removeHandler(handler)
+
+    # Its own folder has the weights and the tokenizer; without it 0.4 looks in another one and asks the network.
+    folder = Path(str(wordllama.__file__)).parent
+    return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)

@@ -1,0 +1,57 @@
+"""Which query of the catalogue a search is: by words or by meaning, within which texts.
+
+The doors' one search command and tool. Words are ranked by BM25 in SQL; meaning is that of
+the lake's own vectors, or of the graph's where their model is configured (`embedding`). Nothing here runs SQL.
+"""
+
+from typing import Any, Literal
+
+from pitlake.aliases import meant
+from pitlake.errors import BadInput, choice
+from pitlake.questions import catalogue
+from pitlake.questions.embedding import MODEL, configured, embed
+
+Within = Literal["news", "calls", "sections", "exhibits", "concepts", "everything"]
+By = Literal["words", "meaning"]
+
+BY_WORDS = {
+    "news": "news_full_text",
+    "calls": "transcript_search_qa",
+    "sections": "report_search_sections",
+    "exhibits": "report_search_exhibits",
+    "concepts": "xbrl_concept_search",
+}
+TEXTS_OF = {
+    "transcripts": "calls",
+    "qa_exchanges": "calls",
+    "reports": "sections",
+    "report_sections": "sections",
+    "xbrl_facts": "concepts",
+}
+"""Which texts are searched for a dataset that is named in their place."""
+BY_MEANING = {"news": "vector_news", "calls": "vector_qa", "everything": "vector_combined"}
+
+
+def find(
+    text: str, *, within: str = "news", ticker: str | None = None, by: str = "words", limit: int | None = None
+) -> tuple[catalogue.Query, dict[str, Any]]:
+    """The query and its values. Raises BadInput for texts not to be searched that way, or no model."""
+    within = texts(within)
+    known = {"words": BY_WORDS, "meaning": BY_MEANING}
+    if by not in known:
+        raise BadInput("by", f"{by!r} is not a way to search", choice(by, known))
+    if within not in known[by]:
+        raise BadInput("within", f"{within!r} can't be searched by {by}", choice(within, known[by]))
+    query = catalogue.get(known[by][within])
+    asked = {"query": text, "limit": limit} if by == "words" else {"k": limit, **_meant(text)}
+    return query, {name: value for name, value in (asked | {"ticker": ticker}).items() if value is not None}
+
+
+def texts(within: str) -> str:
+    """The texts to search, where they are called as their dataset or as people call that; any other word as it is."""
+    return within if within in (*BY_WORDS, *BY_MEANING) else TEXTS_OF.get(meant(within), meant(within))
+
+
+def _meant(text: str) -> dict[str, Any]:
+    """The text's vector, and the model whose vectors it may be compared with; none is named for the graph's own."""
+    return {"embedding": embed(text), "model": None if configured() else MODEL}

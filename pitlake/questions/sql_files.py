@@ -1,0 +1,19 @@
+"""Where the SQL lies that comes with pitlake, the views, named queries and macros: in the package, or beside it.
+
+A wheel carries sql/ as pitlake/sql; in a checkout it stands at the top, where its readers look for it.
+"""
+
+from pathlib import Path
+
+_PACKAGED, _CHECKOUT = Path(__file__).parents[1] / "sql", Path(__file__).parents[2] / "sql"
+_HOME = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
+
+
+def sql_file(folder: str, name: str) -> Path:
+    """The file of this name in "views", "queries", "indexed", "pages" or "macros"; it need not be there."""
+    return _HOME / folder / f"{name}.sql"
+
+
+def sql_files(folder: str) -> list[Path]:
+    """Every file of the folder, by name."""
+    return sorted((_HOME / folder).glob("*.sql"))
