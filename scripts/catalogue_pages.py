@@ -14,6 +14,7 @@ from pitlake.questions.catalogue import Parameter, Query
 TYPES_IN_WORDS = {
     "ticker": "a ticker",
     "text": "a text",
+    "forms": "periodic_first, periodic or any",
     "texts": "a list of texts; on the command line with commas",
     "int": "a whole number above 0",
     "moment": "an instant with its offset, or a date, which means its start in New York",

@@ -28,6 +28,7 @@ from pitlake.questions import catalogue
 from pitlake.session import Result, connect
 
 QUERY = "earnings_snapshot"
+ANSWERED = ("section", "name", "value", "text", "unit", "form_type", "stated_in", "evidence_ids")
 ANCHORS = ("before_release", "at_release", "next_open")
 EVENTS = """
 SELECT e.event_at, e.ticker, e.accession_no, min(r.available_at), e.release_rule
@@ -182,7 +183,7 @@ def _ask(lake: Lake, version: int, moment: tuple[Event, str, datetime]) -> Bundl
 
 def _rows(bundle: Bundle) -> Iterator[dict[str, Any]]:
     for row in bundle.answer.arrow().to_pylist():
-        known = {name: row[name] for name in ("section", "name", "value", "text", "unit", "evidence_ids")}
+        known = {name: row[name] for name in ANSWERED}
         yield _row(bundle) | known | {"known_at": row["available_at"], "withdrawn": False}
 
 

@@ -37,6 +37,8 @@ DATASET = Dataset(
         Column(name="value", type="float", unit="`unit`", meaning="The value, null where it is a text."),
         Column(name="text", type="string", meaning="The value as filed, or what it is."),
         Column(name="unit", type="string", meaning="Unit of the value."),
+        Column(name="form_type", type="string", meaning="EDGAR form type of the filing that states a reported value."),
+        Column(name="stated_in", type="string", meaning="Accession number of that filing."),
         Column(name="known_at", type="instant", meaning="When the newest row behind the value became public."),
         Column(
             name="withdrawn", type="bool", required=True, meaning="Whether a rebuild does not find the value any more."
@@ -49,7 +51,20 @@ DATASET = Dataset(
     known={
         "ticker": "hindsight",
         **dict.fromkeys(
-            ("anchor", "as_of", "section", "name", "value", "text", "unit", "known_at", "withdrawn", "evidence_ids"),
+            (
+                "anchor",
+                "as_of",
+                "section",
+                "name",
+                "value",
+                "text",
+                "unit",
+                "form_type",
+                "stated_in",
+                "known_at",
+                "withdrawn",
+                "evidence_ids",
+            ),
             "lake",
         ),
     },

@@ -41,6 +41,12 @@ def _texts(field: str, value: Any) -> list[str]:
     return [_text(field, item) for item in value]
 
 
+def _forms(field: str, value: Any) -> str:
+    if value not in FORMS:
+        raise BadInput(field, f"{value!r} is unknown", f"give {', '.join(FORMS)}")
+    return str(value)
+
+
 def _int(field: str, value: Any) -> int:
     if isinstance(value, str):
         try:
@@ -122,11 +128,15 @@ def _is_finite(number: Any) -> bool:
 
 PAIRS_FORM = 'give [{"ticker": "NOG", "at": "2024-02-15T16:00:00-05:00"}]'
 
+FORMS = ("periodic_first", "periodic", "any")
+"""Whose figures count: those of periodic reports before others, those alone, or the newest whatever their form."""
+
 TYPES: dict[str, Callable[[str, Any], Any]] = {
     "ticker": _ticker,
     "text": _text,
     "texts": _texts,
     "int": _int,
+    "forms": _forms,
     "moment": _moment,
     "day": _day,
     "vector": _vector,

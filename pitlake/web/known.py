@@ -28,7 +28,7 @@ CONCEPTS = (
 )
 """The order figures are shown in."""
 QUARTER, YEAR, BALANCE = "quarter", "year", "balance"
-_LENGTHS = {QUARTER: (60, 120), YEAR: (330, 400)}
+_LENGTHS = {3: QUARTER, 12: YEAR}
 PERIODS = 8
 
 
@@ -149,12 +149,7 @@ class SourceRows:
 
 def span(figure: Any) -> str:
     """What length of period a figure is of: a quarter, a year, a balance of one day; empty for another."""
-    if figure.period_type == "instant":
-        return BALANCE
-    if figure.period_start is None or figure.period_end is None:
-        return ""
-    days = (figure.period_end - figure.period_start).days
-    return next((name for name, (least, most) in _LENGTHS.items() if least <= days <= most), "")
+    return BALANCE if figure.period_type == "instant" else _LENGTHS.get(figure.months, "")
 
 
 def known(session: "Session", asked: Asked) -> Known:

@@ -22,7 +22,7 @@ WITH
     figures AS (
         SELECT
             cik, concept, unit, period_type, period_start, period_end, dimensions, members,
-            max(vintage) AS newest,
+            max({periodic: is_periodic(vintage.form_type), vintage: vintage}).vintage AS newest,
             min(vintage) FILTER (NOT vintage.is_nil) AS oldest,
             count(*) AS vintages,
             count(DISTINCT value_number) AS told
@@ -31,6 +31,7 @@ WITH
     )
 SELECT
     cik, concept, unit, period_type, period_start, period_end, dimensions, members,
+    CASE WHEN period_type = 'duration' THEN period_months(period_start, period_end) END AS months,
     newest.label AS label, newest.value AS value_number, oldest.value AS first_value, oldest.evidence AS first_evidence,
     oldest.known_at AS first_public, vintages, told, newest.form_type AS form_type, newest.known_at AS available_at,
     newest.source AS available_at_source, newest.evidence AS evidence

@@ -14,10 +14,12 @@
 -- column value [unit] | The value, null where it is a text.
 -- column text | The value as filed, or what it is.
 -- column unit | Unit of the value.
+-- column form_type | EDGAR form type of the filing that states a reported value.
+-- column stated_in | Its accession number.
 -- column evidence_ids | Evidence of every row the value was made from.
 WITH
     known AS (
-        SELECT *, coalesce(period_end - period_start, 0) AS span
+        SELECT *, CASE WHEN period_start IS NOT NULL THEN period_months(period_start, period_end) END AS months
         FROM xbrl_facts_of($ticker)
         WHERE is_numeric AND NOT is_nil AND member_count = 0 AND list_contains($concepts::VARCHAR[], concept)
     ),
@@ -25,9 +27,10 @@ WITH
         SELECT
             available_at, available_at_source, 'facts' AS section,
             concat_ws(' ', concept, coalesce(period_start::VARCHAR || '/', '') || period_end::VARCHAR, unit) AS name,
-            value_number AS value, value AS text, unit, [evidence] AS evidence_ids
+            value_number AS value, value AS text, unit, [evidence] AS evidence_ids,
+            form_type, accession_no AS stated_in
         FROM known
-        QUALIFY dense_rank() OVER (PARTITION BY concept, unit, span // 20 ORDER BY period_end DESC) <= $quarters
+        QUALIFY dense_rank() OVER (PARTITION BY concept, unit, months ORDER BY period_end DESC) <= $quarters
     ),
     reported AS (
         FROM av_earnings
@@ -148,10 +151,11 @@ WITH
         WHERE NOT withdrawn AND value IS NOT NULL
         QUALIFY row_number() OVER (PARTITION BY series_id ORDER BY observation_date DESC) = 1
     )
-SELECT available_at, available_at_source, section, name, value, text, unit, evidence_ids
+SELECT available_at, available_at_source, section, name, value, text, unit, form_type, stated_in, evidence_ids
 FROM (
-    FROM facts UNION ALL FROM surprises UNION ALL FROM consensus UNION ALL FROM closes UNION ALL FROM returns
-    UNION ALL FROM news UNION ALL FROM filings UNION ALL FROM call UNION ALL FROM macro
+    FROM facts UNION ALL BY NAME FROM surprises UNION ALL BY NAME FROM consensus UNION ALL BY NAME FROM closes
+    UNION ALL BY NAME FROM returns UNION ALL BY NAME FROM news UNION ALL BY NAME FROM filings UNION ALL BY NAME FROM call
+    UNION ALL BY NAME FROM macro
 )
 QUALIFY row_number() OVER (
     PARTITION BY section, name ORDER BY available_at DESC, evidence_ids DESC

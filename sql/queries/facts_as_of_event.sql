@@ -4,12 +4,13 @@
 -- ids: ticker, at, concept_qname, unit, months
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.
 -- param concepts texts required | Qualified names, such as us-gaap:Revenues.
--- param months int optional | Length of the period in months, such as 3 or 12; without it, every length. Instants have none.
+-- param months int optional | Length of the period in months, such as 3 or 12; without it, every length. 3 stands for a fiscal quarter, also of 12 to 17 weeks; 6, 9 and 12 likewise. Instants have none.
+-- param forms forms = "periodic_first" | Whose figures count: periodic_first (other forms where no periodic report states the period), periodic (10-K, 10-Q, 20-F, 40-F and their kin alone) or any (the newest, whatever its form).
 -- column ticker | Ticker of the pair.
 -- column at | Instant of the pair.
 -- column concept_qname | Qualified name.
 -- column unit | Unit, such as iso4217:USD.
--- column months [months] | Length of the period in months; null for an instant.
+-- column months [months] | Length of the period; 3 stands for a fiscal quarter, also of 12 to 17 weeks; 6, 9 and 12 likewise; null for an instant.
 -- column period_start | First day of a duration.
 -- column period_end | Last day of a duration, or the day of an instant, inclusive.
 -- column value [unit] | The value, as its newest filing public at that instant states it.
@@ -20,7 +21,7 @@
 WITH
     events AS MATERIALIZED (FROM asof_pairs($pairs)),
     known AS MATERIALIZED (
-        FROM asof_facts((SELECT list(DISTINCT ticker) FROM events), $concepts::VARCHAR[])
+        FROM asof_facts((SELECT list(DISTINCT ticker) FROM events), $concepts::VARCHAR[], $forms)
         WHERE $months::INTEGER IS NULL OR months IS NULL OR months = $months
     ),
     series AS (SELECT DISTINCT ticker, concept, unit, span FROM known)

@@ -5,7 +5,8 @@
 -- hindsight: evidence_ids
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; no instant after the as of.
 -- param concepts texts = [] | Qualified names of reported values, such as us-gaap:Revenues.
--- param months int = 3 | Length in months of the periods of durations; instants are always taken.
+-- param months int = 3 | Length in months of the periods of durations; 3 stands for a fiscal quarter, also of 12 to 17 weeks; 6, 9 and 12 likewise. Instants are always taken.
+-- param forms forms = "periodic_first" | Whose figures count: periodic_first (other forms where no periodic report states the period), periodic (10-K, 10-Q, 20-F, 40-F and their kin alone) or any (the newest, whatever its form).
 -- param news_days int = 30 | How many days before each instant articles are counted, each once, when it first was public.
 -- column ticker | Ticker of the pair.
 -- column at | Instant of the pair.
@@ -16,11 +17,12 @@
 -- column news_count [articles] | Articles about the ticker that became public in those days.
 -- column unit | Unit of the close.
 -- column fact_units | JSON object: qualified name to the unit of its value.
+-- column fact_filings | JSON object: qualified name to the form type and accession number of the filing that states its value, and the first and last day of its period.
 -- column evidence_ids | Evidence of the bar, of each split behind split_index and of each reported value.
 WITH
     events AS MATERIALIZED (FROM asof_pairs($pairs)),
     known AS MATERIALIZED (
-        FROM asof_facts((SELECT list(DISTINCT ticker) FROM events), $concepts::VARCHAR[])
+        FROM asof_facts((SELECT list(DISTINCT ticker) FROM events), $concepts::VARCHAR[], $forms)
         WHERE months IS NULL OR months = $months
     ),
     series AS (SELECT DISTINCT ticker, concept, unit, span FROM known),
@@ -35,7 +37,7 @@ WITH
             AND events.at >= known.available_at
         QUALIFY row_number() OVER (
             PARTITION BY events.position, known.concept
-            ORDER BY known.period_end DESC, known.available_at DESC, known.unit, known.span
+            ORDER BY known.newness DESC, known.available_at DESC, known.unit, known.span
         ) = 1
     ),
     facts AS (
@@ -45,6 +47,13 @@ WITH
             max(available_at_source) AS available_at_source,
             to_json(map_from_entries(list({'k': concept, 'v': value_number} ORDER BY concept)))::VARCHAR AS facts,
             to_json(map_from_entries(list({'k': concept, 'v': unit} ORDER BY concept)))::VARCHAR AS fact_units,
+            to_json(map_from_entries(list({
+                'k': concept,
+                'v': {
+                    'form_type': form_type, 'accession_no': accession_no,
+                    'period_start': period_start, 'period_end': period_end
+                }
+            } ORDER BY concept)))::VARCHAR AS fact_filings,
             list(evidence ORDER BY concept) AS evidence_ids
         FROM values_by_series
         GROUP BY position
@@ -71,6 +80,7 @@ WITH
             bar.split_index,
             coalesce(facts.facts, '{}') AS facts,
             coalesce(facts.fact_units, '{}') AS fact_units,
+            coalesce(facts.fact_filings, '{}') AS fact_filings,
             list_concat(bar.evidence_ids, facts.evidence_ids) AS evidence_ids,
             counts.news_count,
             greatest(bar.available_at, facts.available_at, counts.available_at) AS newest,
@@ -99,6 +109,7 @@ SELECT
     news_count,
     'USD' AS unit,
     fact_units,
+    fact_filings,
     evidence_ids
 FROM parts
 ORDER BY position

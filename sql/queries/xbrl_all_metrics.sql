@@ -1,9 +1,9 @@
--- summary: Every numeric total a company has reported, each as its newest filing states it, newest filing first.
+-- summary: Every numeric total a company has reported, each as its newest periodic report states it, newest filing first.
 -- agent: xbrl
 -- reads: xbrl_facts
 -- ids: accessionNo, concept_qname, unit, period_start, period_end
 -- param ticker ticker required | Ticker of the company.
--- column accessionNo | Accession number of the newest filing that states the fact.
+-- column accessionNo | Accession number of the newest periodic report that states the fact.
 -- column formType | EDGAR form type of that filing.
 -- column concept_qname | Qualified name, such as us-gaap:Revenues.
 -- column concept_label | Label of the concept.
@@ -30,7 +30,7 @@ SELECT
     evidence
 FROM xbrl_facts_of($ticker)
 WHERE
-    form_type IN ('10-K', '10-Q', '10-K/A', '10-Q/A')
+    is_periodic(form_type)
     AND is_numeric
     AND member_count = 0
 ORDER BY available_at DESC, accession_no DESC, concept, period_end DESC, period_start DESC, period_type, unit

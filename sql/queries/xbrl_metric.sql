@@ -1,10 +1,10 @@
--- summary: One numeric total of a company over all periods, each as its newest filing states it, newest filing first.
+-- summary: One numeric total of a company over all periods, each as its newest periodic report states it, newest filing first.
 -- agent: xbrl
 -- reads: xbrl_facts
 -- ids: accessionNo, concept_qname, unit, period_start, period_end
 -- param ticker ticker required | Ticker of the company.
 -- param concept_qname text required | Qualified name, such as us-gaap:Revenues.
--- column accessionNo | Accession number of the newest filing that states the fact.
+-- column accessionNo | Accession number of the newest periodic report that states the fact.
 -- column formType | EDGAR form type of that filing.
 -- column concept_qname | Qualified name, such as us-gaap:Revenues.
 -- column concept_label | Label of the concept.
@@ -32,7 +32,7 @@ SELECT
 FROM xbrl_facts_of($ticker)
 WHERE
     concept = $concept_qname
-    AND form_type IN ('10-K', '10-Q', '10-K/A', '10-Q/A')
+    AND is_periodic(form_type)
     AND is_numeric
     AND member_count = 0
 ORDER BY available_at DESC, accession_no DESC, concept, period_end DESC, period_start DESC, period_type, unit

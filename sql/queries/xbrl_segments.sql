@@ -13,6 +13,7 @@
 -- column dimensionality [members] | How many members qualify the fact; 1 is the member alone.
 -- column unit | Unit of the value, such as iso4217:USD or shares.
 -- column accessionNo | Accession number of the newest filing that states the fact.
+-- column formType | EDGAR form type of that filing.
 -- column period_start | First day of the fact's period.
 -- column period_end | Its last day, inclusive.
 -- column dimensions | Sorted axes, joined by |; empty for the total.
@@ -26,7 +27,7 @@ WITH
         WHERE
             role = 'primary_filer'
             AND list_contains(tickers, $ticker)
-            AND form_type IN ('10-K', '10-Q', '10-K/A', '10-Q/A')
+            AND is_periodic(form_type)
             AND period_of_report IS NOT NULL
         ORDER BY quarter DESC
         LIMIT $num_quarters
@@ -40,7 +41,7 @@ WITH
             AND member_count > 0
             AND is_numeric
             AND period_type = 'duration'
-            AND datediff('day', period_start, period_end) BETWEEN 58 AND 124
+            AND period_months(period_start, period_end) = 3
     )
 SELECT
     available_at,
@@ -52,6 +53,7 @@ SELECT
     member_count AS dimensionality,
     unit,
     accession_no AS "accessionNo",
+    form_type AS "formType",
     period_start,
     period_end,
     dimensions,

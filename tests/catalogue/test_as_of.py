@@ -8,6 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pitlake.errors import BadInput
+
 START = datetime(2024, 1, 1, tzinfo=timezone.utc)
 CONCEPTS = ("a:One", "a:Two")
 
@@ -128,6 +130,138 @@ def test_quarters_and_years_are_series_of_their_own(world):
     asked = {"pairs": [("NOG", at(3))], "concepts": ["a:One"]}
     assert [(row["months"], row["value"]) for row in made.run("facts_as_of_event", **asked)] == [(3, 10.0), (12, 40.0)]
     assert [row["value"] for row in made.run("facts_as_of_event", months=12, **asked)] == [40.0]
+
+
+def period(hours, start, end, number, **more):
+    return fact(hours, 0, number) | {"period_start": start, "period_end": end} | more
+
+
+# Of calendars as companies have them: (months, the period before, the newest one).
+CALENDARS = {
+    "12 WEEKS": (3, ("2023-01-01", "2023-03-25"), ("2023-03-26", "2023-06-17")),
+    "13 WEEKS": (3, ("2023-01-01", "2023-04-01"), ("2023-04-02", "2023-07-01")),
+    "14 WEEKS": (3, ("2022-07-03", "2022-10-01"), ("2022-10-02", "2023-01-07")),
+    "16 WEEKS": (3, ("2022-07-18", "2022-10-09"), ("2023-01-02", "2023-04-23")),
+    "17 WEEKS": (3, ("2022-06-13", "2022-09-04"), ("2022-09-05", "2023-01-01")),
+    "12 WEEKS AFTER 16": (3, ("2022-12-26", "2023-04-16"), ("2023-04-17", "2023-07-09")),
+    "24 WEEKS": (6, ("2022-01-02", "2022-06-18"), ("2023-01-01", "2023-06-17")),
+    "27 WEEKS": (6, ("2022-01-02", "2022-07-02"), ("2023-01-01", "2023-07-08")),
+    "28 WEEKS": (6, ("2022-01-03", "2022-07-17"), ("2023-01-02", "2023-07-16")),
+    "29 WEEKS": (6, ("2022-01-03", "2022-07-17"), ("2023-01-02", "2023-07-23")),
+    "36 WEEKS": (9, ("2021-12-26", "2022-09-03"), ("2023-01-01", "2023-09-09")),
+    "39 WEEKS": (9, ("2022-01-02", "2022-10-01"), ("2023-01-01", "2023-09-30")),
+    "40 WEEKS": (9, ("2022-01-03", "2022-10-09"), ("2023-01-02", "2023-10-08")),
+    "52 WEEKS": (12, ("2021-01-03", "2022-01-01"), ("2022-01-02", "2022-12-31")),
+    "53 WEEKS": (12, ("2021-12-27", "2022-12-25"), ("2022-12-26", "2023-12-31")),
+    "52 WEEKS AFTER 53": (12, ("2021-12-27", "2023-01-01"), ("2023-01-02", "2023-12-31")),
+    "MONTHS": (3, ("2022-12-01", "2023-02-28"), ("2023-03-01", "2023-05-31")),
+    "A YEAR OF MONTHS": (12, ("2022-03-01", "2023-02-28"), ("2023-03-01", "2024-02-29")),
+}
+
+
+LATE = "2024-06-01T00:00:00Z"
+
+
+def test_a_fiscal_period_of_any_length_is_the_newest_one(world):
+    facts = [
+        period(0, *span, value, ticker=ticker, available_at=LATE)
+        for ticker, (_, *spans) in CALENDARS.items()
+        for value, span in zip((10, 20), spans, strict=True)
+    ]
+    made = world(xbrl_facts=facts)
+    for months in (3, 6, 9, 12):
+        newest = {ticker: spans[-1] for ticker, (length, *spans) in CALENDARS.items() if length == months}
+        asked = {"pairs": [(ticker, LATE) for ticker in newest], "concepts": ["a:One"], "months": months}
+        expected = [(ticker, 20.0, months, end) for ticker, (_, end) in newest.items()]
+        found = made.run("facts_as_of_event", **asked)
+        assert [(row["ticker"], row["value"], row["months"], str(row["period_end"])) for row in found] == expected
+        rows = made.run("panel", **asked)
+        assert [json.loads(row["facts"]) for row in rows] == [{"a:One": 20.0}] * len(newest)
+        assert [json.loads(row["fact_filings"])["a:One"] for row in rows] == [
+            {"form_type": "10-Q", "accession_no": "acc", "period_start": start, "period_end": end}
+            for start, end in newest.values()
+        ]
+
+
+def test_a_period_of_calendar_months_has_as_many(world):
+    spans = {
+        1: ("2023-01-01", "2023-01-31"),
+        2: ("2023-01-01", "2023-02-28"),
+        4: ("2023-01-01", "2023-04-30"),  # 120 days; 17 weeks have 119
+        5: ("2023-01-01", "2023-05-31"),
+        7: ("2023-01-01", "2023-07-31"),
+        8: ("2022-11-16", "2023-07-15"),
+        10: ("2023-01-01", "2023-10-31"),
+        11: ("2023-01-01", "2023-11-30"),
+        24: ("2022-01-01", "2023-12-31"),
+    }
+    made = world(xbrl_facts=[period(0, *span, 10, available_at=LATE) for span in spans.values()])
+    found = made.run("facts_as_of_event", pairs=[("NOG", LATE)], concepts=["a:One"])
+    assert [row["months"] for row in found] == list(spans)
+
+
+YEAR = ("2022-12-26", "2023-12-31")
+IN_10_K = {"form_type": "10-K", "accession_no": "annual"}
+IN_PROXY = {"form_type": "PRE 14A", "accession_no": "proxy"}
+IN_AMENDMENT = {"form_type": "10-K/A", "accession_no": "amended"}
+
+
+@pytest.mark.parametrize(
+    ("forms", "expected"),
+    [
+        (None, [("PRE 14A", 7.0), ("10-K", 10.0), ("10-K", 10.0), ("10-K/A", 11.0)]),
+        ("periodic", [("10-K", 10.0), ("10-K", 10.0), ("10-K/A", 11.0)]),
+        ("any", [("PRE 14A", 7.0), ("10-K", 10.0), ("PRE 14A", 9.0), ("10-K/A", 11.0)]),
+    ],
+)
+def test_a_figure_of_a_periodic_report_stands_before_another_form_s(world, forms, expected):
+    made = world(
+        xbrl_facts=[
+            period(1, *YEAR, 7, **IN_PROXY),
+            period(2, *YEAR, 10, **IN_10_K),
+            period(3, *YEAR, 9, **IN_PROXY),
+            period(4, *YEAR, 11, **IN_AMENDMENT),
+        ]
+    )
+    pairs = [("NOG", at(hours)) for hours in (1, 2, 3, 4)]
+    found = made.run("facts_as_of_event", pairs=pairs, concepts=["a:One"], months=12, forms=forms)
+    assert [(row["formType"], row["value"]) for row in found] == expected
+    rows = made.run("panel", pairs=pairs, concepts=["a:One"], months=12, forms=forms)
+    stated = [(json.loads(row["fact_filings"]), json.loads(row["facts"])) for row in rows]
+    assert [(filings["a:One"]["form_type"], facts["a:One"]) for filings, facts in stated if facts] == expected
+
+
+def test_a_newer_period_of_another_form_is_told_until_a_periodic_report_states_it(world):
+    facts = [
+        period(1, "2022-01-01", "2022-12-31", 5, **IN_10_K),
+        period(2, *YEAR, 9, form_type="8-K"),
+        period(3, *YEAR, 8, **IN_10_K),
+    ]
+    asked = {"pairs": [("NOG", at(hours)) for hours in (1, 2, 3)], "concepts": ["a:One"]}
+    found = world(xbrl_facts=facts).run("facts_as_of_event", **asked)
+    assert [row["value"] for row in found] == [5.0, 9.0, 8.0]
+    found = world(xbrl_facts=facts).run("facts_as_of_event", forms="periodic", **asked)
+    assert [row["value"] for row in found] == [5.0, 5.0, 8.0]
+
+
+@pytest.mark.parametrize("query", ["xbrl_metric", "xbrl_all_metrics", "earnings_snapshot"])
+def test_a_proxy_statement_hides_no_figure_of_the_annual_report(world, query):
+    stated = {"value": "1", "is_nil": False}
+    facts = [period(2, *YEAR, 10, **IN_10_K, **stated), period(3, *YEAR, 9, **IN_PROXY, **stated)]
+    asked = {
+        "xbrl_metric": {"concept_qname": "a:One"}, "xbrl_all_metrics": {}, "earnings_snapshot": {"concepts": ["a:One"]}
+    }[query]  # fmt: skip
+    made = world(xbrl_facts=facts)
+    (row,) = (one for one in made.run(query, ticker="NOG", **asked) if one.get("section", "facts") == "facts")
+    assert (row.get("formType", row.get("form_type")), row.get("accessionNo", row.get("stated_in"))) == (
+        "10-K",
+        "annual",
+    )
+
+
+def test_forms_that_mean_nothing_are_refused(world):
+    with pytest.raises(BadInput, match="periodic_first, periodic, any"):
+        world().run("panel", pairs=[("NOG", at(1))], forms="10-K")
 
 
 @pytest.mark.parametrize("query", ["prices_as_of_event", "facts_as_of_event", "panel"])

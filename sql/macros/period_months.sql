@@ -1,0 +1,14 @@
+-- The length of a reporting period in months; both days belong to it.
+--
+-- Fiscal calendars of 52 and 53 weeks have no months: their quarters have 12 to 14 weeks, or 16 and 17 where the others
+-- have 12, and their halves, nine months and years are sums of those. A period of whole calendar months has as many.
+CREATE MACRO period_months(period_start, period_end) AS
+CASE
+    WHEN period_start + to_months(datediff('month', period_start, period_end + 1)::INTEGER) = period_end + 1
+        THEN datediff('month', period_start, period_end + 1)::INTEGER
+    WHEN period_end - period_start + 1 BETWEEN 76 AND 126 THEN 3
+    WHEN period_end - period_start + 1 BETWEEN 160 AND 206 THEN 6
+    WHEN period_end - period_start + 1 BETWEEN 248 AND 292 THEN 9
+    WHEN period_end - period_start + 1 BETWEEN 355 AND 380 THEN 12
+    ELSE round((period_end - period_start + 1) / 30.4375)::INTEGER
+END;
