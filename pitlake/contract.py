@@ -35,7 +35,8 @@ SYSTEM_FIELDS = (
     pa.field("observed_at", INSTANT, nullable=False),
     pa.field("content_hash", pa.binary(), nullable=False),
 )
-
+RESERVED = frozenset((*(field.name for field in SYSTEM_FIELDS), "revision", "prev_available_at"))
+"""The names of columns that the lake itself adds to rows and to their revisions."""
 
 GAP_SCHEMA = pa.schema(
     [
@@ -181,7 +182,7 @@ class Dataset:
         self._refuse(any(rule.type not in GAP_TYPES for rule in self.gap_rules), "a gap rule has an unknown type")
         self._refuse(not self.key, "there is no natural key")
         self._refuse(any(is_forbidden_key(name) for name in names), "a column has a forbidden name")
-        self._refuse(bool(known & {system.name for system in SYSTEM_FIELDS}), "a column has a system name")
+        self._refuse(bool(known & RESERVED), "a column has a name of the lake's own")
         referred = {*self.known, *self.key, *self.identity, *self.tiebreak, *self.newer_by, self.entity}
         self._refuse(not referred <= known, "an unknown column is referred to")
         naming = {*self.key, *self.identity, *self.newer_by, self.entity}

@@ -38,7 +38,7 @@ def with_column(**changes):
         (with_column(name="a b"), "not a lower-case SQL name"),
         ({"name": "Plays"}, "not a lower-case SQL name"),
         (with_column(name="daily_stock"), "forbidden name"),
-        (with_column(name="evidence"), "system name"),
+        (with_column(name="evidence"), "name of the lake's own"),
         (with_column(type="decimal"), "unknown type"),
         (with_column(name="rule", proof=True) | {"key": ("song", "rule")}, "names the row can't be proof"),
         (with_column(name="rule", proof=True) | {"entity": "rule"}, "names the row can't be proof"),

@@ -41,7 +41,7 @@ FROM (
         left(trim({text}), {characters}) AS text
     FROM {rows}
     WHERE available_at <= $observed
-    QUALIFY row_number() OVER (PARTITION BY id, available_at ORDER BY content_hash DESC) = 1
+    QUALIFY row_number() OVER (PARTITION BY {name}, available_at ORDER BY content_hash DESC) = 1
 )
 ANTI JOIN ({known}) USING (id, available_at)
 WHERE text <> ''

@@ -41,7 +41,7 @@ START = f"make_timestamptz(hour * {_MICROS})"
 _BY_HOUR = f"""
     SELECT {HOUR_OF} AS hour, {LAG_OF} AS lag, {_LAG} < {AT_ONCE // timedelta(microseconds=1)} AS at_once,
         available_at_source AS source, count(*) AS rows, max(available_at) AS newest, max(observed_at) AS observed
-    FROM {{rows}} GROUP BY hour, lag, at_once, source"""
+    FROM {{rows}} GROUP BY ALL"""
 
 
 @dataclass(frozen=True)

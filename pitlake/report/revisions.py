@@ -51,7 +51,7 @@ class RevisionCounter:
         again = self._repeated(files)
         if not len(again):
             return Revisions()
-        self._sql.register("again", pa.table({"hashed": again}))
+        self._sql.register("again", pa.table({"_hashed": again}))
         return _counted(pa.concat_tables(map(self._told, _some(files))))
 
     def _told(self, files: Sequence[DataFile]) -> pa.Table:
@@ -60,7 +60,7 @@ class RevisionCounter:
         query = f"""
             SELECT md5_number_upper(key) AS upper, md5_number_lower(key) AS lower, available_at, {NEW_YORK_DAY} AS day
             FROM (SELECT to_json([{texts}])::VARCHAR AS key, available_at
-                FROM {reading(files)} SEMI JOIN again ON hash({columns(self._dataset.key)}) = again.hashed)"""
+                FROM {reading(files)} SEMI JOIN again ON hash({columns(self._dataset.key)}) = again._hashed)"""
         return self._sql.sql(query).to_arrow_table()
 
     def _repeated(self, files: Sequence[DataFile]) -> Hashes:

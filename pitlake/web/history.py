@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput
+from pitlake.lake.tables.query import columns
+from pitlake.lake.tables.query import quoted as identifier
 from pitlake.web.questions import datasets, quoted, rows
 
 if TYPE_CHECKING:
@@ -41,10 +43,10 @@ class Number:
     @property
     def sql(self) -> str:
         """Every revision of it that a session holds, oldest first."""
-        order = ", ".join(("available_at", *self.dataset.tiebreak, "evidence"))
+        order = columns(("available_at", *self.dataset.tiebreak, "evidence"))
         same = "\n    AND ".join(_is(self.dataset, name, value) for name, value in self.key.items())
         return (
-            f"SELECT {self.column} AS value, available_at, available_at_source, evidence\n"
+            f"SELECT {identifier(self.column)} AS value, available_at, available_at_source, evidence\n"
             f"FROM {self.dataset.name}_revisions\nWHERE\n    {same}\nORDER BY {order}"
         )
 
@@ -54,11 +56,12 @@ class Number:
         days = {column.name for column in self.dataset.columns if column.type == "date"}
         rest = {name: value for name, value in self.key.items() if name not in days}
         same = " AND ".join(_is(self.dataset, name, value) for name, value in rest.items())
+        about, value = identifier(self.about), identifier(self.column)
         start = "period_start" if "period_start" in self.dataset.key else "NULL::DATE"
         return (
-            f"SELECT {self.about} AS about, {start} AS since, available_at, {self.column} AS value "
+            f"SELECT {about} AS about, {start} AS since, available_at, {value} AS value "
             f"FROM {self.dataset.name}_revisions "
-            f"WHERE {same} AND {self.column} IS NOT NULL AND {self.about} IS NOT NULL ORDER BY available_at, about"
+            f"WHERE {same} AND {value} IS NOT NULL AND {about} IS NOT NULL ORDER BY 3, 1"
         )
 
 
@@ -112,9 +115,9 @@ def _neighbours(session: "Session", wanted: Number) -> list[tuple[date, datetime
 
 def _is(dataset: Dataset, name: str, value: str | None) -> str:
     if value is None:
-        return f"{name} IS NULL"
+        return f"{identifier(name)} IS NULL"
     kind = next(column.type for column in dataset.columns if column.name == name)
-    return f"{name} = {'DATE ' if kind == 'date' else ''}{quoted(value)}"
+    return f"{identifier(name)} = {'DATE ' if kind == 'date' else ''}{quoted(value)}"
 
 
 def _is_day(name: str, value: str) -> None:

@@ -165,14 +165,15 @@ def _newest(staged: Staged, files: Sequence[DataFile], observed_at: datetime) ->
     revision's instant then, whether that is the same content, and whether this content is dated so already.
     """
     order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in staged.dataset.revision_order)
-    facts = """s._position AS position, e.available_at <= $observed AS seen, epoch_us(e.available_at) AS newest,
-        e.content_hash = s._hash AS same"""
+    facts = """s._position, e.available_at <= $observed AS _seen, epoch_us(e.available_at) AS _newest,
+        e.content_hash = s._hash AS _same"""
     joined = f"FROM staged s JOIN {reading(files)} e ON {_same_identity(staged.dataset)}"
-    every = f"SELECT {facts}, same AND e.available_at = $observed AS stated {joined}"
+    every = f"SELECT {facts}, _same AND e.available_at = $observed AS _stated {joined}"
     # A window over all rows costs more than the join; few identities have more than one revision.
     only_newest = f"""
-        SELECT {facts}, bool_or(same AND e.available_at = $observed) OVER (PARTITION BY s._position) AS stated {joined}
-        QUALIFY row_number() OVER (PARTITION BY s._position ORDER BY seen DESC, {order}) = 1"""
+        SELECT {facts}, bool_or(_same AND e.available_at = $observed) OVER (PARTITION BY s._position) AS _stated
+            {joined}
+        QUALIFY row_number() OVER (PARTITION BY s._position ORDER BY _seen DESC, {order}) = 1"""
     names = staged.dataset.identity
     found = _ask(every, staged, names, observed=observed_at)
     revisions = np.bincount(found[0], minlength=staged.rows.num_rows)

@@ -50,14 +50,14 @@ def _clashes(table: pa.Table, by: Sequence[str], hashes: Hashes) -> tuple[Positi
     if not len(candidates):
         return candidates, candidates
     facts = list(dict.fromkeys([*by, "available_at", "content_hash"]))
-    found = table.select(facts).take(pa.array(candidates)).append_column("position", pa.array(candidates))
+    found = table.select(facts).take(pa.array(candidates)).append_column("_position", pa.array(candidates))
     with calculator(found=found) as sql:
         again = sql.sql(
-            "SELECT position FROM found QUALIFY row_number() OVER "
-            "(PARTITION BY content_hash, available_at ORDER BY position) > 1 ORDER BY position"
+            "SELECT _position FROM found QUALIFY row_number() OVER "
+            "(PARTITION BY content_hash, available_at ORDER BY _position) > 1 ORDER BY _position"
         ).to_arrow_table()
         clash = sql.sql(
-            f"SELECT min(position) AS position FROM found GROUP BY {columns(by)} "
-            "HAVING count(DISTINCT (content_hash, available_at)) > 1 ORDER BY position"
+            f"SELECT min(_position) AS _position FROM found GROUP BY {columns(by)} "
+            "HAVING count(DISTINCT (content_hash, available_at)) > 1 ORDER BY _position"
         ).to_arrow_table()
-    return as_numbers(again["position"]), as_numbers(clash["position"])
+    return as_numbers(again["_position"]), as_numbers(clash["_position"])

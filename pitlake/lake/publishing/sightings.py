@@ -97,7 +97,7 @@ class Sightings:
             texts = f"SELECT {spelled(name)} AS name, available_at FROM {reading(files)}"
             query = f"""
                 SELECT _position, max(epoch_us(available_at)) AS newest
-                FROM staged JOIN ({texts}) k ON {quoted(column)} = k.name
+                FROM staged JOIN ({texts}) k ON staged.{quoted(column)} = k.name
                 WHERE available_at <= $observed GROUP BY _position"""
             with calculator(staged=table.take(pa.array(positions))) as sql:
                 found = sql.sql(query, params={"observed": self._observed}).to_arrow_table()

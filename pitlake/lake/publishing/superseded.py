@@ -29,26 +29,26 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
     order = ", ".join(f"{quoted(name)} DESC NULLS LAST" for name in newest_first(dataset))
     of_keys = f"SEMI JOIN published ON {_same_key(dataset)}" if complete else ""
     known = (
-        f"SELECT {names}, hash({key}) AS hashed FROM {reading(state.files)} AS stored {of_keys}"
+        f"SELECT {names}, hash({key}) AS _hashed FROM {reading(state.files)} AS stored {of_keys}"
         if state.files
         else "FROM fresh LIMIT 0"
     )
     kept = "MATERIALIZED" if complete else "NOT MATERIALIZED"  # few rows, or all of them
-    every = "true" if not complete else "is_new OR superseded_by_new"
+    every = "true" if not complete else "_is_new OR superseded_by_new"
     query = f"""
-        WITH fresh AS MATERIALIZED (SELECT {names}, hash({key}) AS hashed FROM published),
+        WITH fresh AS MATERIALIZED (SELECT {names}, hash({key}) AS _hashed FROM published),
         known AS {kept} ({known}),
         -- A key that is there once, and most are, needs no window.
         several AS MATERIALIZED (
-            SELECT hashed FROM (SELECT hashed FROM fresh UNION ALL SELECT hashed FROM known)
-            GROUP BY hashed HAVING count(*) > 1
+            SELECT _hashed FROM (SELECT _hashed FROM fresh UNION ALL SELECT _hashed FROM known)
+            GROUP BY _hashed HAVING count(*) > 1
         ),
         revision AS (
-            SELECT *, true AS is_new FROM fresh SEMI JOIN several USING (hashed)
-            UNION ALL SELECT *, false FROM known SEMI JOIN several USING (hashed)
+            SELECT *, true AS _is_new FROM fresh SEMI JOIN several USING (_hashed)
+            UNION ALL SELECT *, false FROM known SEMI JOIN several USING (_hashed)
         ),
         followed AS (
-            SELECT available_at AS dead_at, content_hash AS dead_hash, is_new,
+            SELECT available_at AS dead_at, content_hash AS dead_hash, _is_new,
                 {_first_newer(dataset)}
             FROM revision WINDOW newer AS (PARTITION BY {key} ORDER BY {order})
         )
@@ -74,8 +74,8 @@ def _first_newer(dataset: Dataset) -> str:
     """Which of the newer rows is available first: the next newer one, unless newer statements may have come earlier."""
     if not dataset.newer_by:
         return """lag(available_at) OVER newer AS available_at, lag(content_hash) OVER newer AS newer_hash,
-                lag(is_new) OVER newer AS superseded_by_new"""
+                lag(_is_new) OVER newer AS superseded_by_new"""
     newer = "OVER (newer ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-    new, old = (f"min(available_at) FILTER (WHERE {kind}) {newer}" for kind in ("is_new", "NOT is_new"))
+    new, old = (f"min(available_at) FILTER (WHERE {kind}) {newer}" for kind in ("_is_new", "NOT _is_new"))
     return f"""min(available_at) {newer} AS available_at, NULL AS newer_hash,
                 coalesce({new} < {old}, {new} IS NOT NULL) AS superseded_by_new"""

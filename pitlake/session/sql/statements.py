@@ -283,11 +283,12 @@ def lake_info(as_of: datetime | None, bound: Iterable[tuple[str, datetime | None
 @cache
 def newest_by_window(dataset: Dataset) -> str:
     """`<dataset>`: the newest revision of every key, by a sort of all revisions."""
-    columns = fill(", ".join(dataset.agent_columns), 116, break_on_hyphens=False)
-    newer = ", ".join(f"{name} DESC" for name in newest_first(dataset) if name != "content_hash")
+    columns = fill(", ".join(map(identifier, dataset.agent_columns)), 116, break_on_hyphens=False)
+    newer = ", ".join(f"{identifier(name)} DESC" for name in newest_first(dataset) if name != "content_hash")
+    key = ", ".join(map(identifier, dataset.key))
     return (
         f"CREATE VIEW {dataset.name} AS\nSELECT\n{indent(columns, '    ')}\nFROM {dataset.name}_revisions\n"
-        f"QUALIFY row_number() OVER (\n    PARTITION BY {', '.join(dataset.key)}\n    ORDER BY {newer}\n) = 1;\n"
+        f"QUALIFY row_number() OVER (\n    PARTITION BY {key}\n    ORDER BY {newer}\n) = 1;\n"
     )
 
 

@@ -44,8 +44,8 @@ _PAGE = 1 << 16  # bytes; what is skipped in a row group is skipped by page
 _PARTS = 32  # that a file's runs are put in order by
 _SURROGATES, _AFTER, _LETTERS = 0xD800, 0x800, 0x10FFFF
 _WORDS = """
-SELECT row, length(text)::INTEGER AS characters, search_words(text) AS words
-FROM (SELECT row, lower(concat_ws(chr(10), {})) AS text FROM rows)
+SELECT _row AS row, length(text)::INTEGER AS characters, search_words(text) AS words
+FROM (SELECT _row, lower(concat_ws(chr(10), {})) AS text FROM rows)
 """
 
 
@@ -111,7 +111,7 @@ def _runs(tables: Iterable[pa.Table], searched: tuple[str, ...]) -> Iterator[pa.
 
 
 def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
-    numbered = rows.append_column("row", pa.array(range(rows.num_rows), pa.int64()))
+    numbered = rows.append_column("_row", pa.array(range(rows.num_rows), pa.int64()))
     with calculator(rows=numbered) as connection:
         connection.execute(_macros())
         found = connection.sql(_WORDS.format(columns(searched))).to_arrow_table()

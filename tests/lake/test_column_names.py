@@ -1,0 +1,187 @@
+"""The lake's own SQL over a dataset whose columns bear every name that SQL uses, beside its twin with plain names."""
+
+import ast
+import io
+import json
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pitlake import datasets
+from pitlake.answers import contents
+from pitlake.answers.export import export
+from pitlake.contract import INSTANT, RESERVED, Column, Dataset
+from pitlake.gate.rules import is_forbidden_key
+from pitlake.lake.lake import Lake
+from pitlake.lake.publishing.stage import StagedGap, staged_schema
+from pitlake.report import site
+from pitlake.session.api import Catalogue, Session, open_session
+from pitlake.session.sql.statements import newest_by_window
+from pitlake.session.visible import words as index_of_words
+from pitlake.web.history import Number, history
+from tests.lake.world import utc
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("pitlake", "assets", "checks", "resources", "pipelines", "forge")
+QUERY = re.compile(r"\b(?:SELECT|FROM|JOIN|WHERE|OVER|GROUP BY|ORDER BY|QUALIFY)\b")
+WORD = re.compile(r"(?<![\w$.'])[a-z][a-z0-9_]*\b(?!\()")
+FIRST, SECOND, THIRD = utc("2023-11-06T15:00:00Z"), utc("2024-03-06T15:00:00Z"), utc("2024-03-08T15:00:00Z")
+DAY = timedelta(days=1)
+NAME = "odd_names"
+
+
+def words() -> list[str]:
+    """Every name that SQL in the code gives or mentions and a column may bear, and DuckDB's reserved words."""
+    trees = (ast.parse(path.read_text()) for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    values = (child for tree in trees for node in ast.walk(tree) if not isinstance(node, ast.Expr)
+              for child in ast.iter_child_nodes(node) if isinstance(child, (ast.Constant, ast.JoinedStr)))  # fmt: skip
+    queries = filter(QUERY.search, map(text_of, values))
+    reserved = duckdb.sql("SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'").fetchall()
+    found = {name for query in queries for name in WORD.findall(query)} | {name for (name,) in reserved}
+    return sorted(name for name in found - RESERVED if not is_forbidden_key(name))
+
+
+def text_of(node: ast.Constant | ast.JoinedStr) -> str:
+    """The text of a literal; of one with values in it, what stands between them."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    return " ".join(str(part.value) for part in parts if isinstance(part, ast.Constant))
+
+
+WORDS = words()
+PLAIN = {word: f"c{number:03}" for number, word in enumerate(WORDS)}
+TYPES = {"about": "date", "value": "float", "told": "instant"}
+"""Of the columns that are no texts: a number's history needs a day and a number, a revision its date."""
+
+
+def contract(kind: str, spelled: dict[str, str]) -> Dataset:
+    """The dataset of a kind, its columns named so. in_key: all columns but the number are its key."""
+    columns = [Column(name=spelled[word], type=TYPES.get(word, "string"), meaning=word) for word in WORDS]
+    key = (
+        [word for word in WORDS if word not in ("value", "told")]
+        if kind == "in_key"
+        else ["about", "position", "order"]
+    )
+    return Dataset(
+        name=NAME,
+        title="Odd names",
+        summary="A toy.",
+        availability="Stated.",
+        columns=tuple(columns),
+        key=tuple(spelled[word] for word in key),
+        entity=spelled["entity"],
+        tiebreak=(spelled["lag"],) if kind == "in_content" else (),
+        newer_by=(spelled["seen"],) if kind == "in_key" else (),
+        frozen=(spelled["hashed"],) if kind == "in_key" else (),
+        gap_names=(f"{{{spelled['name']}}}",),
+        revised_at={"in_content": spelled["told"], "history": "available_at"}.get(kind, ""),
+        source_tag="neo4j_created",
+        known={spelled["ours"]: "hindsight"} if kind == "in_content" else {},
+    )
+
+
+def record(number: int, at: datetime, value: float, spelled: dict[str, str], told: datetime | None = None) -> dict:
+    """One record; no two of its texts are alike."""
+    row: dict[str, Any] = {spelled[word]: f"{word} {number}" for word in WORDS}
+    row |= {spelled["about"]: date(2024, 1, 1) + number * DAY, spelled["value"]: value, spelled["told"]: told}
+    return row | {"available_at": at, "available_at_source": "neo4j_created", "evidence": f"neo4j:Odd:{number}"}
+
+
+def fill(root: Path, dataset: Dataset, spelled: dict[str, str]) -> Lake:
+    """A lake of three looks: records and a gap, a change and a late one, the same again; an old month is closed."""
+    lake = Lake(root)
+    recent = SECOND - DAY
+    looks = {
+        FIRST + DAY: [record(0, FIRST, 1.0, spelled), record(1, FIRST, 2.0, spelled)],
+        SECOND: [record(2, recent, 3.0, spelled), record(2, recent, 3.0, spelled), record(3, recent, 3.5, spelled)],
+        THIRD: [
+            record(2, recent, 4.0, spelled, SECOND),
+            record(3, recent, 3.5, spelled),
+            record(4, recent, 5.0, spelled),
+        ],
+    }
+    for number, (observed_at, rows) in enumerate(looks.items()):
+        gap = StagedGap("unverifiable", "no date", f"name {number + 5}", None)
+        with lake.stage(dataset, f"run{number}") as stage:
+            for day in {row["available_at"].date() for row in rows}:
+                of_day = [row for row in rows if row["available_at"].date() == day]
+                stage.add(day, pa.Table.from_pylist(of_day, staged_schema(dataset)), extracted=len(of_day))
+            stage.add(None, gaps=[gap], extracted=1)
+            lake.publish(stage, observed_at)
+    lake.compact(dataset)
+    return lake
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All that the lake's own SQL says of a dataset. Names of columns are those of the twin."""
+
+    rows: list[dict[str, list[tuple[Any, ...]]]]
+    report: dict[str, Any]
+    changes: list[contents.Change]
+    held: list[contents.Holding]
+    number: tuple[Any, ...] | None
+    exported: list[tuple[str, int]]
+
+
+def ask(session: Session, dataset: Dataset, without: str = "") -> dict[str, list[tuple[Any, ...]]]:
+    listed = ", ".join(f'"{column.name}"' for column in dataset.columns if column.name != without)
+    return {
+        view: session.sql(f"SELECT {listed}, available_at, evidence FROM {view} ORDER BY evidence, available_at").rows()
+        for view in (NAME, f"{NAME}_revisions")
+    }
+
+
+def history_of(session: Session, dataset: Dataset, spelled: dict[str, str]) -> tuple[Any, ...]:
+    wanted = record(2, SECOND, 0.0, spelled)
+    found = history(session, Number(dataset, spelled["value"], {name: str(wanted[name]) for name in dataset.key}))
+    return [(one.value, one.available_at) for one in found.revisions], found.neighbours
+
+
+def answers(root: Path, kind: str, spelled: dict[str, str], patch: pytest.MonkeyPatch) -> Answers:
+    dataset = contract(kind, spelled)
+    patch.setitem(datasets.all_datasets(), NAME, dataset)
+    lake = fill(root / "lake", dataset, spelled)
+    site.build(lake, root / "site", contracts={NAME: dataset}, at=THIRD + DAY)
+    at, catalogue = SECOND + DAY / 2, Catalogue({NAME: dataset})
+    opened = partial(open_session, lake.snapshot(), at, isolation="in_process")
+    by_window = Catalogue({NAME: dataset}, {NAME: newest_by_window(dataset) + "\n"})
+    with opened(catalogue=by_window) as session:
+        windowed = ask(session, dataset)
+    with opened(catalogue=catalogue, hindsight="omit") as session:
+        omitted = ask(session, dataset, without=spelled["ours"] if kind == "in_content" else "")
+    with opened(catalogue=catalogue) as session:
+        return Answers(
+            rows=[ask(session, dataset), windowed, omitted],
+            report=json.loads((root / "site" / site.NUMBERS).read_text())["datasets"][NAME],
+            changes=contents.changes(session, FIRST + DAY),
+            held=contents.holdings(session),
+            number=None if kind == "in_key" else history_of(session, dataset, spelled),
+            exported=[(one.table, one.rows) for one in export(session, str(root / "copy"))],
+        )
+
+
+@pytest.mark.parametrize("kind", ["in_key", "in_content", "history"])
+def test_columns_named_like_what_sql_uses_change_no_answer(kind, tmp_path, monkeypatch):
+    odd = answers(tmp_path / "odd", kind, {word: word for word in WORDS}, monkeypatch)
+    plain = answers(tmp_path / "plain", kind, PLAIN, monkeypatch)
+    assert odd == plain
+    assert (odd.report["rows"], odd.report["late"]["count"]) == (6, 1)
+
+
+@pytest.mark.parametrize("name", ["row", "rows", "text", "words", "characters"])
+def test_a_searched_column_may_bear_a_name_of_the_index(name):
+    def index(column: str) -> pa.Table:
+        rows = pa.table({column: ["growth slows", "growth"], "available_at": pa.array([FIRST, SECOND], INSTANT)})
+        file = io.BytesIO()
+        index_of_words.write([rows], (column,), file)
+        return pq.read_table(io.BytesIO(file.getvalue()))
+
+    assert index(name).equals(index("plain"))
