@@ -120,8 +120,9 @@ inspector: $(SET_UP) ## Read the MCP server's tools, resources and prompts with 
 	@npm install --silent --no-fund --no-audit --prefix .pitlake/inspector @modelcontextprotocol/inspector@$(INSPECTOR)
 	@$(BIN)/python -m pytest -q -n 0 tests/doors/test_mcp_reading.py -k inspector
 
-hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks.
+hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks, and time the guard on as many long ones.
 	@$(BIN)/python -m tests.agents.mutate --n $(N)
+	@$(BIN)/python -m tests.agents.guard_times --n $(N)
 
 canaries: $(SET_UP) ## Walk a scripted agent over 1,000 decisions through a lake of canaries; kill a quarter twice in Dagster.
 	@$(BIN)/python -m tests.forge.walks

@@ -22,6 +22,8 @@ STARTERS = ("Agent", "Task")
 CONTRACT = "pit-envelope"
 MOST = 2
 FAILED = "PIT_PARSE_ERROR: the hook itself failed, so nothing passes"
+SECONDS = 10.0
+LATE = f"PIT_PARSE_ERROR: the answer could not be judged within {SECONDS:.0f} s"
 
 _FENCED = re.compile(r"```(?:json)?\n(.*)\n```", re.DOTALL)
 _AGENT = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -31,20 +33,22 @@ def main() -> int:
     """Judge the message on stdin and answer on stdout. Where it breaks, what an agent hands back is not shown."""
     started, text = time.perf_counter(), b""
     try:
-        text = sys.stdin.buffer.read()
-        answer = decide(text, os.environ, started)
-    except BaseException:  # noqa: BLE001  The boundary: what could not be judged is not passed on.
-        answer = {} if b'"SubagentStop"' in text else _replaced({"status": "completed"}, FAILED)
-    os.write(1, json.dumps(answer).encode())
+        pit_call = _shared()
+        text = pit_call.stdin(pit_call.MOST_BYTES, started + SECONDS)
+        answer = pit_call.in_time(lambda: decide(text, os.environ, started), started + SECONDS)
+    except BaseException as fault:  # noqa: BLE001  The boundary: what could not be judged is not passed on.
+        why = LATE if isinstance(fault, TimeoutError) else FAILED
+        if why == FAILED and not text:
+            with contextlib.suppress(Exception):
+                text = sys.stdin.buffer.read()
+        answer = json.dumps({} if b'"SubagentStop"' in text else _replaced({"status": "completed"}, why)).encode()
+    os.write(1, answer)
     return 0
 
 
 def decide(text: bytes, env: Mapping[str, str], started: float = 0.0) -> dict[str, Any]:
     """The hook's answer to a message: `{}`, or what sends an agent back, or what is shown instead of its answer."""
-    if os.path.dirname(os.path.abspath(__file__)) not in sys.path:
-        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    import pit_call
-
+    pit_call = _shared()
     try:
         message = pit_call.rules.strict_json(text)
     except (ValueError, RecursionError):
@@ -68,6 +72,15 @@ def decide(text: bytes, env: Mapping[str, str], started: float = 0.0) -> dict[st
     if tries > max_retries():
         return {}  # what is said now is replaced where it is handed back
     return {"decision": "block", "reason": f"{reason}. Answer with the envelope alone; try {tries} of {max_retries()}."}
+
+
+def _shared() -> Any:
+    """Import what the hooks share: by python3 -I their folder is not on the path."""
+    if os.path.dirname(os.path.abspath(__file__)) not in sys.path:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import pit_call
+
+    return pit_call
 
 
 def is_data_agent(name: Any) -> bool:

@@ -7,15 +7,18 @@ into, the copy beside this file, which `pitlake agents check` compares. Standard
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import re
+import select
+import signal
 import sys
 import time
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
-from typing import Any, Iterator, Mapping, NamedTuple
+from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
 PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _COPY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pit_rules.py")
@@ -24,6 +27,8 @@ BOUND = "PITLAKE_AS_OF"
 LOG = "PITLAKE_HOOK_LOG"
 LOG_BYTES = 1 << 20
 MOST_BYTES = 8 << 20
+# A shell command is split into words in time that grows with the square of its longest word.
+MOST_COMMAND = 16 << 10
 
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,96}")
 _RECEIPT = re.compile(rb'"result_sha256\\*"\s*:\s*\\*"([0-9a-f]{64})\\*"')
@@ -48,10 +53,73 @@ class Call(NamedTuple):
     message: dict[str, Any]
 
 
-def read(text: bytes) -> Call | Any:
+def stdin(most: int, deadline: float) -> bytes:
+    """Read stdin to its end and return its first `most` bytes, and one more where there are more.
+
+    Raises TimeoutError where the end has not come by `deadline`, an instant of time.perf_counter.
+    """
+    if not hasattr(os, "fork"):
+        return sys.stdin.buffer.read(most + 1)
+    text = bytearray()
+    while True:
+        part = _read(0, deadline)
+        if not part:
+            return bytes(text)
+        text += part[: most + 1 - len(text)]
+
+
+def in_time(judge: Callable[[], Any], deadline: float) -> bytes:
+    """Return what `judge` returns, as JSON. Raises TimeoutError at `deadline`, whatever `judge` is doing then.
+
+    It runs in a child, which the parent need not wait for: a signal handler or a thread would have to wait for a
+    regular expression, and for a file system that does not answer. Where the system has no fork, nothing bounds it.
+    """
+    if not hasattr(os, "fork"):
+        return json.dumps(judge()).encode()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            for other in {0, 1, 2, reader} - {writer}:
+                with contextlib.suppress(OSError):
+                    os.close(other)  # Claude Code waits for whoever holds them.
+            _write(writer, json.dumps(judge()).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    said = bytearray()
+    try:
+        while True:
+            part = _read(reader, deadline)
+            if not part:
+                break
+            said += part
+    except TimeoutError:
+        os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        os.close(reader)
+    os.waitpid(child, 0)
+    if not said:
+        raise ChildProcessError("the child gave no answer")
+    return bytes(said)
+
+
+def _read(file: int, deadline: float) -> bytes:
+    if not select.select([file], [], [], max(0.0, deadline - time.perf_counter()))[0]:
+        raise TimeoutError
+    return os.read(file, 1 << 20)
+
+
+def _write(file: int, text: bytes) -> None:
+    while text:
+        text = text[os.write(file, text) :]
+
+
+def read(text: bytes, most: int = MOST_BYTES) -> Call | Any:
     """The call a hook message is about, or a Verdict where it is not a strict JSON object or says things twice."""
-    if len(text) > MOST_BYTES:
-        return rules.Verdict("PIT_PARSE_ERROR", f"the call is longer than {MOST_BYTES} bytes")
+    if len(text) > most:
+        return rules.Verdict("PIT_PARSE_ERROR", f"the call is longer than the {most} bytes that are judged")
     message = rules.read_call(text)
     if not isinstance(message, dict):
         return message
@@ -109,6 +177,8 @@ def shell_pits(command: str) -> list[str | None]:
     """The values of --pit in a shell command; a None where the command names the flag but cannot be read."""
     import shlex
 
+    if len(command) > MOST_COMMAND:
+        return [None]
     try:
         words = shlex.split(command)
     except ValueError:

@@ -26,6 +26,9 @@ BESIDE = frozenset((
 STRINGS, LAYERS = 3, 12
 FAILED = ("PIT_PARSE_ERROR", "the gate itself failed, so nothing passes")
 UNSAID = "PIT_PARSE_ERROR: the hook could not write its answer\n"
+# Claude Code passes an answer on as it is when its hook takes 30 seconds.
+SECONDS = 10.0
+LATE = ("PIT_PARSE_ERROR", f"the answer could not be judged within {SECONDS:.0f} s; ask for less")
 
 
 class Refused(Exception):
@@ -36,14 +39,16 @@ def main() -> int:
     """Judge the message on stdin and answer on stdout. Whatever breaks, the answer is a block, or the exit code 2."""
     started, text = time.perf_counter(), b""
     try:
-        text = sys.stdin.buffer.read()
-        answer = decide(text, os.environ, sys.argv[1:], started)
-    except BaseException:  # noqa: BLE001  The boundary: a gate that breaks lets nothing through, and says so.
-        answer = blocked(FAILED, "mcp__" if b'"mcp__' in text else "", None)
+        pit_call = _shared()
+        text = pit_call.stdin(pit_call.MOST_BYTES, started + SECONDS)
+        answer = pit_call.in_time(lambda: decide(text, os.environ, sys.argv[1:], started), started + SECONDS)
+    except BaseException as fault:  # noqa: BLE001  The boundary: a gate that breaks lets nothing through, and says so.
+        why = LATE if isinstance(fault, TimeoutError) else FAILED
+        answer = json.dumps(blocked(why, "mcp__" if b'"mcp__' in text else "", None)).encode()
     # Past Python's own buffers, which fail once more at exit, with a code that blocks nothing.
-    for channel, said, code in ((1, json.dumps(answer), 0), (2, UNSAID, 2)):
+    for channel, said, code in ((1, answer, 0), (2, UNSAID.encode(), 2)):
         try:
-            os.write(channel, said.encode())
+            os.write(channel, said)
         except OSError:
             continue
         return code
@@ -52,10 +57,7 @@ def main() -> int:
 
 def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), started: float = 0.0) -> dict[str, Any]:
     """The hook's answer to a message: `{}`, or a block and what to show instead. One line goes to the audit log."""
-    if os.path.dirname(os.path.abspath(__file__)) not in sys.path:
-        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    import pit_call
-
+    pit_call = _shared()
     call = pit_call.read(text)
     if isinstance(call, pit_call.Call):
         tool, response = call.tool, call.message.get("tool_response")
@@ -67,6 +69,15 @@ def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), start
     told["receipt"] = None if verdict else pit_call.receipt(text)
     pit_call.audit(env, "pit_gate", call, told, started)
     return blocked(verdict, tool, response) if verdict else {}
+
+
+def _shared() -> Any:
+    """Import what the hooks share: by python3 -I their folder is not on the path."""
+    if os.path.dirname(os.path.abspath(__file__)) not in sys.path:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import pit_call
+
+    return pit_call
 
 
 def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str | None, tuple[str, str] | None]:

@@ -40,13 +40,22 @@ READERS = {
     "grep": "0123456789ABCEFHchilnovwx", "ls": "1ahlt", "mkdir": "p", "printf": "", "pwd": "", "tail": "0123456789cn",
     "true": "", "wc": "clmw",
 }  # fmt: skip
+# Claude Code runs the call when its guard takes 30 seconds; this one takes less than one, whatever it is given.
+SECONDS = 0.7
+MOST_BYTES, MOST_WORDS = 1 << 20, 256
+LATE = ("GUARD_TOO_LARGE", f"the call could not be judged within {SECONDS} s; name less in it, or make it again")
 UNSAID = "PIT_PARSE_ERROR: the hook could not write its answer\n"
 PATHLESS = frozenset(("basename", "date", "dirname", "echo", "false", "printf", "pwd", "true"))
 READING = "while the session is bound, it reads the project's own files: no lake, cache, capture, dot file or sample"
 SEARCHING = "while the session is bound, a search names a folder in which everything may be read, as its path"
 _QUOTED, _BARE, _OPERATORS = "$`\\!", "$`\\!\n\r{}()<>*?[]~#^", "&;|"
 
-_NOT_CYPHER = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
+# Texts, names and comments of Cypher. What opens and never ends is taken to the end in one step, so that nothing is
+# looked through twice, and stays where it is.
+_NOT_CYPHER = re.compile(
+    r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|//[^\n]*|/\*.*?\*/|(?P<endless>(?:['\"`]|/\*).*)", re.DOTALL
+)
+_ESCAPED = re.compile(r"\\u+([0-9a-fA-F]{4})")
 _WRITES = re.compile(
     r"\b(CREATE|MERGE|SET|DELETE|DETACH|REMOVE|DROP|FOREACH|ALTER|GRANT|DENY|REVOKE|LOAD\s+CSV)\b"
     r"|\bCALL\s+(?!db\.(index\.(fulltext|vector)\.query|labels|propertyKeys|relationshipTypes|schema)|\()",
@@ -58,13 +67,16 @@ def main() -> int:
     """Judge the message on stdin and answer on stdout. Whatever breaks, the call is denied, or the exit code is 2."""
     started = time.perf_counter()
     try:
-        answer = decide(sys.stdin.buffer.read(), os.environ, sys.argv[1:], started)
-    except BaseException:  # noqa: BLE001  The boundary: a guard that breaks lets nothing run, and says so.
-        answer = denied(("PIT_PARSE_ERROR", "the guard itself failed, so nothing runs"))
+        pit_call = _shared()
+        text = pit_call.stdin(MOST_BYTES, started + SECONDS)
+        answer = pit_call.in_time(lambda: decide(text, os.environ, sys.argv[1:], started), started + SECONDS)
+    except BaseException as fault:  # noqa: BLE001  The boundary: a guard that breaks lets nothing run, and says so.
+        failed = ("PIT_PARSE_ERROR", "the guard itself failed, so nothing runs")
+        answer = json.dumps(denied(LATE if isinstance(fault, TimeoutError) else failed)).encode()
     # Past Python's own buffers, which fail once more at exit, with a code that blocks nothing.
-    for channel, said, code in ((1, json.dumps(answer), 0), (2, UNSAID, 2)):
+    for channel, said, code in ((1, answer, 0), (2, UNSAID.encode(), 2)):
         try:
-            os.write(channel, said.encode())
+            os.write(channel, said)
         except OSError:
             continue
         return code
@@ -73,15 +85,21 @@ def main() -> int:
 
 def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), started: float = 0.0) -> dict[str, Any]:
     """The hook's answer to a message: `{}` leaves it to the usual permissions. One line goes to the audit log."""
-    if HERE not in sys.path:
-        sys.path.insert(0, HERE)
-    import pit_call
-
-    call = pit_call.read(text)
+    pit_call = _shared()
+    call = pit_call.read(text, MOST_BYTES)
     denial = judge(call, env, flags) if isinstance(call, pit_call.Call) else call
     told = {"pit": None, "decision": "block" if denial else "allow", "code": denial[0] if denial else None}
     pit_call.audit(env, "pit_guard", call, told, started)
     return denied(denial) if denial else {}
+
+
+def _shared() -> Any:
+    """Import what the hooks share: by python3 -I their folder is not on the path."""
+    if HERE not in sys.path:
+        sys.path.insert(0, HERE)
+    import pit_call
+
+    return pit_call
 
 
 def judge(call: Any, env: Mapping[str, str], flags: Sequence[str]) -> tuple[str, str] | None:
@@ -117,7 +135,13 @@ def writes_the_graph(tool: str, given: Mapping[str, Any]) -> bool:
     if tool in SHELLS and isinstance(command, str):
         return "cypher-shell" in command and _WRITES.search(command) is not None
     asked = (given.get("query"), given.get("cypher"), given.get("statement"))
-    return "neo4j" in tool and any(isinstance(one, str) and _WRITES.search(_NOT_CYPHER.sub(" ", one)) for one in asked)
+    return "neo4j" in tool and any(isinstance(cypher, str) and _cypher_writes(cypher) for cypher in asked)
+
+
+def _cypher_writes(cypher: str) -> bool:
+    """Whether Cypher writes, as it stands or with its \\uXXXX read first, as some servers do."""
+    readings = (cypher, _ESCAPED.sub(lambda escape: chr(int(escape.group(1), 16)), cypher))
+    return any(_WRITES.search(_NOT_CYPHER.sub(lambda one: f" {one['endless'] or ''} ", text)) for text in readings)
 
 
 def _sub_agent(call: Any) -> tuple[str, str] | None:
@@ -146,6 +170,8 @@ def _shell(call: Any, env: Mapping[str, str], *, bound: bool, wrapper_alone: boo
     command, folder = call.input.get("command"), _folder(call)
     if not isinstance(command, str):
         return "GUARD_SHELL", "the call has no command"
+    if len(command) > _shared().MOST_COMMAND:
+        return _too_large() if bound or wrapper_alone else None
     if runs(WRAPPER, command, folder):
         late = call.input.get("run_in_background")
         return ("GUARD_SHELL", "its answer would come past the gate; run it in the foreground") if late else None
@@ -153,15 +179,22 @@ def _shell(call: Any, env: Mapping[str, str], *, bound: bool, wrapper_alone: boo
         return "GUARD_SHELL", f"this agent's shell runs `python3 {WRAPPER} …` and nothing else, without operators"
     if not bound:
         return None
-    places = _places(call, env)
-    if runs(MERGE, command, folder):
-        return None if all(map(places.readable, _operands(simple_commands(command)[0]))) else _refused(READING)
-    return _readers(command, places) if call.tool == "Bash" else ("GUARD_SHELL", "use Bash")
+    places, commands = _places(call, env), simple_commands(command)
+    if commands and sum(map(len, commands)) > MOST_WORDS:
+        return _too_large()
+    if commands and runs(MERGE, command, folder):
+        return None if all(map(places.readable, _operands(commands[0]))) else _refused(READING)
+    return _readers(commands, places) if call.tool == "Bash" else ("GUARD_SHELL", "use Bash")
 
 
-def _readers(command: str, places: Any) -> tuple[str, str] | None:
-    """Why a command of a bound session must not run: it is more than READERS, or leads where nothing may be read."""
-    for words in simple_commands(command) or [[]]:
+def _too_large() -> tuple[str, str]:
+    most = f"{_shared().MOST_COMMAND} characters and {MOST_WORDS} words"
+    return "GUARD_TOO_LARGE", f"a command of more than {most} is not judged; give it in parts"
+
+
+def _readers(commands: list[list[str]] | None, places: Any) -> tuple[str, str] | None:
+    """Why commands of a bound session must not run: they are more than READERS, or lead where nothing may be read."""
+    for words in commands or [[]]:
         if not words or not all(set(word) <= set("-" + READERS.get(words[0], "")) for word in _flags(words)):
             return (
                 "GUARD_SHELL",
@@ -201,7 +234,7 @@ def runs(script: str, command: str, folder: str) -> bool:
     return (
         len(words) > 1
         and words[0] in ("python", "python3")
-        and os.path.realpath(os.path.join(folder, words[1])) == os.path.realpath(os.path.join(HERE, "..", "..", script))
+        and _leads_to(folder, words[1]) == _leads_to(HERE, f"../../{script}")
     )
 
 
@@ -286,6 +319,12 @@ def _places(call: Any, env: Mapping[str, str]) -> Any:
 
     project = os.path.join(HERE, "..", "..")
     return pit_places.Places(project, env, _folder(call), call.message.get("session_id"))
+
+
+def _leads_to(folder: str, path: str) -> str | None:
+    import pit_places
+
+    return pit_places.leads_to(folder, path)
 
 
 def _folder(call: Any) -> str:

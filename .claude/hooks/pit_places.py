@@ -26,7 +26,8 @@ SETTINGS = (
     "DAGSTER_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR",
 )  # fmt: skip
 CONFIGURED = (".mcp.json", ".claude/settings.json", ".claude/settings.local.json")
-MOST_NAMES = 5_000
+# What is longer than the longest path that Linux opens, or deeper, leads nowhere; a call looks at so many names in all.
+MOST_PATH, MOST_DEPTH, MOST_NAMES = 4_096, 128, 5_000
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _SESSION = re.compile(r"[A-Za-z0-9-]{8,64}")
@@ -38,6 +39,8 @@ class Places:
 
     def __init__(self, project: str, env: Mapping[str, str], folder: str, session: object) -> None:
         self.project, self.folder = os.path.realpath(project), folder
+        self._names_left = MOST_NAMES
+        self._lakes: dict[str, bool] = {}
         known = isinstance(session, str) and _SESSION.fullmatch(session)
         self.own = os.path.join(self.project, SCRATCH, str(session)) if known else None
         self._kept = [_folded(place) for place in configured(self.project, env, folder)]
@@ -48,16 +51,19 @@ class Places:
         return real is not None and self._open(real)
 
     def searchable(self, path: str) -> bool:
-        """Whether everything below a path may be read. A folder too large to be looked through may not."""
+        """Whether everything below a path may be read. Folders too large to be looked through may not."""
         real = self._leads_to(path)
         if real is None or not self._open(real):
             return False
-        seen = 0
         for parent, folders, files in os.walk(real):
-            seen += len(folders) + len(files)
-            found = (os.path.realpath(os.path.join(parent, name)) for name in (*folders, *files))
-            if seen > MOST_NAMES or not all(map(self._open, found)):
+            self._names_left -= len(folders) + len(files)
+            if self._names_left < 0:
                 return False
+            for name in (*folders, *files):
+                found = os.path.join(parent, name)
+                led = leads_to(parent, name) if os.path.islink(found) else found
+                if led is None or not self._open(led):
+                    return False
         return True
 
     def writable(self, path: str, *, folder: bool = False) -> bool:
@@ -73,10 +79,7 @@ class Places:
         """Where a path leads, links followed; None for one that others may read as another path."""
         if path != path.strip() or _CONTROL.search(path):
             return None
-        try:
-            return os.path.realpath(os.path.join(self.folder, os.path.expanduser(path)))
-        except ValueError:
-            return None
+        return leads_to(self.folder, path)
 
     def _open(self, real: str) -> bool:
         if not _below(real, self.project) or any(_below(_folded(real), kept) for kept in self._kept):
@@ -92,7 +95,23 @@ class Places:
 
     def _in_a_lake(self, names: list[str]) -> bool:
         folders = (os.path.join(self.project, *names[:depth]) for depth in range(len(names) + 1))
-        return any(os.path.lexists(os.path.join(folder, mark)) for folder in folders for mark in MARKS)
+        return any(map(self._is_a_lake, folders))
+
+    def _is_a_lake(self, folder: str) -> bool:
+        if folder not in self._lakes:
+            self._lakes[folder] = any(os.path.lexists(os.path.join(folder, mark)) for mark in MARKS)
+        return self._lakes[folder]
+
+
+def leads_to(folder: str, path: str) -> str | None:
+    """Where a path from a folder leads, links followed; None for one that is no path, too long or too deep."""
+    whole = os.path.join(folder, os.path.expanduser(path)) if len(path) <= MOST_PATH else path
+    if len(whole) > MOST_PATH or whole.count(os.sep) > MOST_DEPTH:
+        return None
+    try:
+        return os.path.realpath(whole)
+    except ValueError:
+        return None
 
 
 def configured(project: str, env: Mapping[str, str], folder: str) -> Iterator[str]:
@@ -102,8 +121,7 @@ def configured(project: str, env: Mapping[str, str], folder: str) -> Iterator[st
             told = settings.get(name)
             if isinstance(told, str) and told:
                 place = unquote(urlsplit(told).path) if told.startswith("file:") else told
-                for base in (folder, project):
-                    yield os.path.realpath(os.path.join(base, os.path.expanduser(place)))
+                yield from filter(None, (leads_to(base, place) for base in (folder, project)))
 
 
 def _configurations(project: str) -> Iterator[Mapping[str, object]]:

@@ -1,7 +1,7 @@
 """What a data agent says at its end: sent back twice at most where it breaks a rule, then shown as a clean gap."""
 
-import io
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -98,13 +98,14 @@ def test_where_tries_cannot_be_counted_nothing_loops(tmp_path):
     assert "hookSpecificOutput" in handed_back("prose", env)
 
 
-def test_a_hook_that_breaks_shows_nothing_of_the_answer(env, monkeypatch, capfdbinary):
-    monkeypatch.setattr(pit_answer, "decide", lambda *_: 1 / 0)
-    for event, blocks in (("PostToolUse", True), ("SubagentStop", False)):
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f'{{"e": "{event}", "x": "{MARK}"}}'.encode())))
-        assert pit_answer.main() == 0
-        said = capfdbinary.readouterr().out.decode()
-        assert (MARK in said, "decision" in json.loads(said)) == (False, blocks)
+@pytest.mark.parametrize(("event", "blocks"), [("PostToolUse", True), ("SubagentStop", False)])
+def test_a_hook_that_breaks_shows_nothing_of_the_answer(env, tmp_path, event, blocks):
+    """Its folder lacks the rules it judges by."""
+    shutil.copytree(HOOKS, tmp_path / ".claude" / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-IS", str(tmp_path / ".claude" / "hooks" / "pit_answer.py")]
+    message = json.dumps({"hook_event_name": event, "x": MARK}).encode()
+    done = subprocess.run(command, input=message, env=env, capture_output=True, check=True)
+    assert (MARK in done.stdout.decode(), "decision" in json.loads(done.stdout)) == (False, blocks)
 
 
 def test_the_hook_runs_as_claude_code_starts_it_and_logs_no_payload(env):

@@ -1,0 +1,130 @@
+"""`python -m tests.agents.guard_times --n 10000`: how long the guard takes for generated calls of up to 1 MB.
+
+Claude Code runs a call whose guard takes longer than its time-out, so each is judged by a process of its own, as Claude
+Code starts it, from start to exit, and denied or left alone within SECONDS.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tests.agents.messages import PIT
+from tests.agents.mutate import HOOKS
+
+SECONDS = 1.0
+MOST = 1_000_000
+FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
+MERGE = "python3 .claude/skills/earnings-bundle/scripts/merge_envelopes.py"
+# What is repeated to the length that is asked for, each the worst of a way to read a command, a path or a query.
+PIECES = (
+    "a/", "./", "../", "docs/../", "x", " x", " docs", " docs/page.md", "'", '"', "\\'", '\\"', "'a'", "''", "`", "$(",
+    "|", ";ls", ";cat docs/page.md", " && grep x docs", " -n", " --pit", f" --pit={PIT}", f" --pit {PIT}", "/*", "/* ",
+    "/**/", "// ", "CALL ", "CALL  db.", "LOAD ", "\\u0027", "@", "! ", "!`", " ~", "~root/", "\u0301", "ﷺ", "\ud800",
+    "\n", "\t", "{", "[", "loop/",
+)  # fmt: skip
+SHELLS = ("cat ", "grep x ", "grep -n ", "ls ", "mkdir -p ", "echo ", "head -c 9 ", f"{FETCH} --query ", f"{MERGE} ",
+          "cypher-shell ", "", "cat x; ", f"{FETCH} --pit ")  # fmt: skip
+NEO4J = "mcp__neo4j-cypher__read_neo4j_cypher"
+
+
+def message(rng: random.Random) -> tuple[str, bytes]:
+    """A call of one of the guard's tools that is as long as it is odd, and what kind it is."""
+    size = int(MOST ** rng.uniform(0.5, 1.0))
+    text = _text(rng, size)
+    kind, given = rng.choice(list(_calls(rng, text)))
+    if kind == "nested":
+        return kind, b'{"tool_name": "Read", "tool_input": ' + rng.choice((b"[", b'{"a":')) * (size // 5)
+    told = {"tool_name": kind, "tool_input": given, "session_id": "0f3b6f0e-5a1c-4b7e-9d57-1f2a3b4c5d6e"}
+    if rng.random() < 0.1:
+        told["cwd"] = "/" + text[:size]
+    return kind, json.dumps(told).encode()
+
+
+def _text(rng: random.Random, size: int) -> str:
+    pieces = rng.choices(PIECES, k=rng.choice((1, 1, 2, 3)))
+    one = "".join(pieces)
+    return (one * (size // len(one.encode("utf-8", "surrogatepass")) + 1))[:size]
+
+
+def _calls(rng: random.Random, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for start in rng.sample(SHELLS, 6):
+        yield "Bash", {"command": start + text}
+    yield "Bash", {"command": rng.choice(SHELLS) + text, "run_in_background": True}
+    yield "Read", {"file_path": text}
+    yield "Write", {"file_path": rng.choice((text, "scratch/x.json")), "content": text}
+    yield "Glob", {"pattern": text, "path": rng.choice((".", "docs", "many", text))}
+    yield "Grep", {"pattern": text, "path": rng.choice((".", "docs", "many", text))}
+    yield "Agent", {"prompt": text, "description": "x"}
+    yield "SendMessage", {"to": text, "message": text}
+    yield "Skill", {"skill": text, "args": text}
+    yield NEO4J, {"query": text, "params": text}
+    yield "mcp__pitlake__query", {"sql": text, "pit": rng.choice((PIT, text))}
+    yield "Read", {f"key{number}": text[:8] for number in range(len(text) // 20)}
+    yield "nested", {}
+
+
+def project(root: Path) -> Path:
+    """A project with the hooks, a folder of many names, a deep one, links in circles, and a large file of settings."""
+    made = root / "project"
+    for name in (".claude/hooks", ".claude/skills", "pitlake/gate"):
+        shutil.copytree(HOOKS.parents[1] / name, made / name)
+    (made / "docs").mkdir()
+    (made / "docs" / "page.md").write_text("x")
+    (made / "loop").symlink_to("loop2")
+    (made / "loop2").symlink_to("loop")
+    (made / "many").mkdir()
+    for number in range(6_000):
+        (made / "many" / f"{number}.txt").touch()
+    deep = made
+    for _ in range(120):
+        deep /= "a"
+    deep.mkdir(parents=True)
+    return made
+
+
+def judged(text: bytes, folder: Path, *, bound: bool = True, seconds: float = 30.0) -> tuple[float, str]:
+    """How long a process of the guard takes for a message, and the code of its denial, empty where there is none."""
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "PITLAKE_HOOK_LOG": str(folder / "hooks.jsonl")}
+    began = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-IS", str(folder / ".claude" / "hooks" / "pit_guard.py")], input=text, cwd=folder,
+        env=env | ({"PITLAKE_AS_OF": PIT} if bound else {}), capture_output=True, check=True, timeout=seconds,
+    )  # fmt: skip
+    taken = time.perf_counter() - began
+    return taken, json.loads(done.stdout).get("reason", "").partition(":")[0]
+
+
+def main() -> int:
+    """Judge them, print the slowest, and return 1 where one took longer than SECONDS."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--n", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+
+    def one(number: int) -> tuple[float, str, str]:
+        rng = random.Random(f"{asked.seed}/{number}")
+        kind, text = message(rng)
+        return *judged(text, folder, bound=number % 4 != 0), f"{number} {kind}, {len(text)} bytes"
+
+    with tempfile.TemporaryDirectory() as made, ThreadPoolExecutor(os.cpu_count()) as pool:
+        folder = project(Path(made))
+        took = sorted(pool.map(one, range(asked.n)))
+    codes = Counter(code or "left alone" for _, code, _ in took)
+    print(f"{asked.n} calls: " + ", ".join(f"{name} {count}" for name, count in codes.most_common()))
+    print(f"median {took[len(took) // 2][0]:.3f} s, slowest {took[-1][0]:.3f} s (message {took[-1][2]})")
+    return int(took[-1][0] > SECONDS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
