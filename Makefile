@@ -51,7 +51,7 @@ ui: $(SET_UP) ## Open the Dagster user interface on http://127.0.0.1:3000.
 	@$(DG) dev --workspace workspace.yaml
 
 web: $(SET_UP) ## Open the time machine on the demo's lake: what was public at any instant, in a browser.
-	@FORGE_LAKE=.pitlake/demo/forge $(BIN)/pitlake web --lake .pitlake/demo/lake --as-of 2024-05-29T17:00:00-04:00 --ticker NVDA --browse
+	@FORGE_LAKE=.pitlake/demo/forge-simulated-demo $(BIN)/pitlake web --lake .pitlake/demo/lake --as-of 2024-05-29T17:00:00-04:00 --ticker NVDA --browse
 
 axe: $(SET_UP) ## Look for faults of accessibility in the pages on the demo's lake with axe-core (npm) and Chromium.
 	@npm install --silent --no-fund --no-audit --prefix .pitlake/axe axe-core@$(AXE)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forge.agent.agent import Agent
-from forge.core.clock import LIVE, Clock, Simulated
+from forge.core.clock import LIVE, Clock, Finished, Simulated
 from forge.core.config import Config, load
 from forge.core.embedder import KeptVectors, Meaning
 from forge.core.tape import Tape
 from forge.fs import ForgeFS
 from forge.memory import Memory, Remembered
 from forge.memory.guardrails import Guardrails
-from forge.memory.memory import root_of
+from forge.memory.memory import of_backtest, root_of
 from forge.model.routing import Routing
 from forge.walk.run import Ground
 from pitlake.errors import BadInput
@@ -28,7 +28,8 @@ SKILLS_VARIABLE = "FORGE_SKILLS"
 @dataclass(frozen=True)
 class Desk:
     """lake: memory's root; beside: what the names of files beside it begin with; settings: the file of `config`, also
-    where there is none yet; skills: the PM's own folder.
+    where there is none yet; skills: the PM's own folder; run: the backtest whose memory it shows,
+    "" for the live memory.
     """
 
     lake: str
@@ -36,6 +37,7 @@ class Desk:
     settings: Path
     config: Config
     skills: Path | None
+    run: str = ""
 
     @property
     def guardrails(self) -> Guardrails:
@@ -58,8 +60,8 @@ class Desk:
         return Tape(f"{self.beside}-tape.sqlite")
 
     def memory(self, clock: Clock | None = None) -> Memory:
-        """Memory of a clock (default: the live one). The caller closes it."""
-        return Memory(self.lake, clock=clock)
+        """Memory of a clock (default: the desk's own). The caller closes it."""
+        return Memory(self.lake, clock=clock or (Finished(self.run) if self.run else None))
 
     def clock_of(self, decision: str) -> Clock | None:
         """Of the memory a decision was made on; None for the live one. Raises BadInput."""
@@ -86,17 +88,18 @@ class Desk:
 
 
 def desk(lake: str | Path | None = None) -> Desk:
-    """The desk on a memory's lake (default $FORGE_LAKE, else ./.pitlake/forge).
+    """The desk on a memory's lake (default $FORGE_LAKE, else ./.pitlake/forge). That of a backtest,
+    `<lake>-simulated-<run>`, is shown and takes no writes.
 
     $FORGE_CONFIG, else `<lake>.toml`, holds its settings; $FORGE_SKILLS, else `<lake>-skills`, the PM's own skills.
     Raises BadInput for settings that can't be read and for a folder of skills that is named and missing.
     """
-    root = root_of(lake)
+    root, run = of_backtest(root_of(lake))
     beside = Lake(root).root
     named = os.environ.get(SETTINGS_VARIABLE)
     settings = Path(named or f"{beside}.toml")
     config = load(settings) if named or settings.exists() else Config()
-    return Desk(root, beside, settings, config, _skills(f"{beside}-skills"))
+    return Desk(root, beside, settings, config, _skills(f"{beside}-skills"), run)
 
 
 def _skills(beside: str) -> Path | None:

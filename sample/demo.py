@@ -208,7 +208,12 @@ def asking(lake: Lake, as_of: str | None) -> Session:
 def show_next_steps(home: Path, decision: str) -> None:
     """What to type next."""
     out.print("\nAsk it yourself", style="bold")
-    places = {"PITLAKE_LAKE": "lake", "FORGE_LAKE": "forge", "PITLAKE_GRAPH_ROOT": "graph", "DAGSTER_HOME": "dagster"}
+    places = {
+        "PITLAKE_LAKE": "lake",
+        "FORGE_LAKE": "forge-simulated-demo",
+        "PITLAKE_GRAPH_ROOT": "graph",
+        "DAGSTER_HOME": "dagster",
+    }
     settings = {name: home / folder for name, folder in places.items()}
     command = Path(sys.executable).with_name("pitlake")
     lines = [

@@ -28,6 +28,13 @@ def live() -> Clock:
     return Clock(LIVE, clock.now)
 
 
+class Finished(Clock):
+    """The clock of a backtest that is only looked at: its memory is read as of any instant, and takes no writes."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"simulated:{run}", clock.now)
+
+
 class Simulated(Clock):
     """A backtest's clock: it shows the instant it was last moved to. Raises BadInput for a name a folder can't have."""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from forge.core.clock import Clock, live
+from forge.core.clock import Clock, Finished, live
 from forge.core.errors import CallDiffers, ClockBehind, ClocksMixed, Stale
 from forge.memory import chain
 from forge.memory.admission import admit
@@ -80,8 +80,10 @@ class Journal:
         """Do `work`, which says what to write, in one transaction; the rows, in the order they were put.
 
         A call that has written gets its rows again, and `work` is not done. Raises CallDiffers, what `work` raises,
-        ClockBehind.
+        ClockBehind, and BadInput in the memory of a backtest that is only looked at.
         """
+        if isinstance(self.clock, Finished):
+            raise BadInput("memory", f"of {self.clock.name} is only read", "name the live one with FORGE_LAKE")
         with self._engine.begin() as connection:
             before = connection.execute(_OF_CALL, {"session": call.session, "call_id": call.call_id}).all()
             if before:

@@ -1,6 +1,7 @@
 """Memory's door: a journal and the lake it is flushed into, as of any instant."""
 
 import os
+import re
 from datetime import datetime
 from pathlib import Path
 
@@ -19,11 +20,18 @@ from pitlake.lake.lake import Lake
 LAKE_VARIABLE = "FORGE_LAKE"
 JOURNAL_VARIABLE = "FORGE_JOURNAL"
 DEFAULT_LAKE = Path(".pitlake") / "forge"
+_ASIDE = re.compile(r"(?P<root>.+)-simulated-(?P<run>[a-z0-9][a-z0-9-]*)")
 
 
 def root_of(lake: str | Path | None) -> str:
     """Where memory's lake is: as given, else $FORGE_LAKE, else ./.pitlake/forge."""
     return str(lake or os.environ.get(LAKE_VARIABLE) or DEFAULT_LAKE)
+
+
+def of_backtest(root: str) -> tuple[str, str]:
+    """The live memory's root and the run of a backtest beside it that a root names, "" where it names the live one."""
+    found = _ASIDE.fullmatch(root)
+    return (found["root"], found["run"]) if found else (root, "")
 
 
 def journal_file(root: str | Path) -> Path:

@@ -1,8 +1,10 @@
 """The scripted story: every act of it is in memory and on the tape, it is told within a minute, and can't be faked."""
 
 import json
+import re
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from forge.core.tape import Tape
 from forge.demo import play
 from forge.memory import Memory
 from forge.records import KINDS, parse
+from forge.web import room
 from pitlake.cli import invoke
 from pitlake.errors import PitlakeError
 from pitlake.lake.lake import Lake
@@ -19,6 +22,7 @@ from sample.outside import REVISED
 from tests.derived.conftest import put_rows
 from tests.forge.test_providers import gdp
 from tests.forge.world import turn
+from tests.web.browsing import BASE, TOKEN, browsing
 
 VINTAGES = (("2014-04-30", REVISED.answer_before), ("2014-05-29", REVISED.answer_after), ("2014-06-25", 16_990.7))
 
@@ -96,8 +100,29 @@ def test_what_is_told_is_what_happened(told):
         assert line in text
 
 
+def test_make_web_shows_what_the_story_left_and_takes_no_decision_on_it(home, told, memory, monkeypatch):
+    (named,) = re.findall(r"FORGE_LAKE=\.pitlake/demo/(\S+) \$\(BIN\)/pitlake web", Path("Makefile").read_text())
+    monkeypatch.setenv("FORGE_LAKE", str(home / named))
+    assert memory.lake.root == home / named
+    before = memory.journal.head()
+    with browsing(home / "lake", rooms=(room,)) as client:
+        desk = client.get("/desk").text
+        assert re.findall(r">(V-001|E-001|E-002)</a></th>", desk) == ["V-001", "E-001", "E-002"]
+        assert "backtest demo, only shown" in desk
+        decisions = re.findall(r"/desk/d/([\w-]+)", desk)
+        assert set(decisions) == set(Tape(home / "forge-tape.sqlite").decisions())
+        paths = ("ledger", "approvals", "calibration", "skills", "v/V-001", "e/E-001", f"d/{decisions[0]}")
+        assert [client.get(f"/desk/{path}").status_code for path in paths] == [200] * len(paths)
+        (shown,) = re.findall(r'name="sha256" value="(\w+)"', client.get("/desk/approvals").text)[:1]
+        unlocked = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
+        refused = client.post("/desk/e/E-001/reject", data={"sha256": shown, "reason": "no"}, headers=unlocked)
+    assert refused.status_code == 409
+    assert "of simulated:demo is only read" in refused.text
+    assert memory.journal.head() == before
+
+
 def test_it_replays_as_the_story_says_to_type(home, told, monkeypatch, capfd):
-    monkeypatch.setenv("FORGE_LAKE", str(home / "forge"))
+    monkeypatch.setenv("FORGE_LAKE", str(home / "forge-simulated-demo"))
     monkeypatch.setenv("PITLAKE_LAKE", str(home / "lake"))
     assert invoke(("forge", "replay", told[0])) == 0
     said = capfd.readouterr()
