@@ -170,7 +170,7 @@ class VersionVacuumed(LakeNotFound):
 
 
 class LakeFault(LakeError):
-    """A path of the lake can't be used. `cause`: "permission", "missing" or "damaged"; `path`: which one."""
+    """A path of the lake can't be used. `cause`: "permission", "missing", "damaged" or "unshown"; `path`: which one."""
 
     exit_code = 2
 
@@ -184,6 +184,8 @@ _FAULTS = {
     "vacuum also write to it), or run as the lake's owner",
     "missing": "{} is missing; restore it from a copy of the lake",
     "damaged": "{} is damaged; restore it from a copy of the lake",
+    "unshown": "{} is shown by no version: the run that wrote it died before its log entry, or _lake/log has lost its "
+    "newest entries; publish that dataset again, or restore _lake/log from a copy",
 }
 
 

@@ -98,13 +98,15 @@ def lake_there(root: str | None) -> Finding:
 
     lake = Lake(root)
     try:
-        entry = lake.entry()
         lake.look_through()
+        entry = lake.entry()
     except LakeNotFound:
-        return Finding("lake", passed=False, says=f"none at {lake.root} yet; `make demo` builds one", required=False)
+        return Finding(
+            "lake", passed=False, says=f"none at {lake.location} yet; `make demo` builds one", required=False
+        )
     except LakeError as error:
         return Finding("lake", passed=False, says=str(error))
-    return Finding("lake", passed=True, says=f"{lake.root}, version {entry.version}, {len(entry.tables)} tables")
+    return Finding("lake", passed=True, says=f"{lake.location}, version {entry.version}, {len(entry.tables)} tables")
 
 
 def disks(root: str | None) -> list[Finding]:
@@ -114,8 +116,9 @@ def disks(root: str | None) -> list[Finding]:
     from pitlake.lake.publishing.stage import STAGING
     from pitlake.lake.storage.copies import caches
 
-    lake = Lake(root).root
-    places = {"lake": lake, "staging": lake / STAGING, "cache": caches()}
+    lake = Lake(root)
+    name = "lake" if lake.location == str(lake.root) else "lake's mirror"
+    places = {name: lake.root, "staging": lake.root / STAGING, "cache": caches()}
     return [_disk(name, path, machine.room(path)) for name, path in places.items()]
 
 

@@ -27,6 +27,7 @@ from pitlake.lake.storage.receipt_store import kept_versions, receipt_id, receip
 from pitlake.lake.storage.root import open_store
 from pitlake.lake.storage.store import PLACE, Store
 from pitlake.lake.tables.delta import DeltaTables, table_key
+from pitlake.lake.upkeep import wholeness
 from pitlake.lake.upkeep.compact import Compacted, Compactor
 from pitlake.lake.upkeep.vacuum import DEFAULT_KEEP, GRACE, Vacuumed, vacuum
 
@@ -161,10 +162,15 @@ class Lake:
         return Publisher(self._store, self._log, self._tables).publish(stage.load(), observed_at, audits)
 
     def look_through(self) -> None:
-        """Look whether all that is needed to read the lake may be read by this user. Raises LakeFault."""
+        """Look whether the newest version is whole and this user may read all of it.
+
+        Raises LakeNotFound, LakeFault naming the path, LakeError where an object store can't be reached.
+        """
         denied = faults.unreadable(self.root)
         if denied is not None:
             raise LakeFault("permission", denied)
+        next(self._store.walk("_lake"), None)  # a bucket that is not there is no lake that is yet to be made
+        wholeness.look(self._store, self._log, self._tables)
 
     @_working
     def keep_judgement(self, judgement: Judgement) -> None:

@@ -15,6 +15,7 @@ from pitlake.lake.storage.copies import caches
 from pitlake.machine import DiskSpace
 from tests.cli.conftest import AFTER, BEFORE, CREATED, article, publish
 from tests.every import every
+from tests.object_store import object_store, settings
 
 
 def test_datasets_lists_every_contract(pitlake):
@@ -68,6 +69,68 @@ def test_doctor_finds_a_damaged_lake(pitlake, lake, tmp_path):
     (found,) = [found for found in json.loads(said.out) if found["check"] == "lake"]
     assert (said.code, said.err, found["verdict"]) == (1, "", "failed")
     assert "restore" in found["says"]
+
+
+def break_one(pattern):
+    """A fault of a lake: one file of that kind is gone."""
+
+    def broken(root):
+        (found, *_) = sorted(root.glob(pattern), reverse=True)
+        found.unlink()
+
+    return broken
+
+
+def cut_one_off(root):
+    (found, *_) = root.glob("tables/news/**/*.parquet")
+    found.write_bytes(found.read_bytes()[:-1])
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        (break_one("tables/news/**/*.parquet"), "is missing; restore it"),
+        (break_one("gaps/news/**/*.parquet"), "is missing; restore it"),
+        (break_one("superseded/news/**/*.parquet"), "is missing; restore it"),
+        (cut_one_off, "is damaged; restore it"),
+        (break_one("_lake/log/*.json"), "is shown by no version"),
+    ],
+    ids=["rows", "gaps", "tombstones", "cut off", "log entry"],
+)
+def test_doctor_names_what_a_lake_has_lost(pitlake, lake, tmp_path, fault, says, monkeypatch):
+    monkeypatch.setattr("pitlake.lake.upkeep.wholeness.PUBLISH_SECONDS", 0.0)
+    broken = shutil.copytree(lake, tmp_path / "lake")
+    fault(broken)
+    said = pitlake("doctor", "--format", "json", "--lake", str(broken))
+    (found,) = [found for found in json.loads(said.out) if found["check"] == "lake"]
+    assert (said.code, found["verdict"]) == (1, "failed")
+    assert says in found["says"]
+
+
+def test_doctor_waits_for_a_run_that_is_publishing(lake, tmp_path, monkeypatch):
+    publishing = shutil.copytree(lake, tmp_path / "lake")
+    entry = publishing / "_lake/log" / f"{2:020d}.json"
+    content = entry.read_bytes()
+    entry.unlink()
+    monkeypatch.setattr("time.sleep", lambda _seconds: entry.write_bytes(content))
+    Lake(publishing).look_through()
+
+
+def test_doctor_names_an_object_store_s_lake_by_its_address(pitlake, monkeypatch, tmp_path):
+    with object_store() as url:
+        for name, value in (settings(url) | {"PITLAKE_CACHE": str(tmp_path / "cache")}).items():
+            monkeypatch.setenv(name, value)
+        found = {}
+        publish(Lake("s3://lakes/here"), "run", [article(1, "Title", CREATED)])
+        for root in ("s3://lakes/here", "s3://lakes/none", "s3://absent/none"):
+            said = pitlake("doctor", "--format", "json", "--lake", root)
+            (lake,) = [found for found in json.loads(said.out) if found["check"] == "lake"]
+            found[root] = (said.code, lake["verdict"], lake["says"].removeprefix(root)[:26])
+    assert found == {
+        "s3://lakes/here": (0, "ok", ", version 1, 2 tables"),
+        "s3://lakes/none": (0, "note", "none at s3://lakes/none ye"),
+        "s3://absent/none": (1, "failed", ": there is no such bucket;"),
+    }
 
 
 def test_a_receipt_that_cannot_be_written_is_one_clear_error(pitlake, lake, tmp_path):

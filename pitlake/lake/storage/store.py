@@ -122,9 +122,11 @@ class Store:
         with self.translated():
             try:
                 yield
-            except (AlreadyExistsError, NotFoundError, FileNotFoundError):
-                raise
             except (BaseError, OSError) as error:
+                if "NoSuchBucket" in str(error):
+                    raise LakeError(f"{self.location}: there is no such bucket; create it, or name another") from None
+                if isinstance(error, (AlreadyExistsError, NotFoundError, FileNotFoundError)):
+                    raise
                 if found := machine.exhausted(error, PLACE, self.location):
                     raise found from None
                 reason = str(error).split("\n", 1)[0][:200]

@@ -1,0 +1,40 @@
+"""Whether a lake's newest version is whole: every file it names is there, and no commit lies beyond what it shows."""
+
+import time
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from pitlake.errors import LakeFault
+from pitlake.lake.storage.faults import FOLDERS
+from pitlake.lake.storage.log import Entry, LakeLog
+from pitlake.lake.storage.store import Store
+from pitlake.lake.tables.delta import DeltaTables, table_key
+
+PUBLISH_SECONDS = 3.0
+"""How long a run that is publishing may take from its last commit to the log entry that shows it."""
+
+
+def look(store: Store, log: LakeLog, tables: DeltaTables) -> None:
+    """Raises LakeFault naming a file that is missing or cut off, and a table with a commit that no version shows."""
+    before = log.head()
+    folders = {table_key(table).partition("/")[0] for table in before.tables} | {*FOLDERS[1:]}
+    sizes = {file.key: file.size for folder in sorted(folders) for file in store.walk(folder)}
+    for table in before.tables:
+        for file in tables.pinned(table, before.tables).files:
+            size = sizes.get(store.key(file.path))
+            if size != file.size:
+                raise LakeFault("missing" if size is None else "damaged", f"{store.location}/{store.key(file.path)}")
+    if any(_unshown(sizes, before)):
+        time.sleep(PUBLISH_SECONDS)
+        if found := next(_unshown(sizes, log.head()), None):
+            raise LakeFault("unshown", f"{store.location}/{found}")
+
+
+def _unshown(keys: dict[str, int], entry: Entry) -> Iterator[str]:
+    """The commits of tables that are newer than those a version shows."""
+    shown = {f"{table_key(table)}/_delta_log": version for table, version in entry.tables.items()}
+    for key in sorted(keys):
+        path = PurePosixPath(key)
+        is_commit = path.parent.name == "_delta_log" and path.suffix == ".json" and path.stem.isdigit()
+        if is_commit and int(path.stem) > shown.get(str(path.parent), -1):
+            yield key
