@@ -317,6 +317,7 @@ Answer with JSON alone, in PIT mode and in open mode:
 
 - `data[]`: one item a row, each with `available_at` (ISO-8601 with time and offset), `available_at_source` and its
   citation `evidence`. In open mode the first two may be missing; nothing else changes.
+- An item of several rows has none of the three: `"computed": true` and `newest_input_at`, which dates no publication.
 - `gaps[]`: always there, `[]` where nothing is missing. `type` is one of {", ".join(GAP_TYPES)}.
 - Nothing stands beside the two. `truncated`, `next_cursor` and `receipt` of a tool's page are for paging;
   leave them out.
@@ -327,13 +328,12 @@ Answer with JSON alone, in PIT mode and in open mode:
   never availability.
 - An empty answer is an answer: `data` empty, a gap `no_data`. Look at the lake's `gaps` before saying that something
   does not exist.
-- More: repeat the call with `cursor` while `truncated` is true. Follow-ups narrow (a later `start_date`, a smaller
-  `limit`, an earlier `pit`) instead of asking everything again."""
+- More: repeat the call with `cursor` while `truncated` is true. Narrow follow-ups instead of asking all again."""
 
 RETRIES = {
     "`PIT_VIOLATION_GT_CUTOFF`": "repeat the call with `pit`, or with an end no later than it",
     "`PIT_FORBIDDEN_FIELD`": "leave out the outcome columns",
-    "`PIT_MISSING_AVAILABLE_AT`, `PIT_INVALID_AVAILABLE_AT_SOURCE`": "select available_at and its source, or neither",
+    "`PIT_MISSING_AVAILABLE_AT`, `PIT_INVALID_AVAILABLE_AT_SOURCE`": "select available_at and its source as they are",
     "`PIT_INVALID_AVAILABLE_AT_FORMAT`, `PIT_MISSING_TZ`": "do not format or cast available_at",
     "`PIT_INVALID_PIT`": "give one instant with an offset, no later than the session's",
     "`PIT_MISSING_ENVELOPE`, `PIT_INVALID_JSON`, `PIT_INVALID_ITEM_TYPE`": "ask another way: this is not an envelope",
@@ -346,8 +346,8 @@ EVIDENCE_RULES = """# Standards of evidence
 2. **Exact values.** Numbers, dates and names as the source gives them; nothing rounded, no unit changed unsaid.
 3. **Traceable.** Every item carries `evidence`, or `evidence_ids` where it was made from several. Every named query
    returns one of them, and every dataset has the column. A number keeps its `unit`.
-4. **Derived values are marked.** A value you computed carries `derived_from` (the evidence of each input), the formula,
-   and the newest `available_at` among its inputs.
+4. **Derived values are marked.** A value you computed is `computed` as the envelope has it, with `derived_from` (the
+   evidence of each input) and the formula.
 
 Stay in your domain: answer from its datasets, and leave a gap that names the right agent for the rest. Another domain's
 date may anchor a window, never a value. Sources that agree raise confidence; they do not date anything."""

@@ -18,7 +18,6 @@ from pitlake.answers.provenance import Provenance
 from pitlake.clock import NEW_YORK, iso
 from pitlake.errors import BadInput, BadInstant, EnvelopeRefused
 from pitlake.gate.rules import CODES, GAP_TYPES, check_text
-from tests.every import every
 
 AS_OF = datetime(2024, 2, 15, 21, tzinfo=timezone.utc)
 TICK = timedelta(microseconds=1)
@@ -177,39 +176,60 @@ def test_a_gap_that_tells_of_the_future_keeps_the_answer_back():
     assert refusal_of([], [GAP | {"hourly_macro": 1}]).code == "PIT_FORBIDDEN_FIELD"
 
 
-def carried(rows, watermark, tag, *, own=True):
-    return [Provenance(own, watermark, tag).dated(row) for row in rows]
+def items(rows, newest, *, proven=True):
+    return [Provenance(proven, newest).item(row) for row in rows]
 
 
-def test_a_derived_row_carries_the_watermark_and_its_datasets_tag():
-    rows = carried(
-        [{"mean": 1.5}, {"mean": 2, "available_at": None, "available_at_source": None}], AS_OF, "neo4j_created"
-    )
-    clock = {"available_at": iso(AS_OF), "available_at_source": "neo4j_created"}
-    assert [row["mean"] for row in rows] == [1.5, 2]
-    assert every(clock.items() <= row.items() for row in envelope(rows, [], AS_OF)["data"])
+def test_a_computed_row_bears_the_newest_instant_and_no_proof():
+    rows = [{"mean": 1.5}, {"mean": 2} | ROW | {"Evidence": "e"}, {"mean": 3, "Computed": False}]
+    shown = envelope(items(rows, AS_OF, proven=False), [], AS_OF)["data"]
+    assert shown == [{"mean": mean, "computed": True, "newest_input_at": iso(AS_OF)} for mean in (1.5, 2, 3)]
+
+
+def test_a_row_of_a_view_without_its_clock_is_a_computed_one():
+    row = {"title": "x", "available_at": None, "available_at_source": None}
+    assert items([row], AS_OF) == [{"title": "x", "computed": True, "newest_input_at": AS_OF}]
 
 
 def test_a_row_with_a_clock_of_its_own_keeps_it():
-    own = ROW | {"available_at": AS_OF - timedelta(days=1)}
-    assert carried([own], AS_OF, "neo4j_created") == [own]
-    assert carried([own | {"Available_At": 1}], AS_OF, "neo4j_created", own=False) == [
-        own | {"available_at": AS_OF, "available_at_source": "neo4j_created"}
-    ]
-    refused = refusal_of(carried([{"available_at": AS_OF}], AS_OF, "neo4j_created"))
+    own = ROW | {"available_at": AS_OF - timedelta(days=1), "evidence": "e"}
+    assert items([own], AS_OF) == [own]
+    refused = refusal_of(items([{"available_at": AS_OF}], AS_OF))
     assert refused.code == "PIT_INVALID_AVAILABLE_AT_SOURCE"
 
 
 @pytest.mark.parametrize(
-    ("watermark", "tag", "code"),
+    ("newest", "code"), [(None, "PIT_MISSING_AVAILABLE_AT"), (AS_OF + TICK, "PIT_VIOLATION_GT_CUTOFF")]
+)
+def test_a_newest_instant_that_proves_nothing_lets_nothing_out(newest, code):
+    assert refusal_of(items([{"n": 1}], newest)).code == code
+
+
+COMPUTED = {"n": 1, "computed": True, "newest_input_at": iso(AS_OF)}
+
+
+@pytest.mark.parametrize(
+    ("item", "code"),
     [
-        (None, "neo4j_created", "PIT_MISSING_AVAILABLE_AT"),
-        (AS_OF + TICK, "neo4j_created", "PIT_VIOLATION_GT_CUTOFF"),
-        (AS_OF, "lake", "PIT_INVALID_AVAILABLE_AT_SOURCE"),
+        (COMPUTED, None),
+        (COMPUTED | {"evidence": None}, None),
+        (COMPUTED | {"newest_input_at": "2024-02-15T16:00:00-05:00"}, None),
+        (COMPUTED | {"newest_input_at": iso(AS_OF + TICK)}, "PIT_VIOLATION_GT_CUTOFF"),
+        (COMPUTED | {"newest_input_at": None}, "PIT_MISSING_AVAILABLE_AT"),
+        (COMPUTED | {"newest_input_at": "2024-02-15"}, "PIT_INVALID_AVAILABLE_AT_FORMAT"),
+        (COMPUTED | {"newest_input_at": "2024-02-15T00:00:00"}, "PIT_MISSING_TZ"),
+        (COMPUTED | {"computed": "true"}, "PIT_MISSING_AVAILABLE_AT"),
+        (COMPUTED | {"computed": False}, "PIT_MISSING_AVAILABLE_AT"),
+        (COMPUTED | {"evidence": "neo4j:News:1"}, "PIT_INVALID_AVAILABLE_AT_SOURCE"),
+        (COMPUTED | {"available_at": iso(AS_OF)}, "PIT_INVALID_AVAILABLE_AT_SOURCE"),
+        (COMPUTED | {"available_at_source": "neo4j_created"}, "PIT_INVALID_AVAILABLE_AT_SOURCE"),
+        ({"n": 1, "computed": True, "available_at": iso(AS_OF)}, "PIT_INVALID_AVAILABLE_AT_SOURCE"),
+        (COMPUTED | {"daily_stock": 1}, "PIT_FORBIDDEN_FIELD"),
     ],
 )
-def test_a_watermark_that_proves_nothing_lets_nothing_out(watermark, tag, code):
-    assert refusal_of(carried([{"n": 1}], watermark, tag)).code == code
+def test_the_gate_judges_a_computed_item_by_its_newest_input(item, code):
+    verdict = check_text(json.dumps({"data": [item], "gaps": []}), iso(AS_OF))
+    assert (verdict and verdict.code) == code
 
 
 def test_what_duckdb_answers_leaves_as_strict_json():
@@ -233,7 +253,7 @@ def test_what_duckdb_answers_leaves_as_strict_json():
 @pytest.mark.parametrize("sql", ["MAP {'daily_stock': 1}", "{'Daily_Stock': 1}", "[MAP {'a': {'hourly_macro': 1}}]"])
 def test_a_forbidden_key_of_a_map_or_struct_does_not_pass_for_a_value(sql):
     table = duckdb.sql(f"SELECT {sql} AS x").to_arrow_table()
-    assert refusal_of(carried(rows_of(table), AS_OF, "neo4j_created")).code == "PIT_FORBIDDEN_FIELD"
+    assert refusal_of(items(rows_of(table), AS_OF)).code == "PIT_FORBIDDEN_FIELD"
 
 
 def test_two_columns_of_one_name_are_refused():

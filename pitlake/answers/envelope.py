@@ -1,7 +1,7 @@
 """The agents' envelope `{"data": […], "gaps": […]}`: rows and gaps as strict JSON, gated before they leave.
 
-Each item carries `available_at` and `available_at_source`; a derived row carries its datasets' watermark. Where rows
-come from is the session's business, how answers travel the doors'.
+Each item carries `available_at` and `available_at_source`, or says that it is `computed` and of what newest instant.
+Where rows come from is the session's business, how answers travel the doors'.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Answers handed to agents: a session's rows as the envelope, a page at a time, never a cut text.
 
-What a row's clock columns are is pitlake.answers.provenance's; where nothing is public yet, so that a row has none, a
-gap stands for it. The envelope's form and its gate are pitlake.answers.envelope's.
+What proves a row, or says that it was computed, is pitlake.answers.provenance's; where nothing is public yet, so that a
+row has no instant, a gap stands for it. The envelope's form and its gate are pitlake.answers.envelope's.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from pitlake.answers.envelope import Envelope, clean_gap, envelope, open_envelope, row_too_large, rows_of, to_json
 from pitlake.answers.provenance import Provenance
-from pitlake.clock import iso
+from pitlake.clock import AVAILABLE_AT, iso
 from pitlake.errors import BadInput, EnvelopeRefused
+from pitlake.gate.rules import NEWEST_INPUT
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _AROUND = len(to_json({"data": [], "gaps": []})) - len(",")  # what an item alone has and an item of a page has not
-_AS_IT_IS = "select available_at as it is, or leave it out and the rows carry the newest one"
+_AS_IT_IS = "select available_at as it is, or leave it out and the rows say that they are computed"
 _HINTS = {
     "PIT_INVALID_AVAILABLE_AT_SOURCE": "select available_at_source beside available_at, or leave both out",
     "PIT_MISSING_AVAILABLE_AT": _AS_IT_IS,
@@ -51,11 +52,11 @@ def page(
     values JSON can't say and for a row that alone is larger than max_bytes.
     """
     asked = rows_of(table.slice(start, max_rows), max_bytes)
-    rows = _fitting(map(provenance.dated, asked), lambda row: open_envelope([row], []), max_bytes)
+    rows = _fitting(map(provenance.item, asked), lambda row: open_envelope([row], []), max_bytes)
     stop = start + len(rows)
-    dated = [row for row in rows if as_of is None or row.get("available_at") is not None]
-    gaps = [] if table.num_rows and len(dated) == len(rows) else [_nothing(as_of)]
-    return Page(_gated(dated, gaps, as_of), stop if stop < table.num_rows else None)
+    shown = [row for row in rows if as_of is None or row.get(AVAILABLE_AT) or row.get(NEWEST_INPUT)]
+    gaps = [] if table.num_rows and len(shown) == len(rows) else [_nothing(as_of)]
+    return Page(_gated(shown, gaps, as_of), stop if stop < table.num_rows else None)
 
 
 def text(table: "pa.Table", provenance: Provenance, as_of: datetime | None) -> bytes:

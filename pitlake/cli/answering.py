@@ -44,14 +44,13 @@ def deliver_answer(
     from pitlake.answers.page import text
     from pitlake.answers.provenance import Provenance
 
-    provenance = Provenance.of(session, sql, query.reads if query else None) if form == "envelope" else None
     with working("asking"):
         result = session.sql(sql, params) if query is None else session.answer(query, params or {})
-    if provenance is None:
-        render.write(result.arrow(), form, output)
-    else:
+    if form == "envelope":
         as_of = session.as_of if result.receipt.as_of else None
-        render.deliver(text(result.arrow(), provenance, as_of), output)
+        render.deliver(text(result.arrow(), Provenance.of(session, result, query), as_of), output)
+    else:
+        render.write(result.arrow(), form, output)
     render.say(f"{door(session)}, {len(result)} rows")
     for note in result.notes:
         render.say(note)

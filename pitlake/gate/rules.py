@@ -30,6 +30,8 @@ CODES = (
     "PIT_FORBIDDEN_FIELD",
 )
 SOURCES = ("neo4j_created", "edgar_accepted", "time_series_timestamp", "provider_metadata")
+PROOF = ("available_at", "available_at_source", "evidence")
+COMPUTED, NEWEST_INPUT = "computed", "newest_input_at"
 GAP_TYPES = ("no_data", "pit_excluded", "unverifiable", "upstream_error")
 FORBIDDEN_KEYS = frozenset(
     f"{window}_{benchmark}"
@@ -307,16 +309,24 @@ def _forbidden(place: str, path: str) -> Verdict:
 
 def check_clock(available_at: Any, source: Any, cutoff: datetime | None, place: str = "item") -> Verdict | None:
     """The first rule that a row's `available_at` (text) and source tag break, or None."""
-    if not isinstance(available_at, str) or not available_at:
-        return Verdict("PIT_MISSING_AVAILABLE_AT", f"{place} has no available_at text")
-    try:
-        instant = parse_instant(available_at)
-    except InstantFault as fault:
-        code = "PIT_MISSING_TZ" if fault.fault == "naive" else "PIT_INVALID_AVAILABLE_AT_FORMAT"
-        return Verdict(code, f"{place} available_at is {fault.fault}")
+    verdict = _check_moment(available_at, None, place, "available_at")
+    if verdict is not None:
+        return verdict
     if not isinstance(source, str) or source not in SOURCES:
         known = ", ".join(SOURCES)
         return Verdict("PIT_INVALID_AVAILABLE_AT_SOURCE", f"{place} available_at_source is not one of {known}")
+    return _check_moment(available_at, cutoff, place, "available_at")
+
+
+def _check_moment(text: Any, cutoff: datetime | None, place: str, name: str) -> Verdict | None:
+    """The first rule that an item's instant of this name breaks, or None."""
+    if not isinstance(text, str) or not text:
+        return Verdict("PIT_MISSING_AVAILABLE_AT", f"{place} has no {name} text")
+    try:
+        instant = parse_instant(text)
+    except InstantFault as fault:
+        code = "PIT_MISSING_TZ" if fault.fault == "naive" else "PIT_INVALID_AVAILABLE_AT_FORMAT"
+        return Verdict(code, f"{place} {name} is {fault.fault}")
     if cutoff is not None and instant > cutoff:
         return Verdict("PIT_VIOLATION_GT_CUTOFF", f"{place} became available after the cut-off")
     return None
@@ -326,7 +336,8 @@ def check_envelope(payload: Any, pit: Any) -> Verdict | None:
     """The first rule an envelope `{"data": […], "gaps": […]}` breaks against the cut-off text `pit`, or None.
 
     Fail-closed order: cut-off, object, envelope, forbidden keys anywhere (gaps too), each item in turn, each gap:
-    an object of a known type, and where it states an `available_at`, one that is not later than the cut-off.
+    an object of a known type, and where it states an `available_at`, one that is not later than the cut-off. An item
+    that is `computed` bears no proof and names the newest instant of what it was computed from.
     """
     try:
         cutoff = parse_instant(pit)
@@ -351,11 +362,21 @@ def _broken(payload: dict[str, Any], cutoff: datetime) -> Iterator[Verdict]:
                 yield Verdict("PIT_INVALID_ITEM_TYPE", f"{place} is not an object")
             elif name == "gaps" and str(item.get("type")) not in GAP_TYPES:
                 yield Verdict("PIT_INVALID_ITEM_TYPE", f"{place} type is not one of {', '.join(GAP_TYPES)}")
+            elif name == "data" and item.get(COMPUTED) is True:
+                verdict = _check_computed(item, cutoff, place)
+                if verdict is not None:
+                    yield verdict
             elif name == "data" or item.get("available_at") is not None:
                 source = item.get("available_at_source") if name == "data" else SOURCES[0]
                 verdict = check_clock(item.get("available_at"), source, cutoff, place)
                 if verdict is not None:
                     yield verdict
+
+
+def _check_computed(item: dict[str, Any], cutoff: datetime, place: str) -> Verdict | None:
+    if any(item.get(name) is not None for name in PROOF):
+        return Verdict("PIT_INVALID_AVAILABLE_AT_SOURCE", f"{place} is computed and bears proof of its own")
+    return _check_moment(item.get(NEWEST_INPUT), cutoff, place, NEWEST_INPUT)
 
 
 def check_text(text: Any, pit: Any) -> Verdict | None:

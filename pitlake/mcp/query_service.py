@@ -197,8 +197,8 @@ class QueryService:
 
         def answered(session: "Session") -> tuple[Provenance, "Result"]:
             session.known_by = known
-            provenance = Provenance.of(session, question.sql, question.query.reads if question.query else None)
-            return provenance, question.ask(session)
+            result = question.ask(session)
+            return Provenance.of(session, result, question.query), result
 
         provenance, result = self._lanes.ask(opened, answered)
         as_of = as_of if result.receipt.as_of else None

@@ -35,9 +35,9 @@ def server(service: QueryService) -> MCPServer[None]:
         title="Point-in-time data lake",
         version=__version__,
         instructions=(
-            f"Answers {asked}. What was not public then is not there, whatever you ask. Every item says when it became "
-            "public (available_at) and what dates it. Call describe first, prefer run_query to SQL, and page on with "
-            "next_cursor while truncated is true."
+            f"Answers {asked}. What was not public then is not there, whatever you ask. Items say when they became "
+            "public (available_at) or that they are computed. Call describe first, prefer run_query to SQL, and page "
+            "on with next_cursor while truncated is true."
         ),
         tools=tools(service),
         resources=resources(service),

@@ -62,7 +62,9 @@ class ReceiptModel(BaseModel):
 class AnswerModel(BaseModel):
     """The envelope, and whether it is all."""
 
-    data: list[dict[str, Any]] = Field(description="Each item has available_at and available_at_source.")
+    data: list[dict[str, Any]] = Field(
+        description="Each item has available_at and available_at_source, or is computed and has newest_input_at."
+    )
     gaps: list[dict[str, Any]] = Field(description="What is missing: type, reason and what it is about.")
     truncated: bool = Field(description="More rows follow: ask again with next_cursor.")
     next_cursor: str | None
@@ -99,9 +101,10 @@ class Toolbox:
     ) -> Answered:
         """Run one SELECT (DuckDB) over everything that was public at the instant.
 
-        Each dataset is a view of its newest revisions; <dataset>_revisions has all of them. Rows of a plain SELECT from
-        one of them keep the available_at and available_at_source they select; any other row carries the newest instant
-        of what was read. Start with `describe`.
+        Each dataset is a view of its newest revisions; <dataset>_revisions has all of them. Rows of one view keep
+        available_at, available_at_source and evidence where you select these and rename and compute nothing. Any other
+        row is marked computed: newest_input_at, the newest instant of what was read, is no publication time of it.
+        Start with `describe`.
         """
 
         def ask() -> AnswerPage:

@@ -29,6 +29,8 @@ from pitlake.session.limits import Caps, Limits
 from pitlake.session.result import OMIT, SHOW, Question, Result, Step
 from pitlake.session.sealed.process import Failed, Reply, SealedProcess
 from pitlake.session.sql import statements
+from pitlake.session.sql.reading import Reading
+from pitlake.session.sql.statements import NUMBERED
 from pitlake.session.visible.binding import Binding
 from pitlake.session.visible.cut_cache import CutCache
 
@@ -63,8 +65,9 @@ class Session:
     """What was public at `as_of`, in SQL. One query at a time; `interrupt` and `close` from any thread.
 
     as_of: aware UTC datetime, None in open mode. version: the lake version, fixed; known_by: the instant it was asked
-    for by, if it was. datasets: the bound ones. lake, filings_count_from: for its receipts. Views: `<dataset>` (newest
-    revision per key), `<dataset>_revisions`, `gaps`, `lake_info`; `as_of()` and `now()` answer T.
+    for by, if it was. datasets: the bound ones. views: the names of their views, each with its dataset's. newest: the
+    newest available_at of each dataset, and of their gaps. lake, filings_count_from: for its receipts. Views:
+    `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps`, `lake_info`; `as_of()` and `now()` answer T.
     """
 
     def __init__(
@@ -85,6 +88,9 @@ class Session:
         self._backend, self._catalogue = backend, catalogue
         self._snapshot = binding.snapshot
         self._bound = {dataset.name: dataset for dataset in binding.datasets}
+        self.views = {view: dataset for dataset in self.datasets for view in (dataset, f"{dataset}_revisions")}
+        delivered = (*binding.relations[: len(self.datasets)], binding.relations[-1])
+        self.newest = {relation.name: relation.watermark for relation in delivered}
         self._tickers: Tickers | None = None
         self._omits, self._beside = beside is not None, beside or (lambda: self)
         self._other: Session | None = None
@@ -141,6 +147,7 @@ class Session:
             lake=self.lake,
             notes=notes,
             hindsight=self._hindsight(query),
+            reading=self._reading(reply),
         )
 
     def run(self, name: str, /, **values: Any) -> Result:
@@ -209,7 +216,9 @@ class Session:
             prelude, backend = tuple(self._prelude), self._backend
             try:
                 backend, text = self._asked_of(step.sql, of_all=of_all)
-                reply = backend.run(text, packed, caps)
+                # What changed a session may have put other rows under a view's name; our own texts need no proof.
+                views = () if prelude or queries.by_text(step.sql) else self.views
+                reply = backend.run(text, packed, caps, views)
             except Failed as failed:
                 self._remember(step, stateless=failed.stateless or backend is not self._backend)
                 raise self._error(failed) from None
@@ -274,6 +283,16 @@ class Session:
             lake=self.lake,
             notes=(queries.TODAY,),
             hindsight=shown,
+        )
+
+    def _reading(self, reply: Reply) -> Reading:
+        """What the process says of what it read, as far as it names views and columns there are."""
+        view, views = reply.reading.rows_of, reply.reading.views
+        dataset = self._bound.get(self.views.get(view or "", ""))
+        columns = {*dataset.agent_columns, *NUMBERED} if dataset else set()
+        return Reading(
+            view if columns.issuperset(reply.table.column_names) else None,
+            views if views and self.views.keys() >= set(views) else None,
         )
 
     def _hindsight(self, query: str) -> dict[str, tuple[str, ...]]:

@@ -16,8 +16,8 @@ class Backend(Protocol):
 
     own_root: bool
 
-    def run(self, sql: str, parameters: object, caps: Caps) -> Reply:
-        """One query."""
+    def run(self, sql: str, parameters: object, caps: Caps, views: Collection[str] = ()) -> Reply:
+        """One query. views: the names by which its reading is told, none where it is not."""
 
     def load(self, name: str, table: pa.Table) -> None:
         """A caller's rows."""

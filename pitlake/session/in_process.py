@@ -6,6 +6,7 @@ the wall around native code. This is isolation="in_process".
 """
 
 import mmap
+from collections.abc import Collection
 from contextlib import suppress
 from operator import attrgetter
 
@@ -52,19 +53,22 @@ class InProcess:
             self.close()
             raise
 
-    def run(self, sql: str, parameters: object, caps: Caps) -> Reply:
-        """One query. Raises Failed, SessionLost, KeyboardInterrupt."""
+    def run(self, sql: str, parameters: object, caps: Caps, views: Collection[str] = ()) -> Reply:
+        """One query. views: the names by which its reading is told, none where it is not.
+
+        Raises Failed, SessionLost, KeyboardInterrupt.
+        """
         stateless = True  # while nothing has run
         try:
             answer = engine.RunningQuery(
-                self._connection, sql, protocol.unpack_parameters(parameters), caps, bound=self._bound
+                self._connection, sql, protocol.unpack_parameters(parameters), caps, views, bound=self._bound
             )
             stateless = answer.stateless
             answer.start()
             table = pa.Table.from_batches(list(answer.batches()), answer.schema)
         except (duckdb.Error, engine.OverCap, pa.ArrowException, MemoryError, RuntimeError, ValueError) as error:
             raise self._failed(error, stateless) from None
-        return Reply(table, answer.truncated, stateless)
+        return Reply(table, answer.truncated, stateless, answer.reading)
 
     def load(self, name: str, table: pa.Table) -> None:
         """The caller's own rows as a temporary table."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pitlake.lake.storage.conventions import RELEASE
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Limits
+from pitlake.session.sql.reading import UNPROVEN, Reading
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,7 +117,8 @@ class Result:
     """The rows of one query. `truncated`: a cap the caller asked for cut it short; never set otherwise.
 
     notes: what was settled outside of the session, such as a ticker that only later names tell. hindsight: for each
-    dataset that the question names, its columns that nobody could know at available_at.
+    dataset that the question names, its columns that nobody could know at available_at. reading: what a caller's
+    statement reads, and whether the rows are those of one view.
     """
 
     def __init__(
@@ -128,11 +130,12 @@ class Result:
         lake: "Lake | None" = None,
         notes: tuple[str, ...] = (),
         hindsight: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+        reading: Reading = UNPROVEN,
     ) -> None:
         self._table = table
         self._question, self._lake = question, lake
         self.truncated = truncated
-        self.notes, self.hindsight = notes, hindsight
+        self.notes, self.hindsight, self.reading = notes, hindsight, reading
 
     @property
     def columns(self) -> list[str]:

@@ -77,7 +77,6 @@ def test_a_pit_that_is_later_or_no_instant_gets_no_data(lake, tool, arguments, p
         ("query", {"sql": "SELEC 1"}, "Parser Error"),
         ("query", {"sql": "SELECT * FROM nowhere"}, "nowhere"),
         ("query", {"sql": "SELECT * FROM event_returns"}, "event_returns"),
-        ("query", {"sql": "SELECT current_timestamp"}, None),
         ("query", {"sql": ALL_NEWS, "as_of": "2024-01-01T00:00:00Z"}, "as_of"),
         ("query", {"sql": ALL_NEWS, "max_rows": 0}, "max_rows"),
         ("query", {"sql": ALL_NEWS, "max_rows": 100000}, "max_rows"),
@@ -103,10 +102,7 @@ def test_a_pit_that_is_later_or_no_instant_gets_no_data(lake, tool, arguments, p
 )
 def test_bad_input_is_an_error_that_says_what_to_do(lake, monkeypatch, tool, arguments, complaint):
     monkeypatch.delenv("PITLAKE_EMBEDDER", raising=False)
-    if complaint is None:
-        assert ask(lake, tool, **arguments)["data"][0]["available_at"] <= AS_OF
-    else:
-        assert complaint in refusal(lake, tool, **arguments)
+    assert complaint in refusal(lake, tool, **arguments)
 
 
 def test_what_one_call_does_no_other_call_sees(lake):
@@ -119,7 +115,9 @@ def test_what_one_call_does_no_other_call_sees(lake):
 
 def test_a_forged_watermark_is_not_believed(lake):
     forged = "CREATE OR REPLACE VIEW lake_info AS SELECT 'news' AS dataset, TIMESTAMPTZ '1999-01-01' AS watermark"
-    assert ask(lake, "query", sql=f"{forged}; SELECT 1 AS n")["data"][0]["available_at"] == "2024-04-30T21:00:00Z"
+    assert ask(lake, "query", sql=f"{forged}; SELECT 1 AS n")["data"] == [
+        {"n": 1, "computed": True, "newest_input_at": "2024-04-30T21:00:00Z"}
+    ]
 
 
 def test_describe_tells_of_a_dataset_and_of_a_query(lake):

@@ -1,4 +1,4 @@
-"""Whatever an agent's SQL says of its rows' clocks, they are the lake's: its own, or the newest of what was read."""
+"""Whatever an agent's SQL says of its rows, only rows of the lake bear proof; any other says that it was computed."""
 
 import pytest
 
@@ -6,21 +6,25 @@ from pitlake.answers.provenance import Provenance
 from pitlake.clock import instant, iso
 from pitlake.mcp.query_service import QueryService, ServiceQuestion
 from pitlake.session import connect
+from pitlake.session.sql.reading import Reading
 from tests.doors.conftest import AS_OF
 
 KEY = b"one key for every server of this file"
-NAMES = ("available_at", "available_at_source")
+MARKS = ("computed", "newest_input_at")
 ROWS = "SELECT id, available_at, available_at_source FROM news"
 OWN = [
     ROWS,
     "FROM news",
     "TABLE news",
-    "SELECT n.available_at_source, n.available_at, n.evidence, lower(n.title) AS t FROM news AS n ORDER BY 2 LIMIT 9",
+    "SELECT n.available_at_source, n.available_at, n.evidence, N.title FROM news AS n ORDER BY lower(n.title) LIMIT 9",
     'SELECT "AVAILABLE_AT", AVAILABLE_AT_SOURCE, ID FROM NEWS',
+    "SELECT title AS title, available_at: available_at, available_at_source FROM news -- title AS body",
     "SELECT * EXCLUDE (body) FROM main.news_revisions WHERE available_at < now() - INTERVAL 3 DAY",
-    "SELECT news.* FROM news USING SAMPLE 5 ROWS",
-    "SELECT DISTINCT id, available_at, available_at_source FROM news",
-    "SELECT * REPLACE (upper(title) AS title) FROM news",
+    "SELECT news.* FROM memory.main.news USING SAMPLE 5 ROWS",
+    "SELECT DISTINCT ON (ticker) id, available_at, available_at_source FROM news ORDER BY ALL",
+    f"{ROWS} WHERE id IN (SELECT id FROM news_revisions) AND created < (SELECT max(created) FROM news)",
+    f"{ROWS} QUALIFY row_number() OVER (PARTITION BY ticker ORDER BY created DESC) = 1",
+    f"({ROWS});",
 ]
 OLD = "TIMESTAMPTZ '1999-01-01 00:00:00Z'"
 FORGED = [
@@ -50,12 +54,71 @@ FORGED = [
     "SELECT available_at, available_at_source, 'neo4j:News:bzNews_1' AS evidence FROM news",
     "SELECT COLUMNS('created') AS available_at, COLUMNS('available_at_source') FROM news",
 ]
+PROOF = "available_at, available_at_source, evidence"
+COMPUTED = [
+    f"SELECT {PROOF}, 'ACME goes bankrupt' AS title FROM news",
+    f"SELECT {PROOF}, title AS body FROM news",
+    f"SELECT {PROOF}, title body, body title FROM news",
+    f"SELECT {PROOF}, upper(title) AS title FROM news",
+    f"SELECT {PROOF}, CASE WHEN id = id THEN 'x' ELSE title END AS title FROM news",
+    f"SELECT {PROOF}, coalesce('x', title) AS title FROM news",
+    f"SELECT {PROOF}, title || '' AS title FROM news",
+    f"SELECT {PROOF}, title::VARCHAR AS title FROM news",
+    f"SELECT {PROOF}, COLUMNS('title') AS body FROM news",
+    f"SELECT {PROOF}, COLUMNS(lambda c: c = 'title') FROM news",
+    f"SELECT {PROOF}, $forged AS title FROM news",
+    f"SELECT {PROOF}, #3 AS title FROM news",
+    "SELECT * REPLACE ('x' AS title) FROM news",
+    "SELECT * RENAME (title AS body) FROM (SELECT * EXCLUDE (body) FROM news)",
+    "SELECT * RENAME (title AS headline) FROM news",
+    "SELECT * EXCLUDE (title), 'x' AS title FROM news",
+    "SELECT body, title FROM news AS n(id, body, title)",
+    "SELECT a.available_at, a.available_at_source, a.evidence, b.title FROM news a JOIN news b ON a.id <> b.id",
+    "SELECT a.evidence, b.title FROM news a POSITIONAL JOIN (FROM news ORDER BY id DESC) b",
+    f"SELECT {PROOF}, title FROM news CROSS JOIN (SELECT 1)",
+    f"SELECT {PROOF}, title FROM (SELECT * REPLACE ('x' AS title) FROM news)",
+    f"SELECT {PROOF}, title FROM (FROM news) AS news",
+    f"WITH forged AS (SELECT * REPLACE ('x' AS title) FROM news) SELECT {PROOF}, title FROM forged",
+    f"WITH news AS (SELECT * REPLACE ('x' AS title) FROM main.news) SELECT {PROOF}, title FROM news",
+    f"WITH a AS (SELECT 1) SELECT {PROOF}, title FROM news",
+    f"SELECT {PROOF}, title FROM news UNION ALL SELECT {PROOF}, 'x' FROM news",
+    f"SELECT {PROOF}, title FROM news INTERSECT SELECT {PROOF}, title FROM news",
+    f"SELECT {PROOF}, lead(title) OVER () AS title FROM news",
+    f"SELECT {PROOF}, any_value(title) AS title FROM news GROUP BY ALL",
+    f"SELECT {PROOF}, title FROM news GROUP BY ALL",
+    "SELECT arg_min(COLUMNS(*), created) FROM news",
+    f"SELECT {PROOF}, (SELECT 'x') AS title FROM news",
+    f"SELECT {PROOF}, unnest(['x', 'y']) AS title FROM news",
+    f"SELECT {PROOF}, 'x' AS \"title\" FROM news",
+    f"SELECT {PROOF}, title COLLATE NOCASE AS title FROM news",
+    f"CREATE MACRO forged(t) AS 'x'; SELECT {PROOF}, forged(title) AS title FROM news",
+    f"CREATE TEMP VIEW news AS SELECT * REPLACE ('x' AS title) FROM lake.news; SELECT {PROOF}, title FROM news",
+    f"CREATE TEMP TABLE news AS SELECT * REPLACE ('x' AS title) FROM main.news; SELECT {PROOF}, title FROM news",
+    f"CREATE OR REPLACE VIEW news AS SELECT * REPLACE ('x' AS title) FROM lake.news; SELECT {PROOF}, title FROM news",
+    f"CREATE SCHEMA s; CREATE VIEW s.news AS SELECT 'x' AS title, {PROOF} FROM main.news; USE s; FROM news",
+    f"PREPARE p AS SELECT {PROOF}, 'x' AS title FROM news; EXECUTE p",
+    f"PIVOT (SELECT {PROOF}, title FROM news) ON title USING count(*)",
+    f"SELECT {PROOF}, title FROM query($$ SELECT * REPLACE ('x' AS title) FROM news $$)",
+    f"SELECT {PROOF}, title FROM query_table('news')",
+    "SELECT {'evidence': evidence, 'title': 'x'} AS item FROM news",
+    f"SELECT {PROOF}, 'x' AS title, false AS computed, {OLD} AS newest_input_at FROM news",
+    'SELECT title, \'x\' AS "Evidence", true AS "COMPUTED" FROM news',
+    f"SELECT {PROOF}, content_hash FROM lake.news",
+    "SELECT title, url FROM news",
+    "SELECT 1 AS n",
+    f"SELECT {PROOF}, title FROM news /* {'x' * 70000} */",
+]
 
 
 @pytest.fixture(scope="module")
 def rows_of(lake):
     service = QueryService(lake=lake, as_of=instant(AS_OF), cursor_key=KEY)
-    return lambda sql: service.ask(ServiceQuestion(sql=sql), pit=None, max_rows=1000, cursor=None).page.payload["data"]
+
+    def rows(sql):
+        question = ServiceQuestion(sql=sql, params={"forged": "ACME goes bankrupt"} if "$forged" in sql else None)
+        return service.ask(question, pit=None, max_rows=1000, cursor=None).page.payload["data"]
+
+    return rows
 
 
 @pytest.fixture(scope="module")
@@ -77,15 +140,16 @@ def test_rows_of_one_dataset_keep_their_clocks(rows_of, known, sql):
         assert "id" not in row or clocks[row["id"]] == (row["available_at"], row["available_at_source"])
 
 
-@pytest.mark.parametrize("sql", FORGED)
-def test_no_other_row_says_itself_when_it_became_public(rows_of, known, sql):
+@pytest.mark.parametrize("sql", FORGED + COMPUTED)
+def test_any_other_row_bears_no_proof_and_says_that_it_was_computed(rows_of, known, sql):
     _, newest = known
-    least = iso(newest["news"])
     rows = rows_of(sql)
     assert rows
     for row in rows:
-        assert [name for name in row if name.lower() in NAMES] == list(NAMES)
-        assert row["available_at"] >= least
+        assert not {name.lower() for name in row}.intersection(PROOF.split(", "))
+        assert [name for name in row if name.lower() in MARKS] == list(MARKS)
+        assert row["computed"] is True
+        assert row["newest_input_at"] >= iso(newest["news"])
 
 
 @pytest.mark.parametrize(
@@ -109,13 +173,30 @@ def test_no_other_row_says_itself_when_it_became_public(rows_of, known, sql):
 def test_an_answer_carries_the_newest_instant_of_what_was_read(rows_of, known, sql, read):
     _, newest = known
     due = max(at for name, at in newest.items() if read is None or name in read)
-    assert {row["available_at"] for row in rows_of(sql)} == {iso(due)}
+    assert {row["newest_input_at"] for row in rows_of(sql)} == {iso(due)}
 
 
-def test_a_statement_too_deep_to_be_understood_counts_as_reading_everything(lake, known):
+@pytest.mark.parametrize("isolation", ["process", "in_process"])
+def test_a_view_that_was_replaced_before_proves_nothing(lake, isolation):
+    forged = "CREATE OR REPLACE TEMP VIEW news AS SELECT * REPLACE ('x' AS title) FROM lake.news"
+    with connect(AS_OF, lake=lake, isolation=isolation) as session:
+        assert session.sql("FROM news").reading == Reading("news", ("news",))
+        session.sql(f"{forged}; SELECT 1")
+        assert session.sql("FROM news").reading == Reading()
+
+
+@pytest.mark.parametrize("depth", [50, 500])
+def test_a_statement_too_deep_to_be_understood_counts_as_reading_everything(lake, known, depth):
     _, newest = known
-    deep = "SELECT " + "(" * 500 + "1" + ")" * 500 + " AS n FROM reports WHERE " + " OR ".join(["id = 'x'"] * 900)
+    deep = (
+        "SELECT "
+        + "(" * depth
+        + "1"
+        + ")" * depth
+        + " AS n FROM reports WHERE "
+        + " OR ".join(["form_type = 'x'"] * 900)
+    )
     with connect(AS_OF, lake=lake) as session:
-        told = Provenance.of(session, deep)
-    assert told.available_at == max(newest.values()) or told.available_at == newest["reports"]
-    assert not told.own or told.available_at == newest["reports"]
+        told = Provenance.of(session, session.sql(deep))
+    assert not told.proven
+    assert told.newest_input_at in (max(newest.values()), newest["reports"])

@@ -145,7 +145,9 @@ class Server:
         caps = Caps(rows=order["rows"], bytes=order["bytes"], truncate=order["truncate"])
         try:
             parameters = protocol.unpack_parameters(order["parameters"])
-            answer = engine.RunningQuery(self._connection, order["sql"], parameters, caps, bound=self._bound)
+            answer = engine.RunningQuery(
+                self._connection, order["sql"], parameters, caps, order["views"], bound=self._bound
+            )
             stateless = answer.stateless
             answer.start()
             sink = _Sink(self._end)
@@ -155,7 +157,7 @@ class Server:
             sink.flush()
         except Exception as error:  # noqa: BLE001  the same boundary
             return OrderEnd(order["id"], stateless=stateless, failure=engine.failure(error))
-        return OrderEnd(order["id"], answer.truncated, stateless)
+        return OrderEnd(order["id"], answer.truncated, stateless, reading=answer.reading)
 
 
 class _Sink:

@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 import weakref
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -37,6 +38,7 @@ from pitlake.session.sealed.protocol import (
     file_name,
     tell,
 )
+from pitlake.session.sql.reading import UNPROVEN, Reading
 from pitlake.session.sql.statements import Opening, parquet
 from pitlake.session.visible.binding import Binding, Relation
 from pitlake.session.visible.cut_cache import CutCache
@@ -52,11 +54,12 @@ _PADDING = 16 << 20  # what Arrow's stream may put around and between values
 
 @dataclass(frozen=True)
 class Reply:
-    """An answered query. `stateless`: later answers can't depend on it."""
+    """An answered query. `stateless`: later answers can't depend on it. `reading`: what it reads, if that was asked."""
 
     table: pa.Table
     truncated: bool
     stateless: bool
+    reading: Reading = UNPROVEN
 
 
 class Failed(Exception):
@@ -86,15 +89,18 @@ class SealedProcess:
             self.close()
             raise
 
-    def run(self, sql: str, parameters: object, caps: Caps) -> Reply:
-        """One query. Raises Failed, SessionLost, KeyboardInterrupt (the session lives on)."""
-        order = {"sql": sql, "parameters": parameters, **asdict(caps)}
+    def run(self, sql: str, parameters: object, caps: Caps, views: Collection[str] = ()) -> Reply:
+        """One query. views: the names by which its reading is told, none where it is not.
+
+        Raises Failed, SessionLost, KeyboardInterrupt (the session lives on).
+        """
+        order = {"sql": sql, "parameters": parameters, "views": sorted(views), **asdict(caps)}
         told, stream = self._ask(QUERY, order, b"", caps.bytes + caps.bytes // 8 + _PADDING)
         try:
             table = untrusted_ipc.table(pa.py_buffer(stream), caps.rows)
         except ProtocolError as problem:
             raise self._lost(str(problem)) from None
-        return Reply(table, told.truncated, told.stateless)
+        return Reply(table, told.truncated, told.stateless, told.reading)
 
     def load(self, name: str, table: pa.Table) -> None:
         """The caller's own rows as a temporary table."""

@@ -19,6 +19,7 @@ from decimal import Decimal
 from typing import Any
 
 from pitlake.session.limits import Failure
+from pitlake.session.sql.reading import UNPROVEN, Reading
 
 HEADER = struct.Struct(">cQ")
 FILES, OPEN, QUERY, LOAD, INTERRUPT = b"F", b"O", b"Q", b"L", b"I"
@@ -35,12 +36,15 @@ FILES_PER_FRAME = 128
 
 @dataclass(frozen=True)
 class OrderEnd:
-    """How the order of this number ended, as the child tells it. `stateless`: later answers can't depend on it."""
+    """How the order of this number ended, as the child tells it. `stateless`: later answers can't depend on it.
+    `reading`: what its statement reads, where that was asked.
+    """
 
     order: int
     truncated: bool = False
     stateless: bool = False
     failure: Failure | None = None
+    reading: Reading = UNPROVEN
 
 
 class ProtocolError(Exception):
@@ -73,7 +77,7 @@ def tell(payload: bytes | bytearray) -> OrderEnd:
         order, truncated, stateless = int(said["order"]), said["truncated"] is True, said["stateless"] is True
         failed = said["failure"]
         if failed is None:
-            return OrderEnd(order, truncated, stateless)
+            return OrderEnd(order, truncated, stateless, reading=_reading(said["reading"]))
         kind, message, limit = str(failed["kind"]), str(failed["message"]), str(failed["limit"])
         failure = Failure(kind, message, limit, fatal=failed["fatal"] is True)
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
@@ -81,6 +85,11 @@ def tell(payload: bytes | bytearray) -> OrderEnd:
     if limit not in LIMITS:
         raise ProtocolError("the session names an unknown limit")
     return OrderEnd(order, truncated, stateless, failure)
+
+
+def _reading(said: dict[str, Any]) -> Reading:
+    rows_of, views = said["rows_of"], said["views"]
+    return Reading(None if rows_of is None else str(rows_of), None if views is None else tuple(map(str, views)))
 
 
 class Channel:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pitlake.session.limits import Caps, Failure
 from pitlake.session.sql import arrow_fidelity, statements
+from pitlake.session.sql.reading import UNPROVEN, read
 
 BATCH_ROWS = 32_768
 _LONGEST_MESSAGE = 8192
@@ -100,12 +101,20 @@ def execute(connection: duckdb.DuckDBPyConnection, *texts: str) -> None:
 
 class RunningQuery:
     """A query: whether later answers can't depend on it (`stateless`), once it is started its Arrow schema, then its
-    batches, within the caps. `rows` and `truncated` are final once the batches are read. bound: the session has a T,
-    so a statement that asks for the machine's clock is refused.
+    batches, within the caps. `rows` and `truncated` are final once the batches are read. views: the names by which
+    the `reading` of a single SELECT is told, none where it is not. bound: the session has a T, so a statement that
+    asks for the machine's clock is refused.
     """
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, sql: str, parameters: Any, caps: Caps, *, bound: bool
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        sql: str,
+        parameters: Any,
+        caps: Caps,
+        views: Collection[str] = (),
+        *,
+        bound: bool,
     ) -> None:
         if bound and (name := _machine_clock(sql)):
             raise MachineClock(f"{name}() asks for the machine's clock")
@@ -118,6 +127,8 @@ class RunningQuery:
         if not script:
             raise duckdb.ParserException("Parser Error: there is no statement in this text")
         self.stateless = all(statement.type.name in _STATELESS for statement in script)
+        readable = views and self.stateless and len(script) == 1
+        self.reading = read(connection, sql, views) if readable else UNPROVEN
         self._script = _with_values(script, parameters)
 
     def start(self) -> None:

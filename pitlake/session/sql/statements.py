@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 STORED = "lake"
 """The schema of the views over stored rows: every revision up to T, with `content_hash`, which makes orders total."""
 
+NUMBERED = ("revision", "prev_available_at")
+"""The columns that `<dataset>_revisions` has besides the dataset's own."""
+
 _NAIVE = "(as_of() AT TIME ZONE 'UTC')"
 # Every spelling of "now" DuckDB 2 looks up by name, bound to T. What can't be bound is refused by `arguments`.
 _CLOCK = {
@@ -181,7 +184,7 @@ def revisions(each: Ready) -> str:
         return f"CREATE VIEW {name} AS SELECT {columns} FROM {STORED}.{identifier(dataset.name)}"
     return (
         f"CREATE VIEW {name} AS SELECT {columns}, "
-        "row_number() OVER earlier AS revision, lag(available_at) OVER earlier AS prev_available_at "
+        f"row_number() OVER earlier AS {NUMBERED[0]}, lag(available_at) OVER earlier AS {NUMBERED[1]} "
         f"FROM {STORED}.{identifier(dataset.name)} WINDOW earlier AS ("
         f"PARTITION BY {', '.join(map(identifier, record))} "
         f"ORDER BY {', '.join(map(identifier, dataset.revision_order))})"

@@ -92,7 +92,7 @@ def _revision(item: Item) -> tuple[str, str]:
 
 def _newest_first(item: Item) -> tuple[float, str]:
     try:
-        return -rules.parse_instant(item.get("available_at")).timestamp(), _canonical(item)
+        return -rules.parse_instant(item.get("available_at", item.get(rules.NEWEST_INPUT))).timestamp(), _canonical(item)
     except rules.InstantFault:
         return float("inf"), _canonical(item)
 

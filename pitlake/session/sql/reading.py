@@ -1,0 +1,130 @@
+"""What a caller's statement reads, and whether its rows are the rows of one view: DuckDB's own parse, in the process
+that runs it.
+
+Proof is given by shape alone: one SELECT from one view, that lists the view's columns under their own names. Filters,
+orders, limits and samples choose rows and change none. Every field of the parse that is not named here must be empty,
+so that what a later DuckDB adds proves nothing.
+"""
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import duckdb
+
+LONGEST = 1 << 16
+"""Characters of SQL that are read at most: a longer statement counts as one that may read everything."""
+_PARSED = "SELECT system.main.json_serialize_sql($sql)"
+_READING_MACROS = (
+    "SELECT count(*) FROM duckdb_functions() "
+    "WHERE NOT internal AND macro_definition ILIKE '%select%' AND list_contains($names, lower(function_name))"
+)
+_PLACE = {"query_location", "query_location_length"}
+_PLAIN = {
+    "SELECT_NODE": {"modifiers", "cte_map", "select_list", "from_table", "where_clause", "sample", "qualify"},
+    "BASE_TABLE": {"alias", "sample", "schema_name", "table_name", "catalog_name", "qualified_name"},
+    "COLUMN_REF": {"alias", "column_names"},
+    "STAR": {"relation_name", "exclude_list", "qualified_exclude_list"},
+}
+"""The fields of a part of the parse that may hold something where rows are shown as they are."""
+_CHOOSING = {"ORDER_MODIFIER", "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "DISTINCT_MODIFIER"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """rows_of: the view whose own rows the answer's are, with its values unchanged; None where that isn't proven.
+    views: those that are read; None where it can't be told, which may be everything.
+    """
+
+    rows_of: str | None = None
+    views: tuple[str, ...] | None = None
+
+
+UNPROVEN = Reading()
+"""That of a statement of which nothing is told."""
+
+
+def read(connection: "duckdb.DuckDBPyConnection", sql: str, views: Collection[str]) -> Reading:
+    """The reading of a text that is one SELECT. views: the names that stand for a dataset's rows."""
+    if len(sql) > LONGEST:
+        return UNPROVEN
+    try:
+        parsed = json.loads(_value(connection, _PARSED, sql=sql))
+    except RecursionError:
+        return UNPROVEN
+    statements = parsed.get("statements", ())
+    if len(statements) != 1:
+        return UNPROVEN
+    return Reading(_rows_of(statements[0]["node"], views), _views(connection, list(_nodes(parsed)), views))
+
+
+def _value(connection: "duckdb.DuckDBPyConnection", question: str, **parameters: Any) -> Any:
+    found = connection.execute(question, parameters).fetchall()[0][0]
+    connection.complete()
+    return found
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    """Every object of the parse, found without recursion, however deep it stands."""
+    left = [tree]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            yield part
+            left.extend(part.values())
+        elif isinstance(part, list):
+            left.extend(part)
+
+
+def _views(
+    connection: "duckdb.DuckDBPyConnection", nodes: list[dict[str, Any]], views: Collection[str]
+) -> tuple[str, ...] | None:
+    """The views a statement names, None where it may read what it doesn't name."""
+    if any(node.get("type") in ("TABLE_FUNCTION", "SHOW_REF") for node in nodes):
+        return None
+    functions = sorted({node["function_name"].lower() for node in nodes if node.get("class") == "FUNCTION"})
+    if functions and _value(connection, _READING_MACROS, names=functions):
+        return None
+    named = {entry["key"].lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
+    tables = [node for node in nodes if node.get("type") == "BASE_TABLE"]
+    found = {table["table_name"].lower() for table in tables} - named
+    if not found or not found.issubset(views) or not named.isdisjoint(views) or not all(map(_is_ours, tables)):
+        return None
+    return tuple(sorted(found))
+
+
+def _rows_of(select: dict[str, Any], views: Collection[str]) -> str | None:
+    """The view whose rows a SELECT shows as they are, under their own names."""
+    table = select.get("from_table") or {}
+    if not _is_plain(select, "SELECT_NODE") or not _is_plain(table, "BASE_TABLE") or not _is_ours(table):
+        return None
+    if select["cte_map"]["map"] or select["aggregate_handling"] != "STANDARD_HANDLING":
+        return None
+    if not all(modifier["type"] in _CHOOSING for modifier in select["modifiers"]):
+        return None
+    name = table["table_name"].lower()
+    qualifiers = {name, table["alias"].lower()} - {""}
+    shown = all(_is_own_column(item, qualifiers) for item in select["select_list"])
+    return name if shown and name in views else None
+
+
+def _is_plain(node: dict[str, Any], kind: str) -> bool:
+    """Whether a part of the parse is of this type and holds nothing but what such a part may hold."""
+    allowed = _PLAIN[kind] | _PLACE | {"type", "class", "aggregate_handling"}
+    return node.get("type") == kind and not any(value for name, value in node.items() if name not in allowed)
+
+
+def _is_ours(table: dict[str, Any]) -> bool:
+    return table["schema_name"].lower() in ("", "main") and table["catalog_name"].lower() in ("", "memory")
+
+
+def _is_own_column(item: dict[str, Any], qualifiers: set[str]) -> bool:
+    """Whether a selected item is a column of the table, or all of them, without another name."""
+    if _is_plain(item, "STAR"):
+        return item["relation_name"].lower() in qualifiers | {""}
+    if not _is_plain(item, "COLUMN_REF"):
+        return False
+    *qualifier, column = (name.lower() for name in item["column_names"])
+    return item["alias"].lower() in ("", column) and len(qualifier) <= 1 and qualifiers.issuperset(qualifier)
