@@ -41,9 +41,9 @@ question brings it back. Give T as an instant with its offset (`2024-02-15T16:00
   `pitlake query --as-of T "…"`, or the tool `query`. Texts are searched with `pitlake search` or the tool `search`.
 - A dataset is a view of the newest revisions public at T. `<dataset>_revisions` has every one, `gaps` what could not
   become a row, `lake_info` each dataset's watermark. `as_of()` and `now()` answer T.
-- `available_at` says when a row became public, `available_at_source` what dates it. Only rows of one view, no column
-  renamed or computed, keep them and `evidence`. Any other is `computed`: its `newest_input_at`, the newest instant of
-  what was read, is no publication time. Nor are periods, ex-dates and fiscal dates.
+- `available_at`: when a row became public; `available_at_source`: what dates it. Only rows of one view, no column
+  renamed or computed, keep them and `evidence`. Any other is `computed`: its `newest_input_at` is the newest instant
+  of what was read, not a publication time. Nor are periods, ex-dates and fiscal dates.
 - Select from `<dataset>_of(ticker)` instead of the view when you want one company of news, report_sections, exhibits,
   qa_exchanges, xbrl_facts or prices: it is many times faster and gives the same rows.
 - Columns "known with hindsight alone" hold the source's word of today on records of the past, tickers above all: never

@@ -317,7 +317,7 @@ Answer with JSON alone, in PIT mode and in open mode:
 
 - `data[]`: one item a row, each with `available_at` (ISO-8601 with time and offset), `available_at_source` and its
   citation `evidence`. In open mode the first two may be missing; nothing else changes.
-- An item of several rows has none of the three: `"computed": true` and `newest_input_at`, which dates no publication.
+- A computed item has none of the three: `"computed": true`, `newest_input_at`, not its publication.
 - `gaps[]`: always there, `[]` where nothing is missing. `type` is one of {", ".join(GAP_TYPES)}.
 - Nothing stands beside the two. `truncated`, `next_cursor` and `receipt` of a tool's page are for paging;
   leave them out.
@@ -326,14 +326,13 @@ Answer with JSON alone, in PIT mode and in open mode:
   blocks.
 - Fail closed. What cannot be dated is dropped from `data[]` and named in `gaps[]`. Dates inside a text are content,
   never availability.
-- An empty answer is an answer: `data` empty, a gap `no_data`. Look at the lake's `gaps` before saying that something
-  does not exist.
+- An empty answer is an answer: `data` empty, a gap `no_data`. Look at `gaps` before saying that something is absent.
 - More: repeat the call with `cursor` while `truncated` is true. Narrow follow-ups instead of asking all again."""
 
 RETRIES = {
     "`PIT_VIOLATION_GT_CUTOFF`": "repeat the call with `pit`, or with an end no later than it",
     "`PIT_FORBIDDEN_FIELD`": "leave out the outcome columns",
-    "`PIT_MISSING_AVAILABLE_AT`, `PIT_INVALID_AVAILABLE_AT_SOURCE`": "select available_at and its source as they are",
+    "`PIT_MISSING_AVAILABLE_AT`, `PIT_INVALID_AVAILABLE_AT_SOURCE`": "select both as they are",
     "`PIT_INVALID_AVAILABLE_AT_FORMAT`, `PIT_MISSING_TZ`": "do not format or cast available_at",
     "`PIT_INVALID_PIT`": "give one instant with an offset, no later than the session's",
     "`PIT_MISSING_ENVELOPE`, `PIT_INVALID_JSON`, `PIT_INVALID_ITEM_TYPE`": "ask another way: this is not an envelope",

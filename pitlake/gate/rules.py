@@ -17,18 +17,10 @@ from numbers import Number
 from typing import Any, NamedTuple
 
 CODES = (
-    "PIT_PARSE_ERROR",
-    "PIT_INVALID_PIT",
-    "PIT_INVALID_JSON",
-    "PIT_MISSING_ENVELOPE",
-    "PIT_INVALID_ITEM_TYPE",
-    "PIT_MISSING_AVAILABLE_AT",
-    "PIT_INVALID_AVAILABLE_AT_FORMAT",
-    "PIT_MISSING_TZ",
-    "PIT_INVALID_AVAILABLE_AT_SOURCE",
-    "PIT_VIOLATION_GT_CUTOFF",
-    "PIT_FORBIDDEN_FIELD",
-)
+    "PIT_PARSE_ERROR", "PIT_INVALID_PIT", "PIT_INVALID_JSON", "PIT_MISSING_ENVELOPE", "PIT_INVALID_ITEM_TYPE",
+    "PIT_MISSING_AVAILABLE_AT", "PIT_INVALID_AVAILABLE_AT_FORMAT", "PIT_MISSING_TZ", "PIT_INVALID_AVAILABLE_AT_SOURCE",
+    "PIT_VIOLATION_GT_CUTOFF", "PIT_FORBIDDEN_FIELD",
+)  # fmt: skip
 SOURCES = ("neo4j_created", "edgar_accepted", "time_series_timestamp", "provider_metadata")
 PROOF = ("available_at", "available_at_source", "evidence")
 COMPUTED, NEWEST_INPUT = "computed", "newest_input_at"
@@ -44,8 +36,7 @@ _SHAPE = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?(Z|[+-][0-9]{2}:[0-9]{2})?"
 )
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_MICROSECOND_DIGITS = 6
-_MAX_INT_DIGITS = 4300
+_MICROSECOND_DIGITS, _MAX_INT_DIGITS = 6, 4300
 
 # What a reader does not see in a key: blanks, controls, combining marks, joiners, fillers, selectors, half surrogates.
 UNSEEN = (
@@ -66,7 +57,7 @@ _SHORTEST_FORBIDDEN = min(map(len, FORBIDDEN_KEYS))
 _OPENER = re.compile(f'[{_UNSEEN_CLASS}]*[\\[{{"]')
 _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _ESCAPE = re.compile(r"\\+u([0-9a-fA-F]{4})")
-_ESCAPES_IN_ESCAPES = 8
+_ESCAPES_IN_ESCAPES, _SHOWN_STEPS = 8, 8
 _QUOTES = "\"'`“”‘’"
 _KEY_IN_BROKEN_JSON = re.compile(f"[{{,{_QUOTES}](?:{'|'.join(sorted(FORBIDDEN_KEYS))})[{_QUOTES}]?[:=]")
 _SHOWN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
@@ -81,7 +72,6 @@ _RECEIPT = {
     "note": re.compile(r"[A-Z0-9.-]{,12}: (no company is known|read as CIK [0-9, ]+, with hindsight(; not [0-9, ]+)?)"),
     "hindsight": re.compile(r"(?:[a-z][a-z0-9_]{0,39}\.[a-z][a-z0-9_]{0,39}(?:, |$))+"),
 }
-_SHOWN_STEPS = 8
 _TEXTS = (str, bytes, bytearray)
 _LOOKED_THROUGH = (dict, list, tuple, set, frozenset, *_TEXTS)
 _OPAQUE = object()
@@ -93,11 +83,8 @@ class InstantFault(ValueError):
     """A text that is not a strict instant. `fault` is one of FAULTS, `detail` a short reason that echoes no input."""
 
     def __init__(self, fault: str, detail: str) -> None:
-        super().__init__(fault, detail)
+        super().__init__(f"{fault}: {detail}")
         self.fault, self.detail = fault, detail
-
-    def __str__(self) -> str:
-        return f"{self.fault}: {self.detail}"
 
 
 class Verdict(NamedTuple):
@@ -277,12 +264,9 @@ def _spells_a_forbidden_key(text: str) -> bool:
     return _KEY_IN_BROKEN_JSON.search(_folded(text.replace("\\", ""))) is not None
 
 
-def _nothing(_: str) -> None:
-    """Numbers hide no keys, and Python refuses to read very long ones."""
-
-
+# Numbers hide no keys, and Python refuses to read very long ones.
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=Pairs, parse_int=_nothing, parse_float=_nothing, parse_constant=_nothing, strict=False
+    object_pairs_hook=Pairs, parse_int=bool, parse_float=bool, parse_constant=bool, strict=False
 )
 
 
@@ -309,13 +293,11 @@ def _forbidden(place: str, path: str) -> Verdict:
 
 def check_clock(available_at: Any, source: Any, cutoff: datetime | None, place: str = "item") -> Verdict | None:
     """The first rule that a row's `available_at` (text) and source tag break, or None."""
-    verdict = _check_moment(available_at, None, place, "available_at")
-    if verdict is not None:
-        return verdict
-    if not isinstance(source, str) or source not in SOURCES:
+    verdict = _check_moment(available_at, cutoff, place, "available_at")
+    if (verdict is None or verdict.code == "PIT_VIOLATION_GT_CUTOFF") and source not in SOURCES:
         known = ", ".join(SOURCES)
         return Verdict("PIT_INVALID_AVAILABLE_AT_SOURCE", f"{place} available_at_source is not one of {known}")
-    return _check_moment(available_at, cutoff, place, "available_at")
+    return verdict
 
 
 def _check_moment(text: Any, cutoff: datetime | None, place: str, name: str) -> Verdict | None:
@@ -355,28 +337,26 @@ def check_envelope(payload: Any, pit: Any) -> Verdict | None:
 
 
 def _broken(payload: dict[str, Any], cutoff: datetime) -> Iterator[Verdict]:
-    for name in ("data", "gaps"):
+    for name, check in (("data", _check_data), ("gaps", _check_gap)):
         for index, item in enumerate(payload.get(name, [])):
             place = f"{name}[{index}]"
-            if not isinstance(item, dict):
-                yield Verdict("PIT_INVALID_ITEM_TYPE", f"{place} is not an object")
-            elif name == "gaps" and str(item.get("type")) not in GAP_TYPES:
-                yield Verdict("PIT_INVALID_ITEM_TYPE", f"{place} type is not one of {', '.join(GAP_TYPES)}")
-            elif name == "data" and item.get(COMPUTED) is True:
-                verdict = _check_computed(item, cutoff, place)
-                if verdict is not None:
-                    yield verdict
-            elif name == "data" or item.get("available_at") is not None:
-                source = item.get("available_at_source") if name == "data" else SOURCES[0]
-                verdict = check_clock(item.get("available_at"), source, cutoff, place)
-                if verdict is not None:
-                    yield verdict
+            strange = Verdict("PIT_INVALID_ITEM_TYPE", f"{place} is not an object")
+            verdict = check(item, cutoff, place) if isinstance(item, dict) else strange
+            yield from () if verdict is None else (verdict,)
 
 
-def _check_computed(item: dict[str, Any], cutoff: datetime, place: str) -> Verdict | None:
+def _check_data(item: dict[str, Any], cutoff: datetime, place: str) -> Verdict | None:
+    if item.get(COMPUTED) is not True:
+        return check_clock(item.get("available_at"), item.get("available_at_source"), cutoff, place)
     if any(item.get(name) is not None for name in PROOF):
         return Verdict("PIT_INVALID_AVAILABLE_AT_SOURCE", f"{place} is computed and bears proof of its own")
     return _check_moment(item.get(NEWEST_INPUT), cutoff, place, NEWEST_INPUT)
+
+
+def _check_gap(gap: dict[str, Any], cutoff: datetime, place: str) -> Verdict | None:
+    if str(gap.get("type")) not in GAP_TYPES:
+        return Verdict("PIT_INVALID_ITEM_TYPE", f"{place} type is not one of {', '.join(GAP_TYPES)}")
+    return None if (at := gap.get("available_at")) is None else _check_moment(at, cutoff, place, "available_at")
 
 
 def check_text(text: Any, pit: Any) -> Verdict | None:

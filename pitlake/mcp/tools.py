@@ -103,7 +103,7 @@ class Toolbox:
 
         Each dataset is a view of its newest revisions; <dataset>_revisions has all of them. Rows of one view keep
         available_at, available_at_source and evidence where you select these and rename and compute nothing. Any other
-        row is marked computed: newest_input_at, the newest instant of what was read, is no publication time of it.
+        row is marked computed: newest_input_at is the newest instant of what was read, not a publication time.
         Start with `describe`.
         """
 

@@ -157,3 +157,11 @@ def test_the_door_shows_nothing_that_does_not_hold(monkeypatch, env, told, code,
     shown = pit_fetch.answer(["--pit", PIT], env)
     assert (shown["data"], [gap["type"] for gap in shown["gaps"]]) == ([], [kind])
     assert MARK not in json.dumps(shown)
+
+
+def test_computed_items_are_ordered_by_their_newest_input():
+    def computed(number, at):
+        return {"n": number, "computed": True, "newest_input_at": at}
+
+    lanes = {"news": {"data": [computed(1, EARLIER), computed(2, PIT)], "gaps": []}}
+    assert [item["n"] for item in merge(lanes, PIT)["data"]] == [2, 1]

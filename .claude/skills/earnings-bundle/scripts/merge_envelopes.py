@@ -91,8 +91,9 @@ def _revision(item: Item) -> tuple[str, str]:
 
 
 def _newest_first(item: Item) -> tuple[float, str]:
+    at = item.get("available_at", item.get(rules.NEWEST_INPUT))
     try:
-        return -rules.parse_instant(item.get("available_at", item.get(rules.NEWEST_INPUT))).timestamp(), _canonical(item)
+        return -rules.parse_instant(at).timestamp(), _canonical(item)
     except rules.InstantFault:
         return float("inf"), _canonical(item)
 
