@@ -7,7 +7,7 @@ told: a correction must not move a window. They are as traded, so splits within 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from itertools import pairwise
-from math import prod
+from math import log, prod
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ import pyarrow as pa
 from assets.derived.earnings_bundles import MOST_DAYS_SHUT, Event
 from assets.runs import RunReport, concluded
 from assets.splits import DATASETS as SPLITS
-from assets.splits import plausible
+from assets.splits import TOLD_APART, plausible
 from pitlake import clock
 from pitlake.contract import GapRule
 from pitlake.datasets.earnings_outcomes import DATASET, NO_BARS, NO_BASIS
@@ -28,7 +28,8 @@ from pitlake.session import connect
 WINDOWS = (1, 2, 5, 10, 20)
 MARKET = "SPY"
 BARS = """
-SELECT symbol, date, coalesce(nullif(open, 0), close) AS open, close, available_at, evidence FROM prices_revisions
+SELECT symbol, date, coalesce(nullif(open, 0), close) AS open, close, volume, available_at, evidence
+FROM prices_revisions
 WHERE close > 0 AND list_contains($symbols::VARCHAR[], symbol)
 QUALIFY row_number() OVER (PARTITION BY symbol, date ORDER BY entity_kind, entity_id, available_at, evidence) = 1
 ORDER BY symbol, date
@@ -149,17 +150,29 @@ def changed(series: Series, window: Window) -> Change | GapRule:
     if base is None or end is None:
         return NO_BARS
     splits = _executed(series.splits, window.base, window.end)
-    path = [bar for day, bar in series.bars.items() if window.base <= day <= window.end]
-    certain = all(split["ratio"] is not None for split in splits)
-    if not certain or not all(_goes_on(bar, after, splits) for bar, after in pairwise(path)):
+    around = _executed(series.splits, window.base - TOLD_APART, window.end)
+    if any(split["ratio"] is None for split in splits) or not _whole(series, window, around):
         return NO_BASIS
     shares = prod(split["ratio"] for split in splits)
     return Change(100.0 * (end["close"] * shares / base["close"] - 1.0), shares, [base, end, *splits])
 
 
-def _goes_on(bar: Bar, after: Bar, splits: Sequence[Mapping[str, Any]]) -> bool:
-    shares = prod(split["ratio"] for split in _executed(splits, bar["date"], after["date"]))
-    return plausible(bar["close"], after["open"], shares)
+def _whole(series: Series, window: Window, splits: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the price goes on over every night of a window, and moves over none like a split of the week before that
+    its own night did not show.
+    """
+    unseen: list[tuple[date, float]] = []
+    path = [bar for day, bar in series.bars.items() if window.base - TOLD_APART <= day <= window.end]
+    for bar, after in pairwise(path):
+        shares = prod(split["ratio"] or 1.0 for split in _executed(splits, bar["date"], after["date"]))
+        fits = plausible(bar["close"], after["open"], shares, (bar["volume"], after["volume"]))
+        move = abs(log(after["open"] * shares / bar["close"]))
+        doubtful = any(bar["date"] - day <= TOLD_APART and move >= size / 2 for day, size in unseen)
+        if bar["date"] >= window.base and (doubtful or not fits):
+            return False
+        if shares != 1.0 and not fits:
+            unseen.append((bar["date"], abs(log(shares))))
+    return True
 
 
 def _executed(splits: Sequence[Mapping[str, Any]], after: date, until: date) -> list[Mapping[str, Any]]:

@@ -11,7 +11,7 @@ from assets.extraction import Contest, Extractor, GraphReader, Place, Record, Ru
 from assets.graph import _traded, texts
 from assets.graph._traded import KINDS, Entity, EntitySplits
 from assets.graph.news import NEWS_ID
-from assets.splits import between, goes_on
+from assets.splits import ODD_RETURN, between, fits
 from pitlake.clock import new_york_day
 from pitlake.datasets import event_returns as contract
 from pitlake.datasets.event_returns import DATASET
@@ -90,7 +90,7 @@ def _one_basis(record: Record, happened: datetime, window_end: datetime, split_e
     splits = known.splits if known is not None and record["benchmark"] == "stock" else ()
     shares = between(splits, new_york_day(happened) - CLOSE_BEFORE, new_york_day(window_end))
     move = log1p(percent / 100) if percent > -100 else -inf
-    return shares is not None and goes_on(move, log(shares))
+    return shares is not None and abs(move) < ODD_RETURN and fits(move, log(shares))
 
 
 def values(record: Record) -> dict[str, Any]:

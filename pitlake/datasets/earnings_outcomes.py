@@ -12,8 +12,8 @@ NO_BASIS = GapRule(
     type="unverifiable",
     reason="closes cannot be compared",
     when=(
-        "a split within the window is uncertain, or the price halves or doubles overnight in it and no split on record "
-        "says why"
+        "a split within the window is uncertain, or the price moves overnight in it as a split of 3:2 or more moves it "
+        "and neither a split on record nor the volume says why"
     ),
 )
 

@@ -20,7 +20,7 @@ FAR_WINDOW = GapRule(
 NO_BASIS = GapRule(
     type="unverifiable",
     reason="return may be a split's",
-    when="it halves or doubles the price, or is like what a split in its window makes of it, or that split is "
+    when="it is as large as a 2:1 split makes it, or is like what a split in its window makes of it, or that split is "
     "uncertain: nothing proves that its two prices stand on one basis",
 )
 NO_PERCENT = GapRule(type="no_data", reason="return is not a number", when="the value is NaN or an empty list")

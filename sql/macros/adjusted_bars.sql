@@ -1,7 +1,7 @@
 -- reads: prices, splits, polygon_splits
 -- Daily bars of a symbol with what makes a series of them: split_factor, the shares that one share of the bar's day has
 -- become, by the splits that were public; and whether the series is whole from the bar on. It is not where a split is
--- uncertain, or where a price halves or doubles overnight and no split on record says why.
+-- uncertain, or where a price moves overnight as a split does and neither a split on record nor the volume says why.
 CREATE MACRO adjusted_bars(wanted) AS TABLE
 WITH
     acts AS MATERIALIZED (FROM splits_of([wanted])),
@@ -22,13 +22,24 @@ WITH
         SELECT
             *,
             ln(split_factor / lead(split_factor) OVER days) AS split,
-            ln(lead(coalesce(nullif(open, 0), close)) OVER days / nullif(close, 0)) + split AS move
+            ln(lead(coalesce(nullif(open, 0), close)) OVER days / nullif(close, 0)) + split AS move,
+            ln(lead(nullif(volume, 0)) OVER days / nullif(volume, 0)) - split AS traded
         FROM factors
         WINDOW days AS (ORDER BY date)
+    ),
+    -- unseen: the largest split of the week before that its own night did not show. It may have been executed now.
+    nights AS (
+        SELECT
+            * EXCLUDE (traded),
+            coalesce(goes_on(move, split, traded), true) AS fits,
+            max(CASE WHEN NOT fits THEN abs(split) END) OVER (
+                ORDER BY date RANGE BETWEEN INTERVAL 7 DAY PRECEDING AND INTERVAL 1 DAY PRECEDING
+            ) AS unseen
+        FROM steps
     )
 SELECT
-    * EXCLUDE (certain, split, move),
+    * EXCLUDE (certain, split, move, fits, unseen),
     coalesce(bool_and(
-        certain AND coalesce(goes_on(move, split), true)
+        certain AND fits AND coalesce(unseen = 0 OR abs(move) < unseen / 2, true)
     ) OVER (ORDER BY date ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING), true) AS whole
-FROM steps;
+FROM nights;

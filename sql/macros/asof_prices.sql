@@ -5,11 +5,11 @@
 -- when its period is not older than any that was public at that very instant: known then, so it never changes.
 --
 -- Daily bars of symbols; where a symbol stands for several entities, one of them. before: what was known of the newest
--- earlier day's close when the bar came; null where there was none.
+-- earlier day's bar when it came; null where there was none.
 CREATE MACRO asof_prices(symbols) AS TABLE
 SELECT
     *,
-    arg_max({'date': date, 'close': close}, available_at) OVER (
+    arg_max({'date': date, 'close': close, 'volume': volume}, available_at) OVER (
         PARTITION BY symbol ORDER BY date RANGE BETWEEN UNBOUNDED PRECEDING AND INTERVAL 1 DAY PRECEDING
     ) AS before
 FROM (

@@ -24,18 +24,19 @@ WITH
     ),
     nights AS (
         SELECT symbol, before.date AS since, date, available_at,
-            ln(coalesce(nullif(open, 0), close) / nullif(before.close, 0)) AS move
+            ln(coalesce(nullif(open, 0), close) / nullif(before.close, 0)) AS move,
+            ln(nullif(volume, 0) / nullif(before.volume, 0)) AS traded
         FROM bars
         WHERE before IS NOT NULL
     ),
     -- Whether a price goes on can be in doubt over large moves and over splits alone.
     doubtful AS (
         FROM nights
-        WHERE NOT goes_on(move, 0)
+        WHERE NOT goes_on(move, 0, traded)
             OR EXISTS (FROM acts WHERE ticker = symbol AND execution_date > since AND execution_date <= nights.date)
     ),
     crossed AS (
-        SELECT joined.position, doubtful.move, coalesce(sum(ln(acts.ratio)), 0) AS split
+        SELECT joined.position, doubtful.move, doubtful.traded, coalesce(sum(ln(acts.ratio)), 0) AS split
         FROM joined
         JOIN doubtful ON doubtful.symbol = joined.ticker AND doubtful.available_at <= joined.at
         LEFT JOIN acts
@@ -43,9 +44,9 @@ WITH
             AND acts.execution_date > doubtful.since
             AND acts.execution_date <= doubtful.date
             AND acts.available_at <= joined.at
-        GROUP BY joined.position, doubtful.date, doubtful.available_at, doubtful.move
+        GROUP BY joined.position, doubtful.date, doubtful.available_at, doubtful.move, doubtful.traded
     ),
-    broken AS (SELECT DISTINCT position FROM crossed WHERE NOT goes_on(move + split, split))
+    broken AS (SELECT DISTINCT position FROM crossed WHERE NOT goes_on(move + split, split, traded - split))
 SELECT
     joined.*,
     CASE

@@ -15,7 +15,7 @@
 -- column volume [shares] | Traded shares, times split_factor.
 -- column unit | Unit of the prices.
 -- column split_factor [ratio] | Shares that one share of the bar's day has become; null where the basis is unproven.
--- column basis | as_traded where no split followed, adjusted, or unproven: a split is uncertain, or the price halves or doubles overnight later on and no split on record says why.
+-- column basis | as_traded where no split followed, adjusted, or unproven: a split is uncertain, or later on the price moves overnight as a split moves it and neither a split on record nor the volume says why.
 -- column adjusted_to | Execution day of the newest split the prices are adjusted by; null for none.
 -- column entity_id | CIK, or the industry's, sector's or index's id.
 -- column evidence_ids | Evidence of the bar and of each split.

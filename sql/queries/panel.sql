@@ -11,7 +11,7 @@
 -- column ticker | Ticker of the pair.
 -- column at | Instant of the pair.
 -- column price_date | Trading day of the newest bar.
--- column split_index [ratio] | Shares that one share of before the first split on record had become by that day, as was public at the instant; closes compare between instants as close × split_index. Null where a split is uncertain, and from a day on that the price halved or doubled over with no split on record to say why, or did not follow the one on record.
+-- column split_index [ratio] | Shares that one share of before the first split on record had become by that day, as was public at the instant; closes compare between instants as close × split_index. Null where a split is uncertain, and from the first night on over which the price moved as a split moves it with neither a split on record nor the volume to say why, or did not follow the one on record.
 -- column close [unit] | Its last price, as traded.
 -- column facts | JSON object: qualified name to value, of the newest period; unknown concepts are absent.
 -- column news_count [articles] | Articles about the ticker that became public in those days.

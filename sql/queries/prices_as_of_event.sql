@@ -12,7 +12,7 @@
 -- column low [unit] | As traded: the lowest price.
 -- column close [unit] | As traded: the last price.
 -- column volume [shares] | Traded shares.
--- column split_index [ratio] | Shares that one share of before the first split on record had become by the bar's day, as was public at the instant; closes compare between instants as close × split_index. Null where a split is uncertain, and from a day on that the price halved or doubled over with no split on record to say why, or did not follow the one on record.
+-- column split_index [ratio] | Shares that one share of before the first split on record had become by the bar's day, as was public at the instant; closes compare between instants as close × split_index. Null where a split is uncertain, and from the first night on over which the price moved as a split moves it with neither a split on record nor the volume to say why, or did not follow the one on record.
 -- column unit | Unit of the prices.
 -- column evidence_ids | Evidence of the bar and of each split behind split_index.
 SELECT

@@ -4,10 +4,14 @@ from datetime import date, timedelta
 from itertools import combinations
 from math import prod
 
+import duckdb
 import pytest
 
 from assets.graph._basis import Bar, factors
 from assets.splits import Split, between, merged, plausible
+from pitlake.questions.sql_files import sql_file
+
+GOES_ON = sql_file("macros", "goes_on").read_text(encoding="utf-8")
 
 DAYS = [
     date(2024, 6, 3) + timedelta(days=day)
@@ -97,12 +101,32 @@ def test_what_a_share_becomes_counts_the_days_after_it():
 
 
 @pytest.mark.parametrize(
-    ("close", "opening", "shares", "expected"),
-    [(100.0, 99.0, 1.0, True), (100.0, 33.0, 3.0, True), (100.0, 33.0, 1.0, False), (100.0, 99.0, 3.0, False),
-     (100.0, 67.0, 1.5, True), (100.0, 99.0, 1.5, False), (100.0, 96.0, 1.047, True), (100.0, 2000.0, 0.05, True)],
+    ("close", "opening", "shares", "volumes", "expected"),
+    [
+        (20.97, 10.57, 1.0, (None, None), False),  # a 2:1 split that nobody recorded, drifting up overnight
+        (20.97, 10.57, 1.0, (1e6, 2.1e6), False),
+        (20.97, 10.57, 1.0, (1e6, 2e7), True),  # the same fall on news
+        (20.97, 10.57, 1.0, (1e6, 0), False),
+        (53.50, 28.19, 1.0, (17492600, 132529300), True),  # AAPL on 2000-09-29
+        (101.25, 50.50, 1.0, (4476700, 8750000), False),  # AAPL on 2000-06-21, without its split
+        (30.0, 20.5, 1.0, (1e6, 1.6e6), False),  # 3:2
+        (20.0, 30.2, 1.0, (1e6, 7e5), False),  # 2:3
+        (1.0, 9.8, 1.0, (1e6, 9e5), False),  # 1:10, of which nine times the money was traded
+        (1.0, 2.2, 1.0, (1e6, 4e6), True),
+        (40.0, 13.0, 3.0, (1e6, 3e6), True),
+        (40.0, 26.0, 2.0, (1e6, 8e6), True),  # a split on record, and bad news the same night
+    ] + [(close, opening, shares, (None, None), expected) for close, opening, shares, expected in (
+        (100.0, 99.0, 1.0, True), (100.0, 33.0, 3.0, True), (100.0, 33.0, 1.0, False), (100.0, 99.0, 3.0, False),
+     (100.0, 67.0, 1.5, True), (100.0, 99.0, 1.5, False), (100.0, 96.0, 1.047, True), (100.0, 2000.0, 0.05, True))],
 )  # fmt: skip
-def test_a_split_on_record_must_be_seen_in_the_price(close, opening, shares, expected):
-    assert plausible(close, opening, shares) is expected
+def test_a_night_s_move_is_the_market_s_where_record_or_volume_says_so(close, opening, shares, volumes, expected):
+    assert plausible(close, opening, shares, volumes) is expected
+    before, after = (None if one is None else float(one) for one in volumes)
+    asked = "SELECT goes_on(ln($o * $s / $c), ln($s), ln(nullif($a, 0) / nullif($b, 0)) - ln($s))"
+    with duckdb.connect() as connection:
+        connection.execute(GOES_ON)
+        found = connection.execute(asked, {"o": opening, "s": shares, "c": close, "a": after, "b": before}).fetchone()
+    assert found == (expected,)
 
 
 def test_a_split_recorded_on_another_day_proves_nothing_before_it():

@@ -25,8 +25,13 @@ from pitlake.questions import catalogue
 from pitlake.session import connect
 
 DAYS = [date(2024, 6, day) for day in (3, 4, 5, 6, 7, 10, 11)]
-RATIOS = (3.0, 0.1)
-RECORDS = ("graph", "polygon", "both", "late", "polygon a day off", "two ratios", "none")
+RATIOS = (3.0, 2.0, 1.5, 0.5, 0.1)
+PAIRS = (*product((3.0, 0.1), repeat=2), (2.0, 1.5), (1.5, 2.0))
+# What a price does on news: down or up as a split of 2:1 or 3:2 would move it, and further.
+NEWS = (0.2, 0.48, 0.53, 0.66, 1.5, 2.1)
+OFF = ("graph a day off", "polygon a day off")
+RECORDS = ("graph", "polygon", "both", "late", *OFF, "two ratios", "none")
+VOLUMES = ("known", "unknown")
 RESTATED = ("no bar", "the bar before", "every bar before")
 QUERIES = ("panel", "prices_as_of_event", "bars_adjusted", "earnings_snapshot")
 READS = sorted({name for query in QUERIES for name in catalogue.get(query).reads})
@@ -35,12 +40,14 @@ SURE = ("graph", "polygon", "both")
 
 
 class World(NamedTuple):
-    """One ticker. splits: (place in DAYS, ratio), in order."""
+    """One ticker. splits: (place in DAYS, ratio), in order. news: (place in DAYS, the price after for one before)."""
 
     ticker: str
     splits: tuple[tuple[int, float], ...]
     record: str
     restated: str
+    volumes: str = "known"
+    news: tuple[int, float] | None = None
 
     def shares(self, after: int, until: int) -> float:
         """What one share of a day is on another."""
@@ -48,7 +55,15 @@ class World(NamedTuple):
 
     def traded(self, day: int) -> float:
         """The close as traded."""
-        return (100 + (-1) ** day) / self.shares(-1, day)
+        moved = self.news[1] if self.news and self.news[0] <= day else 1.0
+        return moved * (100 + (-1) ** day) / self.shares(-1, day)
+
+    def volume(self, day: int) -> float | None:
+        """The shares traded: for as much money on any day but one of news, when it is ten times as much."""
+        if self.volumes == "unknown":
+            return None
+        busy = 10.0 if self.news and self.news[0] == day else 1.0
+        return busy * (1e8 + 4e7 * (-1) ** day) / self.traded(day)
 
     def value(self, after: int, until: int) -> float:
         """What a holder's money of one day has become on another."""
@@ -57,7 +72,7 @@ class World(NamedTuple):
     @property
     def certain(self) -> bool:
         """Whether nothing may be missing from an answer. One ratio told for two days within a week is one split."""
-        if len({ratio for _, ratio in self.splits}) < len(self.splits):
+        if len({ratio for _, ratio in self.splits}) < len(self.splits) or (self.news and self.volumes == "unknown"):
             return False
         return self.restated == "no bar" and (self.record in SURE or not self.splits)
 
@@ -66,8 +81,18 @@ def worlds() -> list[World]:
     """Every world there is, in one order."""
     single = [((day, ratio),) for day, ratio in product(range(1, len(DAYS)), RATIOS)]
     double = [tuple(zip(days, both, strict=True)) for days in combinations(range(1, len(DAYS)), 2)
-              for both in product(RATIOS, RATIOS)]  # fmt: skip
-    kinds = [*product(single, RECORDS, RESTATED), *product(double, RECORDS, RESTATED[:1])]
+              for both in PAIRS]  # fmt: skip
+    kinds = [
+        *product(single, RECORDS, RESTATED, VOLUMES),
+        *product(double, RECORDS, RESTATED[:1]),
+        # A split of 5:4 moves a price less than news may: it is noticed by its record alone.
+        *product([((day, 1.25),) for day in range(1, len(DAYS))], ("graph", *OFF), RESTATED[:1], VOLUMES),
+        *product([()], RECORDS[-1:], RESTATED[:1], VOLUMES, product(range(1, len(DAYS)), NEWS)),
+        *(
+            (((split, 2.0),), record, RESTATED[0], "known", (news, moved))
+            for split, news, record, moved in product((2, 4), (3, 5), ("graph", "none"), NEWS)
+        ),
+    ]
     return [World("W", (), "none", "no bar"), *(World(f"W{n}", *kind) for n, kind in enumerate(kinds))]
 
 
@@ -88,7 +113,8 @@ def bar(world: World, day: int, shares: float = 1.0):
     """A bar as its source gives it, for so many shares that one has become."""
     named = {"entity_kind": "company", "entity_id": world.ticker, "symbol": world.ticker, "date": DAYS[day]}
     prices = dict.fromkeys(("open", "high", "low", "close"), world.traded(day) / shares)
-    return named | prices | {"available_at": close_of(day)}
+    volume = world.volume(day)
+    return named | prices | {"volume": volume and volume * shares, "available_at": close_of(day)}
 
 
 def restated(world: World):
@@ -111,12 +137,13 @@ def statements(world: World):
             yield "polygon_splits", told | closed | {"ordinal": number}
         if world.record == "two ratios":
             yield "polygon_splits", told | closed | {"ordinal": number, "split_to": 2 * ratio}
-        if world.record == "polygon a day off":
+        if world.record in OFF:
             off = DAYS[day] - timedelta(days=1)
-            yield (
-                "polygon_splits",
-                told | {"ordinal": number, "execution_date": off, "available_at": end_of_new_york_day(off)},
-            )
+            early = told | {"execution_date": off, "available_at": end_of_new_york_day(off)}
+            if world.record == "graph a day off":
+                yield "splits", early
+            else:
+                yield "polygon_splits", early | {"ordinal": number}
 
 
 def lake_of(asked: list[World], root) -> Lake:

@@ -15,6 +15,14 @@ SAMPLE = [
     World("TWO", ((3, 3.0),), "two ratios", "no bar"),
     World("LOST", ((2, 3.0),), "none", "no bar"),
     World("BACK", ((3, 3.0),), "both", "every bar before"),
+    World("HALF", ((2, 2.0),), "none", "no bar"),
+    World("BLIND", ((3, 2.0),), "none", "no bar", "unknown"),
+    World("EARLY", ((4, 2.0),), "graph a day off", "no bar"),
+    World("THREE", ((3, 1.5),), "none", "no bar"),
+    World("FIVE", ((4, 1.25),), "graph a day off", "no bar"),
+    World("CRASH", (), "none", "no bar", "known", (3, 0.48)),
+    World("PANIC", (), "none", "no bar", "unknown", (3, 0.53)),
+    World("BOTH", ((2, 2.0),), "graph", "no bar", "known", (5, 0.66)),
 ]
 
 
