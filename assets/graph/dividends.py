@@ -4,6 +4,7 @@ from typing import Any
 
 from assets.extraction import Extractor, Place, Record, RunFacts, dated, parsed
 from assets.graph import _actions, texts
+from assets.splits import DATASETS as SPLITS
 from pitlake.clock import end_of_new_york_day, new_york_day
 from pitlake.datasets import dividends as contract
 from pitlake.datasets.dividends import DATASET
@@ -56,5 +57,12 @@ def values(record: Record) -> dict[str, Any]:
 
 
 EXTRACTOR = Extractor(
-    dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values, margin=0, trail=1
+    dataset=DATASET,
+    windows=(WINDOW,),
+    sweeps=(UNDATED,),
+    locate=locate,
+    values=values,
+    margin=0,
+    trail=1,
+    after=SPLITS,
 )

@@ -10,7 +10,11 @@ DATASET = Dataset(
     name="dividends",
     title="Cash dividends",
     summary="Declared cash dividends. Ex, record and pay dates lie ahead of the declaration and are known by it.",
-    availability="The end of the declaration day in New York, through its Date; holidays and orphans become gaps.",
+    # The graph does not say when it loaded an amount: by then a split may have restated it.
+    availability=(
+        "The end of the declaration day in New York, through its Date, but not before a later split of the ticker that "
+        "is on record when the dividend is first seen. Holidays and orphans become gaps."
+    ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Ticker of the paying company."),
         Column(name="declaration_date", type="date", required=True, meaning="Day of declaration, New York."),
@@ -37,6 +41,7 @@ DATASET = Dataset(
     ),
     key=("dividend_id",),
     entity="ticker",
+    follows=(("ticker", "splits", "{ticker}"), ("ticker", "polygon_splits", "{ticker}")),
     known=dict.fromkeys(("ticker", "dividend_id"), "hindsight"),
     source_tag="time_series_timestamp",
     gap_rules=(

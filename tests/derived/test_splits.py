@@ -142,6 +142,30 @@ def test_an_outcome_across_a_split_is_what_the_holder_had(lake, upstream, _kind)
         assert row["split_factor"] == pytest.approx(shares)
 
 
+def test_an_amount_that_a_later_split_may_have_restated_counts_from_that_split_on(lake, put):
+    declared = {
+        "ticker": "AAA", "declaration_date": date(2024, 5, 2), "dividend_type": "Regular", "cash_amount": 0.82,
+        "available_at": datetime(2024, 5, 3, 4, tzinfo=timezone.utc), "dividend_id": "AAA_2024-05-02_Regular",
+    }  # fmt: skip
+    split = {"ticker": "AAA", "execution_date": date(2024, 6, 10), "split_from": 1.0, "split_to": 4.0}
+    put("dividends", declared)
+    put("splits", split | {"available_at": close_of(date(2024, 6, 10))})
+    put("polygon_splits", split | {"ticker": "CCC", "ordinal": 0, "available_at": close_of(date(2024, 6, 11))})
+    others = {"BBB": declared["available_at"], "AAA": close_of(date(2024, 6, 10)), "CCC": close_of(date(2024, 6, 11))}
+    put(
+        "dividends",
+        *(declared | {"ticker": ticker, "dividend_id": f"{ticker} backfilled"} for ticker in others),
+        declared | {"dividend_id": "declared since", "available_at": datetime(2024, 7, 3, 4, tzinfo=timezone.utc)},
+        declared,
+    )
+    with connect(lake=lake, open_mode=True, datasets=["dividends"]) as session:
+        found = dict(session.sql("SELECT dividend_id, available_at FROM dividends_revisions").rows())
+    assert found == {f"{ticker} backfilled": at for ticker, at in others.items()} | {
+        declared["dividend_id"]: declared["available_at"],
+        "declared since": datetime(2024, 7, 3, 4, tzinfo=timezone.utc),
+    }
+
+
 @pytest.mark.parametrize("ratio", [1.047, 21 / 20])
 def test_what_a_split_too_small_to_be_seen_has_followed_is_not_proven(lake, ratio):
     upstream = Upstream(s0610=ratio)

@@ -17,6 +17,7 @@ from assets.extraction import Place, Record, Releases, RunFacts, dated, parsed
 from assets.feeds import dating
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
 from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
+from assets.splits import DATASETS as SPLITS
 from assets.splits import a_share
 from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import _figures as figures
@@ -168,5 +169,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
-    after=("reports", "sec_filings", "names"),
+    after=("reports", "sec_filings", "names", *SPLITS),
 )

@@ -1,14 +1,18 @@
-"""Dataset `polygon_dividends`: exact cash dividends, dated by the end of their declaration day."""
+"""Dataset `polygon_dividends`: exact cash dividends, dated by the end of their declaration day, after a split when
+fetched: Polygon has restated amounts by it.
+"""
 
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from assets.external.polygon import _pages
-from assets.extraction import Place, Record, RunFacts, parsed
+from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
 from assets.feeds.feed import Feed, Fetch, Scope, Unit
 from assets.feeds.items import Came, read_or_spelled, told_once
 from assets.feeds.naming import Naming, Values, first_free
+from assets.splits import DATASETS as SPLITS
+from assets.splits import a_share
 from pitlake.datasets import _shared as shared
 from pitlake.datasets import polygon_dividends as contract
 from pitlake.datasets.polygon_dividends import DATASET
@@ -46,9 +50,12 @@ def _what(record: Record) -> Hashable:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """The end of the declaration day."""
+    """The end of the declaration day, or the fetch where a split has followed it."""
     undated = contract.NO_DECLARATION.reason
-    return _pages.place(record, run, named_by="ex_dividend_date", dated_by="declaration_date", undated=undated)
+    place = _pages.place(record, run, named_by="ex_dividend_date", dated_by="declaration_date", undated=undated)
+    if place.available_at is None:
+        return place
+    return dated(place.evidence, a_share(str(record.get("ticker")), place.available_at, run))
 
 
 def values(record: Record) -> dict[str, Any]:
@@ -104,4 +111,5 @@ FEED = Feed(
     locate=locate,
     values=values,
     naming=NAMING,
+    after=SPLITS,
 )

@@ -11,6 +11,7 @@ from assets.feeds import fields
 from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
 from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.feeds.naming import first_dated
+from assets.splits import DATASETS as SPLITS
 from assets.splits import a_share
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import yahoo_earnings as contract
@@ -141,4 +142,5 @@ FEED = Feed(
     locate=locate,
     values=values,
     naming=NAMING,
+    after=SPLITS,
 )

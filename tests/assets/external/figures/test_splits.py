@@ -4,7 +4,9 @@ from datetime import date, timedelta
 
 import pytest
 
-from assets.splits import between, merged
+from assets.external import all_feeds
+from assets.splits import DATASETS, between, merged
+from pitlake.clock import end_of_new_york_day
 from tests.assets.external.figures.conftest import FETCHED
 
 LONG_AGO, SINCE = date(1995, 1, 3), date(2024, 7, 8)
@@ -43,6 +45,25 @@ def test_what_was_told_on_the_eve_of_a_split_counts_when_fetched(answers, name, 
         rows = source.rows(splits=on(eve + timedelta(days=days), 10.0))
         plain = next(row.available_at for row in source.rows() if row.values[told] == eve)
         assert {row.available_at for row in rows if row.values[told] == eve} == {counted or plain}
+
+
+@pytest.mark.parametrize(
+    ("day", "since"), [(date(2020, 7, 30), False), (date(2020, 7, 31), True), (date(2020, 8, 31), True)]
+)
+def test_a_dividend_counts_when_fetched_after_a_split(answers, day, since):
+    told = {
+        "ticker": "AAA", "cash_amount": 0.205, "declaration_date": "2020-07-30", "dividend_type": "CD",
+        "ex_dividend_date": "2020-08-07", "frequency": 4,
+    }  # fmt: skip
+    source = answers("polygon_dividends", tickers=("AAA",))
+    (plain,), (row,) = (source.rows({"results": [told]}, **more) for more in ({}, {"splits": on(day, 4.0)}))
+    assert row.available_at == (FETCHED if since else plain.available_at)
+    assert plain.available_at == end_of_new_york_day(date(2020, 7, 30))
+
+
+@pytest.mark.parametrize("name", ["av_earnings", "polygon_dividends", "yahoo_earnings", "yahoo_upgrades"])
+def test_figures_a_share_are_asked_for_after_splits(name):
+    assert {*DATASETS} <= {*all_feeds()[name].after}
 
 
 def test_a_rating_counts_when_fetched_after_a_split_where_it_bears_a_price_target(answers):
