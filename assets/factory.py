@@ -16,14 +16,15 @@ import pyarrow as pa
 
 from assets.extraction import Extractor
 from assets.lineage import column_lineage
-from assets.runs import Refusal, RunReport, attempt_partitions
+from assets.runs import RunReport, attempt_partitions
 from checks.audit import check_results, check_specs
 from checks.expectations import expected
 from pitlake import clock
 from pitlake.contract import Dataset
 from pitlake.dictionary import agent_columns
-from pitlake.errors import BadInput, NotCaptured
+from pitlake.errors import BadInput, CheckFailed, NotCaptured
 from pitlake.lake.publishing.publish import Published
+from pitlake.lake.publishing.refusal import REFUSING
 from resources.graph.resource import GraphResource
 from resources.lake import LakeResource
 from resources.settings import ExtractionSettings
@@ -103,16 +104,25 @@ def shown(
 
     more: metadata of the run beside the report's.
     """
-    for note in report.notes:
+    for note in (*report.notes, *refused_records(report)):
         context.log.warning(note)
     checks = list(check_results(dataset, report.checks))
-    if isinstance(report.outcome, Refusal):
+    if isinstance(report.outcome, CheckFailed):
         yield from checks
         raise dg.Failure(str(report.outcome), metadata=refusal_metadata(report.outcome), allow_retries=False)
     whole = run_metadata(report, report.outcome) | dict(more)
     if dataset.partitioned:
         _add_day_metadata(context, report.outcome, whole)
     yield dg.MaterializeResult(metadata=None if dataset.partitioned else whole, check_results=checks)
+
+
+def refused_records(report: RunReport) -> Iterator[str]:
+    """One line a check that refused records: how many, by what, and where some of them are found."""
+    for check in report.checks:
+        if check.name in REFUSING and not check.passed:
+            counts = ", ".join(f"{name}={fact}" for name, fact in check.facts.items() if name != "rows")
+            records = ", ".join(check.examples)
+            yield f"{report.dataset}: {check.name} refused records, which are gaps now: {counts}, such as {records}"
 
 
 def _add_day_metadata(context: dg.AssetExecutionContext, published: Published, whole: dict[str, Any]) -> None:
@@ -125,7 +135,7 @@ def _add_day_metadata(context: dg.AssetExecutionContext, published: Published, w
             context.add_asset_metadata(rows | vars(count) | (whole if day == last else {}), partition_key=day)
 
 
-def refusal_metadata(refusal: Refusal) -> dict[str, dg.MetadataValue]:
+def refusal_metadata(refusal: CheckFailed) -> dict[str, dg.MetadataValue]:
     """Where to look first: locators of source records, never their values."""
     return {"examples": dg.MetadataValue.md("\n".join(f"- `{example}`" for example in refusal.examples) or "none")}
 

@@ -17,29 +17,29 @@ from assets.reading import Strays, extract
 from checks.warnings import warnings
 from pitlake import clock
 from pitlake.datasets._earnings import DEFAULT_LAG, LEAST_LAG
-from pitlake.errors import BadInput, CheckFailed, GateRefused
+from pitlake.errors import BadInput, CheckFailed
 from pitlake.lake.lake import Lake
-from pitlake.lake.publishing.audit import Audit, CheckResult, audit_with
+from pitlake.lake.publishing.audit import Audit, CheckResult
 from pitlake.lake.publishing.judgements import Judgement
 from pitlake.lake.publishing.publish import Published
-from pitlake.lake.publishing.stage import Stage, Staged, staged_schema
+from pitlake.lake.publishing.refusal import judge
+from pitlake.lake.publishing.stage import Stage, Staged, safe_locator, staged_schema
 from pitlake.lake.storage.conventions import ACCEPTANCE
 
 PREVIEW_ROWS = 5
 _log = logging.getLogger(__name__)
-Refusal = GateRefused | CheckFailed
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunReport:
     """What a run did: it published, or it was refused and published nothing.
 
-    gaps: staged gaps by (type, reason). preview: the first staged rows, empty for datasets that are outcomes. notes:
+    gaps: staged gaps by (type, reason). preview: the first rows, empty for outcomes and where nothing passed. notes:
     what could not be told or kept of a run once its outcome stood.
     """
 
     dataset: str
-    outcome: Published | Refusal
+    outcome: Published | CheckFailed
     checks: tuple[CheckResult, ...]
     gaps: Mapping[tuple[str, str], int]
     preview: pa.Table
@@ -57,7 +57,7 @@ def run_partitions(
     publication_lag: timedelta = DEFAULT_LAG,
     audits: Sequence[Audit] = (),
 ) -> Published:
-    """`attempt_partitions` for callers who want a refusal raised. Raises GateRefused or CheckFailed."""
+    """`attempt_partitions` for callers who want a refusal raised. Raises CheckFailed."""
     report = attempt_partitions(
         extractor,
         days,
@@ -68,7 +68,7 @@ def run_partitions(
         publication_lag=publication_lag,
         audits=audits,
     )
-    if isinstance(report.outcome, Refusal):
+    if isinstance(report.outcome, CheckFailed):
         raise report.outcome
     return report.outcome
 
@@ -126,24 +126,25 @@ def concluded(
     What fails raises and has published nothing. Once the outcome stands nothing raises: what then can't be told or kept
     is logged as a warning, which names the version, and is one of the report's notes.
     """
-    outcome: Published | Refusal
+    outcome: Published | CheckFailed
     try:
         fill()
         outcome = lake.publish(stage, read_clock(), audits)
-    except (GateRefused, CheckFailed) as refusal:
+    except CheckFailed as refusal:
         outcome = refusal
     notes: list[str] = []
 
     def told(what: str, problem: Exception) -> None:
-        stands = "nothing is published" if isinstance(outcome, Refusal) else f"version {outcome.version} is published"
+        version = None if isinstance(outcome, CheckFailed) else outcome.version
+        stands = "nothing is published" if version is None else f"version {version} is published"
         notes.append(f"{stage.dataset.name}: {stands}, but {what}: {type(problem).__name__}: {problem}")
         _log.warning(notes[-1])
 
     try:
-        report = _reported(stage.load(), outcome, read_clock, audits)
+        report = _reported(stage, outcome, read_clock, audits)
     except Exception as problem:  # noqa: BLE001 - see above
         told("not all of it can be told", problem)
-        checks = () if isinstance(outcome, Refusal) else outcome.checks
+        checks = () if isinstance(outcome, CheckFailed) else outcome.checks
         empty = staged_schema(stage.dataset).empty_table()
         report = RunReport(dataset=stage.dataset.name, outcome=outcome, checks=checks, gaps={}, preview=empty)
     try:
@@ -154,18 +155,19 @@ def concluded(
 
 
 def _reported(
-    staged: Staged, outcome: Published | Refusal, read_clock: Callable[[], datetime], audits: Sequence[Audit]
+    stage: Stage, outcome: Published | CheckFailed, read_clock: Callable[[], datetime], audits: Sequence[Audit]
 ) -> RunReport:
-    if isinstance(outcome, Refusal):
-        judged = outcome.judged or audit_with(staged, read_clock(), audits)
+    if isinstance(outcome, CheckFailed):
+        staged = stage.load()
+        judged = outcome.judged or judge(staged, read_clock(), audits).checks
         return _report(staged, outcome, _with_refusal(judged, outcome))
-    return _report(staged, outcome, outcome.checks)
+    return _report(outcome.staged, outcome, outcome.checks)
 
 
 def judgement(report: RunReport, run_id: str) -> Judgement:
     """What a run's checks found, as the lake keeps it."""
     outcome = report.outcome
-    version, refusal = (None, str(outcome)) if isinstance(outcome, Refusal) else (outcome.version, "")
+    version, refusal = (None, str(outcome)) if isinstance(outcome, CheckFailed) else (outcome.version, "")
     return Judgement(
         dataset=report.dataset,
         run_id=run_id,
@@ -178,13 +180,15 @@ def judgement(report: RunReport, run_id: str) -> Judgement:
 
 def _refuse_strays(dataset: str, strays: Strays) -> None:
     if strays.count:
-        raise CheckFailed(dataset, "partition_window", {"outside": strays.count}, tuple(strays.examples))
+        examples = tuple(map(safe_locator, strays.examples))
+        raise CheckFailed(dataset, "partition_window", {"outside": strays.count}, examples)
 
 
-def _report(staged: Staged, outcome: Published | Refusal, checks: tuple[CheckResult, ...]) -> RunReport:
+def _report(staged: Staged, outcome: Published | CheckFailed, checks: tuple[CheckResult, ...]) -> RunReport:
     dataset = staged.dataset
     pairs = zip(staged.gaps["gap_type"].to_pylist(), staged.gaps["reason"].to_pylist(), strict=True)
-    shown = staged.rows.slice(0, 0 if dataset.open_only else PREVIEW_ROWS)
+    hidden = dataset.open_only or isinstance(outcome, CheckFailed)
+    shown = staged.rows.slice(0, 0 if hidden else PREVIEW_ROWS)
     return RunReport(
         dataset=dataset.name,
         outcome=outcome,
@@ -194,10 +198,8 @@ def _report(staged: Staged, outcome: Published | Refusal, checks: tuple[CheckRes
     )
 
 
-def _with_refusal(checks: tuple[CheckResult, ...], refusal: Refusal) -> tuple[CheckResult, ...]:
+def _with_refusal(checks: tuple[CheckResult, ...], refusal: CheckFailed) -> tuple[CheckResult, ...]:
     """The audit's results with the one that refused, which may have been found before there was a stage to audit."""
-    name = "gate" if isinstance(refusal, GateRefused) else refusal.check
-    measured = refusal.codes if isinstance(refusal, GateRefused) else refusal.facts
-    facts = {fact: value if isinstance(value, int) else str(value) for fact, value in measured.items()}
-    found = CheckResult(name=name, passed=False, facts=facts, examples=refusal.examples)
-    return (*(check for check in checks if check.name != name), found)
+    facts = {fact: value if isinstance(value, int) else str(value) for fact, value in refusal.facts.items()}
+    found = CheckResult(name=refusal.check, passed=False, facts=facts, examples=refusal.examples)
+    return (*(check for check in checks if check.name != refusal.check), found)

@@ -13,19 +13,20 @@ import dagster as dg
 
 from checks.expectations import BLOCKING as EXPECTED
 from checks.expectations import WARNING as WARNED
-from checks.rules import rules
 from checks.warnings import ANSWERED, is_asked
 from pitlake import clock
 from pitlake.contract import Dataset
 from pitlake.lake.publishing.audit import CheckResult, Severity
+from pitlake.lake.publishing.expectations import rules
 
 RUNBOOK = Path(__file__).resolve().parents[1] / "docs" / "runbook.md"
 BLOCKING = {
-    "gate": "Every staged row passes the gate: strict availability, a known source tag, no forbidden key at any depth.",
-    "required": "No required column is null, and every row cites its evidence.",
+    "gate": "Every row passes the gate: strict availability, a known source tag, no forbidden key at any depth.",
+    "row_rules": "Every row is possible: required values and evidence are there, limits and comparisons hold.",
     "partition_window": "Every row became available on the New York day it was extracted for.",
     "identity_unique": "One source record stands for each identity.",
     "key_unique": "One answer stands for each key at each instant.",
+    "refused_share": "No more records than the contract allows broke one of the checks above and became gaps.",
     "gaps_well_formed": "Every gap has a known type, a reason and a locator.",
     "conservation": "Per partition, records extracted = published + unchanged + gaps.",
     "past_never_changes": "Every file an earlier lake version showed is still there.",

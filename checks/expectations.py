@@ -1,7 +1,8 @@
 """Runs a dataset's expectations over what a run staged, with Great Expectations, before anything is published.
 
-What is expected is generated in `checks.rules`. The library takes seconds to import, so it is imported when the first
-rows are judged. `expected` is the audit that `assets.factory` hands to the kernel: what blocks, blocks the publish.
+What is expected is generated in `pitlake.lake.publishing.expectations`. The library takes seconds to import, so it is
+imported when the first rows are judged. `expected` is the audit that `assets.factory` hands to the kernel: a second
+opinion on rows that the kernel did not refuse, so that a row on which the two differ is never published.
 """
 
 import warnings
@@ -13,8 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from checks.rules import Rule, rules, window_of
 from pitlake.lake.publishing.audit import MOST_EXAMPLES, CheckResult
+from pitlake.lake.publishing.expectations import Rule, rules, window_of
 from pitlake.lake.publishing.stage import Staged
 from pitlake.lake.storage.files import take_rows
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from checks.expectations import validate
-from checks.rules import rules
 from pitlake.contract import Dataset
+from pitlake.lake.publishing.expectations import rules
 from pitlake.lake.publishing.stage import staged_schema
 from pitlake.lake.storage.log import Entry
 from pitlake.lake.storage.manifest import Snapshot

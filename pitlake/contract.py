@@ -53,6 +53,11 @@ GAP_SCHEMA = pa.schema(
 GAP_COLUMNS = ("dataset", "gap_type", "reason", "locator", "available_at")
 """Those of them that sessions see."""
 
+UNREADABLE_RECORD = "the record can't be read"
+"""The reason of a gap for a record of a shape that no rule of its contract foresees."""
+LEAST_REFUSED = 10
+"""So many refused records are never too many: a small run must not stop for one of them."""
+
 KNOWN = {
     "record": "Whoever read the record at `available_at`: its source states it there.",
     "lake": "Whoever applied the lake's rule then: it is made of what was public at `available_at`, of nothing later.",
@@ -63,6 +68,8 @@ KNOWN = {
 
 # SQL takes two names that differ in case alone for one.
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+_COMPARISON = re.compile(rf"({_NAME.pattern}) (>=|>|<=|<) ({_NAME.pattern}|-?[0-9]+(?:\.[0-9]+)?)")
+_ORDERED = {"int": "number", "float": "number", "date": "date", "instant": "instant"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +112,24 @@ class Column:
         return pa.field(self.name, TYPES[self.type], nullable=not self.required)
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """How a column's value compares with another column's or a number: `high >= low`, `close > 0`. Null breaks none."""
+
+    left: str
+    operator: str
+    right: str | float
+
+    @classmethod
+    def of(cls, text: str) -> "Comparison":
+        """The comparison that a text spells. Raises ValueError where it spells none."""
+        spelled = _COMPARISON.fullmatch(text)
+        if spelled is None:
+            raise ValueError(f"{text!r} compares nothing; write it like 'high >= low' or 'close > 0'")
+        left, operator, right = spelled.groups()
+        return cls(left, operator, right if _NAME.fullmatch(right) else float(right))
+
+
 @dataclass(frozen=True, kw_only=True)
 class GapRule:
     """When a source record becomes a gap instead of a row. `reason` is the text the gap carries."""
@@ -136,6 +161,9 @@ class Dataset:
     searched: the columns that searches by words read, of which sessions keep an index.
     frozen: the columns, of the identity, that name what is built at once and must come out the same again. What does
     not, and what is added to it later, is a revision, available when observed, and a warning says so.
+    rules: comparisons that hold in every row, such as "high >= low" or "close > 0"; a row that breaks one is impossible
+    and becomes a gap. most_refused: which share of a run's records may be refused, by these rules or any other of rows,
+    once there are LEAST_REFUSED of them; above it the source or the contract is wrong, and nothing is published.
     """
 
     name: str
@@ -165,6 +193,8 @@ class Dataset:
     known: Mapping[str, str] = field(default_factory=dict, hash=False)
     searched: tuple[str, ...] = ()
     frozen: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    most_refused: float = 0.01
     owner: str = "data"
 
     def __post_init__(self) -> None:
@@ -197,10 +227,23 @@ class Dataset:
         self._refuse(not {self.source_tag, *self.other_tags} <= set(SOURCES), "the source tag is not one of the gate's")
         self._refuse(not {*self.known.values()} <= {*KNOWN}, "known gives an unknown answer")
         self._refuse(not all(column.meaning for column in self.columns), "a column has no meaning")
+        self._refuse(not all(map(self._compares, self.comparisons)), "a rule compares what can't be compared")
+        self._refuse(not 0 <= self.most_refused <= 1, "most_refused is not a share from 0 to 1")
 
     def _refuse(self, wrong: bool, problem: str) -> None:
         if wrong:
             raise ValueError(f"contract of dataset {self.name}: {problem}")
+
+    def _compares(self, rule: Comparison) -> bool:
+        """Whether both sides of a comparison are of one kind that has an order."""
+        kinds = {column.name: _ORDERED.get(column.type) for column in self.columns}
+        right = kinds.get(rule.right) if isinstance(rule.right, str) else "number"
+        return right is not None and kinds.get(rule.left) == right
+
+    @cached_property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """The rules, read. Raises ValueError."""
+        return tuple(map(Comparison.of, self.rules))
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:

@@ -5,7 +5,6 @@ PitlakeError                    anything pitlake refuses or fails at
 │   └── BadInstant              a text that is not a strict instant (fault: see pitlake.gate.rules.FAULTS)
 ├── Unreadable                  a source text is not what its field promises
 ├── RecordRefused               a source record can't become a row; extraction makes a gap of it
-├── GateRefused                 a staged table holds rows the gate refuses; nothing was published
 ├── EnvelopeRefused             an answer would break a rule of the gate; nothing was handed out
 ├── CheckFailed                 a blocking check failed; nothing was published
 ├── LakeError                   the lake itself
@@ -107,20 +106,6 @@ class RecordRefused(PitlakeError):
         super().__init__(reason)
 
 
-class GateRefused(PitlakeError):
-    """A staged table holds rows the gate refuses. `codes` counts them by code, `examples` locate source records.
-
-    judged: what every check of the audit found, where there was a whole stage to audit.
-    """
-
-    def __init__(
-        self, dataset: str, codes: dict[str, int], examples: tuple[str, ...] = (), judged: "tuple[Any, ...]" = ()
-    ) -> None:
-        self.dataset, self.codes, self.examples, self.judged = dataset, codes, examples, judged
-        listed = ", ".join(f"{code} × {count}" for code, count in sorted(codes.items()))
-        super().__init__(f"{dataset}: the gate refused staged rows ({listed}); nothing was published")
-
-
 class EnvelopeRefused(PitlakeError):
     """An answer would break a rule of the gate. `code` is the gate's, `detail` names places, never values."""
 
@@ -146,7 +131,8 @@ class CheckFailed(PitlakeError):
         self.dataset, self.check, self.facts = dataset, check, facts
         self.examples, self.judged = examples, judged
         shown = ", ".join(f"{name}={value}" for name, value in facts.items())
-        super().__init__(f"{dataset}: check {check} failed ({shown}); nothing was published")
+        records = f"; see {', '.join(examples)}" if examples else ""
+        super().__init__(f"{dataset}: check {check} failed ({shown}); nothing was published{records}")
 
 
 class LakeError(PitlakeError):

@@ -12,13 +12,14 @@ from pydantic import Field
 
 from assets.derived import earnings_bundles, earnings_outcomes
 from assets.derived.earnings_bundles import ANCHORS, Event
-from assets.factory import column_schema, description, run_metadata, shown
-from assets.runs import Refusal, RunReport
+from assets.factory import column_schema, description, refused_records, run_metadata, shown
+from assets.runs import RunReport
 from assets.splits import DATASETS as SPLITS
 from checks.audit import check_results, check_specs
 from checks.expectations import expected
 from pitlake.contract import Dataset
 from pitlake.datasets import get
+from pitlake.errors import CheckFailed
 from pitlake.lake.lake import Lake
 from pitlake.questions import catalogue
 from resources.lake import LakeResource
@@ -86,10 +87,10 @@ def event_asset(
         if unknown:
             raise dg.Failure(f"the lake knows no release of {', '.join(sorted(unknown)[:5])}", allow_retries=False)
         report = build(opened, wanted, context.run.run_id, config)
-        if isinstance(report.outcome, Refusal):
+        if isinstance(report.outcome, CheckFailed):
             yield from shown(context, dataset, report)
             return
-        for note in report.notes:
+        for note in (*report.notes, *refused_records(report)):
             context.log.warning(note)
         whole = run_metadata(report, report.outcome)
         for key in context.partition_keys:  # the run's own facts stand on the last one alone

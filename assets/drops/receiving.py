@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 from assets.feeds.feed import Feed, Scope
 from assets.feeds.runs import run_feed
-from assets.runs import Refusal, RunReport, concluded
+from assets.runs import RunReport, concluded
 from pitlake import clock
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, CheckFailed
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import Audit
 from resources.http.capture import Capture, CaptureStore, Request
@@ -80,7 +80,7 @@ def publish(
         with HttpClient(feed.provider, store, "replay", until=capture.fetched_at) as client:
             report = run_feed(feed, scope, client, lake, run_id=f"{run_id}.{_mark(capture)}", audits=audits)
         yield report
-        if isinstance(report.outcome, Refusal):
+        if isinstance(report.outcome, CheckFailed):
             return
     if not waiting:
         with lake.stage(feed.dataset, run_id) as stage:

@@ -14,13 +14,12 @@ from assets.external import feed
 from assets.extraction import Row, RunFacts
 from assets.feeds.feed import Feed, Scope
 from assets.feeds.runs import collected, outcomes, run_feed
-from assets.runs import Refusal
 from pipelines.fetch.asking import FetchQuestion, NotAsked, patience, read
 from pipelines.fetch.offline import from_file
 from pipelines.fetch.operations import Operation, operation
 from pitlake import clock
 from pitlake.answers.envelope import Envelope, clean_gap, envelope, open_envelope
-from pitlake.errors import BadInput, EnvelopeRefused, LakeNotFound, NotCaptured, PitlakeError
+from pitlake.errors import BadInput, CheckFailed, EnvelopeRefused, LakeNotFound, NotCaptured, PitlakeError
 from pitlake.lake.lake import Lake
 from pitlake.session import connect
 from resources.http.capture import CaptureStore
@@ -135,7 +134,7 @@ def _into_lake(question: FetchQuestion, op: Operation, source: Feed, made: Fetch
             except BadInput as fault:
                 made.gap("upstream_error", str(fault))
                 continue
-            if isinstance(report.outcome, Refusal):
+            if isinstance(report.outcome, CheckFailed):
                 raise report.outcome
             for kind, reason in report.gaps:
                 if question.pit is None or kind in TOLD_AS_OF:

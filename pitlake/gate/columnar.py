@@ -71,6 +71,17 @@ def violations_in(table: pa.Table, cutoff: datetime | None, json_columns: Collec
     return violations
 
 
+def row_codes(table: pa.Table, cutoff: datetime | None, json_columns: Collection[str] = ()) -> Codes:
+    """Per row the number in CODES, from 1, of the first rule it breaks; 0 for none. See `violations_in`."""
+    limit = _cutoff(cutoff)
+    bulk = _goes_in_bulk(table.schema)
+    found = [
+        _first_faults(batch, limit, json_columns) if bulk else _one_by_one(batch, limit)
+        for batch in table.to_batches(max_chunksize=_BATCH)
+    ]
+    return np.concatenate(found) if found else np.zeros(0, np.uint8)
+
+
 def _cutoff(cutoff: datetime | None) -> _Cutoff:
     if cutoff is None:
         return _Cutoff(None, None)

@@ -41,7 +41,7 @@ UNREADABLE = {
 UNWRITABLE = {
     "pipelines": "project/pipelines/commands/fetch.py", "assets": "project/assets/graph/news.py",
     "resources": "project/resources/http/client.py", "sql": "project/sql/views/embeddings.sql",
-    "checks": "project/checks/rules.py", "the kernel": "project/pitlake/gate/rules.py",
+    "checks": "project/checks/warnings.py", "the kernel": "project/pitlake/gate/rules.py",
     "a path file": "project/.venv/lib/python3.11/site-packages/x.pth",
     "sitecustomize": "project/sitecustomize.py", "conftest": "project/conftest.py", "tests": "project/tests/test_x.py",
     "a shell's start": "home/.bashrc", "a shell's profile": "home/.profile", "a user's packages":

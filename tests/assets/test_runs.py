@@ -14,9 +14,10 @@ from assets.buckets import rows_table
 from assets.extraction import Contest, Place, dated
 from assets.reading import Spans
 from assets.runs import attempt_partitions, run_partitions
-from pitlake.errors import BadInput, CheckFailed, GateRefused
+from pitlake.errors import BadInput, CheckFailed
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import CheckResult
+from pitlake.lake.publishing.refusal import OTHER_DAY, TWO_CONTENTS
 from pitlake.lake.storage.log import LakeLog
 from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.delta import DeltaTables
@@ -115,38 +116,47 @@ def test_days_before_the_first_are_refused(publish):
         publish([date(2022, 12, 31)])
 
 
-def refused(error, publish, lake, days, **changes):
-    with pytest.raises(error) as caught:
+def refused(publish, lake, days, **changes):
+    with pytest.raises(CheckFailed) as caught:
         publish(days, **changes)
     assert lake.head() == 0
     return caught.value
+
+
+DAY = between("2024-03-10", "2024-03-10")
+
+
+def lost(publish, lake, **changes):
+    """What one day's run makes gaps of, once the record `good` is seen to be published."""
+    count = publish(DAY, **changes).per_day["2024-03-10"]
+    assert count.extracted == count.published + count.unchanged + count.gaps
+    assert [row["evidence"] for row in stored(lake)] == ["toy:good"]
+    return sorted((gap["reason"], gap["locator"]) for gap in stored(lake, "gaps/notes"))
 
 
 def test_a_source_that_answers_what_was_not_asked_publishes_nothing(publish, toy, lake):
     toy.obeys = False
     toy.write("a", "2024-03-10T12:00:00-04:00")
     toy.write("z", "2025-06-10T12:00:00-04:00")
-    fault = refused(CheckFailed, publish, lake, between("2024-03-10", "2024-03-10"))
+    fault = refused(publish, lake, DAY)
     assert (fault.check, fault.facts, fault.examples) == ("partition_window", {"outside": 1}, ("toy:z",))
 
 
-def test_an_extractor_that_files_under_another_day_publishes_nothing(publish, toy, lake):
-    toy.write("a", "2024-03-10T12:00:00-04:00")
+def test_a_record_filed_under_another_day_than_it_is_available_on_is_a_gap(publish, toy, lake):
+    toy.write("good", "2024-03-10T12:00:00-04:00")
+    toy.write("bad", "2024-03-10T12:00:00-04:00")
 
     def late(record, run):
         place = TOY.locate(record, run)
-        return Place(place.evidence, place.available_at + timedelta(days=3), place.day)
+        return replace(place, available_at=place.available_at + timedelta(days=3 * (record["id"] == "bad")))
 
-    fault = refused(CheckFailed, publish, lake, between("2024-03-10", "2024-03-10"),
-                    extractor=replace(TOY, locate=late))  # fmt: skip
-    assert fault.check == "partition_window"
+    assert lost(publish, lake, extractor=replace(TOY, locate=late)) == [(OTHER_DAY, "toy:bad")]
 
 
-def test_a_forbidden_key_deep_inside_publishes_nothing(publish, toy, lake):
+def test_a_forbidden_key_deep_inside_costs_its_record_alone(publish, toy, lake):
     toy.write("good", "2024-03-10T12:00:00-04:00")
     toy.write("bad", "2024-03-10T12:00:00-04:00", '{"a":[{"b":"{\\"Daily_Stock\\":1}"}]}')
-    fault = refused(GateRefused, publish, lake, between("2024-03-10", "2024-03-10"))
-    assert (fault.codes, fault.examples) == ({"PIT_FORBIDDEN_FIELD": 1}, ("toy:bad",))
+    assert lost(publish, lake) == [("refused by the gate: PIT_FORBIDDEN_FIELD", "toy:bad")]
 
 
 def test_a_naive_timestamp_publishes_nothing(publish, toy, lake):
@@ -155,26 +165,36 @@ def test_a_naive_timestamp_publishes_nothing(publish, toy, lake):
     def naive(record, _run):
         return Place("toy:a", datetime(2024, 3, 10, 12), date(2024, 3, 10))  # noqa: DTZ001
 
-    fault = refused(GateRefused, publish, lake, between("2024-03-10", "2024-03-10"),
-                    extractor=replace(TOY, locate=naive))  # fmt: skip
-    assert fault.codes == {"PIT_MISSING_TZ": 1}
+    fault = refused(publish, lake, DAY, extractor=replace(TOY, locate=naive))
+    assert (fault.check, fault.facts) == ("gate", {"PIT_MISSING_TZ": 1})
 
 
-def test_two_contents_of_one_identity_publish_nothing(publish, toy, lake):
+def test_two_contents_of_one_identity_are_gaps_and_the_others_published(publish, toy, lake):
+    toy.write("good", "2024-03-10T11:00:00-04:00")
     toy.write("a", "2024-03-10T12:00:00-04:00", "1")
     toy.write("b", "2024-03-10T13:00:00-04:00", "2")
-    same = replace(TOY, values=lambda record: {"id": "same", "said": record["said"]})
-    assert (
-        refused(CheckFailed, publish, lake, between("2024-03-10", "2024-03-10"), extractor=same).check
-        == "identity_unique"
-    )
+    same = replace(TOY, values=lambda record: {"id": record["id"] if record["id"] == "good" else "same",
+                                               "said": record["said"]})  # fmt: skip
+    assert lost(publish, lake, extractor=same) == [(TWO_CONTENTS, "toy:a"), (TWO_CONTENTS, "toy:b")]
 
 
-def test_a_report_of_a_refusal_shows_every_check(toy, lake):
+def test_a_report_of_a_run_that_refused_records_shows_every_check_and_none_of_what_was_refused(toy, lake):
     toy.write("bad", "2024-03-10T12:00:00-04:00", '{"daily_return":1}')
-    report = attempt_partitions(TOY, between("2024-03-10", "2024-03-10"), toy, lake, run_id="r")
-    assert isinstance(report.outcome, GateRefused)
-    assert {check.name: check.passed for check in report.checks} == {"gate": False, "required": True}
+    report = attempt_partitions(TOY, DAY, toy, lake, run_id="r")
+    assert (report.outcome.total.gaps, report.preview.num_rows) == (1, 0)
+    checks = {check.name: check for check in report.checks}
+    assert {name for name, check in checks.items() if not check.passed} == {"gate"}
+    assert (checks["gate"].facts["PIT_FORBIDDEN_FIELD"], checks["gate"].examples) == (1, ("toy:bad",))
+
+
+def test_too_many_refused_records_are_reported_and_nothing_is_published(toy, lake):
+    for number in range(10):
+        toy.write(f"bad{number}", "2024-03-10T12:00:00-04:00", '{"daily_return":1}')
+    toy.write("good", "2024-03-10T12:00:00-04:00")
+    report = attempt_partitions(TOY, DAY, toy, lake, run_id="r")
+    assert isinstance(report.outcome, CheckFailed)
+    assert {check.name for check in report.checks if not check.passed} == {"gate", "refused_share"}
+    assert (lake.head(), report.preview.num_rows) == (0, 0)
 
 
 def test_a_contest_keeps_one_record_and_counts_every_other(publish, toy, lake):
@@ -298,4 +318,4 @@ def test_a_refused_run_is_judged_once(lake, toy):
     assert isinstance(report.outcome, CheckFailed)
     assert judged == [1]
     assert [check.name for check in report.checks if not check.passed] == ["expectations"]
-    assert {"gate", "required", "conservation"} <= {check.name for check in report.checks if check.passed}
+    assert {"gate", "row_rules", "conservation"} <= {check.name for check in report.checks if check.passed}

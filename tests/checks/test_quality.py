@@ -11,10 +11,10 @@ from markupsafe import escape
 from assets.runs import attempt_partitions
 from checks import quality
 from checks.quality import quality_report
-from checks.rules import rules
 from checks.standing import standing
 from pitlake.datasets import all_datasets
 from pitlake.lake.lake import Lake
+from pitlake.lake.publishing.expectations import rules
 from pitlake.report import site
 from resources.lake import LakeResource
 from tests.every import every

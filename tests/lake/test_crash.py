@@ -18,8 +18,8 @@ SECOND = [Toy("a", "y", NOON), Toy("b", "x", NOON), Toy("c", "x", NOON)]
 
 STEPS = {
     "while staging": ("pitlake.lake.publishing.spill_file:SpillFile", "put", 2, "before"),
-    "before the gate": ("pitlake.lake.publishing.audit", "violations_in", 1, "before"),
-    "after the gate": ("pitlake.lake.publishing.audit", "violations_in", 1, "after"),
+    "before the gate": ("pitlake.lake.publishing.refusal", "refuse", 1, "before"),
+    "after the gate": ("pitlake.lake.publishing.refusal", "refuse", 1, "after"),
     "before the index is kept": ("pitlake.lake.publishing.identities:LikelyFiles", "_kept", 1, "before"),
     "between the index and its record": ("pitlake.lake.storage.copies", "vouch", 1, "before"),
     "after one index, before the next": ("pitlake.lake.publishing.identities:LikelyFiles", "_kept", 1, "after"),

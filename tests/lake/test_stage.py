@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pitlake.errors import BadInput, BadInstant, CheckFailed, GateRefused, MachineExhausted
+from pitlake.errors import BadInput, BadInstant, CheckFailed, MachineExhausted
 from pitlake.lake import Lake
 from pitlake.lake.publishing.hashing import content_hashes
 from pitlake.lake.publishing.spill_file import SpillFile
@@ -155,16 +155,16 @@ def test_a_naive_timestamp_column_is_refused_by_the_gate(lake):
     naive = told.set_column(
         told.schema.get_field_index("available_at"), "available_at", told["available_at"].cast(pa.timestamp("us"))
     )
-    with lake.stage(TOY, "run") as stage, pytest.raises(GateRefused) as refused:
+    with lake.stage(TOY, "run") as stage, pytest.raises(CheckFailed) as refused:
         stage.add(DAY, naive, extracted=1)
-    assert refused.value.codes == {"PIT_MISSING_TZ": 1}
+    assert (refused.value.check, refused.value.facts) == ("gate", {"PIT_MISSING_TZ": 1})
 
 
 def test_a_forbidden_column_is_refused_by_the_gate(lake):
     told = table([Toy("a", "x", NOON)])
-    with lake.stage(TOY, "run") as stage, pytest.raises(GateRefused) as refused:
+    with lake.stage(TOY, "run") as stage, pytest.raises(CheckFailed) as refused:
         stage.add(DAY, told.append_column("Daily_Stock", pa.array([0.1])), extracted=1)
-    assert refused.value.codes == {"PIT_FORBIDDEN_FIELD": 1}
+    assert (refused.value.check, refused.value.facts) == ("gate", {"PIT_FORBIDDEN_FIELD": 1})
 
 
 @pytest.mark.parametrize(

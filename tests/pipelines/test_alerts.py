@@ -111,7 +111,7 @@ def test_a_channel_is_said_without_what_may_be_a_key(channel, said, monkeypatch)
 
 @dg.op
 def refuse():
-    raise dg.Failure("news: the gate refused staged rows (PIT_MISSING_TZ × 3); nothing was published")
+    raise dg.Failure("news: check gate failed (PIT_MISSING_TZ=3); nothing was published")
 
 
 @dg.op
@@ -146,7 +146,7 @@ def failed(op, instance):
 @pytest.mark.parametrize(
     ("op", "says"),
     [
-        (refuse, "refuse: news: the gate refused staged rows (PIT_MISSING_TZ × 3); nothing was published"),
+        (refuse, "refuse: news: check gate failed (PIT_MISSING_TZ=3); nothing was published"),
         (blab, "blab: ValueError"),
         (write, "write: OSError (No space left on device)"),
     ],

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STEPS = {
     "extract": ("assets.reading:as_dicts", 4),
     "stage": ("pitlake.lake.publishing.stage:Stage.add", 9),
-    "gate": ("pitlake.lake.publishing.audit:gate_rules", 1),
+    "gate": ("pitlake.lake.publishing.refusal:refuse", 1),
     "publish, before the commit": ("pitlake.lake.tables.delta:DeltaTables.commit", 1),
     "publish, between two tables": ("pitlake.lake.tables.delta:DeltaTables.commit", 2),
     "publish, before it is visible": ("pitlake.lake.storage.log:LakeLog.append", 1),

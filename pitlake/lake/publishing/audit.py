@@ -4,26 +4,22 @@ Each check measures and returns a frozen result that names places (evidence of r
 failure means is decided by `enforce`: a blocking one publishes nothing at all. Shown to people by the checks room.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import datetime
 from typing import Literal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pitlake import clock
 from pitlake.contract import Dataset
-from pitlake.errors import CheckFailed, GateRefused
-from pitlake.gate.columnar import violations_in
+from pitlake.errors import CheckFailed
 from pitlake.gate.rules import GAP_TYPES
-from pitlake.lake.publishing.stage import UNDATED, Staged
-from pitlake.lake.storage.arrays import Positions, as_micros
+from pitlake.lake.publishing.stage import Staged
+from pitlake.lake.storage.arrays import as_micros
 from pitlake.lake.storage.manifest import TableState
-from pitlake.lake.storage.parallel import in_blocks
 
-GATE = "gate"
 MOST_EXAMPLES = 5
 NEVER = -(2**62)
 
@@ -50,101 +46,16 @@ class CheckResult:
 Audit = Callable[[Staged, datetime], Iterable[CheckResult]]
 
 
-def audit_with(staged: Staged, observed_at: datetime, further: Sequence[Audit]) -> tuple[CheckResult, ...]:
-    """The lake's own checks and, where none of them refuses the stage, those of further audits."""
-    own = audit(staged, observed_at)
-    if any(result.refuses for result in own):
-        return own
-    return (*own, *(result for one in further for result in one(staged, observed_at)))
-
-
 def audit(staged: Staged, observed_at: datetime) -> tuple[CheckResult, ...]:
-    """Every check of a stage that needs nothing from the lake, in the order they are to be read."""
-    first = gate_rules(staged, observed_at), required(staged)
-    if not all(result.passed for result in first):
-        return first
-    return (
-        *first,
-        partition_window(staged),
-        *unique(staged),
-        gaps_well_formed(staged, observed_at),
-        conservation(staged),
-    )
+    """What must be right of a stage as a whole, as far as nothing is needed from the lake."""
+    return gaps_well_formed(staged, observed_at), conservation(staged)
 
 
 def enforce(dataset: Dataset, results: tuple[CheckResult, ...]) -> None:
-    """Raise GateRefused or CheckFailed for the first blocking failure; nothing may be published then."""
+    """Raise CheckFailed for the first blocking failure; nothing may be published then."""
     for result in results:
-        if not result.refuses:
-            continue
-        if result.name == GATE:
-            codes = {code: count for code, count in result.facts.items() if isinstance(count, int)}
-            raise GateRefused(dataset.name, codes, result.examples, results)
-        raise CheckFailed(dataset.name, result.name, dict(result.facts), result.examples, results)
-
-
-def gate_rules(staged: Staged, observed_at: datetime) -> CheckResult:
-    """The gate over every staged row; nothing may be dated after the observation."""
-
-    def block(rows: pa.Table, start: int) -> tuple[dict[str, int], list[int]]:
-        violations = violations_in(rows, observed_at, staged.dataset.json_columns)
-        return (violations.codes, [start + row[0] for row in violations.rows]) if violations else ({}, [])
-
-    codes: dict[str, int | str] = {}
-    places: list[int] = []
-    for found, positions in in_blocks(block, staged.rows):
-        places += positions
-        for code, count in found.items():
-            codes[code] = int(codes.get(code, 0)) + count
-    return CheckResult(
-        name=GATE, passed=not codes, facts=codes, examples=_evidence(staged, np.array(places[:MOST_EXAMPLES], int))
-    )
-
-
-def required(staged: Staged) -> CheckResult:
-    """No null where the contract requires a value, and evidence that is not blank."""
-    rows, bad = staged.rows, {}
-    for stored in staged.dataset.arrow_schema:
-        if not stored.nullable and stored.name in rows.column_names and rows[stored.name].null_count:
-            bad[stored.name] = rows[stored.name].null_count
-    blank = _blank(rows["evidence"]) - rows["evidence"].null_count
-    if blank:
-        bad["evidence"] = bad.get("evidence", 0) + blank
-    return CheckResult(name="required", passed=not bad, facts=dict(bad))
-
-
-def partition_window(staged: Staged) -> CheckResult:
-    """Every row became available on the New York day it was extracted for."""
-    days = [None if name == UNDATED else date.fromisoformat(name) for name in staged.partitions]
-    starts = [NEVER if day is None else clock.micros(clock.start_of_new_york_day(day)) for day in days]
-    ends = [-NEVER if day is None else clock.micros(clock.end_of_new_york_day(day)) for day in days]
-    index, at = staged.row_partition, staged.available
-    outside = np.flatnonzero((at < np.array(starts)[index]) | (at >= np.array(ends)[index]))
-    return CheckResult(
-        name="partition_window",
-        passed=not len(outside),
-        facts={"rows": len(at), "outside": len(outside)},
-        examples=_evidence(staged, outside),
-    )
-
-
-def unique(staged: Staged) -> tuple[CheckResult, CheckResult]:
-    """One record per identity, and one answer per key and instant; the same record seen twice is not a fault."""
-    duplicates = staged.duplicates
-    return (
-        CheckResult(
-            name="identity_unique",
-            passed=not len(duplicates.identity_clash),
-            facts={"identities_with_two_contents": len(duplicates.identity_clash), "seen_twice": len(duplicates.again)},
-            examples=_evidence(staged, duplicates.identity_clash),
-        ),
-        CheckResult(
-            name="key_unique",
-            passed=not len(duplicates.key_clash),
-            facts={"keys_with_two_answers": len(duplicates.key_clash)},
-            examples=_evidence(staged, duplicates.key_clash),
-        ),
-    )
+        if result.refuses:
+            raise CheckFailed(dataset.name, result.name, dict(result.facts), result.examples, results)
 
 
 def gaps_well_formed(staged: Staged, observed_at: datetime) -> CheckResult:
@@ -197,10 +108,6 @@ def freshness(dataset: Dataset, newest: datetime | None, observed_at: datetime) 
     if limit is not None:
         facts["limit_hours"] = int(limit.total_seconds() // 3600)
     return CheckResult(name="freshness", passed=passed, severity="warning", facts=facts)
-
-
-def _evidence(staged: Staged, positions: Positions) -> tuple[str, ...]:
-    return tuple(staged.rows["evidence"].take(pa.array(positions[:MOST_EXAMPLES], pa.int64())).to_pylist())
 
 
 def _blank(texts: pa.ChunkedArray) -> int:

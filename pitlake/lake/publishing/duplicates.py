@@ -16,14 +16,27 @@ from pitlake.lake.tables.query import calculator, columns
 
 
 @dataclass(frozen=True)
+class Clash:
+    """Staged rows that contradict each other: their positions, and for each the number of what they are rows of."""
+
+    positions: Positions
+    group: Positions
+
+    @property
+    def groups(self) -> int:
+        """How many things are contradicted."""
+        return len(np.unique(self.group))
+
+
+@dataclass(frozen=True)
 class Duplicates:
-    """Positions of staged rows. `again`: the same record as an earlier row. `identity_clash` and `key_clash`: one row
-    for every identity, and every (key, available_at, tiebreak), that stands for different contents.
+    """Positions of staged rows. `again`: the same record as an earlier row. `identity_clash` and `key_clash`: every row
+    of an identity, and of a (key, available_at, tiebreak), that stands for different contents.
     """
 
     again: Positions
-    identity_clash: Positions
-    key_clash: Positions
+    identity_clash: Clash
+    key_clash: Clash
 
 
 def told_by(dataset: Dataset) -> list[tuple[str, ...]]:
@@ -42,13 +55,13 @@ def find_duplicates(
     """The duplicates among staged rows. hashes: of `told_by`."""
     table = rows.append_column("content_hash", content_hash)
     (again, identity_clash), *keys = (_clashes(table, by, hashes[columns(by)]) for by in told_by(dataset))
-    return Duplicates(again, identity_clash, keys[0][1] if keys else np.empty(0, np.int64))
+    return Duplicates(again, identity_clash, keys[0][1] if keys else Clash(*[np.empty(0, np.int64)] * 2))
 
 
-def _clashes(table: pa.Table, by: Sequence[str], hashes: Hashes) -> tuple[Positions, Positions]:
+def _clashes(table: pa.Table, by: Sequence[str], hashes: Hashes) -> tuple[Positions, Clash]:
     candidates = repeated(hashes)
     if not len(candidates):
-        return candidates, candidates
+        return candidates, Clash(candidates, candidates)
     facts = list(dict.fromkeys([*by, "available_at", "content_hash"]))
     found = table.select(facts).take(pa.array(candidates)).append_column("_position", pa.array(candidates))
     with calculator(found=found) as sql:
@@ -57,7 +70,10 @@ def _clashes(table: pa.Table, by: Sequence[str], hashes: Hashes) -> tuple[Positi
             "(PARTITION BY content_hash, available_at ORDER BY _position) > 1 ORDER BY _position"
         ).to_arrow_table()
         clash = sql.sql(
-            f"SELECT min(_position) AS _position FROM found GROUP BY {columns(by)} "
-            "HAVING count(DISTINCT (content_hash, available_at)) > 1 ORDER BY _position"
+            f"""SELECT _position, min(_position) OVER alike AS _first FROM found
+            WINDOW alike AS (PARTITION BY {columns(by)})
+            QUALIFY (min(content_hash) OVER alike, min(available_at) OVER alike)
+                IS DISTINCT FROM (max(content_hash) OVER alike, max(available_at) OVER alike)
+            ORDER BY _position"""
         ).to_arrow_table()
-    return as_numbers(again["_position"]), as_numbers(clash["_position"])
+    return as_numbers(again["_position"]), Clash(as_numbers(clash["_position"]), as_numbers(clash["_first"]))

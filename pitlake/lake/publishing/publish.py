@@ -7,7 +7,7 @@ that alone is visible. A crash before it leaves the old version; a re-run finds 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -18,13 +18,14 @@ from pitlake import clock, machine
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
 from pitlake.lake.publishing import identities, looks
-from pitlake.lake.publishing.audit import Audit, CheckResult, audit_with, enforce, freshness, frozen, past_never_changes
+from pitlake.lake.publishing.audit import Audit, CheckResult, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.publishing.diff import NewGaps, NewRows, new_gaps, new_rows
 from pitlake.lake.publishing.fairness import WriterTurn
 from pitlake.lake.publishing.identities import LikelyFiles
 from pitlake.lake.publishing.likeness import GAP, LOCATOR, kinds, repeated, spelled
 from pitlake.lake.publishing.looks import Look, Looks
 from pitlake.lake.publishing.months import Month, instants, months_of_gaps, months_of_rows, years_of_tombstones
+from pitlake.lake.publishing.refusal import judge
 from pitlake.lake.publishing.sightings import Sightings
 from pitlake.lake.publishing.stage import Staged
 from pitlake.lake.publishing.superseded import facts_of_revision, new_tombstones
@@ -55,7 +56,8 @@ class Published:
     """What a publish did. `version` is the lake version that shows it: a new one only if `changed`.
 
     `revisions` counts published rows dated otherwise than staged, `gaps` the staged gaps by type and `new_gaps` those
-    the lake did not know, `bytes` and `files` what was written.
+    the lake did not know, `bytes` and `files` what was written. `staged` holds the rows that were not refused and every
+    gap, until its stage is closed.
     """
 
     dataset: str
@@ -69,6 +71,7 @@ class Published:
     bytes: int
     files: int
     checks: tuple[CheckResult, ...]
+    staged: Staged = field(repr=False, compare=False)
 
     @property
     def total(self) -> DayCount:
@@ -99,14 +102,15 @@ class Publisher:
         self._store, self._log, self._tables = store, log, tables
 
     def publish(self, staged: Staged, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> Published:
-        """Audit and publish. `observed_at` (default: now) is when the last record was read: for answers that were
-        captured, when they were fetched. `audits` judge after the lake's own audit, and refuse as it does.
+        """Refuse rows, audit and publish. `observed_at` (default: now) is when the last record was read: for answers
+        that were captured, when they were fetched. `audits` judge after the lake's own audit, and refuse as it does.
 
-        Raises GateRefused or CheckFailed when a blocking check fails, LakeConflict when other writers won too often,
+        Raises CheckFailed when a blocking check fails, LakeConflict when other writers won too often,
         BadInput for an observation in the future, ClockWentBack; nothing is published then.
         """
         observed_at = _observation(observed_at, self._log.now())
-        results = audit_with(staged, observed_at, audits)
+        judged = judge(staged, observed_at, audits)
+        staged, results = judged.staged, judged.checks
         enforce(staged.dataset, results)
         days, entities = staged.looked_at
         looks.keep(self._store, staged.dataset.name, Look(clock.micros(observed_at), staged.run_id, days, entities))
@@ -161,6 +165,7 @@ class Publisher:
                 freshness(staged.dataset, newest, min(observed_at, ends_at(self._store) or observed_at)),
                 *frozen(staged.dataset, revisions),
             ),
+            staged=staged,
         )
         if not pins:
             return published

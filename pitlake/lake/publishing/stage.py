@@ -5,6 +5,7 @@ dies tells a stage in use from one a crash left behind. What staged rows must be
 """
 
 import fcntl
+import hashlib
 import os
 import re
 import shutil
@@ -12,12 +13,12 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +26,9 @@ import pyarrow.compute as pc
 
 from pitlake import clock, machine
 from pitlake.contract import INSTANT, Dataset
-from pitlake.errors import BadInput, CheckFailed, GateRefused
+from pitlake.errors import BadInput, CheckFailed
 from pitlake.gate.columnar import violations_in
+from pitlake.gate.rules import forbidden_path
 from pitlake.lake.publishing.duplicates import Duplicates, find_duplicates, told_by
 from pitlake.lake.publishing.hashing import Hasher
 from pitlake.lake.publishing.likeness import Hashes, hashes, keys
@@ -39,6 +41,7 @@ from pitlake.lake.tables.query import columns
 STAGING = "_staging"
 PLACE = "the staging of the lake"
 UNDATED = "undated"
+OPENERS = frozenset('[{"')
 LOCK = "owner"
 # A stage gets its lock before its final name, so a nameless one this old lost its owner in between.
 NAMELESS_GRACE_SECONDS = 86_400
@@ -65,7 +68,16 @@ class StagedGap:
     def as_row(self) -> dict[str, object]:
         """The gap as a row of GAP_STAGED_SCHEMA. Raises BadInstant when available_at has no time zone."""
         shown = None if self.available_at is None else clock.instant(self.available_at, "available_at of a gap")
-        return {"gap_type": self.gap_type, "reason": self.reason, "locator": self.locator, "available_at": shown}
+        locator = safe_locator(self.locator)
+        return {"gap_type": self.gap_type, "reason": self.reason, "locator": locator, "available_at": shown}
+
+
+def safe_locator(evidence: str) -> str:
+    """What names a source record among gaps: its evidence. What the gate would refuse in it stands there as a hash."""
+    start = next((place for place, letter in enumerate(evidence) if letter in OPENERS), None)
+    if start is None or forbidden_path(evidence[start:]) is None:
+        return evidence
+    return f"{evidence[:start]}sha256:{hashlib.sha256(evidence.encode('utf-8', 'replace')).hexdigest()}"
 
 
 def staged_schema(dataset: Dataset) -> pa.Schema:
@@ -84,7 +96,8 @@ class Staged:
 
     `rows` and `gaps` are in partition order; `row_partition` and `gap_partition` index `partitions` (New York days as
     YYYY-MM-DD, or "undated"). `content_hash` is of `rows`; `extracted` counts the source records met per partition.
-    `looked_at` is what the run looked at, as far as it is not all of the dataset: its days, and its entities.
+    `looked_at` is what the run looked at, as far as it is not all of the dataset: its days, and its entities. `parts`
+    are the stages made of it.
     """
 
     dataset: Dataset
@@ -97,6 +110,7 @@ class Staged:
     gap_partition: Positions
     extracted: dict[str, int]
     looked_at: tuple[Spans | None, frozenset[str] | None]
+    parts: "list[Staged]" = field(default_factory=list, repr=False, compare=False)
 
     @cached_property
     def duplicates(self) -> Duplicates:
@@ -113,8 +127,16 @@ class Staged:
         """available_at of every staged row, in microseconds; null is 0."""
         return as_micros(self.rows[clock.AVAILABLE_AT])
 
+    def derived(self, **parts: Any) -> "Staged":
+        """The same stage with other rows and gaps, which it lets go of with its own."""
+        made = replace(self, **parts, parts=[])
+        self.parts.append(made)
+        return made
+
     def let_go(self) -> None:
         """Hold no row any more: they are mapped from files, which take room for as long as anybody holds them."""
+        for part in self.parts:
+            part.let_go()
         for name in ("rows", "gaps"):
             object.__setattr__(self, name, getattr(self, name).schema.empty_table())
 
@@ -159,7 +181,7 @@ class Stage:
         """Stage what was extracted for a New York day (None: records without any date, or an unpartitioned dataset).
 
         May be called many times a day. `extracted` counts the source records met, independently of what they became.
-        Raises GateRefused or CheckFailed when the columns are not those of the contract, LakeError.
+        Raises CheckFailed when the columns are not those of the contract, LakeError.
         """
         if day is None and self.dataset.partitioned and rows is not None and rows.num_rows:
             raise BadInput("day", f"rows of {self.dataset.name} belong to a New York day", "give the partition's date")
@@ -234,7 +256,7 @@ class Stage:
             return pa.Table.from_arrays(rows.columns, schema=due)
         violations = violations_in(rows, None, self.dataset.json_columns)
         if violations:
-            raise GateRefused(self.dataset.name, violations.codes)
+            raise CheckFailed(self.dataset.name, "gate", dict(violations.codes))
         wrong = sorted({f"{f.name} {f.type}" for f in rows.schema} ^ {f"{f.name} {f.type}" for f in due})
         raise CheckFailed(self.dataset.name, "schema", {"columns": ", ".join(wrong) or "in another order"})
 

@@ -1,18 +1,20 @@
 """What is expected of a dataset's staged rows, generated from its contract: one rule an expectation, as plain data.
 
-Great Expectations is named here and not imported, so that definitions load fast; `checks.expectations` runs the rules.
-Adding a kind of expectation is adding a function here.
+Two engines run the rules: DuckDB before a publish, where a row that breaks a blocking one becomes a gap (`refusal`,
+beside this module), and Great Expectations (`checks.expectations`), which is named here and not imported.
+Adding a kind of expectation is adding a function here and its SQL in `predicate`.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pitlake import clock
-from pitlake.contract import Column, Dataset
+from pitlake.contract import Column, Comparison, Dataset
 from pitlake.lake.publishing.audit import Severity
 from pitlake.lake.publishing.stage import staged_schema
+from pitlake.lake.tables.query import quoted
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -26,6 +28,7 @@ Kind = Literal[
     "ExpectColumnValuesToBeBetween",
     "ExpectColumnValuesToMatchRegex",
     "ExpectColumnValuesToBeJsonParseable",
+    "ExpectColumnPairValuesAToBeGreaterThanB",
 ]
 
 
@@ -38,16 +41,76 @@ class Rule:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     severity: Severity = "blocking"
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it judges."""
+        named = (self.arguments.get(name) for name in ("column", "column_A", "column_B"))
+        return (*filter(None, named), *self.arguments.get("column_list", ()))
+
 
 def rules(dataset: Dataset, window: Window) -> tuple[Rule, ...]:
     """Every rule of a dataset. `window`: the first and last instant its rows may be available at, one of them known."""
+    return (*_of_rows(dataset), *_unique(dataset), _available(*window))
+
+
+class RowTest(NamedTuple):
+    """What a single row must pass: the name people read, SQL that is false of rows which fail, and what it reads."""
+
+    name: str
+    sql: str
+    columns: tuple[str, ...]
+
+
+def row_tests(dataset: Dataset) -> tuple[RowTest, ...]:
+    """What refuses single rows: numbers that are none, which Great Expectations can't see, and every blocking rule."""
+    floats = [column.name for column in dataset.columns if column.type == "float"]
+    return (
+        *(RowTest(f"{name} is finite", f"isfinite({quoted(name)})", (name,)) for name in floats),
+        *(RowTest(one.name, predicate(one), one.columns) for one in _of_rows(dataset) if one.severity == "blocking"),
+    )
+
+
+def _of_rows(dataset: Dataset) -> tuple[Rule, ...]:
+    """The rules that every row keeps or breaks by itself, whatever run it comes in."""
     return (
         *_required(dataset),
-        *_unique(dataset),
-        *_clocks(dataset, *window),
+        _tagged(dataset),
         *(rule for column in dataset.columns for rule in _limits(column)),
+        *map(_compared, dataset.comparisons, dataset.rules),
         *(_json(name) for name in dataset.json_columns),
     )
+
+
+def predicate(rule: Rule) -> str:
+    """SQL that is false of the rows which break a rule about rows, and null where nothing is stated of them."""
+    given = rule.arguments
+    column = quoted(given["column"]) if "column" in given else ""
+    match rule.kind:
+        case "ExpectColumnValuesToNotBeNull":
+            return f"{column} IS NOT NULL"
+        case "ExpectColumnValuesToBeInSet":
+            return f"{column} IN ({', '.join(map(_literal, given['value_set']))})"
+        case "ExpectColumnValuesToMatchRegex":
+            return f"regexp_matches({column}, {_literal(given['regex'])})"
+        case "ExpectColumnValuesToBeJsonParseable":
+            return f"json_valid({column})"
+        case "ExpectColumnPairValuesAToBeGreaterThanB":
+            return f"{quoted(given['column_A'])} {'>=' if given['or_equal'] else '>'} {quoted(given['column_B'])}"
+        case "ExpectColumnValuesToBeBetween":
+            sides = (("min_value", ">", "strict_min"), ("max_value", "<", "strict_max"))
+            found = [
+                f"{column} {operator}{'' if given.get(strict) else '='} {_literal(given[bound])}"
+                for bound, operator, strict in sides
+                if given.get(bound) is not None
+            ]
+            return " AND ".join(found)
+    raise ValueError(f"{rule.kind} does not judge rows")
+
+
+def _literal(value: str | float) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return f"{value!r}::DOUBLE"
 
 
 def window_of(partitions: tuple[str, ...], observed_at: datetime) -> Window:
@@ -89,12 +152,31 @@ def _one_per(columns: list[str]) -> Rule:
     return Rule(name=name, kind="ExpectCompoundColumnsToBeUnique", arguments=arguments)
 
 
-def _clocks(dataset: Dataset, first: datetime | None, last: datetime | None) -> Iterator[Rule]:
+def _tagged(dataset: Dataset) -> Rule:
     tags = [dataset.source_tag, *dataset.other_tags]
     tag = {"column": "available_at_source", "value_set": tags}
-    yield Rule(name=f"available_at_source is {' or '.join(tags)}", kind="ExpectColumnValuesToBeInSet", arguments=tag)
+    return Rule(name=f"available_at_source is {' or '.join(tags)}", kind="ExpectColumnValuesToBeInSet", arguments=tag)
+
+
+def _available(first: datetime | None, last: datetime | None) -> Rule:
     bounds = {"column": clock.AVAILABLE_AT, "min_value": first, "max_value": last}
-    yield Rule(name="available_at lies in the run's window", kind="ExpectColumnValuesToBeBetween", arguments=bounds)
+    return Rule(name="available_at lies in the run's window", kind="ExpectColumnValuesToBeBetween", arguments=bounds)
+
+
+def _compared(rule: Comparison, name: str) -> Rule:
+    greater, strict = rule.operator.startswith(">"), len(rule.operator) == 1
+    if isinstance(rule.right, str):
+        pair = (rule.left, rule.right) if greater else (rule.right, rule.left)
+        arguments = {
+            "column_A": pair[0],
+            "column_B": pair[1],
+            "or_equal": not strict,
+            "ignore_row_if": "either_value_is_missing",
+        }
+        return Rule(name=name, kind="ExpectColumnPairValuesAToBeGreaterThanB", arguments=arguments)
+    bound, exclusive = ("min_value", "strict_min") if greater else ("max_value", "strict_max")
+    arguments = {"column": rule.left, bound: rule.right, exclusive: strict}
+    return Rule(name=name, kind="ExpectColumnValuesToBeBetween", arguments=arguments)
 
 
 def _limits(column: Column) -> Iterator[Rule]:

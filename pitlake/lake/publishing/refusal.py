@@ -1,0 +1,262 @@
+"""Refusal: staged rows that break a rule of rows become gaps, so that one bad record costs one record.
+
+A row is judged by the gate, by its contract's rules, by its partition's day, and against rows that contradict it; the
+first rule it breaks is the gap's reason. What is wrong with a run as a whole publishes nothing: see `audit`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pitlake import clock
+from pitlake.contract import INSTANT, LEAST_REFUSED, UNREADABLE_RECORD
+from pitlake.gate.columnar import FIRST, Codes, row_codes
+from pitlake.gate.rules import CODES
+from pitlake.lake.publishing.audit import MOST_EXAMPLES, NEVER, Audit, CheckResult, audit
+from pitlake.lake.publishing.duplicates import Clash
+from pitlake.lake.publishing.expectations import row_tests
+from pitlake.lake.publishing.stage import GAP_STAGED_SCHEMA, UNDATED, Staged, safe_locator
+from pitlake.lake.storage.arrays import Positions, as_micros, as_numbers
+from pitlake.lake.storage.parallel import in_blocks
+from pitlake.lake.tables.query import calculator
+
+GATE, ROW_RULES, PARTITION_WINDOW, REFUSED_SHARE = "gate", "row_rules", "partition_window", "refused_share"
+IDENTITY_UNIQUE, KEY_UNIQUE = "identity_unique", "key_unique"
+REFUSING = (GATE, ROW_RULES, PARTITION_WINDOW, IDENTITY_UNIQUE, KEY_UNIQUE)
+"""The checks that make gaps of records."""
+GAP_TYPE = "unverifiable"
+BY_GATE = "refused by the gate: {}"
+BY_RULE = "breaks the rule: {}"
+OTHER_DAY = "available on another day than its partition's"
+TWO_CONTENTS = "two contents under one identity"
+OUTDATED = "the source has newer content under this identity"
+TWO_ANSWERS = "two answers under one key"
+PERCENT = 100
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A stage without the rows that were refused, which are among its gaps, and what every check found."""
+
+    staged: Staged
+    checks: tuple[CheckResult, ...]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Rows that one rule refuses. `fact` is what the check counts them as, `shown_at` when their gaps may be shown, in
+    microseconds (NEVER: when they are observed).
+    """
+
+    check: str
+    fact: str
+    reason: str
+    positions: Positions
+    shown_at: Positions
+
+
+def judge(staged: Staged, observed_at: datetime, further: Sequence[Audit] = ()) -> Judged:
+    """Refuse rows, audit what is left, and where nothing blocks let further audits judge it too."""
+    passed, refusals = refuse(staged, observed_at)
+    checks = (*refusals, *audit(passed, observed_at))
+    if not any(check.refuses for check in checks):
+        checks = (*checks, *(found for one in further for found in one(passed, observed_at)))
+    return Judged(passed, checks)
+
+
+def refuse(staged: Staged, observed_at: datetime) -> tuple[Staged, tuple[CheckResult, ...]]:
+    """The stage with every refused row turned into a gap, and what was found, check by check."""
+    left, every, checks = staged, list[Refused](), list[CheckResult]()
+    for names, find in (
+        ((GATE, ROW_RULES, PARTITION_WINDOW), partial(_broken_alone, observed=clock.micros(observed_at))),
+        ((IDENTITY_UNIQUE,), _two_contents),
+        ((KEY_UNIQUE,), _two_answers),
+    ):
+        refused = _first_of_each(left.rows.num_rows, find(left))
+        checks += [_result(name, left, [one for one in refused if one.check == name]) for name in names]
+        every += refused
+        left = _with_gaps(left, refused)
+    return left, (*checks, _share(left, sum(len(one.positions) for one in every), checks))
+
+
+def _broken_alone(staged: Staged, observed: int) -> Iterator[Refused]:
+    """What is wrong with rows by themselves."""
+    own = as_micros(staged.rows[clock.AVAILABLE_AT], null=NEVER)
+    own = np.where((own >= FIRST) & (own <= observed), own, NEVER)
+    codes = _codes(staged, observed)
+    for number in np.flatnonzero(np.bincount(codes)[1:]) + 1:
+        code, rows = CODES[number - 1], np.flatnonzero(codes == number)
+        yield Refused(GATE, code, BY_GATE.format(code), rows, own[rows])
+    for name, rows in _breaking_rules(staged):
+        yield Refused(ROW_RULES, name, BY_RULE.format(name), rows, own[rows])
+    rows = _on_another_day(staged)
+    yield Refused(PARTITION_WINDOW, "outside", OTHER_DAY, rows, np.full(len(rows), NEVER))
+
+
+def _codes(staged: Staged, observed: int) -> Codes:
+    """The gate's verdict on every row; none may be available after the observation."""
+    cutoff, json_columns = clock.from_micros(observed), staged.dataset.json_columns
+    found = in_blocks(lambda rows, _: row_codes(rows, cutoff, json_columns), staged.rows)
+    return np.concatenate([np.zeros(0, np.uint8), *found])
+
+
+def _breaking_rules(staged: Staged) -> Iterator[tuple[str, Positions]]:
+    """The contract's rules that rows break, in its order, and which rows those are."""
+    tests = row_tests(staged.dataset)
+    broken = ", ".join(f"NOT ({test.sql}) AS r{number}" for number, test in enumerate(tests))
+    needed = sorted({name for test in tests for name in test.columns})
+    table = staged.rows.select(needed).append_column("_position", pa.array(np.arange(staged.rows.num_rows)))
+    with calculator(staged=table) as sql:
+        found = sql.sql(
+            f"FROM (SELECT _position, {broken} FROM staged) "
+            f"WHERE {' OR '.join(f'r{number}' for number in range(len(tests)))} ORDER BY _position"
+        ).to_arrow_table()
+    for number, test in enumerate(tests):
+        rows = as_numbers(found["_position"].filter(found[f"r{number}"].fill_null(False)))
+        if len(rows):
+            yield test.name, rows
+
+
+def _on_another_day(staged: Staged) -> Positions:
+    days = [None if name == UNDATED else date.fromisoformat(name) for name in staged.partitions]
+    starts = [NEVER if day is None else clock.micros(clock.start_of_new_york_day(day)) for day in days]
+    ends = [-NEVER if day is None else clock.micros(clock.end_of_new_york_day(day)) for day in days]
+    index, at = staged.row_partition, staged.available
+    return np.flatnonzero((at < np.array(starts)[index]) | (at >= np.array(ends)[index]))
+
+
+def _two_contents(staged: Staged) -> Iterator[Refused]:
+    """Rows of one identity that contradict each other. None stands, unless the source says which is the newest."""
+    clash = staged.duplicates.identity_clash
+    shown, newest = _newest_of_group(staged.available[clash.positions], clash), _newest_content(staged, clash)
+    settled = np.isin(clash.group, clash.group[newest])
+    for reason, chosen in ((OUTDATED, settled & ~newest), (TWO_CONTENTS, ~settled)):
+        yield Refused(IDENTITY_UNIQUE, reason, reason, clash.positions[chosen], shown[chosen])
+
+
+def _two_answers(staged: Staged) -> Iterator[Refused]:
+    clash = staged.duplicates.key_clash
+    shown = _newest_of_group(staged.available[clash.positions], clash)
+    yield Refused(KEY_UNIQUE, TWO_ANSWERS, TWO_ANSWERS, clash.positions, shown)
+
+
+def _newest_of_group(instants: Positions, clash: Clash) -> Positions:
+    """For each row of a clash the newest instant of its group: before it, nothing spoke against the rest."""
+    _, group = np.unique(clash.group, return_inverse=True)
+    newest = np.full(group.max(initial=-1) + 1, NEVER)
+    np.maximum.at(newest, group, instants)
+    return newest[group]
+
+
+def _newest_content(staged: Staged, clash: Clash) -> npt.NDArray[np.bool_]:
+    """Which rows of a clash the source itself dates after all others of their group, with one content."""
+    stays = np.zeros(len(clash.positions), bool)
+    if staged.dataset.revised_at in ("", clock.AVAILABLE_AT) or not len(stays):
+        return stays
+    places = pa.array(clash.positions)
+    revised = as_micros(staged.rows[staged.dataset.revised_at].take(places), null=NEVER)
+    newest = revised == _newest_of_group(revised, clash)
+    content = np.array(staged.content_hash.take(places).to_pylist(), object)
+    for group in np.unique(clash.group):
+        rows = clash.group == group
+        best = rows & newest
+        contents = set(zip(content[best], staged.available[clash.positions[best]], strict=True))
+        stays |= best if len(contents) == 1 and (revised[rows] > NEVER).all() else False
+    return stays
+
+
+def _first_of_each(count: int, found: Iterable[Refused]) -> list[Refused]:
+    """What was found with every row named once, by the first rule that refuses it."""
+    free, firsts = np.ones(count, bool), []
+    for one in found:
+        chosen = free[one.positions]
+        free[one.positions] = False
+        if chosen.any():
+            firsts.append(replace(one, positions=one.positions[chosen], shown_at=one.shown_at[chosen]))
+    return firsts
+
+
+def _result(name: str, staged: Staged, refused: Sequence[Refused]) -> CheckResult:
+    examples = (locator for one in refused for locator in _locators(staged, one.positions[:MOST_EXAMPLES]))
+    return CheckResult(
+        name=name,
+        passed=not refused,
+        severity="warning" if refused else "blocking",
+        facts={**_counts(name, staged), **{one.fact: len(one.positions) for one in refused}},
+        examples=tuple(dict.fromkeys(examples))[:MOST_EXAMPLES],
+    )
+
+
+def _counts(name: str, staged: Staged) -> dict[str, int | str]:
+    """What a check counts whether it refuses or not."""
+    found = staged.duplicates if name in {IDENTITY_UNIQUE, KEY_UNIQUE} else None
+    if found is None:
+        return {"rows": staged.rows.num_rows}
+    if name == KEY_UNIQUE:
+        return {"keys_with_two_answers": found.key_clash.groups}
+    return {"identities_with_two_contents": found.identity_clash.groups, "seen_twice": len(found.again)}
+
+
+def _share(staged: Staged, refused: int, checks: Sequence[CheckResult]) -> CheckResult:
+    """Whether few enough records were refused, those included of which the normaliser could make nothing."""
+    unreadable = pc.sum(pc.equal(staged.gaps["reason"], UNREADABLE_RECORD)).as_py() or 0
+    count, records = refused + unreadable, sum(staged.extracted.values())
+    limit = staged.dataset.most_refused
+    passed = count < LEAST_REFUSED or count <= limit * records
+    why = {} if passed else {name: fact for one in checks if not one.passed for name, fact in one.facts.items()}
+    return CheckResult(
+        name=REFUSED_SHARE,
+        passed=passed,
+        facts={**why, "refused": count, "records": records, "percent_allowed": f"{PERCENT * limit:g}"},
+        examples=() if passed else tuple(dict.fromkeys(one for check in checks for one in check.examples)),
+    )
+
+
+def _with_gaps(staged: Staged, refused: Sequence[Refused]) -> Staged:
+    """The stage with rows turned into gaps. What is left of the rows is not copied."""
+    if not refused:
+        return staged
+    gaps = [_gaps(staged, one) for one in refused]
+    positions = np.concatenate([one.positions for one in refused])
+    partition = np.concatenate([staged.gap_partition, staged.row_partition[positions]])
+    order = np.argsort(partition, kind="stable")
+    return staged.derived(
+        rows=_others(staged.rows, positions),
+        row_partition=np.delete(staged.row_partition, positions),
+        content_hash=_others(pa.table({"hash": staged.content_hash}), positions)["hash"],
+        gaps=pa.concat_tables([staged.gaps, *gaps]).take(pa.array(order)),
+        gap_partition=partition[order],
+    )
+
+
+def _gaps(staged: Staged, refused: Refused) -> pa.Table:
+    count = len(refused.positions)
+    shown = pa.array(refused.shown_at, pa.int64(), mask=refused.shown_at == NEVER).cast(INSTANT)
+    texts = (pa.array([text] * count, pa.string()) for text in (GAP_TYPE, refused.reason))
+    locators = pa.array(_locators(staged, refused.positions), pa.string())
+    return pa.Table.from_arrays([*texts, locators, shown], schema=GAP_STAGED_SCHEMA)
+
+
+def _locators(staged: Staged, positions: Positions) -> list[str]:
+    """What names these rows' records: their evidence, or their content's hash where they cite none."""
+    places = pa.array(positions, pa.int64())
+    cited = staged.rows["evidence"].take(places).to_pylist()
+    hashes = staged.content_hash.take(places).to_pylist()
+    return [
+        safe_locator(text) if text and text.strip() else f"{staged.dataset.name}:row:{content.hex()}"
+        for text, content in zip(cited, hashes, strict=True)
+    ]
+
+
+def _others(table: pa.Table, positions: Positions) -> pa.Table:
+    """The rows of a table but for those at some positions, as slices of it."""
+    ends = [*np.sort(positions).tolist(), table.num_rows]
+    starts = [0, *(end + 1 for end in ends[:-1])]
+    slices = [table.slice(start, end - start) for start, end in zip(starts, ends, strict=True) if end > start]
+    return pa.concat_tables([table.schema.empty_table(), *slices])
