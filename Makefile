@@ -74,8 +74,9 @@ serve: $(SET_UP) ## Run Dagster for good: Postgres of the system's packages, web
 
 run: $(SET_UP) ## Publish DAYS=2024-01-01...2024-12-31 of ASSETS (the job graph_days) in one run.
 	$(if $(DAYS),,$(error name the days: make run DAYS=2024-01-01...2024-12-31))
-	@$(BIN)/python -m resources.graph
-	@$(DG) launch $(if $(filter file,$(origin ASSETS)),--job graph_days,--assets "$(ASSETS)") --partition-range "$(DAYS)" --config-json '$(QUIET)'
+	@mkdir -p "$(DAGSTER_HOME)"
+	@{ $(BIN)/python -m resources.graph && $(DG) launch $(if $(filter file,$(origin ASSETS)),--job graph_days,--assets "$(ASSETS)") --partition-range "$(DAYS)" --config-json '$(QUIET)'; } \
+		|| { DAGSTER_HOME="$(DAGSTER_HOME)" $(BIN)/python -m pipelines.commands.tell; exit 1; }
 	@$(BIN)/pitlake versions --limit 1 && $(BIN)/pitlake datasets --open
 
 report: $(SET_UP) ## Write the quality report of the lake into .pitlake/report, as pages that open offline.

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 import dagster as dg
@@ -24,25 +24,27 @@ from resources.lake import LakeResource
 from resources.notifier import Notifier
 
 STALE_SECONDS = 15 * 60
+TOLD = "pitlake/told"
+"""The tag of a run that was told of, and when: whoever sees it next does not tell again."""
 DISK_FULL = os.strerror(errno.ENOSPC)
 _logger = logging.getLogger("pitlake.alerts")
 
 
 @dg.run_failure_sensor(
     default_status=dg.DefaultSensorStatus.RUNNING,
-    monitor_all_code_locations=False,
+    monitor_all_code_locations=True,  # also runs of `dg launch`, which are of no code location
     description="Tells of each failed run: which steps, and why where it was a refusal of ours.",
 )
 def tell_of_failures(context: dg.RunFailureSensorContext, lake: LakeResource, notifier: Notifier) -> None:
     """Each failed run: which steps, and why if it was a refusal of ours. Other errors' texts may hold anything."""
     title = f"pitlake: {context.dagster_run.job_name} failed"
-    _tell(title, _incident(context, "failed", tuple(_reasons(context))), lake, notifier)
+    _tell(context, title, _incident(context, "failed", tuple(_reasons(context))), lake, notifier)
 
 
 @dg.run_status_sensor(
     run_status=dg.DagsterRunStatus.SUCCESS,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    monitor_all_code_locations=False,
+    monitor_all_code_locations=True,  # also runs of `dg launch`, which are of no code location
     description="Tells of runs that published although a provider gave no usable answer to some questions.",
 )
 def tell_of_missing_answers(context: dg.RunStatusSensorContext, lake: LakeResource, notifier: Notifier) -> None:
@@ -50,7 +52,7 @@ def tell_of_missing_answers(context: dg.RunStatusSensorContext, lake: LakeResour
     reasons = tuple(_unanswered(context))
     if reasons:
         title = f"pitlake: {context.dagster_run.job_name} got no answer to some questions"
-        _tell(title, _incident(context, "unanswered", reasons), lake, notifier)
+        _tell(context, title, _incident(context, "unanswered", reasons), lake, notifier)
 
 
 def _incident(
@@ -64,13 +66,31 @@ def _incident(
     return Incident(happened_at=ended, run_id=run.run_id, job=run.job_name, kind=kind, reasons=reasons)
 
 
-def _tell(title: str, incident: Incident, lake: LakeResource, notifier: Notifier) -> None:
-    """Into the lake and to people. A lake that can't be written, or is missing, keeps no alert from going out."""
+def _tell(
+    context: dg.RunStatusSensorContext, title: str, incident: Incident, lake: LakeResource, notifier: Notifier
+) -> None:
+    """Tell the lake and people, once. A lake that can't be written, or is missing, keeps no alert from going out."""
+    if TOLD in context.instance.get_run_by_id(incident.run_id).tags:
+        return
     try:
         lake.open().keep_incident(incident)
     except PitlakeError as problem:
         _logger.warning("the report will not show run %s: %s", incident.run_id, problem)
     notifier.send(title, "\n".join([*incident.reasons, f"run {incident.run_id}"]))
+    context.instance.add_run_tags(incident.run_id, {TOLD: clock.iso(clock.now())})
+
+
+def tell_of_untold(instance: dg.DagsterInstance, lake: LakeResource, notifier: Notifier) -> int:
+    """Tell of each failed run of the last day that was not told of, where no daemon does; returns how many."""
+    lately = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE], created_after=clock.now() - timedelta(days=1))
+    runs = [run for run in instance.get_runs(lately) if TOLD not in run.tags]
+    resources = {"lake": lake, "notifier": notifier}
+    for run in runs:
+        (entry, *_) = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.RUN_FAILURE)
+        event = entry.get_dagster_event()
+        context = dg.build_run_status_sensor_context(tell_of_failures.name, event, instance, run, resources=resources)
+        tell_of_failures(context.for_run_failure())
+    return len(runs)
 
 
 def _unanswered(context: dg.RunStatusSensorContext) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 import errno
 import json
+import os
+import subprocess
 import threading
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -9,11 +11,19 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import dagster as dg
 import pytest
 from aiosmtpd.controller import Controller
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin
 
 from assets.external import all_feeds
 from assets.feeds.factory import feed_asset
 from local_servers.server import free_port
-from pipelines.alerts import stale_datasets, tell_of_failures, tell_of_missing_answers, tell_of_stale_datasets
+from pipelines.alerts import (
+    stale_datasets,
+    tell_of_failures,
+    tell_of_missing_answers,
+    tell_of_stale_datasets,
+    tell_of_untold,
+)
+from pipelines.commands.tell import NO_RUN
 from pitlake import clock
 from pitlake.errors import NotifyFailed
 from pitlake.lake.lake import Lake
@@ -155,11 +165,47 @@ def test_a_failed_run_is_told_with_its_reason_and_nothing_private(op, says, webh
     lake, result = Lake(tmp_path / "lake"), failed(op, instance)
     tell(tell_of_failures, result, result.get_run_failure_event(), lake)
     tell(tell_of_failures, result, result.get_run_failure_event(), lake)
-    assert webhook[1][0]["message"].splitlines() == [says, f"run {result.run_id}"]
+    assert [alert["message"].splitlines() for alert in webhook[1]] == [[says, f"run {result.run_id}"]]
     (kept,) = lake.incidents()
     assert (kept.run_id, kept.job, kept.kind, kept.reasons) == (result.run_id, "work", "failed", (says,))
     assert abs(kept.happened_at - clock.now()) < timedelta(minutes=1)
     assert "s3cret" not in json.dumps(webhook[1]) + str(kept)
+
+
+def test_a_failed_run_of_no_code_location_is_told_by_the_daemon_s_sensor(webhook, instance, tmp_path):
+    """As `dg launch` leaves it, which runs a job in its own process."""
+    resources = {"notifier": Notifier(channels=webhook[0]), "lake": LakeResource(root=str(tmp_path / "lake"))}
+    repository = dg.Definitions(sensors=[tell_of_failures], resources=resources).get_repository_def()
+    origin = RegisteredCodeLocationOrigin("pitlake")
+
+    def tick(cursor):
+        context = dg.SensorEvaluationContext(
+            None, cursor=cursor, repository_name=repository.name, repository_def=repository, instance=instance,
+            resources=repository.get_top_level_resources(), code_location_origin=origin,
+        )  # fmt: skip
+        with context:
+            return tell_of_failures.evaluate_tick(context).cursor
+
+    cursor = tick(None)
+    result = failed(refuse, instance)
+    tick(cursor)
+    assert [alert["message"].splitlines()[1] for alert in webhook[1]] == [f"run {result.run_id}"]
+
+
+def test_a_failed_run_is_told_once_where_no_daemon_does(webhook, instance, tmp_path):
+    runs = {failed(op, instance).run_id for op in (refuse, blab)}
+    for _ in range(2):
+        tell_of_untold(instance, LakeResource(root=str(tmp_path / "lake")), Notifier(channels=webhook[0]))
+    assert sorted(alert["message"].splitlines()[1] for alert in webhook[1]) == sorted(f"run {run}" for run in runs)
+
+
+def test_make_run_alerts_where_it_can_not_begin(webhook, root, tmp_path):
+    settings = {"NEO4J_URI": "nonsense", "PITLAKE_NOTIFY": webhook[0], "DAGSTER_HOME": str(tmp_path / "home")}
+    command = ["make", "-s", "run", "DAYS=2024-01-01...2024-01-02"]
+    done = subprocess.run(command, cwd=root, env=os.environ | settings, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert [(alert["title"], alert["message"]) for alert in webhook[1]] == [("pitlake: make run failed", NO_RUN)]
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("root", ["{}", "gs://bucket/lake"])

@@ -1,0 +1,28 @@
+"""`python -m pipelines.commands.tell`: `make run` failed, and perhaps no daemon runs that would tell people of it."""
+
+import sys
+
+import dagster as dg
+
+from pipelines.alerts import tell_of_untold
+from pitlake.errors import PitlakeError
+from resources.lake import LakeResource
+from resources.notifier import Notifier
+
+NO_RUN = "no run was begun; what it printed says why"
+
+
+def main() -> int:
+    """Tell of the failed runs that nobody was told of; where there is none, that none was begun. Always fails."""
+    notifier = Notifier()
+    try:
+        with dg.DagsterInstance.get() as instance:
+            if not tell_of_untold(instance, LakeResource(), notifier):
+                notifier.send("pitlake: make run failed", NO_RUN)
+    except PitlakeError as problem:
+        print(f"run: {problem}", file=sys.stderr)  # noqa: T201 - a command line
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
