@@ -77,7 +77,7 @@ def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.De
             forge.tracking,
             forge.forge_turn,
         ],
-        schedules=[*schedules.ALL, *forge.SCHEDULES],
+        schedules=[*schedules.ALL, *forge.schedules()],
         sensors=[
             alerts.tell_of_failures,
             alerts.tell_of_missing_answers,

@@ -1,4 +1,4 @@
-"""Forge by New York's clock: what is due is settled every hour, the agent is asked mornings, evenings and on Fridays.
+"""Forge by the clock: what is due is settled every hour, the agent is asked when the settings say.
 
 The instant a run decides as of is the one it was scheduled for, so that a late run knows nothing more. A run that is
 tried again goes on with its decision where it was, from the tape. Without a model a schedule skips and says why.
@@ -13,6 +13,8 @@ import dagster as dg
 from pydantic import Field
 
 from forge.agent.occasions import OCCASIONS, asked
+from forge.core.config import Schedules
+from forge.core.timetable import Slot, timetable
 from forge.desk import desk
 from forge.fs import ForgeFS
 from forge.model.budget import of_all
@@ -25,14 +27,19 @@ from forge.tracking.untaken import untaken
 from forge.walk.plan import TRIGGERS, Walk
 from forge.walk.report import page
 from forge.walk.run import run
-from pipelines.schedules import in_new_york, without_session
+from pipelines.schedules import in_new_york
 from pitlake.clock import instant, iso, now
-from pitlake.errors import LakeNotFound
+from pitlake.errors import BadInput, LakeNotFound
 from resources.forge import ForgeResource
 from resources.lake import LakeResource
 
 GROUP = "forge"
-PLAN = desk().config.schedules
+SLOTS = {
+    "morning": ("forge_morning", "The morning review, on days with a session."),
+    "eod": ("forge_end_of_day", "The review after the close, on days with a session."),
+    "weekly": ("forge_weekly", "The week's retrospective."),
+}
+"""Name and description of the schedule of each trigger."""
 TRACKED = ("forge_settlements", "forge_outcomes", "forge_counterfactuals", "forge_calibration")
 
 
@@ -160,8 +167,15 @@ def forge_backtest(
     window = context.partition_time_window
     name = f"{context.partition_key}-{'-'.join(config.triggers)}{'-masked' if config.masked else ''}"
     last = window.end.date() - timedelta(days=1)
-    walk = Walk(name=name, since=window.start.date(), until=last, triggers=tuple(config.triggers), masked=config.masked)
-    ground = forge.ground(lake.open())
+    ground, plan = forge.ground(lake.open()), forge.desk.config.schedules
+    walk = Walk(
+        name=name,
+        since=window.start.date(),
+        until=last,
+        triggers=tuple(config.triggers),
+        masked=config.masked,
+        plan=plan,
+    )
     walked = run(walk, ground, context.log.info)
     place = ground.folder / f"{name}.html"
     place.write_text(page([walk], ground), encoding="utf-8")
@@ -182,7 +196,7 @@ def take_turn(context: dg.OpExecutionContext, config: Occasion, lake: LakeResour
     """Ask the agent what the occasion asks; a decision that was begun goes on from its tape."""
     with closing(forge.opened()) as memory:
         files = ForgeFS(memory, memory.hydrate(config.at))
-        text = asked(config.occasion, files, config.at, PLAN)
+        text = asked(config.occasion, files, config.at, forge.desk.config.schedules)
         decision = f"D-{config.occasion}-{config.at:%Y%m%dT%H%M%SZ}"
         agent = forge.agent(memory, lake.open())
         turn = agent.ask(text, config.at, decision=decision, trigger="schedule", said=context.log.info)
@@ -217,27 +231,18 @@ def turn_at(context: dg.ScheduleEvaluationContext, occasion: str) -> dg.RunReque
     return dg.RunRequest(run_key=at, run_config={"ops": {"take_turn": {"config": {"as_of": at, "occasion": occasion}}}})
 
 
-def _cron(clock: str, days: str) -> str:
-    hour, minute = clock.split(":")
-    return f"{int(minute)} {int(hour)} * * {days}"
+def asking(slot: Slot) -> dg.ScheduleDefinition:
+    """The schedule that asks the agent on one of the settings' occasions."""
+    name, description = SLOTS[slot.trigger]
 
+    def decide(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        due = slot.due(slot.day(context.scheduled_execution_time))
+        return turn_at(context, slot.occasion) if due else dg.SkipReason("no session today")
 
-@in_new_york(forge_turn, _cron(PLAN.morning_time, "1-5"))
-def forge_morning(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-    """The morning review, on days with a session."""
-    return without_session(context) or turn_at(context, "morning_review")
-
-
-@in_new_york(forge_turn, _cron(PLAN.eod_time, "1-5"))
-def forge_end_of_day(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-    """The review after the close, on days with a session."""
-    return without_session(context) or turn_at(context, "end_of_day")
-
-
-@in_new_york(forge_turn, _cron(PLAN.retrospective_time, "5"))
-def forge_friday(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-    """The week's retrospective, on Fridays."""
-    return turn_at(context, "weekly_retrospective")
+    clocked = dg.schedule(
+        name=name, job=forge_turn, cron_schedule=slot.cron, execution_timezone=slot.zone, description=description
+    )
+    return clocked(decide)
 
 
 @in_new_york(tracking, "0 * * * *")
@@ -252,4 +257,12 @@ def forge_hourly(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> d
     return dg.RunRequest(run_key=at, run_config={"ops": dict.fromkeys(TRACKED, config)})
 
 
-SCHEDULES = [forge_morning, forge_end_of_day, forge_friday, forge_hourly]
+def schedules() -> list[dg.ScheduleDefinition]:
+    """Forge's schedules, by the settings' clock. Settings that can't be read are told of by the schedules and runs that
+    need them, and by no others: these schedules are then by the default's.
+    """
+    try:
+        plan = desk().config.schedules
+    except BadInput:
+        plan = Schedules()
+    return [*map(asking, timetable(plan)), forge_hourly]

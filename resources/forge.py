@@ -8,6 +8,7 @@ from forge.core.tape import Tape
 from forge.desk import Desk, desk
 from forge.memory import Memory
 from forge.walk.run import Ground
+from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 
 
@@ -18,8 +19,11 @@ class ForgeResource(dg.ConfigurableResource[None]):
 
     @property
     def desk(self) -> Desk:
-        """Its places and its settings."""
-        return desk(self.memory or None)
+        """Its places and its settings. Raises dg.Failure saying what is wrong with the settings."""
+        try:
+            return desk(self.memory or None)
+        except BadInput as problem:
+            raise dg.Failure(f"Forge: {problem}", allow_retries=False) from None
 
     def opened(self) -> Memory:
         """Live memory. The caller closes it."""

@@ -1,10 +1,10 @@
-"""What Forge is asked by the clock: mornings, evenings and Fridays, as of the scheduled instant."""
+"""What Forge is asked by the clock: mornings, evenings and once a week, as of the scheduled instant."""
 
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from forge.core.config import Schedules
 from forge.fs import ForgeFS
-from pitlake.clock import new_york_day
 
 OCCASIONS = {
     "morning_review": (
@@ -25,7 +25,7 @@ OCCASIONS = {
 
 def asked(occasion: str, files: ForgeFS, at: datetime, settings: Schedules) -> str:
     """The text of an occasion; what it counts is of a week and as of the instant. Raises KeyError for another name."""
-    day = new_york_day(at)
+    day = at.astimezone(ZoneInfo(settings.timezone)).date()
     outcomes = files.list_dir("/memory/outcomes/", f"since:{day - timedelta(days=7)}")
     completed = files.list_dir("/memory/counterfactuals/", "status:completed")
     counted = {"outcomes": len(outcomes), "completed": len(completed)}

@@ -40,15 +40,16 @@ def backtest(
     from forge.walk.report import page
     from forge.walk.run import run_all
 
+    ground = _ground(lake)
     whole = Walk(
         name=name or f"{since:%Y-%m-%d}-to-{until:%Y-%m-%d}",
         since=since.date(),
         until=until.date(),
         triggers=tuple(triggers.split(",")),
+        plan=ground.config.schedules,
     )
     walks = whole.split(cast("Every", every))
     walks += [replace(one, name=f"{one.name}-masked", masked=True) for one in walks] if masked else []
-    ground = _ground(lake)
     ground.models("agent")
     for one in run_all(walks, ground, jobs, told):
         ended = ", ".join(f"{count} {end}" for end, count in one.ends.items())

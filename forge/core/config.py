@@ -1,9 +1,9 @@
 """Forge's settings: frozen, with the defaults of the design. An unknown key is refused."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from datetime import time
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -13,6 +13,8 @@ from pitlake.errors import BadInput, choice
 
 ROLES = ("agent", "subagent", "validation", "contrastive_validation", "review", "synthesis", "compact")
 SHARED = ("read", "search", "decisions")
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_TIME = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 ROUTING = dict(zip(ROLES, ("opus", "sonnet", "sonnet", "opus", "opus", "opus", "haiku"), strict=True))
 
 
@@ -83,8 +85,14 @@ class Schedules:
 
     def __post_init__(self) -> None:
         for name in ("morning_time", "eod_time", "retrospective_time"):
-            time.fromisoformat(getattr(self, name))
-        ZoneInfo(self.timezone)
+            if not _TIME.fullmatch(getattr(self, name)):
+                raise ValueError(f"{name} {getattr(self, name)!r} is no time of day; write it as 07:00")
+        if self.retrospective_day not in DAYS:
+            raise ValueError(f"retrospective_day {self.retrospective_day!r} is no day; write one of {', '.join(DAYS)}")
+        try:
+            ZoneInfo(self.timezone)
+        except (ValueError, OSError, LookupError):
+            raise ValueError(f"timezone {self.timezone!r} is not known; write one such as America/New_York") from None
 
 
 @dataclass(frozen=True, kw_only=True)

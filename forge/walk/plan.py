@@ -1,19 +1,17 @@
 """What a walk-forward run is: a period, the triggers that ask the agent in it, and the instants they ask as of."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
 from typing import Literal
-from zoneinfo import ZoneInfo
 
 from forge.core.clock import Simulated
 from forge.core.config import Schedules
-from pitlake.clock import end_of_new_york_day, instant
+from forge.core.timetable import timetable
+from pitlake.clock import end_of_new_york_day
 from pitlake.errors import BadInput
-from pitlake.exchange import session
 
 TRIGGERS = ("morning", "eod", "weekly")
-FRIDAY = 4
 Every = Literal["whole", "quarter", "month"]
 MONTHS = {"quarter": 3, "month": 1}
 
@@ -21,7 +19,7 @@ MONTHS = {"quarter": 3, "month": 1}
 @dataclass(frozen=True, kw_only=True)
 class Walk:
     """One run. since, until: its first and its last day; masked: names, tickers and years replaced in all that a model
-    reads. Raises BadInput for a period without a trigger in it.
+    reads; plan: when the settings have the agent asked. Raises BadInput for a period without a trigger in it.
     """
 
     name: str
@@ -29,6 +27,7 @@ class Walk:
     until: date
     triggers: tuple[str, ...] = TRIGGERS
     masked: bool = False
+    plan: Schedules = field(default_factory=Schedules)
 
     def __post_init__(self) -> None:
         Simulated(self.name, end_of_new_york_day(self.until))
@@ -39,13 +38,13 @@ class Walk:
 
     @property
     def ends(self) -> datetime:
-        """When its last day is over in New York."""
-        return end_of_new_york_day(self.until)
+        """When its last day is over in New York, and nothing is asked any more."""
+        return max(end_of_new_york_day(self.until), *(at for at, _ in self.occasions()))
 
-    def occasions(self, plan: Schedules | None = None) -> list[tuple[datetime, str]]:
+    def occasions(self) -> list[tuple[datetime, str]]:
         """The instants it asks as of, in order, with what it asks."""
-        plan = plan or Schedules()
-        return sorted((at, one) for day in self._days() for at, one in _on(day, self.triggers, plan))
+        slots = [slot for slot in timetable(self.plan) if slot.trigger in self.triggers]
+        return sorted((slot.at(day), slot.occasion) for day in self._days() for slot in slots if slot.due(day))
 
     def split(self, every: Every) -> list["Walk"]:
         """Independent runs, one a month or a quarter of the calendar, each with a memory of its own."""
@@ -60,14 +59,3 @@ class Walk:
 
     def _days(self) -> Iterator[date]:
         return (self.since + timedelta(days=number) for number in range((self.until - self.since).days + 1))
-
-
-def _on(day: date, triggers: tuple[str, ...], plan: Schedules) -> Iterator[tuple[datetime, str]]:
-    zone, traded = ZoneInfo(plan.timezone), session(day) is not None
-    for name, occasion, clock, due in (
-        ("morning", "morning_review", plan.morning_time, traded),
-        ("eod", "end_of_day", plan.eod_time, traded),
-        ("weekly", "weekly_retrospective", plan.retrospective_time, day.weekday() == FRIDAY),
-    ):
-        if due and name in triggers:
-            yield instant(datetime.combine(day, time.fromisoformat(clock), zone)), occasion

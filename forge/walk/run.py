@@ -92,7 +92,7 @@ def run_all(walks: list[Walk], ground: Ground, jobs: int, said: Callable[[str], 
 
 
 async def _run(walk: Walk, ground: Ground, said: Callable[[str], None]) -> Walked:
-    steps, tape = walk.occasions(ground.config.schedules), ground.tape(walk)
+    steps, tape = walk.occasions(), ground.tape(walk)
     version = _pinned(walk, ground)
     models = masked(ground.models, mask_of(ground.lake, version)) if walk.masked else ground.models
     with closing(ground.memory(walk, steps[0][0])) as memory:
@@ -101,7 +101,7 @@ async def _run(walk: Walk, ground: Ground, said: Callable[[str], None]) -> Walke
             decision = f"D-{occasion}-{at:%Y%m%dT%H%M%SZ}"
             if tape.receipt(decision) is None:
                 _time_passes(agent, at, version)
-                text = asked(occasion, _files(agent, at), at, ground.config.schedules)
+                text = asked(occasion, _files(agent, at), at, walk.plan)
                 decided = await agent.ask(text, at, decision=decision, trigger="schedule")
                 spent = of_all(tape, ground.config)
                 said(f"{walk.name} {number}/{len(steps)} {decision}: {decided.end}, {spent.told()} so far")

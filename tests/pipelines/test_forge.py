@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 import warnings
 from contextlib import closing
 from dataclasses import replace
@@ -15,14 +17,18 @@ import exchange_calendars
 import pytest
 from dagster._utils.schedules import cron_string_iterator
 
+import pipelines.schedules
 from forge.agent.occasions import OCCASIONS, asked
 from forge.core.clock import Clock
-from forge.core.config import Schedules
+from forge.core.config import Schedules, of
+from forge.core.timetable import timetable
 from forge.memory import Memory
 from forge.records import Settles
+from forge.walk.plan import Walk
 from pipelines import forge
 from pipelines.definitions import build_definitions
 from pitlake.clock import instant, iso
+from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
 from resources.forge import ForgeResource
 from resources.lake import LakeResource
@@ -36,8 +42,15 @@ from tests.messages_api import messages_api
 
 pytestmark = pytest.mark.slow
 NEW_YORK = ZoneInfo("America/New_York")
+ROOT = Path(__file__).resolve().parents[2]
 FIRST, LAST = date(2023, 1, 1), date(2024, 12, 31)
-BY_DAY = {forge.forge_morning: (7, 0), forge.forge_end_of_day: (16, 30)}
+DEFAULT = timetable(Schedules())
+MORNING, END_OF_DAY, WEEKLY = map(forge.asking, DEFAULT)
+BY_DAY = {MORNING: (7, 0), END_OF_DAY: (16, 30)}
+PLANS = (
+    Schedules(retrospective_day="Wednesday", retrospective_time="06:05", timezone="Asia/Tokyo"),
+    Schedules(retrospective_day="Sunday", eod_time="23:59", timezone="America/Los_Angeles"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +85,76 @@ def test_h1_a_review_is_asked_for_on_every_trading_day_at_its_hour(schedule, mon
 
 
 def test_h1_fridays_and_hours_are_new_york_s_over_both_changes_of_the_clock():
-    fridays = [tick.astimezone(NEW_YORK) for tick in ticks(forge.forge_friday)]
+    fridays = [tick.astimezone(NEW_YORK) for tick in ticks(WEEKLY)]
     assert {(tick.weekday(), tick.hour, tick.minute) for tick in fridays} == {(4, 17, 0)}
     assert len(fridays) == 104
     hours = [tick.timestamp() for tick in ticks(forge.forge_hourly)]
     assert {later - earlier for earlier, later in pairwise(hours)} == {3600}
 
 
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.timezone)
+def test_the_settings_clock_is_that_of_schedules_and_of_walks(plan, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    asked_for = []
+    for slot in timetable(plan):
+        schedule = forge.asking(slot)
+        for tick in ticks(schedule):
+            with dg.build_schedule_context(scheduled_execution_time=tick) as context:
+                found = schedule(context)
+            if isinstance(found, dg.RunRequest):
+                told = found.run_config["ops"]["take_turn"]["config"]
+                asked_for.append((instant(told["as_of"]), told["occasion"]))
+    last = max(asked_for)[0].astimezone(ZoneInfo(plan.timezone)).date()
+    walked = Walk(name="two-years", since=FIRST, until=last, plan=plan)
+    assert [one for one in walked.occasions() if one >= min(asked_for)] == sorted(asked_for)
+    assert walked.ends >= walked.occasions()[-1][0]
+    weekly = {(at.astimezone(ZoneInfo(plan.timezone))) for at, what in asked_for if what == "weekly_retrospective"}
+    assert {f"{at:%A %H:%M}" for at in weekly} == {f"{plan.retrospective_day} {plan.retrospective_time}"}
+
+
+BROKEN = "[schedules]\nretrospective_day = 'Funday'\n"
+SAYS = "retrospective_day 'Funday' is no day; write one of Monday"
+
+
+def test_settings_that_can_not_be_read_stop_forge_and_nothing_else(tmp_path, monkeypatch):
+    (tmp_path / "forge.toml").write_text(BROKEN)
+    monkeypatch.setenv("FORGE_CONFIG", str(tmp_path / "forge.toml"))
+    code = "import pipelines.definitions as made; print(len(made.build_definitions().schedules))"
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert loaded.returncode == 0, loaded.stderr
+    with dg.build_schedule_context(scheduled_execution_time=datetime(2024, 7, 3, 7, tzinfo=NEW_YORK)) as context:
+        with pytest.raises(BadInput, match=SAYS):
+            MORNING(context)
+        assert isinstance(pipelines.schedules.before_the_open(context), dg.RunRequest)
+    definitions = build_definitions(resources={"lake": LakeResource(root=str(tmp_path / "lake"))})
+    job = definitions.resolve_job_def("forge_tracking")
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = job.execute_in_process(instance=instance, raise_on_error=False)
+    told = {event.step_failure_data.user_failure_data.description for event in result.get_step_failure_events()}
+    assert len(told) == 1
+    assert SAYS in told.pop()
+
+
+NO_TIMES = (
+    ("retrospective_day", "friday"),
+    ("retrospective_time", "17:00:30"),
+    ("morning_time", "7:00"),
+    ("morning_time", "07:00+02:00"),
+    ("eod_time", "24:00"),
+    ("timezone", "Mars/Olympus"),
+    ("timezone", "../etc/passwd"),
+    ("timezone", ""),
+)
+
+
+@pytest.mark.parametrize(("key", "value"), NO_TIMES)
+def test_a_setting_that_is_no_time_is_refused_by_its_name(key, value):
+    with pytest.raises(BadInput, match=f"schedules: {key}.*write"):
+        of({"schedules": {key: value}})
+
+
 def test_h1_every_schedule_of_forge_is_stopped_until_somebody_starts_it(definitions):
-    made = [definitions.resolve_schedule_def(schedule.name) for schedule in forge.SCHEDULES]
+    made = [definitions.resolve_schedule_def(schedule.name) for schedule in forge.schedules()]
     assert {one.default_status for one in made} == {dg.DefaultScheduleStatus.STOPPED}
 
 
@@ -88,7 +162,7 @@ def test_h1_without_a_model_a_schedule_skips_and_says_what_to_set(monkeypatch):
     for name in ("ANTHROPIC_API_KEY", "FORGE_MODEL_AGENT"):
         monkeypatch.delenv(name, raising=False)
     with dg.build_schedule_context(scheduled_execution_time=datetime(2024, 7, 3, 7, tzinfo=NEW_YORK)) as context:
-        skipped = forge.forge_morning(context)
+        skipped = MORNING(context)
     assert skipped.skip_message == "no model: set ANTHROPIC_API_KEY, or name another model in FORGE_MODEL_AGENT"
 
 
@@ -99,7 +173,7 @@ def test_h1_the_config_of_a_run_is_one_its_job_takes(definitions, monkeypatch, t
     with dg.build_schedule_context(
         scheduled_execution_time=tick, resources={"lake": LakeResource(root=str(tmp_path / "lake"))}
     ) as context:
-        for schedule, job in ((forge.forge_friday, "forge_turn"), (forge.forge_hourly, "forge_tracking")):
+        for schedule, job in ((WEEKLY, "forge_turn"), (forge.forge_hourly, "forge_tracking")):
             assert dg.validate_run_config(definitions.resolve_job_def(job), schedule(context).run_config)
 
 
