@@ -21,6 +21,7 @@ PitlakeError                    anything pitlake refuses or fails at
 │   ├── QueryFailed             DuckDB refused or failed at the statement (CLI exit code 2)
 │   ├── QueryInterrupted        the caller stopped the query
 │   ├── LimitExceeded           a query would pass a limit of rows, bytes, seconds or memory
+│   ├── ServerBusy              too many questions wait at a server; this one was not asked
 │   └── SessionLost             the session's process is gone, or it was closed
 ├── ReceiptError                a kept receipt
 │   ├── ReceiptDamaged          a receipt's file is not one, or was changed
@@ -255,6 +256,14 @@ class LimitExceeded(SessionError):
     def __init__(self, limit: str, allowed: float, next_step: str) -> None:
         self.limit, self.allowed, self.next_step = limit, allowed, next_step
         super().__init__(f"the query passed the limit of {allowed:,} {_UNITS[limit]}; {next_step}")
+
+
+class ServerBusy(SessionError):
+    """Too many questions wait at a server. This one was not asked."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"the server is busy: {problem}; ask for less, or again in a minute")
 
 
 _UNITS = {"rows": "rows", "bytes": "bytes of result", "seconds": "seconds", "memory": "bytes of memory"}

@@ -1,14 +1,18 @@
 """Two lanes for a server's questions, so that slow ones don't hold up quick ones.
 
-A question begins in the quick lane. One that is not answered within `PATIENCE` is stopped and asked again in the slow
-lane, where it may take as long as the session's limits allow. Both are bounded, and so is the wait for the second.
+A question begins in the quick lane. One that takes its process more than `PATIENCE`, or than `PRESSED` while others
+wait, is stopped and asked again in the slow lane, where it may take as long as the session's limits allow. What counts
+is the time of its process, so that a quick one is quick on a busy machine too. Both lanes are bounded, fair among
+clients (pitlake.serving.turns), and so is the wait for them.
 """
 
 import threading
+import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from pitlake.errors import SessionError
+from pitlake.serving.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,32 +24,31 @@ Asked = TypeVar("Asked")
 
 QUICK, SLOW = 4, 2
 """Sessions at once in each lane."""
-PATIENCE, GRACE = 1.0, 0.5
-"""Seconds a question may take in the quick lane, and to stop when it took longer."""
-WAITING = 8
-"""Slow questions at once, those that run included."""
+PATIENCE, PRESSED = 1.0, 0.3
+"""Seconds of its process that a question may take in the quick lane, and while others wait for it."""
+LATEST, GRACE, LOOK = 5.0, 0.5, 0.1
+"""Seconds by the clock that it may take there, may take to stop, and between two looks at it."""
+WAITING, WAITING_IN_ALL, LONGEST_WAIT = 6, 24, 180.0
+"""Slow questions that wait for their turn, of one client and of all, and for how many seconds."""
+HURRYING, HURRYING_IN_ALL = 64, 128
+"""The same of quick ones."""
 
 
 class Lanes:
     """The lanes of one server. Safe for threads."""
 
     def __init__(self) -> None:
-        self._quick, self._slow = threading.BoundedSemaphore(QUICK), threading.BoundedSemaphore(SLOW)
-        self._waiting = threading.Semaphore(WAITING)
+        self._quick = Turns(QUICK, HURRYING, HURRYING_IN_ALL)
+        self._slow = Turns(SLOW, WAITING, WAITING_IN_ALL, LONGEST_WAIT)
 
     def ask(
         self, opened: "Callable[[], AbstractContextManager[Session]]", ask: "Callable[[Session], Asked]"
     ) -> "Asked":
-        """What `ask` gives for a session that `opened` opens. Raises SessionError when too many slow ones wait."""
-        with suppress(_Slow), self._quick, opened() as session, _stopped_after(session, PATIENCE):
+        """What `ask` gives for a session that `opened` opens. Raises ServerBusy when too many others wait."""
+        with suppress(_Slow), self._quick.turn(), opened() as session, _stopped_when_late(session, self._quick):
             return ask(session)
-        if not self._waiting.acquire(blocking=False):
-            raise SessionError(f"{WAITING} slow questions are being answered; ask for less, or again in a minute")
-        try:
-            with self._slow, opened() as session:
-                return ask(session)
-        finally:
-            self._waiting.release()
+        with self._slow.turn(), opened() as session:
+            return ask(session)
 
 
 class _Slow(Exception):
@@ -53,16 +56,22 @@ class _Slow(Exception):
 
 
 @contextmanager
-def _stopped_after(session: "Session", seconds: float) -> "Iterator[None]":
+def _stopped_when_late(session: "Session", turns: Turns) -> "Iterator[None]":
     done, late = threading.Event(), threading.Event()
+    begun, used = time.monotonic(), session.cpu_seconds()
+
+    def is_late() -> bool:
+        allowed = PRESSED if turns.wanted else PATIENCE
+        return session.cpu_seconds() - used >= allowed or time.monotonic() - begun >= LATEST
 
     def watch() -> None:
-        if done.wait(seconds):
-            return
-        late.set()
-        session.interrupt()
-        if not done.wait(GRACE):
-            session.close()
+        while not done.wait(LOOK):
+            if is_late():
+                late.set()
+                session.interrupt()
+                if not done.wait(GRACE):
+                    session.close()
+                return
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()

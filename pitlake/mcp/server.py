@@ -1,28 +1,28 @@
 """The MCP server itself: the SDK's, with our tools, over stdio or streamable HTTP.
 
-Over HTTP each request stands alone (no server-side session), and a host that is not this machine's own must be named.
-Beyond this machine, ask for a token (pitlake.mcp.token) and put a proxy that speaks TLS in front.
+Over HTTP each request stands alone (no server-side session, no stream that stays open), and a host that is not this
+machine's own must be named. Beyond this machine, ask for a token (pitlake.mcp.token) and put a proxy that speaks TLS in
+front.
 """
 
-import socket
 from collections.abc import Collection
 from typing import Literal
 
-import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import ASGIApp
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pitlake import __version__
 from pitlake.clock import iso
-from pitlake.errors import BadInput
 from pitlake.mcp.query_service import QueryService
 from pitlake.mcp.reading import prompts, resources
 from pitlake.mcp.token import Guarded, token
 from pitlake.mcp.tools import tools
+from pitlake.serving.guard import OwnSite, check_reach
+from pitlake.serving.server import listening, serve
 
 LOG_LEVEL: Literal["WARNING"] = "WARNING"
-OWN_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
 def server(service: QueryService) -> MCPServer[None]:
@@ -59,22 +59,24 @@ def serve_http(service: QueryService, *, host: str, port: int, allowed_hosts: Co
     allowed_hosts: names clients may call it by, needed beyond this machine. Raises BadInput when other machines could
     reach it and none is named, where it can't listen, and for a token too short to be secret.
     """
-    security = None
-    if allowed_hosts:
-        security = TransportSecuritySettings(allowed_hosts=[*allowed_hosts, *(f"{name}:*" for name in allowed_hosts)])
-    elif host not in OWN_HOSTS:
-        raise BadInput("--host", "reachable from other machines", "name how clients call it with --allow-host NAME")
+    check_reach(host, allowed_hosts)
     expected = token()
-    app: ASGIApp = server(service).streamable_http_app(stateless_http=True, transport_security=security, host=host)
+    unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # OwnSite does it
+    app: ASGIApp = server(service).streamable_http_app(stateless_http=True, transport_security=unguarded)
+    app = OnlyPosts(app)
     app = Guarded(app, expected) if expected else app
-    with _listening(host, port) as listener:
-        uvicorn.Server(uvicorn.Config(app, log_level=LOG_LEVEL.lower())).run([listener])
+    with listening(host, port) as listener:
+        serve(OwnSite(app, allowed_hosts), listener)
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except OSError as problem:
-        said = f"can't listen at {host}, port {port}: {problem.strerror}"
-        raise BadInput("--host, --port", said, "name another port, or a host of this machine") from None
+class OnlyPosts:
+    """The application without GET, which would open a stream that a server without sessions never writes to."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "http" and scope["method"] != "POST":
+            return await PlainTextResponse("ask by POST\n", 405, {"Allow": "POST"})(scope, receive, send)
+        return await self._app(scope, receive, send)

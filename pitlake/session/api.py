@@ -191,6 +191,10 @@ class Session:
         if self._index is not None:
             self._index.interrupt()
 
+    def cpu_seconds(self) -> float:
+        """The processor's time that the session has taken."""
+        return self._backend.cpu_seconds()
+
     def close(self) -> None:
         """End the session: no process and no file of it stays."""
         self._closed = self._closed or "the session was closed; open a new one"

@@ -25,6 +25,9 @@ class Backend(Protocol):
     def interrupt(self) -> None:
         """Stop the running query."""
 
+    def cpu_seconds(self) -> float:
+        """The processor's time it has taken."""
+
     def close(self) -> None:
         """End it."""
 

@@ -6,6 +6,7 @@ the wall around native code. This is isolation="in_process".
 """
 
 import mmap
+import time
 from collections.abc import Collection
 from contextlib import suppress
 from operator import attrgetter
@@ -80,6 +81,10 @@ class InProcess:
     def interrupt(self) -> None:
         """Stop the running query, if there is one. From any thread."""
         self._connection.interrupt()
+
+    def cpu_seconds(self) -> float:
+        """The processor's time of this very process, of which the session is a part."""
+        return time.process_time()
 
     def close(self) -> None:
         """Let go of everything."""

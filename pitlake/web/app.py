@@ -13,13 +13,13 @@ import jinja2
 from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from pitlake.errors import BadInput, LakeNotFound, PitlakeError, for_agents
+from pitlake.errors import BadInput, LakeNotFound, PitlakeError, ServerBusy, for_agents
 from pitlake.lake.lake import Lake
 from pitlake.web.asked import Asked
 from pitlake.web.guard import COOKIE, UNLOCK, Guard
@@ -111,12 +111,15 @@ def _changes(machine: TimeMachine, templates: jinja2.Environment, token: str) ->
 
 
 async def form(request: Request) -> dict[str, str]:
-    """What a form sent. Raises BadInput for one that is too large."""
+    """What a form sent. Raises BadInput for one that is too large, or broken off."""
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > MOST_BODY:
-            raise BadInput("form", "too large", f"send {MOST_BODY} bytes or less")
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_BODY:
+                raise BadInput("form", "too large", f"send {MOST_BODY} bytes or less")
+    except ClientDisconnect:
+        raise BadInput("form", "broken off", "send it again") from None
     return dict(parse_qsl(body.decode("utf-8", "replace")))
 
 
@@ -135,6 +138,8 @@ def _status(error: Exception) -> int:
         return int(error.status_code)
     if isinstance(error, LakeNotFound):
         return 404
+    if isinstance(error, ServerBusy):
+        return 503
     return 400 if isinstance(error, BadInput) else 500
 
 

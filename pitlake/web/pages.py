@@ -131,7 +131,8 @@ class TimeMachine:
         if not _RECEIPT.fullmatch(name):
             raise BadInput("receipt", "is not the id of one", "`pitlake receipts` lists those that are kept")
         receipt = receipts.find(name, self._pool.lake.root)
-        result = receipts.replay(receipt, self._pool.lake, isolation=self._pool.isolation)
+        with self._pool.turns.turn():
+            result = receipts.replay(receipt, self._pool.lake, isolation=self._pool.isolation)
         page = self._templates.get_template("receipt.html").render(
             page="receipt",
             name=name,

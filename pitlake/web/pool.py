@@ -1,4 +1,7 @@
-"""Sealed sessions kept open while a reader looks around: one an instant, few at a time, closed when idle."""
+"""Sealed sessions kept open while a reader looks around: one an instant, few at a time, closed when idle.
+
+Readers take turns at them, fair among clients (pitlake.serving.turns).
+"""
 
 import time
 from collections import OrderedDict
@@ -12,10 +15,13 @@ from typing import Any
 
 from pitlake.errors import SessionLost
 from pitlake.lake.lake import Lake
+from pitlake.serving.turns import Turns
 from pitlake.session import Limits, Session, connect
 from pitlake.web.questions import datasets
 
 MOST, IDLE_SECONDS = 4, 120.0
+AT_ONCE, WAITING, WAITING_IN_ALL = 4, 32, 128
+"""Questions answered at once, and those that wait, of one client and of all."""
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=20.0, memory=4 << 30)
 
 
@@ -32,18 +38,27 @@ class _Kept:
 class Pool:
     """Sessions by instant and lake version. most: how many stay open; idle: seconds after which one is closed.
 
-    A session answers one request at a time; a request that finds it busy, or being opened, waits.
+    A session answers one request at a time; a request that finds it busy, or being opened, waits. `turns`: what a
+    question takes that opens a session of its own.
     """
 
     def __init__(self, lake: str | Path | None, isolation: Any, most: int = MOST, idle: float = IDLE_SECONDS) -> None:
         self.lake = Lake(lake)
         self.isolation, self._most, self._idle = isolation, most, idle
+        self.turns = Turns(AT_ONCE, WAITING, WAITING_IN_ALL)
         self._kept: OrderedDict[tuple[datetime, int], _Kept] = OrderedDict()
         self._lock = Lock()
 
     @contextmanager
     def session(self, as_of: datetime) -> Iterator[Session]:
-        """A session of the newest version as of an instant, for this request alone. Raises what `connect` raises."""
+        """A session of the newest version as of an instant, for this request alone.
+
+        Raises ServerBusy, and what `connect` raises.
+        """
+        with self.turns.turn():
+            yield from self._of(as_of)
+
+    def _of(self, as_of: datetime) -> Iterator[Session]:
         key = (as_of, self.lake.head())
         with self._lock:
             kept = self._kept.setdefault(key, _Kept())

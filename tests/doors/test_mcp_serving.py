@@ -5,13 +5,15 @@ import socket
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
+import psutil
 import pytest
 import requests
 
-from pitlake.errors import SessionError
+from pitlake.errors import ServerBusy, SessionError
 from pitlake.mcp import lanes
 from pitlake.mcp.query_service import LIMITS, ServiceQuestion
 from tests.doors.conftest import AS_OF
@@ -81,18 +83,58 @@ SLOW = "SELECT count(*) AS n FROM range(100000000000) numbers(i) WHERE hash(i) =
 
 def test_slow_questions_hold_up_no_quick_one(lake, monkeypatch):
     monkeypatch.setattr("pitlake.mcp.query_service.LIMITS", replace(LIMITS, seconds=5))
-    monkeypatch.setattr(lanes, "WAITING", lanes.SLOW)
+    monkeypatch.setattr(lanes, "WAITING", 1)
     asked = service(lake)
     ask_it = partial(asked.ask, pit=None, max_rows=None, cursor=None)
+    allowed = lanes.SLOW + lanes.WAITING
     with ThreadPoolExecutor(lanes.QUICK * 2) as clients:
         slow = [clients.submit(ask_it, ServiceQuestion(sql=SLOW)) for _ in range(lanes.QUICK * 2)]
-        while sum(one.done() for one in slow) < len(slow) - lanes.SLOW:  # what no lane has room for is refused
+        while sum(one.done() for one in slow) < len(slow) - allowed:  # what no lane has room for is refused
             time.sleep(0.05)
         assert ask_it(ServiceQuestion(sql=ALL_NEWS)).page.payload["data"]
         assert not all(one.done() for one in slow)
     refused = [str(one.exception()) for one in slow if isinstance(one.exception(), SessionError)]
-    assert sum("limit of 5 seconds" in one for one in refused) == lanes.SLOW
-    assert sum("slow questions are being answered" in one for one in refused) == len(slow) - lanes.SLOW
+    late = sum("limit of 5 seconds" in one for one in refused)
+    busy = sum("the server is busy: 1 questions are waiting" in one for one in refused)
+    assert late >= allowed
+    assert busy >= 1
+    assert late + busy == len(slow)
+
+
+def call(address, sql, seconds=240):
+    """What a server answers to one question, asked without the SDK."""
+    order = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "query", "arguments": {"sql": sql}}}
+    headers = {"Accept": "application/json, text/event-stream"}
+    return requests.post(address, json=order, headers=headers, timeout=seconds).text
+
+
+def test_hostile_clients_over_http_hold_up_no_quick_one(lake):
+    with http(lake) as address, ExitStack() as opened, ThreadPoolExecutor(40) as clients:
+        host, port = "127.0.0.1", int(address.split(":")[2].split("/")[0])
+        for _ in range(300):
+            half = opened.enter_context(socket.create_connection((host, port)))
+            half.sendall(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\n")
+        for _ in range(20):
+            cross = requests.get(address, headers={"Sec-Fetch-Site": "cross-site"}, timeout=60)
+            assert cross.status_code == 403
+        stream = requests.get(address, headers={"Accept": "text/event-stream"}, timeout=60)
+        assert stream.status_code == 405
+        begun = time.monotonic()
+        assert "bzNews" in call(address, ALL_NEWS)
+        alone = time.monotonic() - begun  # on this machine, with what else it does
+        slow = [clients.submit(call, address, SLOW) for _ in range(40)]
+        waits = []
+        while len(waits) < 2:
+            time.sleep(0.3)
+            begun = time.monotonic()
+            assert "bzNews" in call(address, ALL_NEWS)
+            waits.append(time.monotonic() - begun)
+        assert max(waits) < 5 + 10 * alone
+        assert not all(one.done() for one in slow)
+        opened.close()
+        for one in psutil.process_iter():
+            if one.ppid() == os.getpid() and str(port) in one.cmdline():
+                one.kill()
 
 
 def test_a_question_that_is_slow_at_first_is_answered_in_the_slow_lane(lake, monkeypatch):
@@ -105,5 +147,6 @@ def test_a_question_that_is_slow_at_first_is_answered_in_the_slow_lane(lake, mon
 def test_slow_questions_wait_in_a_bounded_line(lake, monkeypatch):
     monkeypatch.setattr(lanes, "PATIENCE", 0.01)
     monkeypatch.setattr(lanes, "WAITING", 0)
-    with pytest.raises(SessionError, match="slow questions are being answered"):
+    monkeypatch.setattr(lanes, "SLOW", 0)
+    with pytest.raises(ServerBusy, match="questions are waiting"):
         service(lake).ask(ServiceQuestion(sql=SLOW), pit=None, max_rows=None, cursor=None)

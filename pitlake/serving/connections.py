@@ -1,0 +1,138 @@
+"""Connections that are bounded: in number, for each client and in all, and in how long a request may take to arrive.
+
+uvicorn's protocol times out idle connections alone. A connection that waits for its request, or for the rest of it,
+makes room for a newer one; one whose request is being answered does not, and the newer one is then turned away.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+HEADER_SECONDS, BODY_SECONDS, READ_SECONDS = 10.0, 20.0, 30.0
+"""How long a request's head may take to arrive, its body, and a client to take up what it was sent."""
+MOST, MOST_OF_CLIENT = 256, 128
+"""Connections in all, and from one address."""
+LONGEST_HEAD = 32 << 10
+
+_REFUSAL = b"HTTP/1.1 %s\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_TIMED_OUT, _FULL = _REFUSAL % b"408 Request Timeout", _REFUSAL % b"503 Service Unavailable"
+
+
+class Phase(Enum):
+    """What a connection waits for, as the seconds that may take."""
+
+    HEAD = "head"
+    BODY = "body"
+    ANSWER = "answer"
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it may last."""
+        return {Phase.HEAD: HEADER_SECONDS, Phase.BODY: BODY_SECONDS}.get(self)
+
+
+@dataclass
+class Connections:
+    """The open connections of one server, oldest first."""
+
+    most: int = MOST
+    most_of_client: int = MOST_OF_CLIENT
+    open: dict["BoundedProtocol", str] = field(default_factory=dict)
+
+    def admit(self, new: "BoundedProtocol", client: str) -> bool:
+        """Count a new connection, and close others that it takes the place of; False where there is no place."""
+        same = [one for one, its in self.open.items() if its == client]
+        full = len(same) >= self.most_of_client
+        if full or len(self.open) >= self.most:
+            waiting = [one for one in (same if full else self.open) if one.phase is not Phase.ANSWER]
+            if not waiting:
+                return False
+            longest = min(waiting, key=lambda one: one.since)
+            self.open.pop(longest)
+            longest.transport.abort()
+        self.open[new] = client
+        return True
+
+
+class BoundedProtocol(H11Protocol):
+    """HTTP/1.1 whose requests arrive in time. `phase`: what it waits for, `since` when."""
+
+    def __init__(self, connections: Connections, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.phase, self.since = Phase.HEAD, self.loop.time()
+        self._connections = connections
+        self._arrives: asyncio.TimerHandle | None = None
+        self._is_read: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take the connection, or turn it away."""
+        super().connection_made(transport)
+        self._wait(Phase.HEAD)
+        if not self._connections.admit(self, self.client[0] if self.client else ""):
+            self._end_with(_FULL)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on."""
+        super().data_received(data)
+        self._look()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, or until the last bytes are taken up."""
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._read_within()
+        else:
+            self._look()
+
+    def pause_writing(self) -> None:
+        """The client does not take up what it is sent."""
+        super().pause_writing()
+        self._read_within()
+
+    def resume_writing(self) -> None:
+        """It does again."""
+        super().resume_writing()
+        _cancel(self._is_read)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        _cancel(self._arrives)
+        _cancel(self._is_read)
+        self._connections.open.pop(self, None)
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or cycle.response_complete:
+            phase = Phase.HEAD
+        else:
+            phase = Phase.BODY if cycle.more_body else Phase.ANSWER
+        if phase is not self.phase:
+            self._wait(phase)
+
+    def _wait(self, phase: Phase) -> None:
+        self.phase, self.since = phase, self.loop.time()
+        _cancel(self._arrives)
+        self._arrives = (
+            None if phase.seconds is None else self.loop.call_later(phase.seconds, self._end_with, _TIMED_OUT)
+        )
+
+    def _read_within(self) -> None:
+        _cancel(self._is_read)
+        self._is_read = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def _end_with(self, refusal: bytes) -> None:
+        if not self.transport.is_closing():
+            cycle: RequestResponseCycle | None = self.cycle
+            if cycle is None or not cycle.response_started:
+                self.transport.write(refusal)
+            self.transport.close()
+            self._read_within()
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

@@ -1,0 +1,67 @@
+"""Who may ask a server over HTTP: by one of its names, and not through another site's page in somebody's browser.
+
+Judged before anything is read or opened. Remembers who asks, for `turns`.
+"""
+
+from collections.abc import Collection
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pitlake.errors import BadInput
+from pitlake.serving.turns import client
+
+OWN_HOSTS = ("127.0.0.1", "localhost", "[::1]", "::1")
+_OWN_PAGES = ("", "none", "same-origin")
+
+
+class OwnSite:
+    """Lets a request through, or refuses it with one sentence. hosts: names beside this machine's own."""
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str] = ()) -> None:
+        self._app, self._hosts = app, {*OWN_HOSTS, *hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Judge one request."""
+        app = self._app
+        if scope["type"] == "http":
+            client.set((scope.get("client") or ("",))[0])
+            if refused := self._refused(Headers(scope=scope)):
+                app = PlainTextResponse(refused[1] + "\n", refused[0])
+        with suppress(ClientDisconnect):  # there is nobody to tell
+            await app(scope, receive, send)
+
+    def _refused(self, headers: Headers) -> tuple[int, str] | None:
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if _name(host) not in self._hosts:
+            return 421, "this host is not one of this server's; start it with --allow-host NAME to be called so"
+        own = headers.get("sec-fetch-site", "").lower() in _OWN_PAGES
+        if not own or (origin is not None and not is_own(origin, host)):
+            return 403, "this was asked by another site's page; ask from this server's own, or type the address"
+        return None
+
+
+def is_own(origin: str, host: str) -> bool:
+    """Whether an Origin is this server's own, as the request calls it."""
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    return parts.netloc == host and parts.scheme in ("http", "https")
+
+
+def check_reach(host: str, hosts: Collection[str]) -> None:
+    """Raise BadInput when other machines could reach an address and no name is given to be called by."""
+    if host not in OWN_HOSTS and not hosts:
+        raise BadInput("--host", "reachable from other machines", "name how clients call it with --allow-host NAME")
+
+
+def _name(host: str) -> str:
+    """A host without its port."""
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.rpartition(":")[0] if ":" in host else host

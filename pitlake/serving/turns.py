@@ -1,0 +1,83 @@
+"""Turns at something of which there is little, such as sessions: fair among clients, and nobody waits for ever.
+
+A free place goes to the client that has the fewest, and of one client's waiting questions to the newest: who asks many
+slow ones at once waits for himself, and a quick one that comes after them does not wait for all of them.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from pitlake.errors import ServerBusy
+
+client: ContextVar[str] = ContextVar("client", default="")
+"""Whose question this thread answers: the address it came from, empty where there is one client alone."""
+
+WAIT_SECONDS = 20.0
+
+
+@dataclass(eq=False)
+class _Waiting:
+    client: str
+    ready: threading.Event = field(default_factory=threading.Event)
+
+
+class Turns:
+    """places: how many have a turn at once. line: how many of one client may wait, and `in_all` of all of them."""
+
+    def __init__(self, places: int, line: int, in_all: int, seconds: float = WAIT_SECONDS) -> None:
+        self._free, self._line, self._in_all, self._seconds = places, line, in_all, seconds
+        self._lock = threading.Lock()
+        self._waiting: list[_Waiting] = []
+        self._having: Counter[str] = Counter()
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody waits for a place."""
+        return bool(self._waiting)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """A place for the client of this thread, once there is one. Raises ServerBusy when it takes too long."""
+        mine = _Waiting(client.get())
+        self._queue(mine)
+        if not mine.ready.wait(self._seconds) and self._gave_up(mine):
+            raise ServerBusy(f"no place was free within {self._seconds:.0f} seconds")
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._free += 1
+                self._having[mine.client] -= 1
+                self._having += Counter()  # forget who has none
+                self._hand_out()
+
+    def _queue(self, mine: _Waiting) -> None:
+        with self._lock:
+            self._waiting.append(mine)
+            self._hand_out()
+            if mine not in self._waiting:
+                return
+            of_client = sum(one.client == mine.client for one in self._waiting)
+            if of_client > self._line or len(self._waiting) > self._in_all:
+                self._waiting.remove(mine)
+                raise ServerBusy(f"{self._line if of_client > self._line else self._in_all} questions are waiting")
+
+    def _gave_up(self, mine: _Waiting) -> bool:
+        with self._lock:
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+                return True
+            return False
+
+    def _hand_out(self) -> None:
+        while self._free and self._waiting:
+            fewest = min(self._having[one.client] for one in self._waiting)
+            following = next(one for one in reversed(self._waiting) if self._having[one.client] == fewest)
+            self._waiting.remove(following)
+            self._free -= 1
+            self._having[following.client] += 1
+            following.ready.set()

@@ -1,0 +1,263 @@
+"""What `mcp --http` and `web` share, over real sockets: slow, many and cross-site clients, and turns among them."""
+
+import asyncio
+import socket
+import threading
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+
+import pytest
+import requests
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from pitlake.errors import ServerBusy
+from pitlake.serving import connections, turns
+from pitlake.serving.guard import OwnSite
+from pitlake.serving.server import listening, serve_until_ended, server
+from pitlake.serving.turns import Turns
+from tests.every import every
+
+HALF = b"GET /quick HTTP/1.1\r\nhost: localhost\r\nx-more: "
+BODY = b"POST /read HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\nsome"
+WHOLE = b"GET /quick HTTP/1.1\r\nhost: localhost\r\n\r\n"
+
+
+class App:
+    """Counts how many requests reach it. `/held` answers once it may, `/large` with more than anybody takes up."""
+
+    def __init__(self):
+        self.reached, self.goes_on = 0, threading.Event()
+
+    def application(self):
+        return OwnSite(
+            Starlette(
+                routes=[
+                    Route("/quick", self.quick, methods=["GET", "POST"]),
+                    Route("/read", self.read, methods=["POST"]),
+                    Route("/held", self.held),
+                    Route("/large", self.large),
+                ]
+            )
+        )
+
+    def quick(self, _):
+        self.reached += 1
+        return PlainTextResponse("quick")
+
+    async def read(self, request):
+        return PlainTextResponse(str(len(await request.body())))
+
+    def held(self, _):
+        self.reached += 1
+        self.goes_on.wait(30)
+        return PlainTextResponse("held")
+
+    def large(self, _):
+        return PlainTextResponse(b"x" * (64 << 20))
+
+
+@contextmanager
+def serving(app):
+    """The port of a server in this process."""
+    with listening("127.0.0.1", 0) as listener:
+        begun = server(app.application())
+        thread = threading.Thread(target=asyncio.run, args=(serve_until_ended(begun, listener),))
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            app.goes_on.set()
+            begun.should_exit = True
+            thread.join(30)
+
+
+@pytest.fixture
+def app():
+    return App()
+
+
+@pytest.fixture
+def times(monkeypatch):
+    """Short times, so that tests are."""
+    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.4)
+    monkeypatch.setattr(connections, "BODY_SECONDS", 0.4)
+    monkeypatch.setattr(connections, "READ_SECONDS", 0.4)
+
+
+def ended(sock, seconds=5.0):
+    """What a server says before it hangs up; fails when it does not."""
+    sock.settimeout(seconds)
+    said = b""
+    with suppress(ConnectionResetError):
+        while part := sock.recv(65536):
+            said += part
+    return said
+
+
+def dribble(slow, seconds=8.0):
+    """Send a byte now and then until the server hangs up; fails when it does not."""
+    begun = time.monotonic()
+    with suppress(OSError):
+        while time.monotonic() - begun < seconds:
+            slow.sendall(b"x")
+            time.sleep(0.05)
+    assert time.monotonic() - begun < seconds
+
+
+def quick(port, **headers):
+    return requests.get(f"http://127.0.0.1:{port}/quick", headers=headers, timeout=5)
+
+
+@pytest.mark.parametrize("sent", [b"", b"G", HALF, BODY, WHOLE + HALF, WHOLE + BODY])
+def test_a_request_that_does_not_arrive_in_time_is_ended(app, times, sent):
+    with serving(app) as port, socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.sendall(sent)
+        begun = time.monotonic()
+        said = ended(slow)
+        assert 0.2 < time.monotonic() - begun < 3
+        assert b"HTTP/1.1 500" not in said
+        assert sent.startswith(WHOLE) or b"HTTP/1.1 408" in said
+
+
+@pytest.mark.parametrize("sent", [HALF, BODY, WHOLE + HALF])
+def test_a_byte_now_and_then_wins_no_time(app, times, sent):
+    with serving(app) as port, socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.sendall(sent)
+        dribble(slow)
+
+
+def test_a_refused_body_is_not_read_for_ever(app, times):
+    with serving(app) as port, socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.sendall(BODY.replace(b"localhost", b"evil.example"))
+        dribble(slow)
+
+
+def test_a_client_that_does_not_take_up_its_answer_is_ended(app, times):
+    with serving(app) as port, socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.sendall(WHOLE.replace(b"quick", b"large"))
+        time.sleep(1.2)
+        assert len(ended(slow)) < 64 << 20
+
+
+def test_a_head_that_is_too_long_is_refused(app):
+    with serving(app) as port, socket.create_connection(("127.0.0.1", port)) as client:
+        with suppress(ConnectionError):
+            client.sendall(HALF + b"x" * (connections.LONGEST_HEAD * 4))
+        assert b"200 OK" not in ended(client)
+
+
+def test_half_sent_requests_keep_nobody_out(app, monkeypatch):
+    monkeypatch.setattr(connections.Connections, "most", 32)
+    with serving(app) as port, ExitStack() as opened:
+        for sent in [HALF, BODY, b""] * 40:
+            opened.enter_context(socket.create_connection(("127.0.0.1", port))).sendall(sent)
+        assert quick(port).text == "quick"
+
+
+def test_requests_that_are_answered_give_way_to_nobody(app, monkeypatch):
+    bound = partial(connections.Connections, 8, 4)
+    monkeypatch.setattr("pitlake.serving.server.Connections", bound)
+    with serving(app) as port, ExitStack() as opened:
+        held = [opened.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(4)]
+        for one in held:
+            one.sendall(WHOLE.replace(b"quick", b"held").replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n"))
+        while app.reached < 4:
+            time.sleep(0.01)
+        with suppress(requests.ConnectionError):
+            assert quick(port).status_code == 503
+        app.goes_on.set()
+        assert every(b"held" in ended(one) for one in held)
+        assert quick(port).text == "quick"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Sec-Fetch-Site": "none"}, 200),
+        ({"Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "CROSS-SITE"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 403),
+        ({"Sec-Fetch-Site": "unheard-of"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://[evil"}, 403),
+        ({"Host": "evil.example"}, 421),
+    ],
+)
+def test_another_sites_page_reaches_nothing(app, headers, status):
+    with serving(app) as port:
+        assert quick(port, **headers).status_code == status
+    assert app.reached == (status == 200)
+
+
+def having(shared, who, order, goes_on):
+    def work():
+        turns.client.set(who)
+        with shared.turn():
+            order.append(who)
+            goes_on.wait(10)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def until(condition):
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.005)
+    raise AssertionError("it did not happen")
+
+
+def test_turns_go_to_the_client_with_the_fewest():
+    shared, order, goes_on = Turns(2, 50, 100), [], threading.Event()
+    threads = [having(shared, "many", order, goes_on) for _ in range(2)]
+    until(lambda: len(order) == 2)
+    threads += [having(shared, "many", order, goes_on) for _ in range(20)]
+    until(lambda: len(shared._waiting) == 20)
+    threads.append(having(shared, "one", order, goes_on))
+    until(lambda: len(shared._waiting) == 21)
+    goes_on.set()
+    for thread in threads:
+        thread.join(30)
+    assert "one" in order[2:4]
+    assert len(order) == 23
+    assert shared._free == 2
+    assert not shared._having
+
+
+def test_the_line_is_bounded_for_one_client_and_for_all():
+    shared, goes_on = Turns(1, 2, 3, seconds=30), threading.Event()
+    threads = [having(shared, "a", [], goes_on) for _ in range(3)]
+    until(lambda: len(shared._waiting) == 2)
+    turns.client.set("a")
+    with pytest.raises(ServerBusy, match="2 questions are waiting"), shared.turn():
+        pass
+    threads.append(having(shared, "b", [], goes_on))
+    until(lambda: len(shared._waiting) == 3)
+    turns.client.set("c")
+    with pytest.raises(ServerBusy, match="3 questions are waiting"), shared.turn():
+        pass
+    goes_on.set()
+    for thread in threads:
+        thread.join(30)
+    turns.client.set("")
+
+
+def test_nobody_waits_for_ever():
+    shared, goes_on = Turns(1, 5, 5, seconds=0.05), threading.Event()
+    thread = having(shared, "a", [], goes_on)
+    until(lambda: not shared._free)
+    with pytest.raises(ServerBusy, match="no place was free"), shared.turn():
+        pass
+    goes_on.set()
+    thread.join(30)
+    with shared.turn():
+        assert not shared._waiting
