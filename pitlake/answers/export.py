@@ -6,7 +6,7 @@ them, written last. A copy without these rows is not whole.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Literal
@@ -16,7 +16,9 @@ from deltalake import write_deltalake
 from deltalake.exceptions import DeltaError
 
 from pitlake import __version__, machine
-from pitlake.errors import BadInput, LakeError, PitlakeError
+from pitlake.clock import AVAILABLE_AT
+from pitlake.datasets import all_datasets
+from pitlake.errors import BadInput, LakeError
 from pitlake.lake.storage.root import open_store
 from pitlake.lake.storage.store import Store
 from pitlake.session import Session
@@ -29,10 +31,12 @@ RECEIPT_SCHEMA = pa.schema(
         *((name, pa.int64()) for name in ("rows", "version")),
     ]
 )
+AT_ONCE = 256 << 20
+"""Bytes of rows that are written at once, besides those of a month."""
 MONTHS = "SELECT DISTINCT date_trunc('month', available_at) AS month FROM {view} ORDER BY month"
 OF_MONTH = """
 SELECT * FROM {view} WHERE available_at >= $month AND available_at < $month::TIMESTAMPTZ + INTERVAL 1 MONTH
-ORDER BY available_at"""
+ORDER BY {order}"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,43 +76,36 @@ def export(session: Session, target: str, *, revisions: bool = False) -> list[Ex
 
 def _write(session: Session, store: Store, name: str, view: str) -> Exported:
     schema = session.sql(f"SELECT * FROM {view} LIMIT 0").arrow().schema
-    months = _Months(session, view)
-    try:
-        _put(store, name, pa.RecordBatchReader.from_batches(schema, months.batches()))
-    except LakeError as problem:
-        raise months.failed or problem from None
-    return Exported(table=name, rows=months.rows, sha256=months.hashed.hexdigest())
+    by = ", ".join(order(name, schema.names))
+    hashed, count, months = hashlib.sha256(), 0, [schema.empty_table()]
+    for (month,) in session.sql(MONTHS.format(view=view)).rows():
+        answer = session.sql(OF_MONTH.format(view=view, order=by), {"month": month})
+        hashed.update(bytes.fromhex(answer.receipt.result_sha256))
+        count += len(answer)
+        months.append(answer.arrow())
+        if sum(rows.nbytes for rows in months) >= AT_ONCE:
+            _put(store, name, pa.concat_tables(months), mode="append")
+            months.clear()
+    if months:
+        _put(store, name, pa.concat_tables(months), mode="append")
+    return Exported(table=name, rows=count, sha256=hashed.hexdigest())
 
 
-def _put(
-    store: Store, name: str, rows: pa.Table | pa.RecordBatchReader, mode: Literal["error", "append"] = "error"
-) -> None:
+def order(name: str, columns: Sequence[str]) -> list[str]:
+    """The columns by which rows of a table with these columns have one order."""
+    key = [AVAILABLE_AT, *all_datasets()[name].key] if name != GAPS else []
+    unique = [*key, "revision"] if "revision" in columns else key
+    return unique if key and set(unique) <= set(columns) else [AVAILABLE_AT, *columns]
+
+
+def _put(store: Store, name: str, rows: pa.Table, mode: Literal["error", "append"] = "error") -> None:
+    whole = rows.combine_chunks()  # Delta writes several chunks in any order
     try:
-        write_deltalake(store.table_uri(name), rows, mode=mode, storage_options=store.table_options)
+        write_deltalake(store.table_uri(name), whole, mode=mode, storage_options=store.table_options)
     except (DeltaError, OSError) as problem:
         if found := machine.exhausted(problem, "the copy", store.location):
             raise found from None
         raise LakeError(f"{store.location} could not be written: {str(problem).splitlines()[0]}") from problem
-
-
-class _Months:
-    """The rows of a view, month by month, and what became of asking for them, which Delta tells in words of its own."""
-
-    def __init__(self, session: Session, view: str) -> None:
-        self._session, self._view = session, view
-        self.hashed, self.rows = hashlib.sha256(), 0
-        self.failed: PitlakeError | None = None
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        try:
-            for (month,) in self._session.sql(MONTHS.format(view=self._view)).rows():
-                answer = self._session.sql(OF_MONTH.format(view=self._view), {"month": month})
-                self.hashed.update(bytes.fromhex(answer.receipt.result_sha256))
-                self.rows += len(answer)
-                yield from answer.arrow().to_batches()
-        except PitlakeError as problem:
-            self.failed = problem
-            raise
 
 
 def _receipt(session: Session, written: list[Exported]) -> pa.Table:

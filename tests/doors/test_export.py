@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from deltalake import DeltaTable
 
-from pitlake.answers.export import MONTHS, OF_MONTH, RECEIPT, export
+from pitlake.answers.export import MONTHS, OF_MONTH, RECEIPT, export, order
 from pitlake.cli import invoke
 from pitlake.errors import BadInput, LakeError, QueryFailed
 from pitlake.lake.storage.store import Store
@@ -60,11 +60,36 @@ def test_the_receipt_says_what_was_asked_and_its_hashes_can_be_had_again(lake, t
             assert {row[name] for row in told.values()} == {question[name]}
         hashed = hashlib.sha256()
         for (month,) in session.sql(MONTHS.format(view="prices")).rows():
-            answer = session.sql(OF_MONTH.format(view="prices"), {"month": month})
+            by = ", ".join(order("prices", session.sql("FROM prices LIMIT 0").columns))
+            answer = session.sql(OF_MONTH.format(view="prices", order=by), {"month": month})
             hashed.update(bytes.fromhex(answer.receipt.result_sha256))
         found = told["prices"]
         assert (found["rows"], found["sha256"]) == (len(session.sql("FROM prices")), hashed.hexdigest())
     assert {path.name for path in (tmp_path / "copy").iterdir()} == {*told, RECEIPT}
+
+
+@pytest.mark.parametrize("hindsight", ["show", "omit"])
+@pytest.mark.parametrize("revisions", [False, True], ids=["newest", "all revisions"])
+def test_the_same_copy_has_its_rows_in_the_same_order(tmp_path, revisions, hindsight):
+    """Two lakes that differ in what came later, and so in their files."""
+    copies = []
+    for number, lake in enumerate(build_twins(tmp_path)):
+        with connect(AS_OF, lake=lake, hindsight=hindsight) as session:
+            export(session, str(tmp_path / f"copy{number}"), revisions=revisions)
+            for name in session.datasets:
+                view = f"{name}_revisions" if revisions else name
+                columns = session.sql(f"SELECT * FROM {view} LIMIT 0").columns
+                by = ", ".join(order(name, columns))
+                ((rows, different),) = session.sql(f"SELECT count(*), count(DISTINCT ROW({by})) FROM {view}").rows()
+                assert rows == different, f"{view} has rows that its order does not tell apart"
+        copies.append(
+            {
+                path.name: DeltaTable(path).to_pyarrow_table().to_pylist()
+                for path in (tmp_path / f"copy{number}").iterdir()
+                if path.name != RECEIPT
+            }
+        )
+    assert copies[0] == copies[1]
 
 
 def test_what_came_later_has_no_part_in_a_copy(tmp_path):
