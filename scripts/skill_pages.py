@@ -166,8 +166,8 @@ def pages() -> dict[str, str]:
     return written | {"pit-envelope/SKILL.md": _envelope(), "evidence-standards/SKILL.md": _evidence()}
 
 
-def _front(name: str, description: str) -> str:
-    return f"---\nname: {name}\ndescription: >-\n  {description}\n---\n"
+def _front(name: str, description: str, more: str = "") -> str:
+    return f"---\nname: {name}\ndescription: >-\n  {description}\n{more}---\n"
 
 
 def _domain(domain: Domain) -> str:
@@ -196,7 +196,7 @@ def _query(query: Query) -> str:
         for one in query.parameters
     ]
     gives = ", ".join(one.name for one in query.columns)
-    call = {"name": query.name, "params": example(query), "pit": PIT}
+    call = {"name": query.name, "params": example(query)} | ({} if query.today else {"pit": PIT})
     return (
         f"### {query.name}\n\n{query.summary} Gives {gives}.\n\n"
         f"{table(('parameter', 'type', 'needed', 'meaning'), params)}\n\n{_call('run_query', call)}"
@@ -260,7 +260,8 @@ def _envelope() -> str:
                 _front(
                     "pit-envelope",
                     "The one envelope every data agent answers with, what dates each dataset's rows, forbidden keys, "
-                    "and what to do when the gate blocks. For data agents and whoever reads their answers.",
+                    "and what to do when the gate blocks. For data agents and their readers.",
+                    "user-invocable: false\n",
                 ),
                 ENVELOPE_RULES,
                 "## What dates a row",

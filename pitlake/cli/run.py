@@ -47,6 +47,7 @@ def _command(query: catalogue.Query) -> click.Command:
         bound = query.bind({name: given.pop(name) for name in names})
         render.check_target(form, output)
         with opened(**given, datasets=query.reads) as session:
+            query.refuse_if_bound(session.as_of)
             deliver_answer(session, query.sql, bound, query, form, output, lake=given["lake"], receipt=receipt)
 
     decorated: Callable[..., None] = answer_options(session_options(run))

@@ -183,12 +183,8 @@ class QueryService:
     ) -> AnswerPage:
         """Ask, and answer with the page the cursor points at. Raises BadInput and whatever a session raises."""
         as_of, known = self.at(pit), self.known(known_by)
-        if pit is not None and question.query is not None and question.query.today:
-            raise BadInput(
-                "pit",
-                f"{question.query.name} is not asked as of an instant",
-                "leave pit out; the answer names its own instant",
-            )
+        if question.query is not None:
+            question.query.refuse_if_bound(as_of)
         rows = _row_cap(max_rows)
         asked = question.digest(as_of, known)
         place = None if cursor is None else _place(cursor, asked, self.cursor_key)

@@ -43,7 +43,8 @@ def description(service: QueryService, name: str | None) -> dict[str, Any]:
             | {"holds": held.get(one.name)}
             for one in sorted(found.values(), key=lambda one: _empty(held.get(one.name)))
         ]
-        told["queries"] = [{"name": one.name, "summary": one.summary} for one in queries.values()]
+        answered = [one for one in queries.values() if service.as_of is None or not one.today]
+        told["queries"] = [{"name": one.name, "summary": one.summary} for one in answered]
     elif name in queries:
         told["queries"] = [catalogue.facts(queries[name])]
     elif (own := meant(name)) in found:

@@ -10,10 +10,12 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from typing import Any
 
 from pitlake.aliases import meant
+from pitlake.clock import iso
 from pitlake.errors import BadInput, choice
 from pitlake.questions.parameters import TYPES, spell
 from pitlake.questions.sql_files import sql_file, sql_files
@@ -88,6 +90,15 @@ class Query:
     hindsight: tuple[str, ...]
     today: bool
     sql: str
+
+    def refuse_if_bound(self, as_of: datetime | None) -> None:
+        """Raise BadInput for a query of today's values that is asked where an instant is in force."""
+        if self.today and as_of is not None:
+            raise BadInput(
+                "name",
+                f"{self.name} shows the values of today, which nobody had as of {iso(as_of)}",
+                "ask it in open mode (--open), or leave it out",
+            )
 
     @property
     def by_index(self) -> str:

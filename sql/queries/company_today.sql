@@ -1,4 +1,4 @@
--- summary: Reference data of a company as of today, whatever the as of: its available_at says when it was observed.
+-- summary: Reference data of a company as of today, in open mode alone: its available_at says when it was observed.
 -- agent: entity
 -- reads: companies
 -- ids: cik

@@ -53,7 +53,7 @@ FAULTS = [
     ("R7", "agents/neo4j-news.md", "  - news-queries\n", "  - news-queries\n  - filtered-data\n"),
     ("R8", "agents/neo4j-news.md", "permissionMode: dontAsk", "permissionMode: dontAsk\npermissions: none"),
     ("R8", "agents/neo4j-news.md", "name: neo4j-news", 'name: "neo4j-news'),
-    ("R8", "skills/news-queries/SKILL.md", "\ndescription:", "\nuser-invocable: false\ndescription:"),
+    ("R8", "skills/news-queries/SKILL.md", "\ndescription:", "\ninvocable: false\ndescription:"),
     ("R9", "agents/neo4j-news.md", '"name": "news_latest"', '"name": "news_newest"'),
     ("R9", "agents/neo4j-news.md", '"params": {"ticker": "NOG"}', '"params": {"symbol": "NOG"}'),
     ("R9", "agents/neo4j-news.md", ', "pit": "2024-05-29T17:00:00-04:00"}}', "}}"),
@@ -99,7 +99,9 @@ def test_a_matcher_is_read_as_claude_code_reads_it(matcher, tool, expected):
 
 @pytest.mark.parametrize("skill", SKILLS, ids=lambda path: path.name)
 def test_a_skill_is_valid_and_of_a_readable_size(skill):
-    assert validate(skill) == []
+    claude_code_s = [fault for fault in validate(skill) if "frontmatter: user-invocable." in fault]
+    assert validate(skill) == claude_code_s
+    assert len(claude_code_s) == (skill.name == "pit-envelope")
     assert len((skill / "SKILL.md").read_text().splitlines()) < 500
 
 
@@ -119,6 +121,17 @@ def test_every_documented_call_is_one_the_lake_answers(marked_lake):
 
 def test_a_documented_call_the_lake_refuses_is_found(project, marked_lake):
     plant(project, "agents/neo4j-news.md", "evidence, id, title, url FROM news", "evidence, id, headline FROM news")
+    plant(
+        project,
+        "skills/entity-queries/SKILL.md",
+        '"company_today", "params": {',
+        '"company_today", "params": {"at": 1, ',
+    )
+    pages = {"neo4j-news.md", "entity-queries"}
+    for page in (*(project / ".claude" / "agents").iterdir(), *(project / ".claude" / "skills").iterdir()):
+        if page.name not in pages:
+            page.unlink() if page.is_file() else shutil.rmtree(page)
     assert [(one.rule, one.path) for one in linter.made(project, str(marked_lake))] == [
-        ("R9", ".claude/agents/neo4j-news.md")
+        ("R9", ".claude/agents/neo4j-news.md"),
+        ("R9", ".claude/skills/entity-queries/SKILL.md"),
     ]

@@ -7,8 +7,11 @@ import pytest
 
 from pitlake.answers import receipts
 from pitlake.cli import invoke
+from pitlake.clock import instant
 from pitlake.datasets import all_datasets
 from pitlake.errors import BadInput, QueryFailed
+from pitlake.mcp.query_service import QueryService, ServiceQuestion
+from pitlake.mcp.reading import description
 from pitlake.questions import catalogue
 from pitlake.session import connect
 from tests.doors.conftest import AS_OF as T
@@ -126,8 +129,24 @@ def test_the_command_line_leaves_it_out_too(lake, capfdbinary):
     assert b"known with hindsight alone" in capfdbinary.readouterr().err
     assert invoke(["run", "news_latest", "--ticker", "NOG", "--format", "json", *asked]) == 0
     assert json.loads(capfdbinary.readouterr().out)
-    assert invoke(["run", "company_today", "--ticker", "NOG", "--format", "json", *asked[:4]]) == 0
-    told = capfdbinary.readouterr()
-    assert json.loads(told.out)[0]["cik"]
-    assert catalogue.TODAY.encode() in told.err
-    assert invoke(["run", "company_today", "--ticker", "NOG", *asked]) == 2
+
+
+@pytest.mark.parametrize("hindsight", ["show", "omit"])
+def test_a_command_bound_to_an_instant_refuses_what_shows_today(lake, capfdbinary, hindsight):
+    asked = ["run", "company_today", "--ticker", "NOG", "--format", "json", "--lake", str(lake.location)]
+    assert invoke([*asked, "--as-of", T, "--hindsight", hindsight]) == 2
+    refused = capfdbinary.readouterr()
+    assert (refused.out, b"values of today" in refused.err) == (b"", True)
+    assert invoke([*asked, "--open"]) == 0
+    assert json.loads(capfdbinary.readouterr().out)[0]["cik"]
+
+
+def test_a_server_bound_to_an_instant_shows_nothing_of_today(lake):
+    question = ServiceQuestion(sql="", query=catalogue.get("company_today"), params={"ticker": "NOG"})
+    bound, opened = (QueryService(lake=lake.location, as_of=as_of) for as_of in (instant(T), None))
+    for service, pit in ((bound, None), (bound, T), (opened, T)):
+        with pytest.raises(BadInput, match="values of today"):
+            service.ask(question, pit=pit, max_rows=None, cursor=None)
+    assert service.ask(question, pit=None, max_rows=None, cursor=None).page.payload["data"]
+    listed = [{one["name"] for one in description(service, None)["queries"]} for service in (bound, opened)]
+    assert listed[1] - listed[0] == {"company_today"}

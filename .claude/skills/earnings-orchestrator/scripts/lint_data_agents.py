@@ -15,7 +15,6 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,8 +66,9 @@ AGENT_KEYS = frozenset(
         "initialPrompt",
     ]
 )
-SKILL_KEYS = frozenset(["name", "description", "license", "compatibility", "metadata", "allowed-tools"])
-CLAUDE_CODE_S = frozenset(["user-invocable"])
+SKILL_KEYS = frozenset(
+    ["name", "description", "license", "compatibility", "metadata", "allowed-tools", "user-invocable"]
+)
 EVENTS = frozenset(("PreToolUse", "PostToolUse", "Stop"))
 HANDLER_KEYS = frozenset(("type", "command", "timeout"))
 _PATH = re.compile(r"(?<![\w/.$}-])((?:\.claude|scripts|docs|sql|tests|pitlake)/[A-Za-z0-9_./-]*[A-Za-z0-9_])")
@@ -269,8 +269,7 @@ def _paths(root: Path, agent: Page, skills: list[str]) -> Iterator[Finding]:
         path = root / ".claude" / "skills" / skill / "SKILL.md"
         if path.is_file():
             pages.append(_page(root, path))
-            known = SKILL_KEYS | CLAUDE_CODE_S if direct(agent.front) else SKILL_KEYS
-            unknown = sorted(pages[-1].front.keys() - known)
+            unknown = sorted(pages[-1].front.keys() - SKILL_KEYS)
             yield from (Finding("R8", pages[-1].path, f"unknown frontmatter key {key!r}") for key in unknown)
         elif skill not in DEPRECATED:
             yield Finding("R5", agent.path, f"the skill {skill} is not there")
@@ -361,50 +360,40 @@ def _wrong_query(root: Path, given: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{path.stem} needs {name!r}" for name in needed)
 
 
-def made(root: Path, lake: str) -> list[Finding]:
-    """Make every documented call of the lake's tools against a lake; a finding for each that is refused.
+def skill_files(root: Path) -> list[Path]:
+    """Return the pages of the skills that data agents load."""
+    return sorted((root / ".claude" / "skills").glob("*/SKILL.md"))
 
+
+def made(root: Path, lake: str) -> list[Finding]:
+    """Make every documented call of the lake's tools, of agents and skills, and return a finding for each refusal.
+
+    A call goes to the server that its page means: one bound to the call's `pit`, or one in open mode where it has none.
     Calls of pit_fetch.py reach beyond this machine and are not made here.
     """
-    from pitlake.errors import PitlakeError
-    from pitlake.session import connect
-
+    refusals: dict[str, str] = {}
     findings: list[Finding] = []
-    with ExitStack() as running:
-        sessions: dict[str, Any] = {}
-        for path in agent_files(root):
-            agent = _page(root, path)
-            for call in calls(agent):
-                if call["tool"] == "Bash":
-                    continue
-                pit = call["input"]["pit"]
-                try:
-                    if pit not in sessions:
-                        sessions[pit] = running.enter_context(connect(pit, lake=lake, isolation="in_process"))
-                    sessions[pit].sql(*_question(call))
-                except PitlakeError as error:
-                    findings.append(Finding("R9", agent.path, f"{call['tool']} is refused: {error}"))
+    for path in (*agent_files(root), *skill_files(root)):
+        page = _page(root, path)
+        for call in calls(page) if '{"tool":' in page.body else ():
+            text = json.dumps(call, sort_keys=True)
+            if text not in refusals:
+                refusals[text] = "" if call["tool"] == "Bash" else answered(call, lake)[1]
+            if refusals[text]:
+                findings.append(Finding("R9", page.path, f"{call['tool']} is refused: {refusals[text]}"))
     return findings
 
 
-def _question(call: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
-    """The SQL and its values behind a call of one of the lake's tools, as the tools themselves make them."""
-    from pitlake.mcp.query_service import GAPS
-    from pitlake.questions import catalogue, searches
+def answered(call: Mapping[str, Any], lake: str) -> tuple[dict[str, Any], str]:
+    """Make a documented call with a server's own tools; return the answer, or an empty one and why it was refused."""
+    from pitlake.clock import instant
+    from pitlake.mcp.query_service import QueryService
+    from pitlake.mcp.tools import Toolbox
 
-    tool, given = call["tool"].rpartition("__")[2], dict(call["input"])
-    if tool == "query":
-        return given["sql"], given.get("params")
-    if tool == "gaps":
-        return GAPS, {"dataset": given.get("dataset")}
-    if tool == "run_query":
-        query, values = catalogue.get(given["name"]), given.get("params") or {}
-    else:
-        asked = {"within": "news", "ticker": None, "by": "words", "limit": None} | given
-        query, values = searches.find(
-            asked["query"], within=asked["within"], ticker=asked["ticker"], by=asked["by"], limit=asked["limit"]
-        )
-    return query.sql, query.bind(values)
+    pit = call["input"].get("pit")
+    service = QueryService(lake=lake, as_of=None if pit is None else instant(pit))
+    told = getattr(Toolbox(service), call["tool"].rpartition("__")[2])(**call["input"])
+    return ({}, told.content[0].text) if told.is_error else (told.structured_content, "")
 
 
 if __name__ == "__main__":
