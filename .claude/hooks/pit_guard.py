@@ -133,15 +133,20 @@ def writes_the_graph(tool: str, given: Mapping[str, Any]) -> bool:
         return True
     command = given.get("command")
     if tool in SHELLS and isinstance(command, str):
-        return "cypher-shell" in command and _WRITES.search(command) is not None
+        return "cypher-shell" in command and any(map(_WRITES.search, _readings(command)))
     asked = (given.get("query"), given.get("cypher"), given.get("statement"))
     return "neo4j" in tool and any(isinstance(cypher, str) and _cypher_writes(cypher) for cypher in asked)
 
 
 def _cypher_writes(cypher: str) -> bool:
-    """Whether Cypher writes, as it stands or with its \\uXXXX read first, as some servers do."""
-    readings = (cypher, _ESCAPED.sub(lambda escape: chr(int(escape.group(1), 16)), cypher))
-    return any(_WRITES.search(_NOT_CYPHER.sub(lambda one: f" {one['endless'] or ''} ", text)) for text in readings)
+    """Whether Cypher writes."""
+    plain = (_NOT_CYPHER.sub(lambda one: f" {one['endless'] or ''} ", text) for text in _readings(cypher))
+    return any(map(_WRITES.search, plain))
+
+
+def _readings(cypher: str) -> tuple[str, str]:
+    """Cypher as it stands, and with its \\uXXXX read first, as some servers do."""
+    return cypher, _ESCAPED.sub(lambda escape: chr(int(escape.group(1), 16)), cypher)
 
 
 def _sub_agent(call: Any) -> tuple[str, str] | None:

@@ -35,6 +35,10 @@ GRAPH_WRITES = [
     ("mcp__neo4j-cypher__read_neo4j_cypher", {"query": "CALL apoc.cypher.runWrite('x', {})"}),
     ("mcp__neo4j-cypher__read_neo4j_cypher", {"query": "LOAD  CSV FROM 'x' AS l RETURN l"}),
     ("Bash", {"command": 'cypher-shell "MATCH (n) REMOVE n.title"'}),
+    ("Bash", {"command": r"""cypher-shell 'CRE\u0041TE (n)'"""}),
+    ("Bash", {"command": r"""cypher-shell 'MATCH (n) \uu0044ELETE n'"""}),
+    ("mcp__neo4j-cypher__read_neo4j_cypher", {"query": r"CRE\u0041TE (n)"}),
+    ("mcp__neo4j-cypher__read_neo4j_cypher", {"query": r"\u0043\u0041LL\u0020apoc.x()"}),
 ]
 
 
