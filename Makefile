@@ -12,13 +12,10 @@ SET_UP := .venv/.set-up
 WORKERS ?= 3
 N ?= 10000
 CLAUDE ?= 2.1.197
-AXE ?= 4.14.1
-INSPECTOR ?= 2.12.0
 MATERIAL ?= 9.8.1
 PYSPARK ?= 4.2.0
 DELTA_SPARK ?= 4.4.0
 SQLGLOT ?= 30.30.0
-WORKER ?= 1.0.4
 SEED ?= 0
 ASSETS ?= group:graph and not key:companies
 
@@ -26,6 +23,9 @@ QUIET := {"loggers": {"console": {"config": {"log_level": "WARNING"}}}}
 DAGSTER_HOME ?= $(CURDIR)/.pitlake/dagster
 DG := mkdir -p "$(DAGSTER_HOME)" && cp dagster.yaml "$(DAGSTER_HOME)" && DAGSTER_HOME="$(DAGSTER_HOME)" \
 	VIRTUAL_ENV="$(CURDIR)/.venv" DAGSTER_EVENT_BATCH_SIZE=500 DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS=1 $(BIN)/dg
+# What npm brings is locked like everything else: npm ci takes the very packages of scripts/npm, or fails.
+NPM_CI = mkdir -p .pitlake/$(1) && cp scripts/npm/$(2)/package.json scripts/npm/$(2)/package-lock.json .pitlake/$(1) && \
+	npm ci --silent --no-fund --no-audit --prefix .pitlake/$(1)
 
 help: ## List what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,7 +54,7 @@ web: $(SET_UP) ## Open the time machine on the demo's lake: what was public at a
 	@FORGE_LAKE=.pitlake/demo/forge-simulated-demo $(BIN)/pitlake web --lake .pitlake/demo/lake --as-of 2024-05-29T17:00:00-04:00 --ticker NVDA --browse
 
 axe: $(SET_UP) ## Look for faults of accessibility in the pages on the demo's lake with axe-core (npm) and Chromium.
-	@npm install --silent --no-fund --no-audit --prefix .pitlake/axe axe-core@$(AXE)
+	@$(call NPM_CI,axe,axe)
 	@$(BIN)/python -m tests.web.showing axe .pitlake/demo/lake .pitlake/axe/node_modules/axe-core/axe.min.js
 
 pictures: $(SET_UP) ## Take the README's pictures of time machine and desk on the demo's lake, in Chromium.
@@ -65,7 +65,7 @@ notebooks: $(SET_UP) ## Run the notebooks of docs/ on the demo's lake and keep w
 
 site: $(SET_UP) ## Build docs/ as pages that open offline, into .pitlake/site, with mkdocs-material (PyPI, npm).
 	@$(BIN)/uv pip install --quiet --target .pitlake/site-tools mkdocs-material==$(MATERIAL)
-	@npm install --silent --no-fund --no-audit --prefix .pitlake/site-tools iframe-worker@$(WORKER)
+	@$(call NPM_CI,site-tools,site)
 	@PYTHONPATH=.pitlake/site-tools NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "$(CURDIR)/.pitlake/site/index.html"
 
@@ -113,12 +113,12 @@ agents: $(SET_UP) ## Play every data agent in every variant through server and h
 	@$(BIN)/python -m tests.agents.harness
 
 claude: $(SET_UP) ## Play every data agent, and try every tool, in the real Claude Code (npm) against a scripted model.
-	@npm install --silent --no-fund --no-audit --prefix .pitlake/claude-code @anthropic-ai/claude-code@$(CLAUDE)
+	@$(call NPM_CI,claude-code,claude-code-$(CLAUDE))
 	@$(BIN)/python -m tests.agents.claude_code.cells
 	@$(BIN)/python -m tests.agents.claude_code.campaign
 
 inspector: $(SET_UP) ## Read the MCP server's tools, resources and prompts with the protocol's own Inspector (npm).
-	@npm install --silent --no-fund --no-audit --prefix .pitlake/inspector @modelcontextprotocol/inspector@$(INSPECTOR)
+	@$(call NPM_CI,inspector,inspector)
 	@$(BIN)/python -m pytest -q -n 0 tests/doors/test_mcp_reading.py -k inspector
 
 hook: $(SET_UP) ## Send N=10000 mutated messages to the Claude Code hooks, and time the guard on as many long ones.

@@ -1,10 +1,13 @@
 """The lock: complete for every supported Python, pinned by hash, and free of where it was made."""
 
+import json
 import re
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests.every import every
 
 LINUX = {"sys_platform": "linux", "platform_machine": "x86_64", "os_name": "posix", "platform_system": "Linux"}
 MAC = {"sys_platform": "darwin", "platform_machine": "arm64", "os_name": "posix", "platform_system": "Darwin"}
@@ -66,3 +69,25 @@ def test_what_is_apart_is_brought_as_it_is_declared(root, pyproject, locked, ext
         assert pinned
         assert one.specifier.contains(pinned[1])
         assert f"{one.name}==$({variable})" in makefile
+
+
+NPM = ("axe", "claude-code-2.1.197", "claude-code-2.1.332", "inspector", "site")
+
+
+def test_what_npm_brings_is_locked_by_hash_and_taken_as_locked(root):
+    makefile = (root / "Makefile").read_text()
+    assert not re.search(r"npm (install|i|add|exec)\b|\bnpx\b", makefile)
+    called = re.findall(r"\$\(call NPM_CI,[\w-]+,([\w.$()-]+?)\)\n", makefile)
+    pinned = re.search(r"^CLAUDE \?= (.+)$", makefile, re.MULTILINE)
+    assert {name.replace("$(CLAUDE)", pinned[1]) for name in called} <= set(NPM)
+    assert sorted(folder.name for folder in (root / "scripts" / "npm").iterdir()) == sorted(NPM)
+
+
+@pytest.mark.parametrize("name", NPM)
+def test_every_package_of_npm_has_a_hash_and_an_exact_version(root, name):
+    folder = root / "scripts" / "npm" / name
+    wanted = json.loads((folder / "package.json").read_text())["dependencies"]
+    packages = json.loads((folder / "package-lock.json").read_text())["packages"]
+    assert packages.pop("")["dependencies"] == wanted
+    assert every(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in wanted.values())
+    assert every(one["integrity"].startswith("sha512-") for one in packages.values())
