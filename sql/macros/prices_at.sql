@@ -16,7 +16,11 @@ WITH
         SELECT
             joined.position,
             CASE WHEN bool_and(acts.ratio IS NOT NULL) THEN product(acts.ratio) END AS shares,
-            flatten(list(acts.evidence_ids ORDER BY acts.execution_date)) AS split_evidence
+            flatten(list(
+                list_transform(
+                    list_filter(acts.statements, lambda one: one.at <= joined.at), lambda one: one.evidence
+                ) ORDER BY acts.execution_date
+            )) AS split_evidence
         FROM joined
         JOIN acts
             ON acts.ticker = joined.ticker AND acts.execution_date <= joined.date AND acts.available_at <= joined.at

@@ -29,7 +29,8 @@ SELECT
     execution_date,
     CASE WHEN NOT bool_or(same_day AND NOT same) THEN ratio END AS ratio,
     min(other_at) FILTER (same) AS available_at,
-    list(other_evidence ORDER BY other_evidence) FILTER (same) AS evidence_ids
+    list(other_evidence ORDER BY other_evidence) FILTER (same) AS evidence_ids,
+    list({'evidence': other_evidence, 'at': other_at} ORDER BY other_evidence) FILTER (same) AS statements
 FROM pairs
 GROUP BY ticker, execution_date, ratio, source, evidence
 HAVING NOT bool_or(first AND (same OR same_day));

@@ -344,6 +344,15 @@ def test_a_split_told_late_joins_closes_from_then_on(world, query):
 
 
 @pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
+def test_a_second_statement_of_a_split_is_no_evidence_before_it_was_public(world, query):
+    told = {"ticker": "NOG", "execution_date": "2023-12-05", "split_from": 1.0, "split_to": 3.0, "available_at": at(4)}
+    again = told | {"evidence": "again", "execution_date": "2023-12-06", "available_at": at(6)}
+    made = world(prices=unrecorded(3.0), splits=[told | {"evidence": "first"}], polygon_splits=[again])
+    found = made.run(query, pairs=[("NOG", at(hours)) for hours in range(4, 8)])
+    assert [row["evidence_ids"][1:] for row in found] == [["first"]] * 2 + [["again", "first"]] * 2
+
+
+@pytest.mark.parametrize("query", ["panel", "prices_as_of_event"])
 def test_a_split_whose_price_never_moved_joins_nothing(world, query):
     told = {"ticker": "NOG", "execution_date": "2023-12-05", "split_from": 1.0, "split_to": 3.0, "available_at": at(4)}
     made = world(prices=unrecorded(1.0), splits=[told])
