@@ -153,7 +153,7 @@ DOMAINS = (
             "--source perplexity --op ask --query 'What did AAPL guide to?'",
         ),
         notes=(
-            "A result without a date is a gap `unverifiable`; a dated one counts from the end of its New York day.",
+            "An undated result is a gap `unverifiable`; a day counts from its end in New York. `dated_by`: a claim alone.",
             "Prose (web_syntheses) retells outcomes: in open mode alone. As of an instant only web_results are data.",
         ),
     ),

@@ -15,6 +15,7 @@ from assets.extraction import Row, RunFacts
 from assets.feeds.feed import Feed, Scope
 from assets.feeds.runs import collected, outcomes, run_feed
 from pipelines.fetch.asking import FetchQuestion, NotAsked, patience, read
+from pipelines.fetch.claims import MARK, claimed_rows, feed_by_claims, note
 from pipelines.fetch.offline import from_file
 from pipelines.fetch.operations import Operation, operation
 from pitlake import clock
@@ -50,6 +51,11 @@ class FetchAnswer:
     def gap(self, kind: str, reason: str, query: str = "") -> None:
         """Note a gap once. Raises BadInput for an unknown type."""
         self.gaps.setdefault((kind, reason), clean_gap(kind, reason, query or None))
+
+    def gap_each(self, dropped: Iterable[tuple[str, str]], question: FetchQuestion) -> None:
+        """Note a gap for each type and reason of what became no item."""
+        for kind, reason in dropped:
+            self.gap(kind, reason, question.told())
 
 
 def answer(
@@ -91,16 +97,22 @@ def _known(gaps: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def _items(question: FetchQuestion, op: Operation, made: FetchAnswer, lake: Lake) -> list[dict[str, Any]]:
-    source = feed(op.dataset)
-    if op.excluded and question.pit is not None:
+    source, believed = feed(op.dataset), feed_by_claims(question)
+    if op.excluded and question.pit is not None and not believed:
         made.gap("pit_excluded", op.excluded)
-    if question.input_file:
+    if question.known_by is None and not question.input_file:
+        _into_lake(question, op, source, made, lake)
+    if believed:
+        rows, dropped = claimed_rows(question, op, believed, lake)
+        made.gap_each(dropped, question)
+    elif question.input_file:
         rows = _from_file(question, op, source, made)
     else:
-        if question.known_by is None:
-            _into_lake(question, op, source, made, lake)
         rows = _rows(question, op, op.dataset, made, lake)
-    items = [op.item(row) for row in rows]
+    items = [op.item(row) | (MARK if believed else {}) for row in rows]
+    if believed:
+        made.told["dated_by_provider_claim"] = len(items)
+        note(lake, question.source, len(items))
     if op.synthesis and question.pit is None:
         prose, alone = _of_prose(op), replace(question, limit=1)
         rows = (
@@ -194,8 +206,7 @@ def _rows(question: FetchQuestion, op: Operation, dataset: str, made: FetchAnswe
 
 def _from_file(question: FetchQuestion, op: Operation, source: Feed, made: FetchAnswer) -> list[dict[str, Any]]:
     rows, dropped = from_file(question, op, source)
-    for kind, reason in dropped:
-        made.gap(kind, reason, question.told())
+    made.gap_each(dropped, question)
     return rows
 
 

@@ -48,6 +48,13 @@ def from_file(
         captures, _ = collected(source, unit, fetch)
         run = RunFacts(observed_at=clock.now())
         found += [one for one, _ in outcomes(source, unit, captures, None, run)]
+    return shown(question, op, source, found)
+
+
+def shown(
+    question: FetchQuestion, op: Operation, source: Feed, found: list[Row | Gap]
+) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+    """Return those of the outcomes that are public by the cut-off, filtered, and the types and reasons of the rest."""
     rows = [one for one in found if isinstance(one, Row)]
     public = [row for row in rows if question.pit is None or row.available_at <= question.pit]
     gaps = [(one.type, one.reason) for one in found if isinstance(one, Gap)]

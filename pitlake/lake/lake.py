@@ -19,7 +19,7 @@ from pitlake.lake.publishing.judgements import Judgement
 from pitlake.lake.publishing.looks import Look
 from pitlake.lake.publishing.publish import Published, Publisher
 from pitlake.lake.publishing.stage import Stage, remove_stale
-from pitlake.lake.storage import conventions, faults, incidents
+from pitlake.lake.storage import claims, conventions, faults, incidents
 from pitlake.lake.storage.incidents import Incident
 from pitlake.lake.storage.log import Entry, LakeLog
 from pitlake.lake.storage.manifest import Snapshot, TableState
@@ -189,6 +189,14 @@ class Lake:
     def incidents(self) -> Iterator[Incident]:
         """What happened to runs, newest first."""
         return incidents.kept(self._store)
+
+    def note_claims(self, source: str, items: int) -> None:
+        """Note that so many items were answered by a provider's dates alone. Raises LakeError."""
+        claims.keep(self._store, source, items)
+
+    def claims(self, until: datetime | None = None) -> dict[str, int]:
+        """Return how many items each source's dates alone vouched for, as noted before `until`. Raises LakeError."""
+        return claims.counted(self._store, until)
 
     def looks(self, dataset: str) -> list[Look]:
         """Every look at a dataset's source, newest first. Raises LakeError."""

@@ -1,4 +1,4 @@
-"""What was known of a lake while a version was its newest: judgements and incidents, none of a later version."""
+"""What was known of a lake while a version was its newest: judgements, incidents and claims of no later version."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -28,6 +28,11 @@ def incidents(lake: Lake, version: int) -> list[Incident]:
     end = _end(lake, version)
     found: Iterator[Incident] = (one for one in lake.incidents() if _before(one.happened_at, end))
     return list(islice(found, MOST_INCIDENTS))
+
+
+def claims(lake: Lake, version: int) -> dict[str, int]:
+    """How many items were answered by a provider's dates alone, by source. Raises LakeError."""
+    return lake.claims(_end(lake, version))
 
 
 def _end(lake: Lake, version: int) -> datetime | None:

@@ -65,7 +65,8 @@ Judge = Callable[[Dataset, Snapshot, Entry], Standing]
 class Report:
     """What a report shows: a version, the one it is compared with, the measures of every dataset, and when it was made.
     `commits` are the log's entries after the base, `incidents` what happened to runs before the next version; both
-    newest first. standing: by dataset, where that was judged.
+    newest first. claims: items that were answered by a provider's dates alone, by source; none of them is a row.
+    standing: by dataset, where that was judged.
     """
 
     version: Entry
@@ -74,6 +75,7 @@ class Report:
     measures: Sequence[Measures]
     commits: Sequence[Entry]
     incidents: Sequence[Incident]
+    claims: Mapping[str, int] = field(default_factory=dict)
     standing: Mapping[str, Standing] = field(default_factory=dict)
 
     @property
@@ -139,6 +141,7 @@ def read(
         measures=[measure(lake, dataset, snapshot, before, made_at) for dataset in datasets],
         commits=[lake.entry(number) for number in range(entry.version, base.version, -1)],
         incidents=known_then.incidents(lake, entry.version),
+        claims=known_then.claims(lake, entry.version),
         standing={one.name: judge(one, snapshot, entry) for one in datasets} if judge else {},
     )
 
@@ -165,6 +168,7 @@ def numbers(report: Report) -> dict[str, Any]:
             | {"reasons": list(one.reasons)}
             for one in report.incidents
         ],
+        "claims": dict(report.claims),
         "datasets": {one.dataset.name: _numbers(one) | _standing(report, one) for one in report.shown},
     }
 

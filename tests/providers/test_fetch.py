@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from pipelines.commands.fetch import OWN_SECONDS
 from pipelines.fetch.answering import answer
 from pipelines.fetch.operations import OPERATIONS
-from pitlake import cli
+from pitlake import cli, clock
 from pitlake.clock import instant, iso
 from pitlake.gate.rules import check_envelope
 from pitlake.lake.lake import Lake
+from pitlake.report.site import build
+from pitlake.session import connect
 from sample import bundled
 from tests import loopback as plain
 from tests.every import every
@@ -345,3 +347,67 @@ def test_asking_a_source_imports_what_that_source_needs_and_no_platform():
     )
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert said.stdout.strip() == ""
+
+
+RESULTS = [
+    {"url": "https://a.com/before", "title": "a", "snippet": "s", "date": "2024-06-13", "last_updated": "2024-06-20"},
+    {"url": "https://a.com/day-of", "title": "b", "snippet": "s", "date": "2024-06-14", "last_updated": "2024-06-14"},
+    {"url": "https://a.com/after", "title": "c", "snippet": "s", "date": "2024-06-15"},
+    {"url": "https://a.com/clock", "title": "d", "snippet": "s", "date": "2024-06-14T10:00:00-04:00"},
+    {"url": "https://a.com/late", "title": "e", "snippet": "s", "date": "2024-06-14T16:00:01-04:00"},
+    {"url": "https://a.com/undated", "title": "f", "snippet": "s"},
+]
+CLAIMED_AT = "2024-06-14T16:00:00-04:00"
+
+
+@pytest.fixture
+def believing(monkeypatch):
+    monkeypatch.setenv("PITLAKE_PROVIDER_DATES", "perplexity")
+
+
+@pytest.mark.parametrize(
+    ("op", "named"), [("search", "results"), ("ask", "search_results"), ("reason", "search_results")]
+)
+def test_a_provider_s_dates_are_believed_where_that_is_set(tmp_path, believing, op, named):
+    file, lake = tmp_path / "answer.json", Lake(tmp_path / "none")
+    file.write_text(json.dumps({named: RESULTS, "choices": [{"message": {"content": "prose"}}], "citations": []}))
+    asked = {"source": "perplexity", "op": op, "query": ["q"], "input_file": str(file), "pit": CLAIMED_AT}
+    payload, told = answer(asked, lake=lake)
+    assert {one["url"][14:]: one["available_at"] for one in payload["data"]} == {
+        "before": "2024-06-14T00:00:00-04:00",
+        "clock": "2024-06-14T10:00:00-04:00",
+    }
+    assert {one["dated_by"] for one in payload["data"]} == {"provider_claim"}
+    assert [gap["type"] for gap in payload["gaps"]] == ["unverifiable", "pit_excluded"]
+    assert check_envelope(payload, CLAIMED_AT) is None
+    assert told["dated_by_provider_claim"] == 2
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_provider_s_dates_are_not_believed_by_default_nor_of_what_the_lake_knew(tmp_path, monkeypatch, filled):
+    file = tmp_path / "answer.json"
+    file.write_text(json.dumps({"results": RESULTS}))
+    asked = {"source": "perplexity", "op": "search", "query": ["q"], "pit": CLAIMED_AT}
+    assert answer(asked | {"input_file": str(file)}, lake=filled)[0]["data"] == []
+    monkeypatch.setenv("PITLAKE_PROVIDER_DATES", "perplexity, yahoo")
+    refused = answer(asked | {"input_file": str(file)}, lake=filled)[0]
+    assert (refused["data"], "'yahoo'" in refused["gaps"][0]["reason"]) == ([], True)
+    monkeypatch.setenv("PITLAKE_PROVIDER_DATES", "perplexity")
+    assert answer(asked | {"known_by": iso(clock.now())}, lake=filled)[0]["data"] == []
+
+
+def test_claims_come_from_captures_stay_out_of_the_lake_and_are_counted(tmp_path, believing, filled):
+    at = "2026-10-01T00:00:00Z"
+    asked = given_for("perplexity", "search", pit=at, live=True)
+    with connect(at, lake=filled) as session:
+        before = session.sql("SELECT count(*) FROM web_results").rows()
+    noted = filled.claims().get("perplexity", 0)
+    payload, _ = answer(asked, lake=filled)
+    assert payload["data"]
+    assert every(one["dated_by"] == "provider_claim" for one in payload["data"])
+    with connect(at, lake=filled) as session:
+        assert session.sql("SELECT count(*) FROM web_results").rows() == before
+    assert filled.claims() == {"perplexity": noted + len(payload["data"])}
+    build(filled, tmp_path)
+    assert json.loads((tmp_path / "report.json").read_text())["claims"] == filled.claims()
+    assert f"perplexity: {filled.claims()['perplexity']} items" in (tmp_path / "index.html").read_text()

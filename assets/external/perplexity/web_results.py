@@ -4,6 +4,7 @@ Of a chat answer only its search results are read here; its prose is web_synthes
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -110,6 +111,13 @@ def locate(record: Record, run: RunFacts) -> Place:
         return Place(evidence, reason=contract.BAD_DATE.reason)
 
 
+def locate_by_claim(record: Record, run: RunFacts) -> Place:
+    """The publication the provider claims, whatever update it claims and whenever the text was captured."""
+    result = record["result"]
+    published = {**result, "last_updated": None} if isinstance(result, dict) else result
+    return locate({**record, "result": published}, run)
+
+
 def values(record: Record) -> dict[str, Any]:
     """The business columns of a result."""
     result = record["result"]
@@ -135,3 +143,5 @@ FEED = Feed(
     values=values,
     as_fetched=True,
 )
+CLAIMED = replace(FEED, locate=locate_by_claim, as_fetched=False)
+"""The feed as the provider dates it, which proves nothing: for answers outside of the lake."""

@@ -1,0 +1,60 @@
+"""A provider's dates believed, where an operator set that for its source: items that no capture proves.
+
+Off by default and never of the lake's own datasets. A date without a clock counts at the end of its day in New York, so
+nothing of the day of the cut-off is shown. Each item says that its date is the provider's claim, and the lake's report
+counts them.
+"""
+
+import os
+from contextlib import suppress
+from typing import Any
+
+from assets.external.perplexity import web_results
+from assets.extraction import Gap, Row, RunFacts
+from assets.feeds.feed import Feed
+from assets.feeds.runs import collected, outcomes
+from pipelines.fetch.asking import FetchQuestion, NotAsked
+from pipelines.fetch.offline import from_file, shown
+from pipelines.fetch.operations import Operation
+from pitlake import clock
+from pitlake.errors import LakeNotFound, NotCaptured
+from pitlake.lake.lake import Lake
+from resources.http.capture import CaptureStore
+from resources.http.client import HttpClient
+
+VARIABLE = "PITLAKE_PROVIDER_DATES"
+FEEDS = {"perplexity": web_results.CLAIMED}
+"""The sources that it can be set for, each with its feed as the provider dates it."""
+MARK = {"dated_by": "provider_claim"}
+
+
+def feed_by_claims(question: FetchQuestion) -> Feed | None:
+    """Return the feed whose dates are believed for a question, None where none are. Raises NotAsked.
+
+    What a lake knew by an earlier instant is always asked of the lake.
+    """
+    chosen = {name.strip().lower() for name in os.environ.get(VARIABLE, "").split(",")} - {""}
+    if unknown := sorted(chosen - FEEDS.keys()):
+        raise NotAsked(f"{VARIABLE} names {unknown[0]!r}; it can be set for {', '.join(FEEDS)} alone")
+    return FEEDS[question.source] if question.source in chosen and question.known_by is None else None
+
+
+def claimed_rows(
+    question: FetchQuestion, op: Operation, source: Feed, lake: Lake
+) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+    """Return the rows of a file or of captures by the provider's dates, and the types and reasons of what is none."""
+    if question.input_file:
+        return from_file(question, op, source)
+    found: list[Row | Gap] = []
+    with HttpClient(source.provider, CaptureStore.of(lake.location), "replay") as client, suppress(NotCaptured):
+        for unit in source.units(op.scope(question)):
+            captures, refusal = collected(source, unit, client.fetch)
+            found += [one for one, _ in outcomes(source, unit, captures, refusal, RunFacts(observed_at=clock.now()))]
+    return shown(question, op, source, found)
+
+
+def note(lake: Lake, source: str, items: int) -> None:
+    """Count an answer's items in the lake, where there is one."""
+    with suppress(LakeNotFound):
+        lake.head()
+        lake.note_claims(source, items)

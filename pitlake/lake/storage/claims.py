@@ -1,0 +1,40 @@
+"""How many items were answered by a provider's word alone on when they were published, for the report.
+
+Such items are never rows of the lake, and no version needs these files. Written by `pitlake fetch` where a source's
+dates are believed; see pipelines.fetch.claims.
+"""
+
+import json
+from collections import Counter
+from datetime import datetime
+from uuid import uuid4
+
+from pitlake import clock
+from pitlake.errors import LakeError
+from pitlake.lake.storage.store import Store
+
+CLAIMS = "_lake/claims"
+
+
+def keep(store: Store, source: str, items: int) -> None:
+    """Note one answer of so many items. Raises LakeError when the lake can't be written."""
+    name = f"{CLAIMS}/{clock.micros(clock.now()):020d}.{uuid4().hex}.json"
+    try:
+        store.put_new(name, json.dumps({"source": source, "items": items}).encode())
+    except OSError as problem:
+        raise LakeError(f"no claim can be noted in {store.location}: {type(problem).__name__}") from None
+
+
+def counted(store: Store, until: datetime | None = None) -> dict[str, int]:
+    """Return the items of each source, noted before `until` where that is given. Raises LakeError."""
+    found: Counter[str] = Counter()
+    for file in store.walk(CLAIMS):
+        name = file.key.rpartition("/")[2]
+        if until is not None and int(name.partition(".")[0]) >= clock.micros(until):
+            continue
+        try:
+            noted = json.loads(store.read(file.key))
+            found[noted["source"]] += noted["items"]
+        except (ValueError, TypeError, KeyError):
+            raise LakeError("a noted claim is damaged; remove the file, nothing depends on it") from None
+    return dict(sorted(found.items()))
