@@ -83,9 +83,16 @@ def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, 
     published = [one for one in statements if one["cik"] == row.values["cik"] and one[AVAILABLE_AT] <= run.observed_at]
     if not published or any(published[-1][name] != row.values[name] for name in content):
         return row
-    before = published[-1]["accepted_at"]
-    same = _possible(row.values) & _possible(published[-1])
-    return replace(row, values=row.values | {"accepted_at": before}) if same else row
+    before = published[-1]
+    same = _possible(row.values) & _possible(before) or _on_day(row.values, before) or _on_day(before, row.values)
+    return replace(row, values=row.values | {"accepted_at": before["accepted_at"]}) if same else row
+
+
+def _on_day(filing: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether a filing of which only the day is known may have been accepted when the other one was."""
+    end = filing["accepted_at"]
+    by_day = filing["acceptance_rule"] == dating.DATE_ONLY
+    return by_day and any(end - dating.DATE_ONLY_BOUND <= at <= end for at in _possible(other))
 
 
 def _settled(row: Mapping[str, Any], statements: Sequence[Mapping[str, Any]]) -> tuple[str, Dated] | None:

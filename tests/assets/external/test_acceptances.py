@@ -110,6 +110,15 @@ def test_what_was_proven_stays_so_without_its_header(tmp_path):
     assert not looked(lake, [truth], [NEW_YORK_TEXT], LAST_LOOK).outcome.changed
 
 
+@pytest.mark.parametrize(("day", "revisions"), [(17, 1), (18, 2)])
+def test_a_time_of_day_that_is_served_later_is_no_revision(tmp_path, day, revisions):
+    lake = Lake(tmp_path / "lake")
+    looked(lake, [datetime(2024, 7, 17, tzinfo=NEW_YORK)], [NEW_YORK_TEXT], LOOK)
+    looked(lake, [datetime(2024, 7, day, 16, 5, tzinfo=NEW_YORK)], [UTC_TEXT], LATER_LOOK)
+    with connect(lake=lake, open_mode=True, datasets=["sec_filings"]) as session:
+        assert session.sql("SELECT count(*) FROM sec_filings_revisions").rows() == [(revisions,)]
+
+
 def test_an_acceptance_that_truly_changes_is_a_revision(tmp_path):
     lake = Lake(tmp_path / "lake")
     truth = datetime(2024, 7, 17, 16, 5, tzinfo=NEW_YORK)
