@@ -3,8 +3,9 @@
 
 As a SubagentStop hook it sends an answer back that isn't an envelope or breaks a rule, `max_retries` times at most
 (.claude/filters/rules.json), counted here. As a PostToolUse hook of the tool that starts agents it puts a clean gap in
-the place of an answer that is still so. Other agents' answers are not its business, nor those of agents in the
-background, whose last word no hook can replace. Standard library only, Python 3.9 or newer.
+the place of an answer that is still so. As a UserPromptSubmit hook it withholds one that an agent in the background, or
+one that was resumed, hands back. Other agents' answers are not its business. Standard library only, Python 3.9 or
+newer.
 """
 
 from __future__ import annotations
@@ -16,17 +17,20 @@ import os
 import re
 import sys
 import time
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 STARTERS = ("Agent", "Task")
-CONTRACT = "pit-envelope"
+NOTIFICATION = "<task-notification>"
 MOST = 2
 FAILED = "PIT_PARSE_ERROR: the hook itself failed, so nothing passes"
 SECONDS = 10.0
 LATE = f"PIT_PARSE_ERROR: the answer could not be judged within {SECONDS:.0f} s"
 
+# The heading of a list of the tools that an agent used, which newer versions put before its answer.
+_PREAMBLE = re.compile(r"\s*<tools-used-before-summary>[\w ,.:-]*</tools-used-before-summary>\s*")
+_TASK = re.compile(r"<task-id>([A-Za-z0-9_-]{1,96})</task-id>")
+_RESULT = re.compile(r"<result>(.*)</result>", re.DOTALL)
 _FENCED = re.compile(r"```(?:json)?\n(.*)\n```", re.DOTALL)
-_AGENT = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
 def main() -> int:
@@ -49,28 +53,27 @@ def main() -> int:
 def decide(text: bytes, env: Mapping[str, str], started: float = 0.0) -> dict[str, Any]:
     """The hook's answer to a message: `{}`, or what sends an agent back, or what is shown instead of its answer."""
     pit_call = _shared()
-    try:
-        message = pit_call.rules.strict_json(text)
-    except (ValueError, RecursionError):
-        return {}
+    message = pit_call.rules.strict_json(text)
     call = pit_call.Call("", {}, message if isinstance(message, dict) else {})
-    stopping = call.message.get("hook_event_name") == "SubagentStop"
-    agent, said, pit = _stopped(call, env) if stopping else _handed_back(call, env)
-    if not is_data_agent(agent) or said is None:
+    event = call.message.get("hook_event_name")
+    answers = list(READERS.get(event, _handed_back)(call, env))
+    broke = next(((pit, verdict) for said, pit in answers if (verdict := broken(said, pit))), None)
+    if not answers:
         return {}
-    verdict = broken(said, pit)
-    tries = 0
-    if stopping:
-        tries = _tried(call, env) if verdict else _forget(call, env)
+    pit, verdict = broke or (answers[0][1], None)
+    tries = _count(call, env, verdict) if event == "SubagentStop" else 0
     told = {"pit": pit if isinstance(pit, str) else None, "decision": "block" if verdict else "allow"}
     pit_call.audit(env, "pit_answer", call, {**told, "code": verdict[0] if verdict else None, "tries": tries}, started)
     if verdict is None:
         return {}
     reason = f"{verdict[0]}: {verdict[1]}"
-    if not stopping:
+    if event == "UserPromptSubmit":
+        output = {"hookEventName": event, "suppressOriginalPrompt": True}
+        return {"decision": "block", "reason": f"{reason}; ask the agent again", "hookSpecificOutput": output}
+    if event != "SubagentStop":
         return _replaced(call.message["tool_response"], reason)
     if tries > max_retries():
-        return {}  # what is said now is replaced where it is handed back
+        return {}  # what is said now is replaced or withheld where it is handed back
     return {"decision": "block", "reason": f"{reason}. Answer with the envelope alone; try {tries} of {max_retries()}."}
 
 
@@ -81,19 +84,6 @@ def _shared() -> Any:
     import pit_call
 
     return pit_call
-
-
-def is_data_agent(name: Any) -> bool:
-    """Whether the project's agent of that name promises the envelope."""
-    from pit_call import PROJECT
-
-    if not isinstance(name, str) or not _AGENT.fullmatch(name):
-        return False
-    try:
-        with open(os.path.join(PROJECT, ".claude", "agents", name + ".md"), encoding="utf-8") as page:
-            return f"- {CONTRACT}\n" in page.read()
-    except (OSError, ValueError):
-        return False
 
 
 def max_retries() -> int:
@@ -126,27 +116,45 @@ def broken(said: str, pit: Any) -> Any:
     return None if pit is None else rules.check_envelope(payload, pit)
 
 
-def _stopped(call: Any, env: Mapping[str, str]) -> tuple[Any, str | None, Any]:
-    """Who stops, what it said, and the cut-off in force, which for a session that is not bound nobody knows here."""
-    from pit_call import cut_off
+def _stopped(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """What a data agent said as it stopped, and the cut-off that was in force when it was started."""
+    if _shared().is_data_agent(call.message.get("agent_type")):
+        said = call.message.get("last_assistant_message")
+        yield said if isinstance(said, str) else "", _cut_off(_remembered(call, env, call.message.get("agent_id")), env)
 
-    said = call.message.get("last_assistant_message")
-    return call.message.get("agent_type"), said if isinstance(said, str) else "", cut_off({}, env)
 
-
-def _handed_back(call: Any, env: Mapping[str, str]) -> tuple[Any, str | None, Any]:
-    """Which agent was started, what it answered if it is done, and the cut-off: the prompt's or the session's."""
-    from pit_call import cut_off
-
+def _handed_back(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """What a data agent has answered, if it is done, and the cut-off: its prompt's or the session's."""
     given, answered = call.message.get("tool_input"), call.message.get("tool_response")
     if call.message.get("tool_name") not in STARTERS or not isinstance(given, dict) or not isinstance(answered, dict):
-        return None, None, None
-    if answered.get("status", "completed") != "completed":
-        return None, None, None
-    parts = answered.get("content")
-    texts = [one.get("text") for one in parts if isinstance(one, dict)] if isinstance(parts, list) else []
-    said = texts[0] if len(texts) == 1 and isinstance(texts[0], str) else ""
-    return given.get("subagent_type"), said, cut_off({"command": _pits(given.get("prompt"))}, env)
+        return
+    if not _shared().is_data_agent(given.get("subagent_type")):
+        return
+    pits = _pits(given.get("prompt"))
+    _remember(call, env, answered.get("agentId"), {"pits": pits})
+    if answered.get("status", "completed") == "completed":
+        parts = answered.get("content")
+        texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+        if len(texts) == 2 and isinstance(texts[0], str) and _PREAMBLE.fullmatch(texts[0]):
+            del texts[0]
+        yield texts[0] if len(texts) == 1 and isinstance(texts[0], str) else "", _cut_off({"pits": pits}, env)
+
+
+def _notified(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """What data agents in the background said at their end, which Claude Code hands back in a prompt of its own."""
+    prompt = call.message.get("prompt")
+    for notification in prompt.split(NOTIFICATION)[1:] if isinstance(prompt, str) else ():
+        agent, said = _TASK.search(notification), _RESULT.search(notification)
+        state = _remembered(call, env, agent.group(1) if agent else None)
+        if state and ("<result>" in notification):
+            yield said.group(1) if said else "", _cut_off(state, env)
+
+
+READERS = {"SubagentStop": _stopped, "UserPromptSubmit": _notified}
+
+
+def _cut_off(state: Mapping[str, Any], env: Mapping[str, str]) -> Any:
+    return _shared().cut_off({"command": str(state.get("pits", ""))}, env)
 
 
 def _pits(prompt: Any) -> str:
@@ -162,29 +170,49 @@ def _replaced(response: dict[str, Any], reason: str) -> dict[str, Any]:
     return {"decision": "block", "reason": reason, "hookSpecificOutput": output}
 
 
-def _tried(call: Any, env: Mapping[str, str]) -> int:
+def _count(call: Any, env: Mapping[str, str], verdict: Any) -> int:
     """How often this agent was wrong, this time included; past all tries where that cannot be kept."""
-    path = _count(call, env)
+    agent = call.message.get("agent_id")
+    tries = _remembered(call, env, agent).get("tries", 0) + 1 if verdict else 0
+    return tries if _remember(call, env, agent, {"tries": tries}) else MOST + 1
+
+
+def _remembered(call: Any, env: Mapping[str, str], agent: Any) -> dict[str, Any]:
+    """What was noted of a data agent of this session; empty for any other, and an unknown one where nothing is kept."""
+    path = _note(call, env, agent)
+    try:
+        with open(path, "rb") as note:
+            state: dict[str, Any] = json.load(note)
+            return state
+    except FileNotFoundError:
+        return {} if os.access(_nearest(path), os.W_OK) else {"tries": 0}
+    except (OSError, ValueError):
+        return {"tries": 0}
+
+
+def _remember(call: Any, env: Mapping[str, str], agent: Any, more: Mapping[str, Any]) -> bool:
+    path = _note(call, env, agent)
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "ab") as count:
-            count.write(b".")
-            return count.tell()
+        state = {**_remembered(call, env, agent), **more}
+        with open(f"{path}.part", "w", encoding="utf-8") as note:
+            json.dump(state, note)
+        os.replace(f"{path}.part", path)
     except OSError:
-        return MOST + 1
+        return False
+    return True
 
 
-def _forget(call: Any, env: Mapping[str, str]) -> int:
-    with contextlib.suppress(OSError):
-        os.unlink(_count(call, env))
-    return 0
+def _nearest(path: str) -> str:
+    while not os.path.exists(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+    return path
 
 
-def _count(call: Any, env: Mapping[str, str]) -> str:
+def _note(call: Any, env: Mapping[str, str], agent: Any) -> str:
     from pit_call import LOG, PROJECT
 
-    named = [str(call.message.get(name)) for name in ("session_id", "agent_id", "agent_type")]
-    name = hashlib.sha256(json.dumps(named).encode()).hexdigest()[:32]
+    name = hashlib.sha256(json.dumps([str(call.message.get("session_id")), str(agent)]).encode()).hexdigest()[:32]
     folder = os.path.dirname(env[LOG]) if env.get(LOG) else os.path.join(PROJECT, ".pitlake")
     return os.path.join(folder, "answers", name)
 

@@ -30,6 +30,9 @@ MOST_BYTES = 8 << 20
 # A shell command is split into words in time that grows with the square of its longest word.
 MOST_COMMAND = 16 << 10
 
+CONTRACT = "pit-envelope"
+
+_AGENT = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,96}")
 _RECEIPT = re.compile(rb'"result_sha256\\*"\s*:\s*\\*"([0-9a-f]{64})\\*"')
 _TOOL = re.compile(rb'"tool_name"\s*:\s*"([A-Za-z0-9_.:-]{1,96})"')
@@ -188,6 +191,17 @@ def shell_pits(command: str) -> list[str | None]:
         if word == "--pit":
             found.append(words[place + 1] if place + 1 < len(words) else None)
     return found or [None]
+
+
+def is_data_agent(name: Any) -> bool:
+    """Whether the project's agent of that name promises the envelope."""
+    if not isinstance(name, str) or not _AGENT.fullmatch(name):
+        return False
+    try:
+        with open(os.path.join(PROJECT, ".claude", "agents", name + ".md"), encoding="utf-8") as page:
+            return f"- {CONTRACT}\n" in page.read()
+    except (OSError, ValueError):
+        return False
 
 
 def question(call: Any) -> str | None:

@@ -10,25 +10,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from typing import Any, Iterator, Mapping, Sequence
 
 WRAPPER = "pit_fetch.py"
-# The keys under which a wrapper holds an answer, and those that may stand beside them as long as they say nothing.
+# The keys under which a wrapper holds an answer.
 PAYLOADS = ("stdout", "result", "content", "structuredContent", "structured_content")
-BESIDE = frozenset((
-    "type", "annotations", "_meta", "meta", "isError", "is_error", "stderr", "interrupted", "isImage", "durationMs",
-    "noOutputExpected", "returnCodeInterpretation", "backgroundTaskId", "backgroundedByUser", "rawOutputPath",
-    "assistantAutoBackgrounded", "dangerouslyDisableSandbox", "persistedOutputPath", "persistedOutputSize",
-    "staleReadFileStateHint",
-))  # fmt: skip
 STRINGS, LAYERS = 3, 12
 FAILED = ("PIT_PARSE_ERROR", "the gate itself failed, so nothing passes")
 UNSAID = "PIT_PARSE_ERROR: the hook could not write its answer\n"
 # Claude Code passes an answer on as it is when its hook takes 30 seconds.
 SECONDS = 10.0
 LATE = ("PIT_PARSE_ERROR", f"the answer could not be judged within {SECONDS:.0f} s; ask for less")
+
+
+_FLAG = re.compile(r"_?[a-z][A-Za-z_]{0,40}")
 
 
 class Refused(Exception):
@@ -142,15 +140,24 @@ def _held(wrapper: dict[str, Any]) -> list[tuple[str, Any]]:
     else:
         held = [(key, wrapper[key]) for key in PAYLOADS if not _blank(wrapper.get(key))]
         beside = {key for key in wrapper if key not in PAYLOADS}
-    if not beside <= BESIDE or not all(_blank(wrapper[key]) or key == "durationMs" for key in beside):
+    if not all(_says_nothing(key, wrapper[key]) for key in beside):
         raise Refused("PIT_MISSING_ENVELOPE", "something stands beside the answer's envelope")
     if not held:
         raise Refused("PIT_MISSING_ENVELOPE", "the answer holds no data array")
     return held
 
 
+def _says_nothing(key: str, value: Any) -> bool:
+    """Whether what stands beside a payload holds no data: every version of Claude Code adds flags and empty lists."""
+    return key == "durationMs" or (_FLAG.fullmatch(key) is not None and _blank(value))
+
+
 def _blank(value: Any) -> bool:
-    return value is None or isinstance(value, bool) or value in ("", [], {})
+    if isinstance(value, dict):
+        return all(_says_nothing(key, held) for key, held in value.items())
+    if isinstance(value, list):
+        return all(map(_blank, value))
+    return value is None or isinstance(value, bool) or value in ("", 0)
 
 
 def blocked(verdict: Sequence[str], tool: str, response: Any) -> dict[str, Any]:

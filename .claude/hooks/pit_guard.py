@@ -26,11 +26,12 @@ PLANNING = frozenset((
     "AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "KillShell", "ReportFindings", "StructuredOutput", "TaskCreate",
     "TaskGet", "TaskList", "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch",
 ))  # fmt: skip
+STARTERS = ("Agent", "Task")
 # Sub-agents are judged call by call like the session itself; these inputs leave them in its place.
 AGENTS = {
     "Agent": {"description", "prompt", "subagent_type", "model", "run_in_background", "name", "resume"},
     "Task": {"description", "prompt", "subagent_type", "model", "run_in_background", "name", "resume"},
-    "SendMessage": {"to", "summary", "message"},
+    "SendMessage": {"to", "summary", "message", "type", "recipient", "recipient_kind", "content"},
 }
 SHELLS = ("Bash", "PowerShell", "Monitor")
 WRITERS = ("Edit", "MultiEdit", "Write")
@@ -90,7 +91,16 @@ def decide(text: bytes, env: Mapping[str, str], flags: Sequence[str] = (), start
     denial = judge(call, env, flags) if isinstance(call, pit_call.Call) else call
     told = {"pit": None, "decision": "block" if denial else "allow", "code": denial[0] if denial else None}
     pit_call.audit(env, "pit_guard", call, told, started)
-    return denied(denial) if denial else {}
+    return denied(denial) if denial else _in_the_foreground(call)
+
+
+def _in_the_foreground(call: Any) -> dict[str, Any]:
+    """Start a data agent where its answer passes the gate before the session reads it; leave other calls alone."""
+    data_agent = _shared().is_data_agent(call.input.get("subagent_type"))
+    if call.tool not in STARTERS or not data_agent or call.input.get("run_in_background") is False:
+        return {}
+    updated = {**call.input, "run_in_background": False}
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": updated}}
 
 
 def _shared() -> Any:
@@ -151,7 +161,10 @@ def _readings(cypher: str) -> tuple[str, str]:
 
 def _sub_agent(call: Any) -> tuple[str, str] | None:
     """Why a sub-agent must not be started or asked: elsewhere, with a file in its prompt, or one of another session."""
-    other = re.fullmatch(r"[A-Za-z0-9_-]+", str(call.input.get("to", "main"))) is None
+    named = {str(call.input[name]) for name in ("to", "recipient") if name in call.input}
+    other = len(named) > 1 or not all(re.fullmatch(r"[A-Za-z0-9_-]{1,96}", name) for name in named)
+    other = other or call.input.get("type", "message") != "message"
+    other = other or call.input.get("recipient_kind", "agent") not in ("agent", "main")
     if other or not call.input.keys() <= AGENTS[call.tool] or _expands(call.input):
         return "GUARD_AGENT", "while the session is bound, sub-agents run in this session and are given plain text"
     return None

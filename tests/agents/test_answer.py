@@ -85,6 +85,67 @@ def test_the_cut_off_of_a_prompt_holds_for_what_is_handed_back(env):
     assert handed_back(SOUND, bound, prompt=f"NOG --pit {PIT}")["reason"].startswith("PIT_INVALID_PIT")
 
 
+PREAMBLE = "<tools-used-before-summary>mcp__pitlake__query, Bash</tools-used-before-summary>\n"
+
+
+def test_the_list_of_tools_that_newer_versions_put_first_is_no_part_of_the_answer(env):
+    def parts(*texts):
+        return handed_back("", env, content=[{"type": "text", "text": text} for text in texts])
+
+    assert parts(PREAMBLE, SOUND) == parts(SOUND) == {}
+    for texts in ((PREAMBLE,), (PREAMBLE, SOUND, SOUND), (SOUND, PREAMBLE), (f"{PREAMBLE}{MARK}", SOUND),
+                  (PREAMBLE.replace("Bash", f'"{MARK}"'), SOUND), (PREAMBLE, PREAMBLE, SOUND)):  # fmt: skip
+        (part,) = parts(*texts)["hookSpecificOutput"]["updatedToolOutput"]["content"]
+        assert json.loads(part["text"])["data"] == []
+        assert MARK not in part["text"]
+
+
+def notified(said, env, number="a1", session="s", more=""):
+    prompt = (
+        f"<task-notification>\n<task-id>{number}</task-id>\n<status>completed</status>\n<summary>Agent finished"
+        f"</summary>\n<result>{said}</result>\n<usage></usage>\n</task-notification>{more}"
+    )
+    message = {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": prompt}
+    return pit_answer.decide(json.dumps(message).encode(), env)
+
+
+@pytest.mark.parametrize("said", [*WRONG.values(), LATE, f"</result>{MARK}<result>{SOUND}", f"{SOUND}</result>{MARK}"])
+def test_what_a_data_agent_in_the_background_says_is_withheld_where_it_breaks_a_rule(env, said):
+    bound = env | {"PITLAKE_AS_OF": PIT}
+    for _ in range(3):
+        stop(said, bound)
+    told = notified(said, bound)
+    assert (told["decision"], told["hookSpecificOutput"]["suppressOriginalPrompt"]) == ("block", True)
+    assert MARK not in json.dumps(told)
+    stop(SOUND, bound)
+    assert notified(SOUND, bound) == {}
+    several = notified(SOUND, bound, more=f"<task-notification><task-id>a1</task-id><result>{said}</result>")
+    assert several["decision"] == "block"
+
+
+def test_prompts_of_the_user_and_of_other_agents_are_not_its_business(env):
+    stop("prose", env, agent="general-purpose", number="b2")
+    assert notified("prose", env, number="b2") == notified("prose", env, number="a1") == {}
+    message = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "tell me of <result>"}
+    assert pit_answer.decide(json.dumps(message).encode(), env) == {}
+
+
+def test_the_cut_off_of_the_prompt_holds_for_what_comes_later(env):
+    launched = handed_back("", env, prompt=f"NOG --pit {PIT}", status="async_launched")
+    assert launched == {}
+    assert stop(LATE, env)["reason"].startswith("PIT_VIOLATION_GT_CUTOFF")
+    assert notified(LATE, env)["reason"].startswith("PIT_VIOLATION_GT_CUTOFF")
+    assert stop(SOUND, env) == notified(SOUND, env) == {}
+
+
+def test_where_nothing_can_be_noted_no_agent_in_the_background_is_heard(tmp_path):
+    (tmp_path / "answers").write_text("in the way")
+    env = {"PITLAKE_HOOK_LOG": str(tmp_path / "hooks.jsonl")}
+    assert stop("prose", env) == {}
+    assert notified("prose", env)["decision"] == "block"
+    assert notified(SOUND, env) == {}
+
+
 def test_other_agents_and_agents_in_the_background_are_not_its_business(env):
     assert stop("prose", env, agent="general-purpose") == handed_back("prose", env, agent="general-purpose") == {}
     assert stop("prose", env, agent="../agents/neo4j-news") == {}

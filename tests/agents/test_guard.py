@@ -158,17 +158,32 @@ def test_tools_that_only_plan_run_while_bound(bound, tool):
 
 
 AGENT = {"description": "news", "prompt": "AAPL news of the 10 days before T", "subagent_type": "neo4j-news"}
+RESUMED = {"to": "a1b2-c3", "summary": "narrower", "message": "a narrower window", "type": "message",
+           "recipient": "a1b2-c3", "content": "a narrower window"}  # fmt: skip
 
 
 def test_sub_agents_and_the_project_s_skills_run_while_bound(bound):
-    assert ask(bound, "Agent", **AGENT) == ask(bound, "Task", **AGENT, run_in_background=True) == {}
+    assert ask(bound, "Agent", **AGENT | {"subagent_type": "general-purpose"}, run_in_background=True) == {}
     assert ask(bound, "SendMessage", to="a1b2-c3", message="a narrower window", summary="narrower") == {}
+    assert ask(bound, "SendMessage", **RESUMED) == ask(bound, "SendMessage", **RESUMED, recipient_kind="agent") == {}
     assert ask(bound, "Skill", skill="earnings-bundle", args="AAPL") == ask(bound, "Skill", skill="news-queries") == {}
+
+
+@pytest.mark.parametrize("tool", ["Agent", "Task"])
+@pytest.mark.parametrize("more", [{}, {"run_in_background": True}, {"name": "news"}])
+def test_a_data_agent_runs_in_the_foreground_where_its_answer_passes_the_gate(env, bound, tool, more):
+    for session in (env, bound):
+        told = ask(session, tool, **AGENT | more)["hookSpecificOutput"]
+        assert told == {"hookEventName": "PreToolUse", "updatedInput": AGENT | more | {"run_in_background": False}}
+        assert ask(session, tool, **AGENT | more | {"run_in_background": False}) == {}
 
 
 @pytest.mark.parametrize(
     ("tool", "given"),
     [
+        *(("SendMessage", RESUMED | more) for more in (
+            {"recipient": "another"}, {"type": "broadcast"}, {"recipient_kind": "session"}, {"to": "uds:/x"},
+            {"recipient": "bridge:1", "to": "bridge:1"}, {"content": "see @/srv/lake/x"}, {"cwd": "/"})),
         *(("Agent", AGENT | more) for more in (
             {"isolation": "worktree"}, {"isolation": "remote"}, {"cwd": "/"}, {"prompt": "read @/srv/lake/x"},
             {"prompt": "@~/.cache/pitlake/x"}, {"prompt": "(@.pitlake/x)"}, {"prompt": "!`cat x`"},
@@ -181,7 +196,7 @@ def test_sub_agents_and_the_project_s_skills_run_while_bound(bound):
 )  # fmt: skip
 def test_sub_agents_elsewhere_and_what_would_be_expanded_are_denied_while_bound(env, bound, tool, given):
     assert code(ask(bound, tool, **given)) == ("GUARD_SKILL" if tool == "Skill" else "GUARD_AGENT")
-    assert ask(env, tool, **given) == {}
+    assert "decision" not in ask(env, tool, **given)
 
 
 @pytest.mark.parametrize("given", [{"file_path": 5}, {"file_path": None}, {"path": ["."]}, {"path": 5, "pattern": 5}])

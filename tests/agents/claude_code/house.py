@@ -27,6 +27,7 @@ PLANTED = {
     "a transcript": "home/.claude/projects/old/transcript.jsonl", "a neighbour": "neighbour/notes.txt",
     "an answer kept": "home/.claude/projects/old/tool-results/x.txt",
 }  # fmt: skip
+INSTALLED = harness.ROOT / ".pitlake" / "claude-code"
 FORMS = tuple(b64encode(f"{'x' * shift}{CANARY}{'x' * 3}".encode())[4:-8].decode() for shift in range(3))
 
 
@@ -103,8 +104,15 @@ def canaries(text: str) -> int:
     return sum(text.count(form) for form in (CANARY, *FORMS)) * len(CANARY)
 
 
-def claude() -> str | None:
-    """Where Claude Code is: as `make claude` installs it, or on the path."""
-    made = harness.ROOT / ".pitlake" / "claude-code" / "node_modules" / "@anthropic-ai" / "claude-code" / "bin"
-    installed = made / "claude.exe"
-    return str(installed) if os.access(installed, os.X_OK) else shutil.which("claude")
+def versions() -> list[str]:
+    """The versions of Claude Code that `make claude` installed, oldest first."""
+    return sorted((path.name for path in INSTALLED.glob("*") if os.access(claude(path.name), os.X_OK)), key=_numbers)
+
+
+def claude(version: str) -> Path:
+    """Where a version of Claude Code is, as `make claude` installs it."""
+    return INSTALLED / version / "node_modules" / "@anthropic-ai" / "claude-code" / "bin" / "claude.exe"
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in version.split(".")]
