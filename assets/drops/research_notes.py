@@ -1,12 +1,14 @@
 """Dataset `research_notes`: PDF, HTML and Markdown files as text, dated by their receipt. Pure but for `collect`."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
 from pypdf import PdfReader
 from pypdf.errors import FileNotDecryptedError, PyPdfError
 
+from assets.bounded import LARGEST_FILE, LONGEST_TEXT, OutOfBounds, bounded
 from assets.drops import _lines as lines
 from assets.drops.receiving import dropped
 from assets.external.web._markup import read as read_page
@@ -33,15 +35,28 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 def of_pdf(capture: Capture) -> NoteValues:
     """Text and title of a PDF, or the problem with it."""
+    if len(capture.body) <= LARGEST_FILE:
+        with suppress(OutOfBounds):
+            return bounded(_read_pdf, capture.body)
+    return {"problem": contract.UNREADABLE.reason}
+
+
+def _read_pdf(body: bytes) -> NoteValues:
     try:
-        pdf = PdfReader(BytesIO(capture.body))
+        pdf = PdfReader(BytesIO(body))
         if pdf.is_encrypted and not pdf.decrypt(""):
             return {"problem": contract.LOCKED.reason}
         if not 0 < len(pdf.pages) <= MOST_PAGES:
             return {"problem": contract.UNREADABLE.reason}
-        text = "\n".join(_squeezed(page.extract_text()) for page in pdf.pages)
+        texts: list[str] = []
+        room = LONGEST_TEXT
+        for page in pdf.pages:
+            texts.append(_squeezed(page.extract_text()))
+            room -= len(texts[-1])
+            if room < 0:
+                return {"problem": contract.UNREADABLE.reason}
         stated = pdf.metadata.title if pdf.metadata else None
-        return _told(stated, text) | {"pages": len(pdf.pages)}
+        return _told(stated, "\n".join(texts)) | {"pages": len(pdf.pages)}
     except FileNotDecryptedError:
         return {"problem": contract.LOCKED.reason}
     except (PyPdfError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError):

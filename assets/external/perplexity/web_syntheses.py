@@ -17,7 +17,7 @@ from resources.http.capture import Capture
 from resources.http.providers.perplexity import PROVIDER
 
 # A block that is never closed runs to the end: what follows it may still be thought.
-_THOUGHT = re.compile(r"<think\b[^>]*>.*?(?:</think\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT = re.compile(r"<think\b[^<>]*>.*?(?:</think\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 # What stands before a stray end belongs to a block whose beginning was cut off.
 _HEADLESS = re.compile(r"\A.*</think\s*>", re.DOTALL | re.IGNORECASE)
 

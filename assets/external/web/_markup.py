@@ -7,11 +7,14 @@ Pure; the default reader of web_pages.
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from assets.bounded import LARGEST_FILE, LONGEST_TEXT, OutOfBounds, bounded
 from assets.external.web._claims import Candidate, Claim
 from pitlake import outside_json
 from resources.http.capture import Capture
@@ -48,17 +51,25 @@ _NOTE = re.compile(rf"^(?:last )?(?:updated|modified|revised|corrected)(?: on)?:
 
 
 def read(capture: Capture, url: str) -> Sequence[Candidate]:
-    """The page as one candidate; none for what is not HTML."""
+    """The page as one candidate; none for what is not HTML. One that takes too long to read has no title, no text."""
     if not capture.headers.get("content-type", HTML[0]).lower().startswith(HTML):
         return ()
-    page = capture.text()
+    found = Candidate(url, None, None, ())
+    if len(capture.body) <= LARGEST_FILE:
+        with suppress(OutOfBounds):
+            found = bounded(_read, capture.text(), url)
+    return (replace(found, claims=(*found.claims, *_headers(capture))),)
+
+
+def _read(page: str, url: str) -> Candidate:
     tree = LexborHTMLParser(page)
     claims = [*_json_ld(tree, page, url), *_tags(tree, page), *_times(tree, page)]
     heading = tree.css_first("title") or tree.css_first("h1")
     title = _squeezed(heading.text()) if heading else None
     text = _shown(tree)
-    claims += [*_notes(text), *_headers(capture)]
-    return (Candidate(url, title or None, text or None, tuple(claims)),)
+    if len(text) > LONGEST_TEXT:
+        raise OutOfBounds(f"more than {LONGEST_TEXT} characters of text")
+    return Candidate(url, title or None, text or None, (*claims, *_notes(text)))
 
 
 def _json_ld(tree: LexborHTMLParser, page: str, url: str) -> Iterator[Claim]:
@@ -109,7 +120,7 @@ def _path(url: str) -> str:
 def _tags(tree: LexborHTMLParser, page: str) -> Iterator[Claim]:
     """Meta tags in the order of their rank."""
     tags = [(_name(node), (node.attributes.get("content") or "").strip()) for node in tree.css("meta")]
-    raw = _META.findall(page)
+    raw = _META.findall(_closed(page))
     for ranked, kind in ((PUBLISHED_TAGS, "published"), (MODIFIED_TAGS, "modified")):
         for wanted in ranked:
             for name, content in tags:
@@ -123,7 +134,7 @@ def _name(node: LexborNode) -> str:
 
 
 def _times(tree: LexborHTMLParser, page: str) -> Iterator[Claim]:
-    raw = _TIME.findall(page)
+    raw = _TIME.findall(_closed(page))
     for node in tree.css("time[datetime]"):
         about, stated = (node.attributes.get("itemprop") or "").lower(), (node.attributes.get("datetime") or "").strip()
         kind = "modified" if about == "datemodified" else "published"
@@ -157,6 +168,11 @@ def _member(page: str, name: str, value: str) -> str:
 def _tag(raw: Sequence[str], name: str, content: str) -> str:
     """The tag as it stands in the page, "" when it is spelled otherwise."""
     return next((tag for tag in raw if name in tag.lower() and content in tag), "")
+
+
+def _closed(page: str) -> str:
+    """A page up to its last `>`, so that no tag is looked for to the end in vain."""
+    return page[: page.rfind(">") + 1]
 
 
 def _shown(tree: LexborHTMLParser) -> str:

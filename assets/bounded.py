@@ -1,0 +1,76 @@
+"""Work on what others wrote (pages, PDFs) in a process of its own, which ends when it takes too long or too much.
+
+A parser can be made to take hours by a small file. The process is forked from one that has the readers loaded and no
+threads, so it costs milliseconds.
+"""
+
+import multiprocessing
+import resource
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+SECONDS, MEMORY = 30.0, 2 << 30
+"""How long a reader may take, and how much memory."""
+LARGEST_FILE, LONGEST_TEXT = 64 << 20, 16 << 20
+"""Bytes of a file that is read at all, and characters of text that are taken from one."""
+
+READERS = ["__main__", "assets.external.web._markup", "assets.drops.research_notes"]
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(READERS)
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+
+class OutOfBounds(Exception):
+    """A reader took too long or too much, or its process broke."""
+
+
+def bounded(read: Callable[Given, Found], *given: Given.args, **settings: Given.kwargs) -> Found:
+    """What a pure function of a module gives. Raises OutOfBounds, and what it raises."""
+    receiver, sender = _CONTEXT.Pipe(duplex=False)
+    process = _CONTEXT.Process(target=_answer, args=(sender, SECONDS, MEMORY, read, given, settings), daemon=True)
+    try:
+        process.start()
+        sender.close()
+        if not receiver.poll(SECONDS):
+            raise OutOfBounds(f"{read.__name__} took more than {SECONDS:.0f} seconds")
+        found, error = receiver.recv()
+    except EOFError:
+        raise OutOfBounds(f"{read.__name__} took more than {MEMORY} bytes, or broke") from None
+    finally:
+        receiver.close()
+        if process.pid is not None:
+            process.kill()
+            process.join()
+    if error is not None:
+        raise error
+    return found  # type: ignore[no-any-return]
+
+
+def _answer(
+    sender: Connection, seconds: float, memory: int, read: Callable[..., object], given: tuple[object, ...],
+    settings: dict[str, object],
+) -> None:  # fmt: skip
+    room = _mapped() + memory
+    resource.setrlimit(resource.RLIMIT_AS, (room, room))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(MemoryError):  # then there is nothing to send
+        try:
+            answer: tuple[object, Exception | None] = (read(*given, **settings), None)
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001  the boundary: what a reader raises is raised where it was asked
+            answer = (None, error)
+        sender.send(answer)
+
+
+def _mapped() -> int:
+    """Bytes of address space that this process has before it begins."""
+    with suppress(OSError):
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    return 0
