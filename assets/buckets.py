@@ -14,7 +14,7 @@ import pyarrow as pa
 from assets.contests import CONTENDER, CONTEST_FIELDS, RANK, SECOND_RANK, contested_rows, settle
 from assets.extraction import Contest, Gap, Normaliser, Row
 from pitlake.clock import AVAILABLE_AT
-from pitlake.contract import INSTANT
+from pitlake.contract import BASIS, INSTANT
 from pitlake.lake.publishing import stage as staging
 
 PENDING_BATCHES = 10
@@ -130,6 +130,7 @@ def rows_table(extractor: Normaliser, rows: Sequence[Row]) -> pa.Table:
     columns = {name: [row.values[name] for row in rows] for name in dataset.business_columns}
     columns[AVAILABLE_AT] = [row.available_at for row in rows]
     columns["available_at_source"] = [dataset.source_tag] * len(rows)
+    columns[BASIS] = [row.basis for row in rows]
     columns["evidence"] = [row.evidence for row in rows]
     fields = [*staging.staged_schema(dataset)]
     if extractor.contest is not None:

@@ -21,12 +21,13 @@ from pitlake.errors import BadInput, CheckFailed
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import Audit, CheckResult
 from pitlake.lake.publishing.judgements import Judgement
-from pitlake.lake.publishing.publish import Published
+from pitlake.lake.publishing.publish import Published, added
 from pitlake.lake.publishing.refusal import judge
 from pitlake.lake.publishing.stage import Stage, Staged, safe_locator, staged_schema
 from pitlake.lake.storage.conventions import ACCEPTANCE
 
 PREVIEW_ROWS = 5
+SUMMED = ("revisions", "new_gaps", "bytes", "files")
 _log = logging.getLogger(__name__)
 
 
@@ -154,6 +155,21 @@ def concluded(
     return replace(report, notes=tuple(notes))
 
 
+def together(reports: Sequence[RunReport]) -> RunReport:
+    """The report of a run that published in rounds: the last outcome, with what all of them did."""
+    last = reports[-1]
+    published = [report.outcome for report in reports if isinstance(report.outcome, Published)]
+    outcome = last.outcome
+    if isinstance(outcome, Published):
+        days = [(name, count) for one in published for name, count in one.per_day.items()]
+        sums = {name: sum(getattr(one, name) for one in published) for name in SUMMED}
+        per_day = {name: added(count for day, count in days if day == name) for name in dict(days)}
+        changed, gaps = any(one.changed for one in published), sum((Counter(one.gaps) for one in published), Counter())
+        outcome = replace(outcome, per_day=per_day, changed=changed, gaps=dict(gaps), **sums)
+    gaps_of_all = sum((Counter(report.gaps) for report in reports), Counter())
+    return replace(last, outcome=outcome, gaps=gaps_of_all, notes=tuple(note for one in reports for note in one.notes))
+
+
 def _reported(
     stage: Stage, outcome: Published | CheckFailed, read_clock: Callable[[], datetime], audits: Sequence[Audit]
 ) -> RunReport:
@@ -193,7 +209,7 @@ def _report(staged: Staged, outcome: Published | CheckFailed, checks: tuple[Chec
         dataset=dataset.name,
         outcome=outcome,
         checks=(*checks, *warnings(dataset, staged.rows, staged.gaps)),
-        gaps=Counter(pairs),
+        gaps=gaps,
         preview=pa.Table.from_pylist(shown.to_pylist(), shown.schema),  # the stage's own is gone with its files
     )
 

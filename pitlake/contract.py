@@ -35,7 +35,16 @@ SYSTEM_FIELDS = (
     pa.field("observed_at", INSTANT, nullable=False),
     pa.field("content_hash", pa.binary(), nullable=False),
 )
-RESERVED = frozenset((*(field.name for field in SYSTEM_FIELDS), "revision", "prev_available_at"))
+BASIS = "available_at_basis"
+SOURCE_CLOCK, SOURCE_DATE, BETWEEN_POLLS, OBSERVED = "source_clock", "source_date", "between_polls", "observed"
+BASES = {
+    SOURCE_CLOCK: "the source's own clock proves the publication: EDGAR's acceptance",
+    BETWEEN_POLLS: "the source's date; an earlier poll of all that the source had did not hold it, or not so",
+    SOURCE_DATE: "the source's date alone: no earlier poll speaks for it",
+    OBSERVED: "when it was first observed: nothing proves that it was public earlier",
+}
+"""What the available_at of an outside record rests on."""
+RESERVED = frozenset((*(field.name for field in SYSTEM_FIELDS), BASIS, "revision", "prev_available_at"))
 """The names of columns that the lake itself adds to rows and to their revisions."""
 
 GAP_SCHEMA = pa.schema(
@@ -137,6 +146,13 @@ class GapRule:
     type: str
     reason: str
     when: str
+
+
+SEEN_LATER = GapRule(
+    type="unverifiable",
+    reason="replayed after a later answer was read; replay all captures into a new lake to see it",
+    when="a capture is replayed that is older than what the lake has read of the record",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,7 +264,8 @@ class Dataset:
     @cached_property
     def arrow_schema(self) -> pa.Schema:
         """The stored schema: business columns, then the system columns."""
-        return pa.schema([column.arrow for column in self.columns] + list(SYSTEM_FIELDS))
+        basis = [pa.field(BASIS, pa.string(), nullable=False)] if self.captured else []
+        return pa.schema([column.arrow for column in self.columns] + basis + list(SYSTEM_FIELDS))
 
     @cached_property
     def content_columns(self) -> tuple[str, ...]:
@@ -263,7 +280,8 @@ class Dataset:
     @cached_property
     def agent_columns(self) -> tuple[str, ...]:
         """The columns of the agent-facing view, in order."""
-        return ("available_at", "available_at_source", *self.business_columns, "evidence")
+        basis = (BASIS,) if self.captured else ()
+        return ("available_at", "available_at_source", *basis, *self.business_columns, "evidence")
 
     @cached_property
     def hindsight(self) -> frozenset[str]:
@@ -303,6 +321,11 @@ class Dataset:
     def revision_order(self) -> tuple[str, ...]:
         """What orders the revisions of one key, oldest first; content_hash makes it total."""
         return ("available_at", *self.tiebreak, "content_hash")
+
+    @property
+    def captured(self) -> bool:
+        """Whether its records come from captured answers, which can be replayed after later ones were read."""
+        return self.group in {"external", "drops"}
 
 
 def gap_table_name(dataset: str) -> str:

@@ -6,9 +6,9 @@ here reads the lake.
 
 from collections.abc import Iterable, Sequence
 
-from pitlake.contract import KNOWN, Column, Dataset
+from pitlake.contract import BASES, BASIS, KNOWN, Column, Dataset
 
-OF_THE_LAKE = frozenset({"available_at", "release_rule", "acceptance_rule"})
+OF_THE_LAKE = frozenset({"available_at", BASIS, "release_rule", "acceptance_rule"})
 
 KNOWN_TEXT = "Of every column of every contract it was asked: who could know this at `available_at`? The answers:"
 KNOWN_REST = """\
@@ -114,6 +114,13 @@ def _system_columns(dataset: Dataset) -> tuple[Column, ...]:
     return (
         Column(name="available_at", type="instant", meaning="When this row became public; never after the as of."),
         Column(name="available_at_source", type="string", meaning=f"What dates the row: `{dataset.source_tag}`."),
+        Column(
+            name=BASIS,
+            type="string",
+            meaning="What the instant rests on: "
+            + "; ".join(f"`{name}`: {what}" for name, what in BASES.items())
+            + ".",
+        ),
         Column(name="evidence", type="string", meaning="Where the row comes from: graph label and id."),
     )
 

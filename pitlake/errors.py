@@ -44,6 +44,7 @@ PitlakeError                    anything pitlake refuses or fails at
 Errors carry fields, never secrets and never values of rows that the caller may not see.
 """
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -318,10 +319,13 @@ class CaptureDamaged(SourceError):
 
 
 class AnswerRefused(SourceError):
-    """No usable answer, retries spent. `gap_type` and `reason` say which gap it becomes, `evidence` locates it."""
+    """No usable answer, retries spent. `gap_type` and `reason` say which gap it becomes, `evidence` locates it.
 
-    def __init__(self, gap_type: str, reason: str, evidence: str) -> None:
-        self.gap_type, self.reason, self.evidence = gap_type, reason, evidence
+    answered_at: when the answer came that says so; None where none came.
+    """
+
+    def __init__(self, gap_type: str, reason: str, evidence: str, answered_at: datetime | None = None) -> None:
+        self.gap_type, self.reason, self.evidence, self.answered_at = gap_type, reason, evidence, answered_at
         super().__init__(f"{evidence}: {reason}")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from assets.feeds.feed import Feed, Scope
-from assets.feeds.runs import run_feed
+from assets.feeds.runs import run_once
 from assets.runs import RunReport, concluded
 from pitlake import clock
 from pitlake.errors import BadInput, CheckFailed
@@ -78,7 +78,7 @@ def publish(
     for capture in waiting:
         scope = Scope(queries=(capture.url.removeprefix(f"{feed.provider.base_url}/"),))
         with HttpClient(feed.provider, store, "replay", until=capture.fetched_at) as client:
-            report = run_feed(feed, scope, client, lake, run_id=f"{run_id}.{_mark(capture)}", audits=audits)
+            report = run_once(feed, scope, client, lake, run_id=f"{run_id}.{_mark(capture)}", audits=audits)
         yield report
         if isinstance(report.outcome, CheckFailed):
             return

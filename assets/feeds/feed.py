@@ -7,7 +7,10 @@ module (assets/external/<source>/<dataset>.py) fills in one `FEED`.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from itertools import pairwise
 from typing import Any, NamedTuple
+
+from pitlake.lake.looks import Bounds
 
 from assets.extraction import Normaliser, Record, RunFacts
 from assets.feeds.naming import Naming, Outcome
@@ -72,6 +75,20 @@ def one_entity(unit: Unit) -> str:
     return unit.name
 
 
+class Whole(NamedTuple):
+    """That an answer held all that there was of an entity (None: of all of them) within bounds of columns, each a
+    column, its first and its last value: both included, None is open, a date or an instant as its New York day.
+    """
+
+    entity: str | None
+    bounds: Bounds = ()
+
+
+def in_order(captures: Sequence[Capture]) -> bool:
+    """Whether pages were answered one after the other: else some are of another sitting, and records lie between."""
+    return all(one.fetched_at <= other.fetched_at for one, other in pairwise(captures))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Feed(Normaliser):
     """One dataset's way from a provider.
@@ -84,6 +101,9 @@ class Feed(Normaliser):
     naming: how records are named whose source names them by nothing that lasts; `values` leaves that column out.
     as_fetched: whether a content counts no earlier than its first capture, since only that proves what a claim says.
     example: a scope that its bundled answers (sample/external) answer.
+    whole: of what a unit's answers held all that there was, None where that can't be known; no captures stand for the
+    provider's word that it has nothing. A record that a whole answer did not hold is dated after it, unless the
+    source's own clock proves its publication. Without it no answer proves that anything was missing.
     among: what becomes of a unit's outcomes among all that the lake was told before.
     """
 
@@ -96,4 +116,5 @@ class Feed(Normaliser):
     entity_of: Callable[[Unit], str | None] = lambda _: None
     naming: Naming | None = None
     as_fetched: bool = False
+    whole: Callable[[Unit, Sequence[Capture]], Whole | None] | None = None
     among: Callable[[Dataset, Iterable[Outcome], RunFacts], Iterable[Outcome]] | None = None

@@ -14,7 +14,7 @@ from assets.extraction import Row, RunFacts
 from assets.feeds.feed import Feed, Fetch, Scope
 from assets.feeds.lake_history import LakeStatements
 from assets.feeds.releases import LakeReleases
-from assets.feeds.runs import collected, earlier_captures, outcomes
+from assets.feeds.runs import NEVER_CAPTURED, collected, earlier_captures, outcomes
 from assets.splits import LakeSplits
 from pitlake import clock
 from pitlake.clock import AVAILABLE_AT
@@ -28,7 +28,6 @@ from resources.http.capture import Capture, CaptureStore, Request
 from resources.http.client import HttpClient
 
 EXAMPLES = 20
-UNKNOWN = "never captured"
 
 
 @dataclass
@@ -84,7 +83,7 @@ def _captured_alone(client: HttpClient) -> Fetch:
         try:
             return client.fetch(request)
         except NotCaptured as missing:
-            raise AnswerRefused("upstream_error", UNKNOWN, missing.location) from None
+            raise AnswerRefused("upstream_error", NEVER_CAPTURED, missing.location) from None
 
     return fetch
 

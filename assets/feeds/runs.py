@@ -8,25 +8,32 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from typing import Any
 
 from assets.buckets import Buckets
+from assets.external.replaying import State, name, read_by, unread_rounds
 from assets.extraction import Gap, Releases, Row, RunFacts, day_of
 from assets.feeds.feed import Feed, Fetch, Scope, Unit
 from assets.feeds.lake_history import LakeStatements
 from assets.feeds.naming import Outcome, named
 from assets.feeds.releases import LakeReleases
 from assets.reading import collector_paused
-from assets.runs import RunReport, concluded
+from assets.runs import RunReport, concluded, together
 from assets.splits import LakeSplits
 from pitlake import clock
-from pitlake.datasets._external import EMPTY, UNPARSABLE
-from pitlake.errors import AnswerRefused, Unparsable
+from pitlake.contract import OBSERVED
+from pitlake.datasets._external import EMPTY, EMPTY_PART, UNPARSABLE
+from pitlake.errors import AnswerRefused, NotCaptured, Unparsable
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import Audit
+from pitlake.lake.publishing.publish import Published
+from pitlake.lake.publishing.stage import Stage
 from pitlake.lake.storage.conventions import ACCEPTANCE
 from resources.http.capture import Capture, CaptureStore
 from resources.http.client import HttpClient
-from resources.http.provider import OK, Provider
+from resources.http.provider import NO_DATA, OK, Provider
+
+NEVER_CAPTURED = "never captured"
 
 
 def run_feed(
@@ -40,54 +47,155 @@ def run_feed(
     releases: Releases | None = None,
     audits: Sequence[Audit] = (),
 ) -> RunReport:
-    """Fetch or replay a scope and publish what came as one lake version, or nothing and the report says why.
+    """Replay the captures of a scope that the lake has not read, in the order they were taken, then fetch or replay it.
 
-    observed_at: the run's one clock. By default records are judged by the wall clock, and what is new is dated by the
-    last of the answers it came from: a replay says what was said when they were fetched, whenever it runs.
+    Each round of captures is published as one lake version, as it would have been when they were taken; so is the last
+    state, or nothing and the report says why. A round that is refused is left out, and one of the report's notes.
+    observed_at: the clock of the last state. By default records are judged by the wall clock, and what is new is dated
+    by the last of the answers it came from: a replay says what was said when they were fetched, whenever it runs.
     releases: what dates records by their filing; by default what the lake knows.
     Raises BadInput for a scope or settings that do not do, NotCaptured in replay, LakeError; nothing is published then.
     """
-    read_clock: Callable[[], datetime] = clock.now if observed_at is None else lambda: observed_at
-    known, told, splits = releases or LakeReleases(lake), LakeStatements(lake), LakeSplits(lake)
-    as_accepted = lake.filings_count_from == ACCEPTANCE
-    units, seen = feed.units(scope), _Seen(read_clock)
-    before = earlier_captures(feed.provider, client.store)
-    entities = [feed.entity_of(unit) for unit in units]
-    with lake.stage(feed.dataset, run_id) as stage:
-        stage.look(_days(scope), () if all(entities) else None)
+    dataset, units = feed.dataset, feed.units(scope)
+    read = read_by(lake, dataset.name, client.store)
+    rounds, newest = unread_rounds(feed, units, client.store, read)
+    run = _Run(feed, scope, client.store, lake, run_id, releases or LakeReleases(lake), audits)
+    reports = [run.replayed(states) for states in _but_the_last(rounds, client.mode)]
+    reports.append(run.publish(units, client.fetch, client.mode, observed_at))
+    run.read |= set(newest.values()) - read
+    if isinstance(reports[-1].outcome, Published):
+        run.keep_read()
+    return together(reports)
 
-        def fill() -> None:
-            buckets, until, cited = Buckets(feed, stage), read_clock(), list[str]()
-            for unit, entity in zip(units, entities, strict=True):
-                captures, refusal = collected(feed, unit, client.fetch)
-                if refusal is None and all(entities):
-                    stage.look(entities=[str(entity)])
-                until = max(until, read_clock(), *(capture.fetched_at for capture in captures))
-                cited += [capture.evidence for capture in captures]
-                if refusal is not None and client.mode != "replay":
-                    seen.at(read_clock())
-                seen.at(*(capture.fetched_at for capture in captures))
-                with collector_paused():
+
+def run_once(
+    feed: Feed, scope: Scope, client: HttpClient, lake: Lake, *, run_id: str, audits: Sequence[Audit] = ()
+) -> RunReport:
+    """Fetch or replay a scope as it is, whatever else was captured: for who decides himself what is read in what order.
+
+    Raises as `run_feed`.
+    """
+    run = _Run(feed, scope, client.store, lake, run_id, LakeReleases(lake), audits)
+    return run.publish(feed.units(scope), client.fetch, client.mode, None)
+
+
+def _but_the_last(rounds: Sequence[Sequence[State]], mode: str) -> Iterator[Sequence[State]]:
+    """The rounds without what the last state of a replay reads anyway."""
+    for states in rounds:
+        left = [state for state in states if not (state.newest and mode == "replay")]
+        if left:
+            yield left
+
+
+class _Run:
+    """One run of a feed into a lake. read: the captures that began the states it has read."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        scope: Scope,
+        store: CaptureStore,
+        lake: Lake,
+        run_id: str,
+        releases: Releases,
+        audits: Sequence[Audit],
+    ) -> None:
+        self._feed, self._scope, self._store, self._lake, self._run_id = feed, scope, store, lake, run_id
+        self._releases, self._audits = releases, audits
+        self._facts: dict[str, Any] = {}
+        self.read: set[str] = set()
+
+    def replayed(self, states: Sequence[State]) -> RunReport:
+        """Publish a round of states as they were when the last of them was captured."""
+        until = clock.from_micros(max(state.until for state in states))
+        with HttpClient(self._feed.provider, self._store, "replay", until=until) as client:
+            report = self.publish([state.unit for state in states], client.fetch, "replay", None, until)
+        if isinstance(report.outcome, Published):
+            self.read |= {state.capture for state in states}
+            return report
+        left_out = f"what was captured until {clock.iso(until)} is left out: {report.outcome}"
+        return replace(report, notes=(*report.notes, left_out))
+
+    def publish(
+        self,
+        units: Sequence[Unit],
+        fetch: Fetch,
+        mode: str,
+        observed_at: datetime | None,
+        until: datetime | None = None,
+    ) -> RunReport:
+        """Publish what units answer as one lake version. until: when what is replayed was captured."""
+        feed, lake = self._feed, self._lake
+        at = observed_at or until
+        read_clock: Callable[[], datetime] = clock.now if at is None else lambda: at
+        store = self._store if until is None else self._store.until(until)
+        seen, told, splits = _Seen(read_clock), LakeStatements(lake), LakeSplits(lake)
+        entities = [feed.entity_of(unit) for unit in units]
+        with lake.stage(feed.dataset, self._run_id) as stage:
+            stage.look(_days(self._scope), () if all(entities) else None)
+
+            def fill() -> None:
+                buckets, last, cited = Buckets(feed, stage), read_clock(), list[str]()
+                for unit, entity in zip(units, entities, strict=True):
+                    captures, refusal = collected(feed, unit, fetch)
+                    if refusal is None and all(entities):
+                        stage.look(entities=[str(entity)])
+                    last = max(last, read_clock(), *(capture.fetched_at for capture in captures))
+                    cited += [capture.evidence for capture in captures]
+                    if until is None:
+                        self.read |= {name(capture) for capture in captures[:1]}
+                    if refusal is not None and refusal.answered_at is not None:
+                        seen.at(refusal.answered_at)
+                    elif refusal is not None and mode != "replay":
+                        seen.at(read_clock())
+                    seen.at(*(capture.fetched_at for capture in captures))
                     run = RunFacts(
                         observed_at=read_clock(),
-                        as_accepted=as_accepted,
-                        releases=known,
+                        as_accepted=lake.filings_count_from == ACCEPTANCE,
+                        releases=self._releases,
                         statements=told,
                         splits=splits,
-                        earlier=before,
+                        earlier=earlier_captures(feed.provider, store),
                     )
-                    for outcome, day in outcomes(feed, unit, captures, refusal, run):
-                        if outcome.available_at is not None:
-                            seen.at(outcome.available_at)
-                        buckets.add(day, outcome)
-                        buckets.spill()
-            buckets.close_all()
-            facts = {"scope": scope.as_json(), "mode": client.mode, "until": clock.iso(until), "captures": cited}
-            client.store.keep_run(run_id, feed.dataset.name, facts)
-            client.store.flush()
+                    self._fill(unit, captures, refusal, run, buckets, stage, seen)
+                buckets.close_all()
+                self._facts = {
+                    "scope": self._scope.as_json(),
+                    "mode": mode,
+                    "until": clock.iso(last),
+                    "captures": cited,
+                }
+                self._store.keep_run(self._run_id, feed.dataset.name, self._facts)
+                self._store.flush()
 
-        last_seen = seen.last if observed_at is None else read_clock
-        return concluded(stage, lake, fill, last_seen, audits)
+            last_seen = seen.last if observed_at is None else read_clock
+            return concluded(stage, lake, fill, last_seen, self._audits)
+
+    def _fill(
+        self,
+        unit: Unit,
+        captures: Sequence[Capture],
+        refusal: AnswerRefused | None,
+        run: RunFacts,
+        buckets: Buckets,
+        stage: Stage,
+        seen: "_Seen",
+    ) -> None:
+        readable = refusal is None or refusal.gap_type == NO_DATA
+        with collector_paused():
+            for outcome, day in outcomes(self._feed, unit, captures, refusal, run):
+                readable &= not (isinstance(outcome, Gap) and outcome.reason == UNPARSABLE.reason)
+                if outcome.available_at is not None:
+                    seen.at(outcome.available_at)
+                buckets.add(day, outcome)
+                buckets.spill()
+        whole = self._feed.whole(unit, captures) if self._feed.whole and readable else None
+        if whole is not None:
+            stage.poll(*whole)
+
+    def keep_read(self) -> None:
+        """Keep which captures were read: once they are published, for a run that dies before reads them again."""
+        self._store.keep_run(self._run_id, self._feed.dataset.name, self._facts | {"read": sorted(self.read)})
 
 
 def _days(scope: Scope) -> tuple[date, date] | None:
@@ -122,6 +230,10 @@ def collected(feed: Feed, unit: Unit, fetch: Fetch) -> tuple[list[Capture], Answ
     try:
         for capture in feed.collect(unit, fetch):
             captures.append(capture)  # noqa: PERF402 - what came before a refusal is kept
+    except NotCaptured as missing:
+        if not captures:
+            raise
+        return captures, AnswerRefused("upstream_error", NEVER_CAPTURED, missing.location)
     except AnswerRefused as refusal:
         return captures, refusal
     except Unparsable as problem:
@@ -163,7 +275,7 @@ def _first_held(
             if isinstance(one, Row) and at > run.observed_at:
                 yield _not_yet(feed, one), day_of(at)
             else:
-                yield replace(one, available_at=at), day_of(at)
+                yield replace(one, available_at=at, **({"basis": OBSERVED} if at == held else {})), day_of(at)
 
 
 def _not_yet(feed: Feed, row: Row) -> Gap:
@@ -212,4 +324,5 @@ def _outcomes(
         yield Gap(refusal.gap_type, refusal.reason, refusal.evidence, None, None), None
     elif not count:
         evidence = captures[-1].evidence if captures else f"{feed.provider.name}:{unit.name}"
-        yield Gap(EMPTY.type, EMPTY.reason, evidence, None, None), None
+        empty = EMPTY if feed.whole is None or feed.whole(unit, captures) else EMPTY_PART
+        yield Gap(empty.type, empty.reason, evidence, None, None), None

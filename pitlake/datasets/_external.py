@@ -3,7 +3,7 @@
 No dataset lives here. `assets.feeds.runs` makes these gaps; contracts of outside datasets list them.
 """
 
-from pitlake.contract import GapRule
+from pitlake.contract import SEEN_LATER, GapRule
 
 EMPTY = GapRule(
     type="no_data", reason="the answer is valid and empty", when="a unit's answers hold no record, and none was refused"
@@ -13,4 +13,9 @@ UNPARSABLE = GapRule(
     reason="the answer is unreadable",
     when="an answer is not what its source promises: no JSON, a field gone, renamed or retyped",
 )
-ANSWERS = (EMPTY, UNPARSABLE)
+EMPTY_PART = GapRule(
+    type="unverifiable",
+    reason="the answer is empty, which does not prove that there was nothing",
+    when="a unit's answers hold no record, and a filter or a limit may have left some out",
+)
+ANSWERS = (EMPTY, EMPTY_PART, UNPARSABLE, SEEN_LATER)

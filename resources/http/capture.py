@@ -12,11 +12,12 @@ import shutil
 from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -136,6 +137,7 @@ class CaptureStore:
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root)
         self._unsynced: set[str] = set()
+        self.until_micros: int | None = None
 
     @staticmethod
     def of(location: Path | str) -> "CaptureStore":
@@ -157,13 +159,29 @@ class CaptureStore:
         self._write(self._answer(capture), _answer_text(capture))
         return capture
 
+    def until(self, moment: datetime) -> Self:
+        """The same store without the answers that came after an instant."""
+        found = copy(self)
+        found.until_micros = clock.micros(moment)
+        return found
+
+    def instants(self, source: str, request_key: str) -> list[int]:
+        """When each answer to a request came, in microseconds, the first one first."""
+        return [micros for micros, _ in self._taken(self._folder(source, request_key), request_key)]
+
     def newest_first(self, source: str, request_key: str) -> Iterator[Capture]:
         """Every answer to a request, the last one first. Raises CaptureDamaged."""
         folder = self._folder(source, request_key)
-        for name in sorted((name for name in self._names(folder) if name.startswith(request_key)), reverse=True):
+        for _, name in reversed(self._taken(folder, request_key)):
             found = self._read(folder / name)
             self._unsynced |= {str(folder / name), str(self._body(found.sha256))}
             yield found
+
+    def _taken(self, folder: Path, request_key: str) -> list[tuple[int, str]]:
+        """The files of a request's answers, each with its instant, in order."""
+        names = (name for name in self._names(folder) if name.startswith(f"{request_key}-"))
+        taken = sorted((int(name.split("-")[1]), name) for name in names)
+        return [one for one in taken if self.until_micros is None or one[0] <= self.until_micros]
 
     def every(self, source: str = "*") -> Iterator[Capture]:
         """Every answer there is of a source, in no order. Raises CaptureDamaged."""

@@ -24,7 +24,7 @@ from pitlake.errors import AnswerRefused, BadInput, NotCaptured
 from resources.http.bounds import Bounded, TooLarge
 from resources.http.capture import Capture, CaptureStore, Request, located
 from resources.http.limits import RateLimit
-from resources.http.provider import OK, Provider
+from resources.http.provider import NO_DATA, OK, Provider
 from resources.http.secrets import masked_wire, redact, spelled, unmask
 
 Mode = Literal["replay", "live", "refresh"]
@@ -89,8 +89,8 @@ class HttpClient:
     ) -> None:
         if mode not in MODES:
             raise BadInput("mode", f"there is no mode {mode!r}", f"choose one of {', '.join(MODES)}")
-        self.provider, self.store, self.mode = provider, store, mode
-        self._until = until
+        self.provider, self.mode = provider, mode
+        self.store = store if until is None else store.until(until)
         self._pause = pause or time.sleep
         self._seconds, self._ends = seconds, time.monotonic() + seconds
         self._silent, self._asks_again = 0, 0.0
@@ -131,17 +131,20 @@ class HttpClient:
         self.close()
 
     def _captured(self, request: Request, key: str) -> Capture | None:
-        """The newest usable capture. In replay the newest refusal counts where there is none, as it did then."""
+        """The newest usable capture; in replay the newest that says what the provider has, if only that it has nothing,
+        else the newest refusal, as it did then.
+        """
         refusal: AnswerRefused | None = None
         for capture in self.store.newest_first(self.provider.name, key):
-            if self._until is not None and capture.fetched_at > self._until:
-                continue
             if self._is_partial(capture, request):
                 continue
             verdict = self.provider.judge(capture)
             if verdict == OK:
                 return capture
-            refusal = refusal or AnswerRefused(verdict.gap_type, verdict.reason, capture.evidence)
+            refused = AnswerRefused(verdict.gap_type, verdict.reason, capture.evidence, capture.fetched_at)
+            if self.mode == "replay" and verdict.gap_type == NO_DATA:
+                raise refused
+            refusal = refusal or refused
         if self.mode == "live":
             return None
         raise refusal or NotCaptured(located(self.provider.url(request), request.query))
@@ -192,7 +195,7 @@ class HttpClient:
         verdict = self.provider.judge(capture)
         if verdict == OK:
             return capture
-        refusal = AnswerRefused(verdict.gap_type, verdict.reason, capture.evidence)
+        refusal = AnswerRefused(verdict.gap_type, verdict.reason, capture.evidence, capture.fetched_at)
         if verdict.outcome == "refused":
             raise refusal
         raise _AskAgain(refusal, _retry_after(capture))

@@ -19,6 +19,9 @@ TOO_MANY, TIMED_OUT, NOT_FOUND = 429, 408, 404
 SERVER_ERRORS = 500
 SUCCESS = range(200, 300)
 
+NO_DATA = "no_data"
+"""The gap type of an answer by which the provider has nothing; all others say nothing of what it has."""
+
 Outcome = Literal["ok", "retry", "refused"]
 
 

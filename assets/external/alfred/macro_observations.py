@@ -13,7 +13,7 @@ from typing import Any
 from assets.external.alfred._calendar import public_at, rule
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import fields
-from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, in_order, one_entity
 from assets.feeds.items import named
 from pitlake.datasets import _answers as answers
 from pitlake.datasets import macro_observations as contract
@@ -147,6 +147,14 @@ def _short(captures: Sequence[Capture]) -> Iterator[Capture]:
             yield window[-1]
 
 
+def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
+    """Every vintage of every observation, where all windows were read to their end."""
+    pages = [capture for capture in captures if _is(capture, OBSERVATIONS)]
+    read = {dict(page.params).get("realtime_start") for page in pages}
+    asked = {start for start, _ in windows(_told(captures[0], "vintage_dates"))} if captures else set()
+    return Whole(unit.name) if read == asked and in_order(pages) and not any(_short(captures)) else None
+
+
 def _record(row: Any, began: Any, facts: dict[str, Any]) -> Record:
     if not isinstance(row, dict) or not {"date", "value", "realtime_start"} <= row.keys():
         return {"problem": answers.OTHER_SHAPE.reason}
@@ -248,4 +256,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    whole=whole,
 )

@@ -3,8 +3,8 @@
 No dates are decided here.
 """
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime
 from itertools import zip_longest
 from typing import Any
 
@@ -12,7 +12,7 @@ from assets.external.alpha_vantage._spelling import answer_about, one_a_ticker, 
 from assets.extraction import Record
 from assets.feeds import dating, fields
 from assets.feeds.feed import Scope, Unit
-from assets.feeds.items import Came
+from assets.feeds.items import Came, read_or_spelled
 from pitlake.errors import BadInput, Unparsable, Unreadable
 from resources.http.capture import Capture
 from resources.http.csv_lines import cells
@@ -50,6 +50,12 @@ def bars(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
         as_object = capture.text().lstrip().startswith("{")
         for bar in _of_object(unit, capture) if as_object else _of_lines(capture):
             yield {**shared, **bar}, capture
+
+
+def days(found: Iterable[Came]) -> set[date]:
+    """The days of bars, as far as they can be read."""
+    read = (read_or_spelled(dating.day, str(record["stamp"])[:10]) for record, _ in found)
+    return {day for day in read if isinstance(day, date)}
 
 
 def seen_at(capture: Capture) -> datetime:

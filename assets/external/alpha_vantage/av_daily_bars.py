@@ -7,7 +7,7 @@ from assets.external.alpha_vantage import _bars
 from assets.external.alpha_vantage._spelling import PATH
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating
-from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity
 from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import av_daily_bars as contract
@@ -17,11 +17,20 @@ from pitlake.exchange import session
 from resources.http.capture import Capture, Request
 from resources.http.providers.alpha_vantage import PROVIDER
 
+COMPACT = 100
+
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     """The raw series; `outputsize` of the options is compact (100 days, the default) or full."""
     size = unit.scope.options.get("outputsize", "compact")
     yield fetch(Request(PATH, {"function": "TIME_SERIES_DAILY", "symbol": unit.name, "outputsize": size}))
+
+
+def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
+    """Every day, of a compact answer that is full those since its first."""
+    days = sorted(_bars.days(_bars.bars(unit, captures)))
+    cut = unit.scope.options.get("outputsize") != "full" and len(days) >= COMPACT
+    return Whole(unit.name, (("date", days[0].isoformat(), None),) if cut else ())
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
@@ -64,4 +73,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    whole=whole,
 )

@@ -15,7 +15,7 @@ from assets.external.alpha_vantage._spelling import (
 )
 from assets.extraction import Place, Record, Releases, RunFacts, dated, parsed
 from assets.feeds import dating
-from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity
 from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.splits import DATASETS as SPLITS
 from assets.splits import a_share
@@ -169,5 +169,6 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    whole=lambda unit, _: Whole(unit.name),
     after=("reports", "sec_filings", "names", *SPLITS),
 )

@@ -13,7 +13,7 @@ from assets.external.alpha_vantage import _bars
 from assets.external.alpha_vantage._spelling import PATH
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating
-from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity
 from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from pitlake.clock import new_york_day
 from pitlake.datasets import _figures as figures
@@ -21,10 +21,12 @@ from pitlake.datasets import av_intraday_bars as contract
 from pitlake.datasets.av_intraday_bars import DATASET
 from pitlake.errors import BadInput, RecordRefused, Unreadable
 from pitlake.exchange import session_by
+from pitlake.lake.publishing.looks import Bounds
 from resources.http.capture import Capture, Request
 from resources.http.providers.alpha_vantage import PROVIDER
 
 INTERVALS = {f"{minutes}min": timedelta(minutes=minutes) for minutes in (1, 5, 15, 30, 60)}
+TRAILING = timedelta(days=30)
 STAMP = "%Y-%m-%d %H:%M:%S"
 
 
@@ -61,6 +63,19 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
                 settled_at=None if month is None else _end_of(month),
             )
         )
+
+
+def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
+    """Every bar of the months asked for; else of the last 30 days, but for the first of them, which is cut."""
+    scope, interval = unit.scope, unit.scope.options.get("interval", "5min")
+    bounds: Bounds = (("interval", interval, interval),)
+    if scope.date_from and scope.date_to:
+        months = [month for month in _months(scope.date_from, scope.date_to) if month]
+        bounds += (("bar_start", f"{months[0]}-01", f"{months[-1]}-31"),)
+    elif captures:
+        days = _bars.days(_bars.bars(unit, captures)) or {new_york_day(captures[0].fetched_at) - TRAILING}
+        bounds += (("bar_start", (min(days) + timedelta(days=1)).isoformat(), None),)
+    return Whole(unit.name, bounds)
 
 
 def _months(first: date, last: date) -> list[str | None]:
@@ -138,4 +153,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    whole=whole,
 )

@@ -12,9 +12,9 @@ from typing import Any
 
 from assets.extraction import Contest, Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
-from assets.feeds.feed import Feed, Fetch, Scope, Unit
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, in_order
 from assets.feeds.items import UNNAMED, named
-from pitlake.clock import EPOCH
+from pitlake.clock import EPOCH, new_york_day
 from pitlake.datasets import benzinga_news as contract
 from pitlake.datasets.benzinga_news import DATASET
 from pitlake.errors import BadInput, Unparsable, Unreadable
@@ -63,6 +63,20 @@ def _ask(unit: Unit, page: int) -> Request:
         return Request("news", params)
     params |= {"dateFrom": unit.name, "dateTo": unit.name}
     return Request("news", params, settled_at=dating.end_of_day(date.fromisoformat(unit.name)))
+
+
+def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
+    """Every article that was created and last updated on the unit's day, whichever of the two the provider goes by;
+    without days those created since the day after the instant. None where a filter, or a page, left some out.
+    """
+    scope = unit.scope
+    filtered = scope.tickers or scope.options.get("channels") or (scope.date_from and scope.updated_since)
+    if filtered or not in_order(captures) or (captures and len(_items(captures[-1])) >= PAGE_SIZE):
+        return None
+    if scope.updated_since is None:
+        return Whole(None, (("created", unit.name, unit.name), ("updated", unit.name, unit.name)))
+    since = (new_york_day(scope.updated_since) + timedelta(days=1)).isoformat()
+    return Whole(None, (("created", since, None),))
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
@@ -181,4 +195,5 @@ FEED = Feed(
     locate=locate,
     values=values,
     contest=LONGER_TEXT,
+    whole=whole,
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
-from assets.feeds.feed import Fetch, Scope, Unit
+from assets.feeds.feed import Fetch, Scope, Unit, Whole
 from assets.feeds.items import named, read_or_spelled
 from pitlake.clock import NEW_YORK
 from pitlake.datasets import _earnings as contract
@@ -92,6 +92,13 @@ def named_call(unit: Unit) -> dict[str, Any]:
     exchange, ticker, quarter = unit.name.split(":")
     year, number = _quarter(quarter)
     return {"exchange": exchange, "symbol": ticker, "year": year, "quarter": number}
+
+
+def whole_call(unit: Unit, _captures: Sequence[Capture]) -> Whole:
+    """The one call that a unit of `quarter_units` asks for."""
+    call = named_call(unit)
+    names = {"exchange": "exchange", "fiscal_year": "year", "fiscal_quarter": "quarter"}
+    return Whole(call["symbol"], tuple((column, str(call[name]), str(call[name])) for column, name in names.items()))
 
 
 def events_request(exchange: str, ticker: str) -> Request:

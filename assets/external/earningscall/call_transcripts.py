@@ -137,5 +137,6 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    whole=calls.whole_call,
     after=("reports", "sec_filings"),
 )

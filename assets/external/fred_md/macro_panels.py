@@ -7,7 +7,7 @@ from typing import Any
 
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import dating, fields
-from assets.feeds.feed import Feed, Fetch, Scope, Unit
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole
 from assets.feeds.items import named
 from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import _answers as answers
@@ -149,4 +149,5 @@ FEED = Feed(
     records=records,
     locate=locate,
     values=values,
+    whole=lambda unit, _: Whole(None, (("vintage", unit.name, unit.name),)),
 )

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from assets.extraction import Place, Record, RunFacts, dated
 from assets.feeds import dating
-from assets.feeds.feed import Fetch, Scope, Unit
+from assets.feeds.feed import Fetch, Scope, Unit, Whole, in_order
 from assets.feeds.items import TWICE, Came, named
 from pitlake import outside_json
 from pitlake.datasets import _figures as figures
@@ -57,6 +57,14 @@ def next_page(capture: Capture) -> dict[str, str]:
     """The parameters of the next page; none when this is the last. Raises Unparsable."""
     address = _answer(capture).get("next_url")
     return dict(parse_qsl(urlsplit(address).query)) if isinstance(address, str) else {}
+
+
+def whole(unit: Unit, captures: Sequence[Capture], dated_by: str) -> Whole | None:
+    """Every record of the ticker within the scope's days, where the last page was read."""
+    if captures and (next_page(captures[-1]) or not in_order(captures)):
+        return None
+    first, last = (day and day.isoformat() for day in (unit.scope.date_from, unit.scope.date_to))
+    return Whole(None if unit.name == EVERY else unit.name, ((dated_by, first, last),) if first or last else ())
 
 
 def content(record: Record) -> object:

@@ -111,5 +111,6 @@ FEED = Feed(
     locate=locate,
     values=values,
     naming=NAMING,
+    whole=lambda unit, captures: _pages.whole(unit, captures, "ex_dividend_date"),
     after=SPLITS,
 )

@@ -92,4 +92,5 @@ FEED = Feed(
     locate=locate,
     values=values,
     naming=NAMING,
+    whole=lambda unit, captures: _pages.whole(unit, captures, "execution_date"),
 )

@@ -1,14 +1,14 @@
 """Dataset `yahoo_earnings`: reported earnings of Yahoo, dated by the end of the event's day."""
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 from urllib.parse import quote
 
 from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import fields
-from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity
 from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.feeds.naming import first_dated
 from assets.splits import DATASETS as SPLITS
@@ -84,6 +84,15 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     return told_once(found, lambda one: read_or_spelled(lambda text: _dates.of_text(text).day, one["startdatetime"]))
 
 
+def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
+    """Every event; of a full answer those after the day of its last, of which more may have been left out."""
+    events = [event for capture in captures for table in _tables(capture) for event in _events(table, capture)]
+    read = (read_or_spelled(lambda text: _dates.of_text(text).day, event["startdatetime"]) for event in events)
+    days = [day for day in read if isinstance(day, date)]
+    cut = len(events) >= MOST and days
+    return Whole(unit.name, (("event_date", (min(days) + timedelta(days=1)).isoformat(), None),) if cut else ())
+
+
 def _tables(capture: Capture) -> Iterator[Any]:
     for result in _answers.results(capture, "finance"):
         tables = result.get("documents") if isinstance(result, dict) else None
@@ -142,5 +151,6 @@ FEED = Feed(
     locate=locate,
     values=values,
     naming=NAMING,
+    whole=whole,
     after=SPLITS,
 )

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from assets.external.yahoo import _answers, _dates
 from assets.extraction import Place, Record, RunFacts, dated, parsed
 from assets.feeds import fields
-from assets.feeds.feed import Feed, Fetch, Scope, Unit, one_entity
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole, one_entity
 from assets.feeds.items import TWICE, Came, named, read_or_spelled, told_once
 from assets.feeds.naming import first_dated
 from assets.splits import DATASETS as SPLITS
@@ -110,5 +110,6 @@ FEED = Feed(
     locate=locate,
     values=values,
     naming=NAMING,
+    whole=lambda unit, _: Whole(unit.name),
     after=SPLITS,
 )

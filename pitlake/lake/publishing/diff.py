@@ -13,7 +13,7 @@ says, this content was not there yet. A gap about what was seen before counts wh
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pitlake import clock
-from pitlake.contract import Dataset
+from pitlake.contract import BASES, BASIS, BETWEEN_POLLS, OBSERVED, SOURCE_DATE, Dataset
 from pitlake.lake.publishing.identities import LikelyFiles
 from pitlake.lake.publishing.likeness import GAP, hashes
 from pitlake.lake.publishing.looks import NEVER
@@ -32,22 +32,29 @@ from pitlake.lake.storage.arrays import Positions, as_micros, as_numbers
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.tables.query import calculator, columns, quoted, reading
 
+PLACES = {name: place for place, name in enumerate(BASES)}
+AS_STAGED = -1
+
 
 @dataclass(frozen=True)
 class NewRows:
-    """Staged rows to publish: their positions (ascending), their available_at in microseconds, and which of them are
-    revisions dated otherwise than staged.
+    """Staged rows to publish: their positions (ascending), their available_at in microseconds, which of them are
+    revisions dated otherwise than staged, and what each instant rests on: its place in BASES, or AS_STAGED. seen_later:
+    the positions of rows that are not published since the lake has read a later answer about them.
     """
 
     positions: Positions
     available: Positions
     revised: npt.NDArray[np.bool_]
+    basis: Positions
+    seen_later: Positions = field(default_factory=lambda: np.empty(0, np.int64))
 
     def without(self, places: Positions) -> "NewRows":
         """The others."""
         kept = np.ones(len(self.positions), bool)
         kept[places] = False
-        return NewRows(self.positions[kept], self.available[kept], self.revised[kept])
+        found = (self.positions[kept], self.available[kept], self.revised[kept], self.basis[kept])
+        return NewRows(*found, seen_later=self.seen_later)
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,7 @@ class RowFindings:
         new = ~self.known & (self.claimed > NEVER)
         last = sightings.of_rows(np.flatnonzero(new & self.changed), np.flatnonzero(new & ~self.changed))
         self.last_seen = np.maximum(self.last_seen, last)
+        self.last_seen[new] = np.maximum(self.last_seen[new], sightings.polled_before(np.flatnonzero(new)))
 
     def new_rows(self, staged: Staged, observed_at: datetime) -> NewRows:
         """What is left to publish: by its claim if that is proven, else by its observation; not before its floor."""
@@ -90,7 +98,11 @@ class RowFindings:
         available = np.maximum(np.where(proven, np.maximum(self.claimed, staged.available), observed), self.floor)
         revised = self.changed | (available != staged.available)
         positions = np.flatnonzero(~self.known & ~(self.told & ~proven))
-        return NewRows(positions, available[positions], revised[positions])
+        basis = np.where(proven, AS_STAGED, PLACES[OBSERVED])
+        if staged.dataset.captured:
+            by_source = pc.equal(staged.rows[BASIS], SOURCE_DATE).combine_chunks().to_numpy(zero_copy_only=False)
+            basis[seen & proven & by_source] = PLACES[BETWEEN_POLLS]
+        return NewRows(positions, available[positions], revised[positions], basis[positions])
 
 
 def new_rows(
@@ -111,6 +123,9 @@ def new_rows(
         findings.look(sightings)
         findings.floor = sightings.floors(np.flatnonzero(~findings.known), followed)
     found = findings.new_rows(staged, observed_at)
+    if dataset.captured:
+        later = np.flatnonzero(sightings.seen_later(found.positions))
+        found = replace(found.without(later), seen_later=found.positions[later])
     history = dataset.revised_at == HISTORY
     judged = np.flatnonzero(found.revised) if history else np.arange(len(found.positions))
     found = found.without(judged[sightings.overruled(found.positions[judged], found.available[judged])])
@@ -129,14 +144,21 @@ def _told_again(staged: Staged, found: NewRows) -> Positions:
     return np.delete(places, first)
 
 
-def new_gaps(staged: Staged, stored: LikelyFiles, sightings: Sightings, observed_at: datetime) -> NewGaps:
-    """The staged gaps the lake version doesn't have: a gap is its type, reason and locator."""
+def new_gaps(
+    staged: Staged, stored: LikelyFiles, sightings: Sightings, observed_at: datetime, late: datetime | None = None
+) -> NewGaps:
+    """The staged gaps the lake version doesn't have: a gap is its type, reason and locator.
+
+    late: the present, where looks were made after the observation: captured gaps are not put into the time before.
+    """
     positions = _unknown_gaps(staged, stored)
     observed = clock.micros(observed_at)
     available = as_micros(staged.gaps[clock.AVAILABLE_AT], null=NEVER)[positions]
     dated = available > NEVER
     available[~dated] = observed
     available[dated] = np.where(sightings.of_gaps(positions[dated]), observed, available[dated])
+    if late is not None and staged.dataset.captured:
+        available[:] = clock.micros(late)
     return NewGaps(positions, available)
 
 

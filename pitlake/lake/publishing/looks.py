@@ -27,6 +27,19 @@ NEVER, FOREVER = -(2**63), 2**63 - 1
 _NAME = re.compile(r"(\d+)-(\d+)_(?:all|(\d{4}-\d\d-\d\d)_(\d{4}-\d\d-\d\d))_(\d+)_[0-9a-f]{32}\.json")
 
 Spans = tuple[tuple[str, str], ...]
+Bounds = tuple[tuple[str, str | None, str | None], ...]
+
+
+@dataclass(frozen=True)
+class Poll:
+    """A part of a source of which a look saw all that there was.
+
+    entities: of the contract's entity column; None for all there are. bounds: a column, its first and its last value
+    (both included, None is open), as texts: a date or an instant as its New York day.
+    """
+
+    entities: frozenset[str] | None = None
+    bounds: Bounds = ()
 
 
 @dataclass(frozen=True)
@@ -34,13 +47,15 @@ class Look:
     """One completed look: when (microseconds) and by which run.
 
     days: spans of New York days, both ends included, as YYYY-MM-DD; None for all there are. entities: of the contract's
-    entity column; None for all there are. What no day is known of was looked at by every look.
+    entity column; None for all there are. What no day is known of was looked at by every look. polls: the parts of the
+    source that it saw completely.
     """
 
     observed: int
     run_id: str
     days: Spans | None = None
     entities: frozenset[str] | None = None
+    polls: tuple[Poll, ...] = ()
 
     def saw(self, day: str | None, entity: str | None) -> bool:
         """Whether it looked at this day and this entity; None leaves it open."""
@@ -87,6 +102,13 @@ class Looks:
     def newest(self) -> bool:
         """Whether no look was made after the instant."""
         return self.next() == FOREVER
+
+    @cached_property
+    def polls(self) -> list[tuple[int, Poll]]:
+        """The parts of the source that looks at other instants saw completely, each with its look's instant."""
+        at, _ = self._own
+        looks = (look for look in kept(self._store, self._dataset) if look.observed != at)
+        return [(look.observed, poll) for look in looks for poll in look.polls]
 
     def _edges(self, day: str | None, entity: str | None) -> tuple[int, int]:
         asked = day, entity
@@ -172,8 +194,18 @@ def _read(store: Store, files: Iterable[_File]) -> list[Look]:
 def _put(store: Store, dataset: str, looks: list[Look]) -> str:
     """Looks as a file whose name tells of them; returns its key. Many saw the same entities: each set is told once."""
     sets: dict[frozenset[str], int] = {}
+
+    def numbered(entities: frozenset[str] | None) -> int | None:
+        return None if entities is None else sets.setdefault(entities, len(sets))
+
     told = [
-        [one.observed, one.run_id, one.days, None if one.entities is None else sets.setdefault(one.entities, len(sets))]
+        [
+            one.observed,
+            one.run_id,
+            one.days,
+            numbered(one.entities),
+            [[numbered(poll.entities), poll.bounds] for poll in one.polls],
+        ]
         for one in looks
     ]
     content = json.dumps({"entities": [sorted(names) for names in sets], "looks": told}).encode()
@@ -199,13 +231,18 @@ def _parsed(store: Store, file: _File) -> list[Look]:
     if not file.key.endswith(f"{_digest(content)}.json"):
         raise LakeError("a kept look is damaged; restore the file from a copy of the lake")
     told = json.loads(content)
-    entities = [frozenset(names) for names in told["entities"]]
+    sets = [frozenset(names) for names in told["entities"]]
+
+    def named(number: int | None) -> frozenset[str] | None:
+        return None if number is None else sets[number]
+
     return [
         Look(
             observed,
             run_id,
             None if days is None else tuple(map(tuple, days)),
-            None if of is None else entities[of],
+            named(entities),
+            tuple(Poll(named(of), tuple(map(tuple, bounds))) for of, bounds in polls),
         )
-        for observed, run_id, days, of in told["looks"]
+        for observed, run_id, days, entities, polls in told["looks"]
     ]

@@ -6,10 +6,11 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pitlake import clock
-from pitlake.contract import GAP_SCHEMA, INSTANT
-from pitlake.lake.publishing.diff import NewGaps, NewRows
+from pitlake.contract import BASES, BASIS, GAP_SCHEMA, INSTANT
+from pitlake.lake.publishing.diff import AS_STAGED, NewGaps, NewRows
 from pitlake.lake.publishing.stage import Staged
 from pitlake.lake.storage.arrays import Positions, as_micros
 from pitlake.lake.storage.files import sorted_by, take_rows
@@ -30,11 +31,19 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
         columns = dict(zip(taken.column_names, taken.columns, strict=True))
         columns[clock.AVAILABLE_AT] = instants(available[order])
         columns[clock.OBSERVED_AT] = instants(np.full(len(order), clock.micros(observed_at)))
+        if staged.dataset.captured:
+            columns[BASIS] = _named(taken[BASIS], rows.basis[chosen][order])
         columns["content_hash"] = staged.content_hash.slice(start, count).take(pa.array(inside[order]))
         schema = staged.dataset.arrow_schema
         return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
 
     return [(month, partial(build, chosen)) for month, chosen in _by_month(rows.available)]
+
+
+def _named(staged: pa.ChunkedArray, decided: Positions) -> pa.ChunkedArray:
+    """What instants rest on: what was decided of them, or what is staged."""
+    names = pa.array(list(BASES)).take(pa.array(np.maximum(decided, 0)))
+    return pc.if_else(pa.array(decided == AS_STAGED), staged, names)
 
 
 def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[Month]:

@@ -5,7 +5,7 @@ that alone is visible. A crash before it leaves the old version; a re-run finds 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -27,7 +27,7 @@ from pitlake.lake.publishing.looks import Look, Looks
 from pitlake.lake.publishing.months import Month, instants, months_of_gaps, months_of_rows, years_of_tombstones
 from pitlake.lake.publishing.refusal import judge
 from pitlake.lake.publishing.sightings import Sightings
-from pitlake.lake.publishing.stage import Staged
+from pitlake.lake.publishing.stage import Staged, with_gaps_of
 from pitlake.lake.publishing.superseded import facts_of_revision, new_tombstones
 from pitlake.lake.storage.arrays import Positions
 from pitlake.lake.storage.conventions import ends_at
@@ -49,6 +49,12 @@ class DayCount:
     published: int
     unchanged: int
     gaps: int
+
+
+def added(counts: Iterable[DayCount]) -> DayCount:
+    """The counts of several together."""
+    days = list(counts)
+    return DayCount(*(sum(getattr(day, name) for day in days) for name in DayCount.__dataclass_fields__))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,15 +82,17 @@ class Published:
     @property
     def total(self) -> DayCount:
         """The counts of all partitions together."""
-        days = self.per_day.values()
-        return DayCount(*(sum(getattr(day, name) for day in days) for name in DayCount.__dataclass_fields__))
+        return added(self.per_day.values())
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What one lake version lacks of a stage. No tombstones: no row is new."""
+    """What one lake version lacks of a stage. No tombstones: no row is new. staged: the stage, in which the rows that
+    the lake has read a later answer about are gaps besides.
+    """
 
     base: Entry
+    staged: Staged
     rows: NewRows
     gaps: NewGaps
     tombstones: pa.Table | None
@@ -113,7 +121,8 @@ class Publisher:
         staged, results = judged.staged, judged.checks
         enforce(staged.dataset, results)
         days, entities = staged.looked_at
-        looks.keep(self._store, staged.dataset.name, Look(clock.micros(observed_at), staged.run_id, days, entities))
+        look = Look(clock.micros(observed_at), staged.run_id, days, entities, staged.polls)
+        looks.keep(self._store, staged.dataset.name, look)
         turn = WriterTurn(self._store, self._log, staged.dataset.name)
         return turn.attempts(partial(self._publish_once, staged, observed_at, results))
 
@@ -153,9 +162,9 @@ class Publisher:
             run_id=staged.run_id,
             version=plan.base.version,
             changed=bool(pins),
-            per_day=_per_day(staged, plan.rows),
+            per_day=_per_day(plan.staged, plan.rows),
             revisions=revisions,
-            gaps=dict(Counter(staged.gaps["gap_type"].to_pylist())),
+            gaps=dict(Counter(plan.staged.gaps["gap_type"].to_pylist())),
             new_gaps=len(plan.gaps.positions),
             bytes=sum(file.size for file in files),
             files=len(files),
@@ -165,7 +174,7 @@ class Publisher:
                 freshness(staged.dataset, newest, min(observed_at, ends_at(self._store) or observed_at)),
                 *frozen(staged.dataset, revisions),
             ),
-            staged=staged,
+            staged=plan.staged,
         )
         if not pins:
             return published
@@ -194,7 +203,9 @@ class Publisher:
             places = np.arange(len(fresh.positions)) if known else repeated(staged.hashes[key][fresh.positions])
             revisions = _revisions(staged, fresh, places)
             tombstones = new_tombstones(staged.dataset, revisions, TableState(known), complete=complete)
-        return Plan(base, fresh, new_gaps(staged, stored_gaps, sightings, observed_at), tombstones)
+        told = with_gaps_of(staged, fresh.seen_later)
+        late = None if before.newest else self._log.now()
+        return Plan(base, told, fresh, new_gaps(told, stored_gaps, sightings, observed_at, late), tombstones)
 
     def _followed(self, dataset: Dataset, base: Entry) -> dict[str, LikelyFiles]:
         """What a lake version has of the datasets whose rows are followed."""
@@ -215,7 +226,7 @@ class Publisher:
         dataset, superseded = staged.dataset, superseded_table_name(staged.dataset.name)
         due = {
             dataset.name: (dataset.arrow_schema, months_of_rows(staged, plan.rows, observed_at)),
-            gap_table_name(dataset.name): (GAP_SCHEMA, months_of_gaps(staged, plan.gaps, observed_at)),
+            gap_table_name(dataset.name): (GAP_SCHEMA, months_of_gaps(plan.staged, plan.gaps, observed_at)),
             superseded: (SUPERSEDED_SCHEMA, years_of_tombstones(plan.tombstones)),
         }
         for table, (_, months) in due.items():
@@ -270,10 +281,13 @@ def _write_month(store: Store, table: str, made: list[NewFile], month: Month) ->
 
 def _per_day(staged: Staged, rows: NewRows) -> dict[str, DayCount]:
     staged_rows = staged.per_partition(staged.row_partition)
+    later = staged.per_partition(staged.row_partition[rows.seen_later])
     published = staged.per_partition(staged.row_partition[rows.positions])
     gaps = staged.per_partition(staged.gap_partition)
     return {
-        name: DayCount(staged.extracted[name], published[name], staged_rows[name] - published[name], gaps[name])
+        name: DayCount(
+            staged.extracted[name], published[name], staged_rows[name] - published[name] - later[name], gaps[name]
+        )
         for name in staged.partitions
     }
 

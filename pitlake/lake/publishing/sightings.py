@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pitlake import clock
+from pitlake.contract import BASIS, INSTANT, SOURCE_CLOCK
 from pitlake.lake.publishing.identities import LikelyFiles
 from pitlake.lake.publishing.likeness import EVIDENCE, LOCATOR, Hashes, hashes, named, names, spelled
-from pitlake.lake.publishing.looks import FOREVER, NEVER, Looks
+from pitlake.lake.publishing.looks import FOREVER, NEVER, Bounds, Looks, Poll
 from pitlake.lake.publishing.stage import UNDATED, Staged
 from pitlake.lake.storage.arrays import Positions, as_numbers
 from pitlake.lake.storage.manifest import DataFile
@@ -30,6 +32,13 @@ FROM (SELECT *, (available_at, available_at = observed_at) AS newer FROM ({like}
 GROUP BY _position"""
 # Of each: when the newest one as of the observation became available, and the next one after it; when one was first
 # seen after it; and where that newest one is filed.
+# Of each: when one was first seen after the observation, and where that one is filed.
+SINCE = """
+SELECT _position, epoch_us(min(observed_at) FILTER (WHERE observed_at > $observed)), arg_max(entity, observed_at)
+FROM ({like}) GROUP BY _position"""
+# Of each staged row the last poll before the observation of all that there was where it belongs, or the first after it.
+POLLED = """
+SELECT _position, max(poll.last), min(poll.next) FROM staged JOIN poll ON {entity} AND {within} GROUP BY _position"""
 OVERRULING = """
 SELECT _position,
     epoch_us(max(available_at) FILTER (WHERE known)), epoch_us(min(available_at) FILTER (WHERE NOT known)),
@@ -64,6 +73,68 @@ class Sightings:
                 self._note(last, unknown, self._rows_like(("evidence",), self._rows.like(EVIDENCE, told[EVIDENCE])))
             self._note(last, unknown, self._gaps_like(np.concatenate([*told.values()])))
         return last
+
+    def polled_before(self, positions: Positions) -> Positions:
+        """Per staged row the last earlier poll of all that there was where it belongs, in microseconds; else NEVER.
+
+        What the source's own clock proves is not asked for.
+        """
+        dated = pc.not_equal(self._staged.rows[BASIS], SOURCE_CLOCK) if self._dataset.captured else None
+        asked = (
+            positions if dated is None else positions[dated.combine_chunks().to_numpy(zero_copy_only=False)[positions]]
+        )
+        last = np.full(len(positions), NEVER)
+        last[np.searchsorted(positions, asked)] = self._polled(asked)[0]
+        return last
+
+    def seen_later(self, positions: Positions) -> npt.NDArray[np.bool_]:
+        """Which of these staged rows the lake has read a later answer about: one that told of the same, or one that
+        told all that there was where they belong.
+        """
+        if not len(positions) or self._looks.newest:
+            return np.zeros(len(positions), bool)
+        observed = clock.micros(self._observed)
+        later = self._polled(positions)[1] < FOREVER
+        place_of = {int(position): place for place, position in enumerate(positions)}
+        told = _hashed(self._staged.rows, positions, names(self._dataset))
+        gaps = self._gaps_like(np.concatenate([*told.values()])) if self._gaps.all else None
+        for like in filter(None, (self._rows_like(self._dataset.thing), gaps)):
+            for position, seen, entity in self._ask(positions, SINCE.format(like=like)):
+                after = FOREVER if seen is None else seen
+                after = min(after, *(self._looks.next(**where) for where in self._where(position, OPEN, entity)))
+                later[place_of[position]] |= observed < after < FOREVER
+        return later
+
+    def _polled(self, positions: Positions) -> tuple[Positions, Positions]:
+        """Per staged row the last poll before the observation of all that there was where it belongs, and the first one
+        after it, in microseconds; NEVER and FOREVER where there was none.
+        """
+        last, following = np.full(len(positions), NEVER), np.full(len(positions), FOREVER)
+        if not len(positions) or not self._dataset.captured:
+            return last, following
+        place_of = {int(position): place for place, position in enumerate(positions)}
+        entities = frozenset(
+            map(str, pc.unique(self._staged.rows[self._dataset.entity].take(pa.array(positions))).to_pylist())
+        )
+        for names_of_bounds, table in polls_by_columns(self._looks.polls, entities, clock.micros(self._observed)):
+            whole = f"(poll.entity IS NULL OR poll.entity = {quoted(self._dataset.entity)}::VARCHAR)"
+            within = " AND ".join(self._within(name, number) for number, name in enumerate(names_of_bounds)) or "true"
+            query = POLLED.format(entity=whole, within=within)
+            for position, before, after in self._ask(positions, query, names_of_bounds, poll=table):
+                place = place_of[position]
+                last[place] = max(last[place], before)
+                following[place] = min(following[place], after)
+        return last, following
+
+    def _within(self, name: str, number: int) -> str:
+        """Whether a staged row's value is within a poll's bounds of this column; what has none may be anywhere."""
+        text = f"{quoted(name)}::VARCHAR"
+        if self._dataset.arrow_schema.field(name).type == INSTANT:
+            text = f"strftime({quoted(name)} AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
+        return (
+            f"({text} IS NULL OR ((poll.first_{number} IS NULL OR {text} >= poll.first_{number})"
+            f" AND (poll.until_{number} IS NULL OR {text} <= poll.until_{number})))"
+        )
 
     def overruled(self, positions: Positions, available: Positions) -> npt.NDArray[np.bool_]:
         """Which of these staged rows, available so, a look made after the observation speaks against: it saw what they
@@ -168,16 +239,51 @@ class Sightings:
         now: dict[str, str | None] = {"day": staged.partitions[staged.row_partition[place]]}
         return [now] if dataset.revised_at == HISTORY else [now, {"day": day or None}]
 
-    def _ask(self, positions: Positions, query: str) -> Iterator[tuple[Any, ...]]:
-        """What a query finds of these staged rows, which it knows as `staged`, as of the observation."""
+    def _ask(
+        self, positions: Positions, query: str, more: Iterable[str] = (), **tables: pa.Table
+    ) -> Iterator[tuple[Any, ...]]:
+        """What a query finds of these staged rows, which it knows as `staged`, as of the observation.
+
+        more: further columns that it needs. tables: further tables, by name.
+        """
         if not len(positions):
             return
         dataset, rows = self._dataset, self._staged.rows
-        needed = (*dataset.identity, *dataset.columns_of_gap_names, "evidence", dataset.entity)
+        needed = (*dataset.identity, *dataset.columns_of_gap_names, "evidence", dataset.entity, *more)
         table = rows.select(list(dict.fromkeys(needed))).append_column("_position", _numbered(rows.num_rows))
-        with calculator(staged=table.take(pa.array(positions))) as sql:
-            found = sql.sql(query, params={"observed": self._observed}).to_arrow_table()
+        parameters = {"observed": self._observed} if "$observed" in query else {}
+        with calculator(staged=table.take(pa.array(positions)), **tables) as sql:
+            found = sql.sql(query, params=parameters).to_arrow_table()
         yield from zip(*(column.to_pylist() for column in found.columns), strict=True)
+
+
+def polls_by_columns(
+    polls: Iterable[tuple[int, Poll]], entities: frozenset[str], observed: int
+) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
+    """Polls that may have been about some of these entities, by the columns that bound them: of each entity (null: all
+    of them) and bounds the last one before the observation, NEVER if none, and the first one after it, else FOREVER.
+    """
+    edges: dict[tuple[str | None, Bounds], tuple[int, int]] = {}
+    for at, poll in polls:
+        for entity in (None,) if poll.entities is None else poll.entities & entities:
+            last, following = edges.get((entity, poll.bounds), (NEVER, FOREVER))
+            edge = (max(last, at), following) if at < observed else (last, min(following, at))
+            edges[entity, poll.bounds] = edge
+    by_columns: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for (entity, bounds), (last, following) in edges.items():
+        line = {"entity": entity, "last": last, "next": following}
+        for number, (_, first, until) in enumerate(bounds):
+            line |= {f"first_{number}": first, f"until_{number}": until}
+        by_columns.setdefault(tuple(name for name, _, _ in bounds), []).append(line)
+    for names_of_bounds, lines in by_columns.items():
+        texts = [f"{edge}_{number}" for number in range(len(names_of_bounds)) for edge in ("first", "until")]
+        fields = [
+            ("entity", pa.string()),
+            ("last", pa.int64()),
+            ("next", pa.int64()),
+            *((text, pa.string()) for text in texts),
+        ]
+        yield names_of_bounds, pa.Table.from_pylist(lines, pa.schema(fields))
 
 
 def _same(names: Iterable[str]) -> str:

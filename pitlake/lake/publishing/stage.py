@@ -25,14 +25,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pitlake import clock, machine
-from pitlake.contract import INSTANT, Dataset
+from pitlake.contract import INSTANT, SEEN_LATER, Dataset
 from pitlake.errors import BadInput, CheckFailed
 from pitlake.gate.columnar import violations_in
 from pitlake.gate.rules import forbidden_path
 from pitlake.lake.publishing.duplicates import Duplicates, find_duplicates, told_by
 from pitlake.lake.publishing.hashing import Hasher
 from pitlake.lake.publishing.likeness import Hashes, hashes, keys
-from pitlake.lake.publishing.looks import Spans, spans
+from pitlake.lake.publishing.looks import Bounds, Poll, Spans, spans
 from pitlake.lake.publishing.spill_file import SpillFile
 from pitlake.lake.storage.arrays import Positions, as_micros
 from pitlake.lake.storage.store import Store
@@ -81,7 +81,8 @@ def safe_locator(evidence: str) -> str:
 
 
 def staged_schema(dataset: Dataset) -> pa.Schema:
-    """What a staged table must hold: the business columns, then available_at, available_at_source and evidence.
+    """What a staged table must hold: the business columns, then available_at, its source, of outside records its
+    basis, and evidence.
 
     Every field may be null here; the audit says which nulls are refused.
     """
@@ -96,8 +97,8 @@ class Staged:
 
     `rows` and `gaps` are in partition order; `row_partition` and `gap_partition` index `partitions` (New York days as
     YYYY-MM-DD, or "undated"). `content_hash` is of `rows`; `extracted` counts the source records met per partition.
-    `looked_at` is what the run looked at, as far as it is not all of the dataset: its days, and its entities. `parts`
-    are the stages made of it.
+    `looked_at` is what the run looked at, as far as it is not all of the dataset: its days, and its entities. `polls`
+    are the parts of the source of which it saw all that there was. `parts` are the stages made of it.
     """
 
     dataset: Dataset
@@ -110,6 +111,7 @@ class Staged:
     gap_partition: Positions
     extracted: dict[str, int]
     looked_at: tuple[Spans | None, frozenset[str] | None]
+    polls: tuple[Poll, ...] = ()
     parts: "list[Staged]" = field(default_factory=list, repr=False, compare=False)
 
     @cached_property
@@ -145,6 +147,18 @@ class Staged:
         return dict(zip(self.partitions, np.bincount(index, minlength=len(self.partitions)).tolist(), strict=True))
 
 
+def with_gaps_of(staged: Staged, positions: Positions) -> Staged:
+    """A stage in which rows that the lake has read a later answer about are gaps besides."""
+    if not len(positions):
+        return staged
+    named = staged.rows["evidence"].take(pa.array(positions)).to_pylist()
+    gaps = [StagedGap(SEEN_LATER.type, SEEN_LATER.reason, evidence).as_row() for evidence in named]
+    return staged.derived(
+        gaps=pa.concat_tables([staged.gaps, pa.Table.from_pylist(gaps, GAP_STAGED_SCHEMA)]),
+        gap_partition=np.concatenate([staged.gap_partition, staged.row_partition[positions]]),
+    )
+
+
 class Stage:
     """One run's stage for one dataset; a context manager that removes it at the end, whatever happened."""
 
@@ -165,6 +179,7 @@ class Stage:
         self._loaded: list[Staged] = []
         self._days: Spans | None = None
         self._entities: set[str] | None = None
+        self._polls: dict[Bounds, set[str] | None] = {}
 
     def look(self, days: tuple[date, date] | None = None, entities: Iterable[str] | None = None) -> None:
         """Say what of an unpartitioned dataset the run looks at: from one New York day to another, and these entities
@@ -174,6 +189,11 @@ class Stage:
             self._days = ((days[0].isoformat(), days[1].isoformat()),)
         if entities is not None:
             self._entities = {*(self._entities or ()), *entities}
+
+    def poll(self, entity: str | None = None, bounds: Bounds = ()) -> None:
+        """Say of what the run saw all that there was: of an entity (None: of all of them) within bounds of columns."""
+        before = self._polls.get(bounds, set())
+        self._polls[bounds] = None if entity is None or before is None else {*before, entity}
 
     def add(
         self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[StagedGap] = (), *, extracted: int
@@ -213,6 +233,9 @@ class Stage:
             gap_partition=gap_partition,
             extracted=dict(self._extracted),
             looked_at=self._looked_at(partitions, rows),
+            polls=tuple(
+                Poll(None if names is None else frozenset(names), bounds) for bounds, names in self._polls.items()
+            ),
         )
         self._loaded.append(staged)
         return staged

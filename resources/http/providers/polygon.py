@@ -27,7 +27,8 @@ def judge(capture: Capture) -> Assessment:
         return _refusal(status, str(answer.get("error") or answer.get("message") or ""))
     if not isinstance(answer.get("results") or [], list) or not answer.keys() & {"results", "status"}:
         return refused("upstream_error", "answer has another shape")
-    return OK if answer.get("results") or "cursor" in dict(capture.params) else retry("no data", "no_data")
+    more = "cursor" in dict(capture.params) or answer.get("next_url")
+    return OK if answer.get("results") or more else retry("no data", "no_data")
 
 
 def _refusal(status: str, sentence: str) -> Assessment:

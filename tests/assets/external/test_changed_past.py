@@ -10,6 +10,7 @@ from assets.external import all_feeds
 from assets.feeds.feed import Scope
 from assets.feeds.runs import run_feed
 from pitlake import connect
+from pitlake.contract import SEEN_LATER
 from pitlake.lake.publishing.publish import Published
 from resources.http.capture import CaptureStore
 from tests.answers import captured
@@ -321,11 +322,12 @@ def test_an_article_without_text_that_claims_a_date_after_its_answer_refuses_no_
     assert dict(report.gaps) == {("no_data", "no text"): 1}
 
 
-def test_an_older_answer_replayed_later_brings_its_older_text_at_its_own_date(world):
+def test_an_older_answer_replayed_later_leaves_the_past_as_it_was_and_is_a_gap(world):
     news = world("benzinga_news", date_from=date(2024, 2, 1))
     news.hears(article("As it was.", NOON), at=FIRST)
-    news.hears(article("At first.", ELEVEN), at=FIRST - 50 * WEEK)
-    assert news.as_of("2024-02-01T11:30:00-04:00", "body") == [("At first.",)]
+    report = news.hears(article("At first.", ELEVEN), at=FIRST - 50 * WEEK)
+    assert dict(report.gaps) == {(SEEN_LATER.type, SEEN_LATER.reason): 1}
+    assert news.as_of("2024-02-01T11:30:00-04:00", "body") == []
     assert news.as_of(FIRST, "body") == [("As it was.",)]
 
 
