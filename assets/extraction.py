@@ -13,14 +13,13 @@ from typing import Any, Protocol
 
 from assets.edgar import Release
 from pitlake.clock import new_york_day
-from pitlake.contract import OBSERVED, SOURCE_CLOCK, SOURCE_DATE, Dataset, GapRule
+from pitlake.contract import OBSERVED, Dataset, GapRule
 from pitlake.datasets._earnings import DEFAULT_LAG
 from pitlake.errors import RecordRefused, Unreadable
 from pitlake.lake.lake import Lake
 
 Record = Mapping[str, Any]
 Parser = Callable[[Any], Any]
-EDGAR = "edgar_accepted"
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
@@ -102,14 +101,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A record that becomes a row: every business column by name. basis: what available_at rests on, see
-    pitlake.contract. `contender` and `rank` serve the contest.
+    """A record that becomes a row: every business column by name. basis: what available_at rests on, where
+    that is the observation, see pitlake.contract. `contender` and `rank` serve the contest.
     """
 
     values: dict[str, Any]
     available_at: datetime
     evidence: str
-    basis: str = SOURCE_DATE
+    basis: str | None = None
     contender: str = ""
     rank: tuple[int, int] = (0, 0)
 
@@ -185,16 +184,11 @@ class Normaliser:
             values = {**self.values(record), **dict(place.told)}
         except RecordRefused as refusal:
             return self._gap(place, refusal.reason, run)
-        basis = self._basis(place.available_at, run)
+        basis = OBSERVED if place.available_at == run.fetched_at else None
         if self.contest is None:
             return Row(values, place.available_at, place.evidence, basis)
         contender, rank = self.contest.contender(record), self.contest.rank(record)
         return Row(values, place.available_at, place.evidence, basis, contender, rank)
-
-    def _basis(self, available_at: datetime, run: RunFacts) -> str:
-        if self.dataset.source_tag == EDGAR:
-            return SOURCE_CLOCK
-        return OBSERVED if available_at == run.fetched_at else SOURCE_DATE
 
     def _gap(self, place: Place, reason: str, run: RunFacts) -> Gap:
         shown_at = place.available_at

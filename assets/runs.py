@@ -209,7 +209,7 @@ def _report(staged: Staged, outcome: Published | CheckFailed, checks: tuple[Chec
         dataset=dataset.name,
         outcome=outcome,
         checks=(*checks, *warnings(dataset, staged.rows, staged.gaps)),
-        gaps=gaps,
+        gaps=Counter(pairs),
         preview=pa.Table.from_pylist(shown.to_pylist(), shown.schema),  # the stage's own is gone with its files
     )
 

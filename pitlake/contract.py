@@ -264,7 +264,7 @@ class Dataset:
     @cached_property
     def arrow_schema(self) -> pa.Schema:
         """The stored schema: business columns, then the system columns."""
-        basis = [pa.field(BASIS, pa.string(), nullable=False)] if self.captured else []
+        basis = [pa.field(BASIS, pa.string())] if self.captured else []
         return pa.schema([column.arrow for column in self.columns] + basis + list(SYSTEM_FIELDS))
 
     @cached_property

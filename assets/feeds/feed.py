@@ -10,12 +10,11 @@ from datetime import date, datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from pitlake.lake.looks import Bounds
-
 from assets.extraction import Normaliser, Record, RunFacts
 from assets.feeds.naming import Naming, Outcome
 from pitlake import clock
 from pitlake.contract import Dataset
+from pitlake.lake.publishing.looks import Bounds
 from resources.http.capture import Capture, Request
 from resources.http.provider import Provider
 

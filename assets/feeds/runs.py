@@ -11,12 +11,12 @@ from datetime import date, datetime
 from typing import Any
 
 from assets.buckets import Buckets
-from assets.external.replaying import State, name, read_by, unread_rounds
 from assets.extraction import Gap, Releases, Row, RunFacts, day_of
 from assets.feeds.feed import Feed, Fetch, Scope, Unit
 from assets.feeds.lake_history import LakeStatements
 from assets.feeds.naming import Outcome, named
 from assets.feeds.releases import LakeReleases
+from assets.feeds.replaying import State, name, read_by, unread_rounds
 from assets.reading import collector_paused
 from assets.runs import RunReport, concluded, together
 from assets.splits import LakeSplits

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pitlake import clock
-from pitlake.contract import BASES, BASIS, BETWEEN_POLLS, OBSERVED, SOURCE_DATE, Dataset
+from pitlake.contract import BASES, BETWEEN_POLLS, OBSERVED, SOURCE_DATE, Dataset
 from pitlake.lake.publishing.identities import LikelyFiles
 from pitlake.lake.publishing.likeness import GAP, hashes
 from pitlake.lake.publishing.looks import NEVER
@@ -100,7 +100,7 @@ class RowFindings:
         positions = np.flatnonzero(~self.known & ~(self.told & ~proven))
         basis = np.where(proven, AS_STAGED, PLACES[OBSERVED])
         if staged.dataset.captured:
-            by_source = pc.equal(staged.rows[BASIS], SOURCE_DATE).combine_chunks().to_numpy(zero_copy_only=False)
+            by_source = pc.equal(staged.basis, SOURCE_DATE).combine_chunks().to_numpy(zero_copy_only=False)
             basis[seen & proven & by_source] = PLACES[BETWEEN_POLLS]
         return NewRows(positions, available[positions], revised[positions], basis[positions])
 

@@ -32,7 +32,7 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
         columns[clock.AVAILABLE_AT] = instants(available[order])
         columns[clock.OBSERVED_AT] = instants(np.full(len(order), clock.micros(observed_at)))
         if staged.dataset.captured:
-            columns[BASIS] = _named(taken[BASIS], rows.basis[chosen][order])
+            columns[BASIS] = _named(staged.basis.take(pa.array(positions[order])), rows.basis[chosen][order])
         columns["content_hash"] = staged.content_hash.slice(start, count).take(pa.array(inside[order]))
         schema = staged.dataset.arrow_schema
         return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)

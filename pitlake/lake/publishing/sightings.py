@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pitlake import clock
-from pitlake.contract import BASIS, INSTANT, SOURCE_CLOCK
+from pitlake.contract import INSTANT, SOURCE_CLOCK
 from pitlake.lake.publishing.identities import LikelyFiles
 from pitlake.lake.publishing.likeness import EVIDENCE, LOCATOR, Hashes, hashes, named, names, spelled
 from pitlake.lake.publishing.looks import FOREVER, NEVER, Bounds, Looks, Poll
@@ -79,7 +79,7 @@ class Sightings:
 
         What the source's own clock proves is not asked for.
         """
-        dated = pc.not_equal(self._staged.rows[BASIS], SOURCE_CLOCK) if self._dataset.captured else None
+        dated = pc.not_equal(self._staged.basis, SOURCE_CLOCK) if self._dataset.captured else None
         asked = (
             positions if dated is None else positions[dated.combine_chunks().to_numpy(zero_copy_only=False)[positions]]
         )

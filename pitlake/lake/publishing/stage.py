@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pitlake import clock, machine
-from pitlake.contract import INSTANT, SEEN_LATER, Dataset
+from pitlake.contract import BASIS, INSTANT, SEEN_LATER, SOURCE_CLOCK, SOURCE_DATE, Dataset
 from pitlake.errors import BadInput, CheckFailed
 from pitlake.gate.columnar import violations_in
 from pitlake.gate.rules import forbidden_path
@@ -43,6 +43,7 @@ PLACE = "the staging of the lake"
 UNDATED = "undated"
 OPENERS = frozenset('[{"')
 LOCK = "owner"
+CLOCK_TAG = "edgar_accepted"
 # A stage gets its lock before its final name, so a nameless one this old lost its owner in between.
 NAMELESS_GRACE_SECONDS = 86_400
 ROWS_AT_ONCE = 4_096
@@ -134,6 +135,12 @@ class Staged:
         made = replace(self, **parts, parts=[])
         self.parts.append(made)
         return made
+
+    @property
+    def basis(self) -> pa.ChunkedArray:
+        """What the staged instants of captured rows rest on: what is staged, else the source's clock or date."""
+        by_clock = pc.equal(self.rows["available_at_source"], CLOCK_TAG)
+        return pc.coalesce(self.rows[BASIS], pc.if_else(by_clock, SOURCE_CLOCK, SOURCE_DATE))
 
     def let_go(self) -> None:
         """Hold no row any more: they are mapped from files, which take room for as long as anybody holds them."""
