@@ -11,7 +11,7 @@ SET_UP := .venv/.set-up
 # Tests wait for servers now and then: a third process keeps two processors busy, a fourth costs more than it adds.
 WORKERS ?= 3
 N ?= 10000
-CLAUDE ?= 2.1.197
+CLAUDE ?= 2.1.197 2.1.332
 MATERIAL ?= 9.8.1
 PYSPARK ?= 4.2.0
 DELTA_SPARK ?= 4.4.0
@@ -113,9 +113,9 @@ agents: $(SET_UP) ## Play every data agent in every variant through server and h
 	@$(BIN)/python -m tests.agents.harness
 
 claude: $(SET_UP) ## Play every data agent, and try every tool, in the real Claude Code (npm) against a scripted model.
-	@$(call NPM_CI,claude-code,claude-code-$(CLAUDE))
-	@$(BIN)/python -m tests.agents.claude_code.cells
-	@$(BIN)/python -m tests.agents.claude_code.campaign
+	@$(foreach version,$(CLAUDE),$(call NPM_CI,claude-code/$(version),claude-code-$(version)) &&) true
+	@$(BIN)/python -m tests.agents.claude_code.cells --versions $(CLAUDE)
+	@$(BIN)/python -m tests.agents.claude_code.campaign --versions $(CLAUDE)
 
 inspector: $(SET_UP) ## Read the MCP server's tools, resources and prompts with the protocol's own Inspector (npm).
 	@$(call NPM_CI,inspector,inspector)

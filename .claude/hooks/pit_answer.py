@@ -20,6 +20,7 @@ import time
 from typing import Any, Iterator, Mapping
 
 STARTERS = ("Agent", "Task")
+WAIT = "the data agent works in the background; its answer comes in a prompt of its own, when it has passed the gate"
 NOTIFICATION = "<task-notification>"
 MOST = 2
 FAILED = "PIT_PARSE_ERROR: the hook itself failed, so nothing passes"
@@ -56,6 +57,8 @@ def decide(text: bytes, env: Mapping[str, str], started: float = 0.0) -> dict[st
     message = pit_call.rules.strict_json(text)
     call = pit_call.Call("", {}, message if isinstance(message, dict) else {})
     event = call.message.get("hook_event_name")
+    if event not in READERS and _answers_later(call, env):
+        return {"continue": False, "stopReason": WAIT}
     answers = list(READERS.get(event, _handed_back)(call, env))
     broke = next(((pit, verdict) for said, pit in answers if (verdict := broken(said, pit))), None)
     if not answers:
@@ -130,14 +133,39 @@ def _handed_back(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]
         return
     if not _shared().is_data_agent(given.get("subagent_type")):
         return
+    pits = _note_start(call, env)
+    parts = answered.get("content")
+    texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    if len(texts) == 2 and isinstance(texts[0], str) and _PREAMBLE.fullmatch(texts[0]):
+        del texts[0]
+    yield texts[0] if len(texts) == 1 and isinstance(texts[0], str) else "", _cut_off({"pits": pits}, env)
+
+
+def _answers_later(call: Any, env: Mapping[str, str]) -> bool:
+    """Whether a call left a data agent at work in the background.
+
+    The session's turn ends then: versions before 2.1.332 hand an answer that comes within a turn to the model past
+    every hook, and one that comes after it in a prompt, which is judged.
+    """
+    given, answered = call.message.get("tool_input"), call.message.get("tool_response")
+    if not isinstance(given, dict) or not isinstance(answered, dict):
+        return False
+    if call.message.get("tool_name") == "SendMessage":
+        return bool(_remembered(call, env, given.get("to")))
+    started = _shared().is_data_agent(given.get("subagent_type")) and call.message.get("tool_name") in STARTERS
+    if not started or answered.get("status", "completed") == "completed":
+        return False
+    _note_start(call, env)
+    return True
+
+
+def _note_start(call: Any, env: Mapping[str, str]) -> str:
+    """Note a data agent by its id and its name, and the cut-offs of its prompt, which are returned."""
+    given, answered = call.message["tool_input"], call.message["tool_response"]
     pits = _pits(given.get("prompt"))
-    _remember(call, env, answered.get("agentId"), {"pits": pits})
-    if answered.get("status", "completed") == "completed":
-        parts = answered.get("content")
-        texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-        if len(texts) == 2 and isinstance(texts[0], str) and _PREAMBLE.fullmatch(texts[0]):
-            del texts[0]
-        yield texts[0] if len(texts) == 1 and isinstance(texts[0], str) else "", _cut_off({"pits": pits}, env)
+    for agent in {answered.get("agentId"), given.get("name")} - {None}:
+        _remember(call, env, agent, {"pits": pits, "tries": 0})
+    return pits
 
 
 def _notified(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
@@ -146,7 +174,9 @@ def _notified(call: Any, env: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     for notification in prompt.split(NOTIFICATION)[1:] if isinstance(prompt, str) else ():
         agent, said = _TASK.search(notification), _RESULT.search(notification)
         state = _remembered(call, env, agent.group(1) if agent else None)
-        if state and ("<result>" in notification):
+        if state:
+            _remember(call, env, agent.group(1) if agent else None, {"tries": 0})
+        if state and "<result>" in notification:
             yield said.group(1) if said else "", _cut_off(state, env)
 
 

@@ -131,11 +131,35 @@ def test_prompts_of_the_user_and_of_other_agents_are_not_its_business(env):
 
 
 def test_the_cut_off_of_the_prompt_holds_for_what_comes_later(env):
-    launched = handed_back("", env, prompt=f"NOG --pit {PIT}", status="async_launched")
-    assert launched == {}
+    handed_back("", env, prompt=f"NOG --pit {PIT}", status="async_launched")
     assert stop(LATE, env)["reason"].startswith("PIT_VIOLATION_GT_CUTOFF")
     assert notified(LATE, env)["reason"].startswith("PIT_VIOLATION_GT_CUTOFF")
     assert stop(SOUND, env) == notified(SOUND, env) == {}
+
+
+def resumed(env, agent):
+    message = {
+        "hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "SendMessage",
+        "tool_input": {"to": agent, "message": "narrower"}, "tool_response": {"success": True},
+    }  # fmt: skip
+    return pit_answer.decide(json.dumps(message).encode(), env)
+
+
+def test_the_turn_ends_when_a_data_agent_is_left_at_work_so_that_its_answer_comes_in_a_prompt(env):
+    assert handed_back("", env, status="async_launched")["continue"] is False
+    assert resumed(env, "a1")["continue"] is False
+    assert resumed(env, "a2") == resumed(env, "news") == {}
+    message = {"hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Agent",
+               "tool_input": {"subagent_type": "neo4j-news", "prompt": "NOG", "name": "news"},
+               "tool_response": {"status": "completed", "agentId": "a3", "content": []}}  # fmt: skip
+    pit_answer.decide(json.dumps(message).encode(), env)
+    assert resumed(env, "news")["continue"] is resumed(env, "a3")["continue"] is False
+
+
+def test_an_agent_that_is_resumed_has_its_tries_again(env):
+    assert [bool(stop("prose", env)) for _ in range(3)] == [True, True, False]
+    assert notified("prose", env)["decision"] == "block"
+    assert [bool(stop("prose", env)) for _ in range(3)] == [True, True, False]
 
 
 def test_where_nothing_can_be_noted_no_agent_in_the_background_is_heard(tmp_path):
@@ -149,7 +173,8 @@ def test_where_nothing_can_be_noted_no_agent_in_the_background_is_heard(tmp_path
 def test_other_agents_and_agents_in_the_background_are_not_its_business(env):
     assert stop("prose", env, agent="general-purpose") == handed_back("prose", env, agent="general-purpose") == {}
     assert stop("prose", env, agent="../agents/neo4j-news") == {}
-    assert handed_back("prose", env, status="async_launched") == handed_back("prose", env, tool="Bash") == {}
+    assert handed_back("prose", env, agent="general-purpose", status="async_launched") == {}
+    assert handed_back("prose", env, tool="Bash") == resumed(env, "a1") == {}
 
 
 def test_where_tries_cannot_be_counted_nothing_loops(tmp_path):

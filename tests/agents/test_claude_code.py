@@ -4,12 +4,14 @@ import pytest
 
 from tests.agents.claude_code import attempts, campaign, cells, house
 
-pytestmark = pytest.mark.skipif(house.claude() is None, reason="Claude Code is not installed: make claude")
+pytestmark = pytest.mark.skipif(not house.versions(), reason="Claude Code is not installed: make claude")
+NEWEST = house.versions()[-1:]
 
 
 @pytest.mark.slow
-def test_no_tool_of_claude_code_brings_a_byte_of_what_came_after(tmp_path):
-    seen = campaign.run(tmp_path / "house", bound=True, script=attempts.few)
+@pytest.mark.parametrize("version", NEWEST)
+def test_no_tool_of_claude_code_brings_a_byte_of_what_came_after(tmp_path, version):
+    seen = campaign.run(tmp_path / "house", version, bound=True, script=attempts.few)
     assert seen.leaks == []
     assert seen.canary == 0
     assert {*seen.offered} <= seen.tried
@@ -18,8 +20,8 @@ def test_no_tool_of_claude_code_brings_a_byte_of_what_came_after(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("version", NEWEST)
 @pytest.mark.parametrize("variant", ["forgotten", "contaminated"])
-def test_a_data_agent_reads_nothing_later_and_what_it_says_at_its_end_is_held(tmp_path, variant):
-    played = cells.play(tmp_path / "house", variant, ["neo4j-news"], calls=slice(2))
+def test_a_data_agent_in_the_background_or_resumed_says_nothing_later(tmp_path, version, variant):
+    played = cells.play(tmp_path / "house", variant, ["neo4j-news"], version=version, background=True, calls=slice(2))
     assert [(cell.agent, cell.faults) for cell in played] == [("neo4j-news", []), ("the session", [])]
-    assert [len(cell.seen) for cell in played] == [2, 1]

@@ -4,6 +4,7 @@ Runs it twice: in a bound session with the project's hooks, where no byte of the
 either, the control, where the same calls must find it. Needs Claude Code: `make claude` installs it from npm.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -24,8 +25,9 @@ SECONDS = 3600
 
 @dataclass
 class Seen:
-    """One run. offered: tools of the main conversation's first request. results: each attempt's answer, None where no
-    answer came. canary: bytes of the canary in all that the model was sent, and `leaks` the attempts that brought them.
+    """One run. offered: tools of the main conversation, those it had to search for too. results: each attempt's answer,
+    None where no answer came. canary: bytes of the canary in all that the model was sent, and `leaks` the attempts that
+    brought them.
     """
 
     offered: list[str]
@@ -45,17 +47,14 @@ class Seen:
         return Counter(_outcome(self.results.get(name)) for name, _ in self.attempts)
 
 
-def run(root: Path, *, bound: bool, script: Callable[..., list[Call]] = attempts.every) -> Seen:
+def run(root: Path, version: str, *, bound: bool, script: Callable[..., list[Call]] = attempts.every) -> Seen:
     """Claude Code in a house of its own, from the first request to the last."""
-    program = house.claude()
-    if program is None:
-        raise FileNotFoundError("Claude Code is not installed: make claude")
     made = house.build(root, bound=bound)
     scripts = {MAIN: lambda tools: script(tools, made)}
     scripts |= {mark: lambda tools: attempts.of_sub_agent(tools, made) for mark in SUB_AGENTS}
-    model = Model(scripts, beside="nothing" if bound else f"{house.CANARY} says the web")
-    command = [program, "-p", MAIN, "--dangerously-skip-permissions", "--output-format", "json", "--session-id",
-               house.SESSION]  # fmt: skip
+    model = Model(scripts, beside="nothing" if bound else f"{house.CANARY} says the web", searching=True)
+    command = [str(house.claude(version)), "-p", MAIN, "--dangerously-skip-permissions", "--output-format", "json",
+               "--session-id", house.SESSION]  # fmt: skip
     with serving(model, f"<p>{house.CANARY} says the web</p>") as address:
         done = subprocess.run(command, cwd=made.project, env=made.env(address), capture_output=True, text=True,
                               timeout=SECONDS, check=False)  # fmt: skip
@@ -70,8 +69,9 @@ def _seen(model: Model) -> Seen:
     last = {mark: body for body in model.bodies for mark in marks if mark in _first(body)}
     others = [body for body in model.bodies if not any(mark in _first(body) for mark in last)]
     leaks = [call for name, call in tried if house.canaries(model.results.get(name, ""))]
+    offered = {*model.deferred[MAIN], *(tool["name"] for tool in model.offered[MAIN])}
     return Seen(
-        [tool["name"] for tool in model.offered[MAIN]], tried, model.results,
+        sorted(offered), tried, model.results,
         sum(map(house.canaries, (*last.values(), *others))), leaks, len(model.bodies),
     )  # fmt: skip
 
@@ -99,18 +99,27 @@ def report(name: str, seen: Seen) -> None:
 
 
 def main() -> int:
-    """Both runs; the exit code is 1 where the bound one read the canary or left out a tool, or the control did not."""
+    """Both runs of each version; returns how many read the canary or left out a tool, or how many controls did not."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--versions", nargs="*", default=house.versions())
+    asked = parser.parse_args()
+    if not asked.versions:
+        raise FileNotFoundError("Claude Code is not installed: make claude")
+    return sum(map(_wrong, asked.versions))
+
+
+def _wrong(version: str) -> bool:
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, bound in (("bound", True), ("control", False)):
-            seen = found[name] = run(Path(folder) / name, bound=bound)
-            report(name, seen)
+            seen = found[name] = run(Path(folder) / name, version, bound=bound)
+            report(f"{version} {name}", seen)
     for call in found["bound"].leaks:
         print(f"  read the canary: {json.dumps(call)}")
     by_tool = Counter(call[0] for call in found["control"].leaks)
     print("  the control read it by " + ", ".join(f"{tool} {count}" for tool, count in by_tool.most_common()))
     untried = {*found["bound"].offered} - found["bound"].tried
-    return int(bool(found["bound"].canary or untried or not found["control"].canary))
+    return bool(found["bound"].canary or untried or not found["control"].canary)
 
 
 if __name__ == "__main__":

@@ -38,20 +38,25 @@ class Cell:
     faults: list[str]
 
 
-def play(root: Path, variant: str, agents: Sequence[str], *, calls: slice = slice(None)) -> list[Cell]:
-    """One session of Claude Code in a house of its own: all agents at once, and then it is resumed."""
+def play(
+    root: Path, variant: str, agents: Sequence[str], *, version: str, background: bool, calls: slice = slice(None)
+) -> list[Cell]:
+    """One session of Claude Code in a house of its own: all agents at once, one of them resumed, and then the session.
+
+    background: whether the model asks for agents in the background, and for more turns while a resumed one works.
+    """
     made = house.build(root, bound=True)
     settled = house.House(root, variant == "forgotten")
     if variant == "contaminated":
         _lie(made)
-    scripts: dict[str, Callable[..., Sequence[Turn]]] = {MAIN: lambda _: _main(agents, variant)}
+    scripts: dict[str, Callable[..., Sequence[Turn]]] = {MAIN: lambda _: _main(agents, variant, background=background)}
     for agent in agents:
         scripts[_mark(agent)] = lambda _, agent=agent: _turns(agent, variant, calls)
     model = Model(scripts, beside="nothing")
     with serving(model, "nothing") as address:
         for asked in (["-p", MAIN, "--session-id", house.SESSION], ["-p", GO_ON, "--resume", house.SESSION]):
             done = subprocess.run(
-                [str(house.claude()), *asked, "--dangerously-skip-permissions", "--output-format", "json"],
+                [str(house.claude(version)), *asked, "--dangerously-skip-permissions", "--output-format", "json"],
                 cwd=made.project, env=settled.env(address), capture_output=True, text=True, timeout=SECONDS,
                 check=False,
             )  # fmt: skip
@@ -59,13 +64,15 @@ def play(root: Path, variant: str, agents: Sequence[str], *, calls: slice = slic
                 raise RuntimeError(
                     f"Claude Code ended with {done.returncode}: {done.stdout[-500:]} {done.stderr[-500:]}"
                 )
-    return [_cell(model, agent, variant, _turns(agent, variant, calls)) for agent in agents] + [
-        _session(model, variant)
-    ]
+    cells = [_cell(model, agent, variant, _turns(agent, variant, calls)) for agent in agents]
+    return [*cells, _session(model, variant, agents[0])]
 
 
-def _main(agents: Sequence[str], variant: str) -> list[Turn]:
-    """All agents at once, a text at which the first run ends, and a call of the lake after the session was resumed."""
+def _main(agents: Sequence[str], variant: str, *, background: bool) -> list[Turn]:
+    """All agents at once, the first of them resumed, and a call of the lake.
+
+    A turn that resumes an agent ends, so what follows it is said when the answer is in or the session is resumed.
+    """
     pit = f" --pit {PITS[variant]}" if variant in PITS else ""
     fan_out: list[Call] = [
         (
@@ -74,24 +81,30 @@ def _main(agents: Sequence[str], variant: str) -> list[Turn]:
                 "description": agent,
                 "subagent_type": agent,
                 "prompt": f"{_mark(agent)}{pit}",
-                "run_in_background": False,
+                "run_in_background": background,
             },
         )
         for agent in agents
     ]
     asked = {"sql": "SELECT id, title, available_at, available_at_source FROM news ORDER BY id"}
-    return [
-        fan_out,
-        "done",
-        ("mcp__pitlake__query", asked | ({"pit": PITS[variant]} if variant in PITS else {})),
-        "done",
-    ]
+    ask: Call = ("mcp__pitlake__query", asked | ({"pit": PITS[variant]} if variant in PITS else {}))
+    waits: list[Turn] = [("TaskList", {})] * 3 if background else []
+    return [fan_out, ("ToolSearch", {"query": "select:SendMessage,mcp__pitlake__query", "max_results": 5}),
+            _resume, *waits, *[ask] * 3, "done"]  # fmt: skip
+
+
+def _resume(request: str) -> Call:
+    """A message to the first agent that was started, by the id its answer states."""
+    named = re.search(r"agentId: ([A-Za-z0-9]+)", request)
+    agent = named.group(1) if named else "none"
+    return ("SendMessage", {"to": agent, "summary": "once more", "message": "Answer once more.", "type": "message",
+                            "recipient": agent, "content": "Answer once more."})  # fmt: skip
 
 
 def _turns(agent: str, variant: str, calls: slice) -> list[Turn]:
     made = harness.Player(agent, {}).calls[calls]
     played: list[Turn] = [(call["tool"], harness.at(call, PITS.get(variant))["input"]) for call in made]
-    return [*played, *([f"{SAID} {world.MARK}"] * 4 if variant == "contaminated" else [ENVELOPE])]
+    return [*played, *([f"{SAID} {world.MARK}"] * 8 if variant == "contaminated" else [ENVELOPE] * 2)]
 
 
 def _mark(agent: str) -> str:
@@ -123,11 +136,14 @@ def _cell(model: Model, agent: str, variant: str, turns: Sequence[Turn]) -> Cell
     return Cell(agent, variant, [text or "" for text in told], faults)
 
 
-def _session(model: Model, variant: str) -> Cell:
-    """The main conversation: what agents handed back, and what it read of the lake when it was resumed."""
+def _session(model: Model, variant: str, resumed: str) -> Cell:
+    """The main conversation: what agents handed back, the resumed one too, and what it read of the lake after that."""
     bodies = _conversation(model, MAIN)
-    seen = [text for text in (_beside(model, f"toolu_{MAIN}-2"),) if text]
+    asked = [number for number, turn in enumerate(model.turns(MAIN)) if turn[0] == "mcp__pitlake__query"]
+    seen = [text for number in asked if (text := _beside(model, f"toolu_{MAIN}-{number}"))]
     faults = [] if seen else ["did not go on when resumed"]
+    if not any("Answer once more" in body for body in _conversation(model, _mark(resumed))):
+        faults.append("could not resume an agent")
     shown = "\n".join(bodies)
     if SAID in shown:
         faults.append("reads an answer that is no envelope")
@@ -157,13 +173,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agents", nargs="*", default=sorted(harness.linter.PIT_DONE))
     parser.add_argument("--variants", nargs="*", default=harness.VARIANTS)
+    parser.add_argument("--versions", nargs="*", default=house.versions())
     asked = parser.parse_args()
-    if house.claude() is None:
+    if not asked.versions:
         raise FileNotFoundError("Claude Code is not installed: make claude")
+    return sum(
+        _played(asked, version, background=background) for version in asked.versions for background in (False, True)
+    )
+
+
+def _played(asked: argparse.Namespace, version: str, *, background: bool) -> int:
+    """Play the cells of one version, print them, and return 1 where one is wrong."""
     cells: list[Cell] = []
     for variant in asked.variants:
         with tempfile.TemporaryDirectory() as folder:
-            cells += play(Path(folder) / "house", variant, asked.agents)
+            cells += play(Path(folder) / "house", variant, asked.agents, version=version, background=background)
         for cell in cells[-len(asked.agents) - 1 :]:
             print(f"{variant:14}{cell.agent:24}{', '.join(cell.faults) or f'ok ({len(cell.seen)})'}", flush=True)
     wrong = sum(bool(cell.faults) for cell in cells)
@@ -172,7 +196,8 @@ def main() -> int:
     )
     agents = [cell for cell in cells if cell.agent != "the session"]
     right = sum(not cell.faults for cell in agents)
-    print(f"{right} of {len(agents)} cells as they should be; {planted} planted bytes read where none may be")
+    name = f"Claude Code {version}, agents asked for in the {'background' if background else 'foreground'}"
+    print(f"{name}: {right} of {len(agents)} cells as they should be; {planted} planted bytes read where none may be")
     return int(bool(wrong or planted))
 
 

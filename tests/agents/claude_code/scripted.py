@@ -5,6 +5,7 @@ so that sub-agents at the same time have scripts of their own.
 """
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,19 +13,25 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Call = tuple[str, dict[str, Any]]
-Turn = str | Call | list[Call]
-"""What the model says in one turn: a text, a call, or several calls at once."""
+Plain = str | Call | list[Call]
+Turn = Plain | Callable[[str], Plain]
+"""What the model says in one turn: a text, a call, or several calls at once; or what makes that of the request."""
 Script = Callable[[list[dict[str, Any]]], Sequence[Turn]]
 """The turns of a conversation, made from the tools its first request offers; after them it says "done"."""
 
 
+_DEFERRED = re.compile(r"deferred tools are now available[^\n]*:\n((?:[\w-]+(?:\n|$))+)")
+
+
 class Model:
     """What was asked of the scripted model. `scripts`: by the mark that begins a conversation. `beside`: what anything
-    else is answered, such as a title, a page's summary or a search.
+    else is answered, such as a title, a page's summary or a search. `searching`: whether a conversation begins with a
+    search for the tools that are named and not offered, after which its script is made.
     """
 
-    def __init__(self, scripts: dict[str, Script], beside: str) -> None:
-        self.scripts, self.beside = scripts, beside
+    def __init__(self, scripts: dict[str, Script], beside: str, *, searching: bool = False) -> None:
+        self.scripts, self.beside, self.searching = scripts, beside, searching
+        self.deferred: dict[str, list[str]] = {}
         self.bodies: list[str] = []
         self.offered: dict[str, list[dict[str, Any]]] = {}
         self.results: dict[str, str] = {}
@@ -40,13 +47,24 @@ class Model:
             if mark is None:
                 return events(told, self.beside)
             tools = told.get("tools", [])
+            search: list[Turn] = []
+            if self.searching and mark not in self._turns:
+                named = self.deferred.setdefault(mark, deferred(told))
+                search = [("ToolSearch", {"query": f"select:{','.join(named)}", "max_results": 100})] if named else []
+                if search and not any(message["role"] == "assistant" for message in told["messages"]):
+                    return events(told, search[0], f"{mark}-0")
             if mark not in self._turns:
                 self.offered[mark] = tools
-                self._turns[mark] = self.scripts[mark](tools)
+                self._turns[mark] = [*search, *self.scripts[mark](tools)]
             self._keep_results(told["messages"])
             turn = sum(message["role"] == "assistant" for message in told["messages"])
             turns = self._turns[mark]
-            return events(told, turns[turn] if turn < len(turns) else "done", f"{mark}-{turn}")
+            said = turns[turn] if turn < len(turns) else "done"
+            return events(told, said(body.decode()) if callable(said) else said, f"{mark}-{turn}")
+
+    def turns(self, mark: str) -> Sequence[Any]:
+        """What a conversation was made of."""
+        return [turn if isinstance(turn, tuple) else ("",) for turn in self._turns.get(mark, ())]
 
     def calls(self, mark: str) -> list[Call]:
         """The calls a conversation was made of, where it made one a turn."""
@@ -63,7 +81,19 @@ class Model:
                     self.results[part["tool_use_id"]] = json.dumps(part.get("content"))
 
 
-def events(told: dict[str, Any], turn: Turn, name: str = "") -> list[tuple[str, dict[str, Any]]]:
+def deferred(told: dict[str, Any]) -> list[str]:
+    """The tools that a request names as there to be searched for; none in versions that offer all at once."""
+    texts = (part.get("text", "") for message in told["messages"] for part in _parts(message))
+    listed = (_DEFERRED.search(text) for text in texts)
+    return next((found.group(1).split() for found in listed if found), [])
+
+
+def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = message["content"]
+    return [{"text": content}] if isinstance(content, str) else content
+
+
+def events(told: dict[str, Any], turn: Plain, name: str = "") -> list[tuple[str, dict[str, Any]]]:
     """One assistant's turn, a text or tool calls at once, as the API streams it."""
     calls = [] if isinstance(turn, str) else [turn] if isinstance(turn, tuple) else turn
     blocks: list[tuple[dict[str, Any], dict[str, Any]]] = [
