@@ -10,7 +10,7 @@ from typing import Any
 from assets.extraction import Contest, Extractor, GraphReader, Place, Record, RunFacts, dated
 from assets.graph import _traded, texts
 from assets.graph._traded import KINDS, Entity, EntitySplits
-from assets.graph.news import NEWS_ID
+from assets.graph.news import is_news
 from assets.splits import ODD_RETURN, between, fits
 from pitlake.clock import new_york_day
 from pitlake.datasets import event_returns as contract
@@ -66,7 +66,7 @@ def locate(record: Record, _run: RunFacts, split_entities: SplitEntities) -> Pla
     day = texts.leading_day(record["happened_at"])
     happened = texts.readable(texts.published, record["happened_at"])
     window_end = texts.readable(texts.published, record["window_end"])
-    if record["event_kind"] == "news" and not NEWS_ID.fullmatch(str(record["event_id"])):
+    if record["event_kind"] == "news" and not is_news(record["event_id"]):
         return Place(evidence, day=day, reason=contract.NOT_NEWS.reason)
     if happened is None:
         return Place(evidence, day=day, reason=contract.NO_EVENT.reason)

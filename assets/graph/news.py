@@ -26,7 +26,7 @@ WHERE NOT coalesce(n.created =~ $dated, false)
 {LATEST}RETURN {FIELDS}
 """
 
-NEWS_ID = re.compile(r"bzNews_[0-9]+")
+FILING_ID = re.compile(r"(?:bzNews_)?[0-9]{10}-[0-9]{2}-[0-9]{6}")
 
 PARSERS = {
     "title": texts.text,
@@ -34,12 +34,18 @@ PARSERS = {
     "body": texts.text,
     "url": texts.word,
     "authors": texts.strings,
-    "channels": texts.strings,
+    "channels": texts.keywords,
     "tags": texts.labels,
     "market_session": texts.word,
     "created": texts.instant,
     "updated": texts.instant,
 }
+
+
+def is_news(spelled: Any) -> bool:
+    """Whether an id may be an article's: it is there, and no accession number of a filing gone astray."""
+    found = texts.word(spelled)
+    return found is not None and not FILING_ID.fullmatch(found)
 
 
 def locate(record: Record, _run: RunFacts) -> Place:
@@ -52,7 +58,7 @@ def locate(record: Record, _run: RunFacts) -> Place:
     if updated is None and not texts.is_absent(record["updated"]):
         return Place(evidence, day=texts.leading_day(record["latest"]), reason=contract.BAD_UPDATED.reason)
     place = dated(evidence, max(created, updated or created))
-    if not NEWS_ID.fullmatch(str(record["id"])):
+    if not is_news(record["id"]):
         return Place(evidence, place.available_at, place.day, contract.NOT_NEWS.reason)
     if not any(texts.text(record[part]) for part in ("title", "teaser", "body")):
         return Place(evidence, place.available_at, place.day, contract.NO_TEXT.reason)
@@ -62,7 +68,7 @@ def locate(record: Record, _run: RunFacts) -> Place:
 def values(record: Record) -> dict[str, Any]:
     """The business columns of an article."""
     tickers = sorted({ticker for ticker in map(texts.word, record["tickers"] or ()) if ticker is not None})
-    named = {"id": record["id"], "ticker": tickers[0] if tickers else None, "tickers": tickers}
+    named = {"id": texts.word(record["id"]), "ticker": tickers[0] if tickers else None, "tickers": tickers}
     return named | parsed(record, PARSERS)
 
 

@@ -17,13 +17,13 @@ PARSERS = {
     "period_of_report": texts.day,
     "is_amendment": texts.flag,
     "items": texts.strings,
-    "entities": texts.json_array,
+    "entities": texts.json_or_text,
     "description": texts.text,
     "market_session": texts.word,
     "link_html": texts.word,
     "link_txt": texts.word,
     "primary_document_url": texts.word,
-    "exhibits": texts.json_object,
+    "exhibits": texts.json_or_text,
     "created": texts.instant,
 }
 

@@ -20,6 +20,7 @@ from pitlake.errors import BadInstant, Unreadable
 _NUMBER = re.compile(r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _BLANK_SEPARATED = re.compile(r"^(\d{4}-\d{2}-\d{2}) (?=\d{2}:)", re.ASCII)
 _BARE_OFFSET = re.compile(r"(:\d{2}(?:\.\d+)?[+-]\d{2})(\d{2})$", re.ASCII)
+_FINER = re.compile(r"^(.{10}[T ]\d{2}:\d{2}:\d{2}\.\d{6})(\d+)(.*)$", re.ASCII)
 _ABSENT_WORDS = frozenset({"", "null", "nan", "none"})
 _LONGEST_ABSENT = 4
 _FLAGS = {"1": True, "0": False, "true": True, "false": False}
@@ -110,7 +111,8 @@ def flag(value: Any) -> bool | None:
 
 
 def instant(value: Any) -> datetime | None:
-    """An instant in any of the graph's spellings, as aware UTC; None when absent.
+    """An instant in any of the graph's spellings, as aware UTC; None when absent. Nanoseconds are rounded up to the
+    next microsecond, so that nothing is public before it was.
 
     Read are `2024-01-04T13:48:33-05:00`, `2024-01-04 16:00:00-0500` and mixtures of the two. A date alone, a time
     without offset and an offset used nowhere on Earth are unreadable; the last would also escape the query windows,
@@ -125,6 +127,9 @@ def _instant(value: str) -> datetime | None:
     if is_absent(value):
         return None
     spelled = text = value.strip()
+    finer = _FINER.match(text)
+    if finer:
+        spelled = text = finer[1] + finer[3]
     if text[10:11] != "T" or text[-3:-2] != ":":
         spelled = _BARE_OFFSET.sub(r"\1:\2", _BLANK_SEPARATED.sub(r"\1T", text))
     try:
@@ -136,7 +141,7 @@ def _instant(value: str) -> datetime | None:
         raise Unreadable("no instant (offset)")
     if found.year == date.max.year:
         raise Unreadable("no instant (out_of_range)")
-    return found
+    return found + timedelta(microseconds=1) if finer and finer[2].strip("0") else found
 
 
 def published(value: Any) -> datetime | None:
@@ -194,6 +199,14 @@ def json_array(value: Any) -> str | None:
     return canonical_json(value, list)
 
 
+def json_or_text(value: Any) -> str | None:
+    """Canonical JSON; what is none becomes a JSON string, so that it costs nothing else of its record."""
+    try:
+        return canonical_json(value)
+    except Unreadable:
+        return _CANONICAL.encode(text(value))
+
+
 def mapping(value: Any) -> Mapping[str, Any]:
     """The members of a JSON object; {} when absent."""
     encoded = json_object(value)
@@ -201,26 +214,34 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 
 def strings(value: Any) -> list[str] | None:
-    """A list of texts, native or as a JSON array; blank members are dropped, None when absent."""
+    """A list of texts, native, as a JSON array, or as one plain text; blank members are dropped, None when absent."""
     if is_absent(value):
         return None
     return [*_strings(value)] if isinstance(value, str) else [*_texts_in(value)]
 
 
+def keywords(value: Any) -> list[str] | None:
+    """`strings` whose plain text may name several, with commas between."""
+    found = strings(value)
+    return [word.strip() for word in value.split(",") if word.strip()] if found == [str(value).strip()] else found
+
+
 @lru_cache(maxsize=TEXTS_REMEMBERED)  # the same authors, channels and items again and again
 def _strings(spelled: str) -> tuple[str, ...]:
-    return _texts_in(_json(spelled))
+    found = readable(_json, spelled)
+    return _texts_in(found) if isinstance(found, list) else (spelled.strip(),)
 
 
 def _texts_in(found: Any) -> tuple[str, ...]:
-    if not isinstance(found, list) or not all(isinstance(member, str) for member in found):
+    if not isinstance(found, list):
         raise Unreadable("not a list of texts")
-    return tuple(member.strip() for member in found if member.strip())
+    members = (text(member) for member in found)
+    return tuple(member.strip() for member in members if member is not None)
 
 
 def labels(value: Any) -> list[str] | None:
-    """`strings` with HTML entities resolved ("Software &amp; Apps")."""
-    found = strings(value)
+    """`keywords` with HTML entities resolved ("Software &amp; Apps")."""
+    found = keywords(value)
     return None if found is None else [html.unescape(member) for member in found]
 
 

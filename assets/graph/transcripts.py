@@ -21,7 +21,7 @@ PARSERS = {
     "calendar_year": texts.whole,
     "calendar_quarter": texts.whole,
     "form_type": texts.word,
-    "speakers": texts.canonical_json,
+    "speakers": texts.json_or_text,
 }
 
 

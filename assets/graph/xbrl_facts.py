@@ -56,7 +56,7 @@ def locate(record: Record, run: RunFacts) -> Place:
     place = _filings.place_filing(record, run, f"neo4j:Fact:{record['node']}")
     if place.reason:
         return place
-    if not _complete(record):
+    if not texts.is_absent(record["xbrl_status"]) and not _complete(record):
         return _refused(place, contract.INCOMPLETE)
     if not _filings.linked_companies(record["filers"]):
         return _refused(place, contract.NO_COMPANY)

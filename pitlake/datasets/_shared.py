@@ -2,6 +2,15 @@
 
 from pitlake.contract import Column, GapRule
 
+PRICES = ("open", "high", "low", "close")
+BAR_RULES = (
+    *(f"{price} > 0" for price in PRICES),
+    *(f"high >= {price}" for price in PRICES if price != "high"),
+    *(f"low <= {price}" for price in PRICES if price not in {"low", "high"}),
+    "volume >= 0",
+)
+"""What holds of every bar of a share, a fund or an index. A volume of 0 is real."""
+
 ACCESSION = Column(
     name="accession_no",
     type="string",

@@ -46,6 +46,13 @@ DATASET = Dataset(
     newer_by=("closed_through",),
     entity="date",
     known={"is_early_close": "lake"},
+    rules=(
+        "pre_market_open <= market_open",
+        "market_open <= market_close",
+        "market_close <= post_market_close",
+        "previous_trading_date <= date",
+        "next_trading_date >= date",
+    ),
     source_tag="time_series_timestamp",
     gap_rules=(
         BAD_DATE,

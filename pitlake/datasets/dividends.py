@@ -33,7 +33,6 @@ DATASET = Dataset(
             type="float",
             unit="per share, in `currency`",
             meaning="Amount as the graph keeps it: rounded to 3 decimals when it was stored.",
-            minimum=0,
         ),
         Column(name="currency", type="string", meaning="Currency of the amount.", pattern="[A-Z]{3}"),
         Column(name="frequency", type="string", meaning="Quarterly, Monthly, Annual and so on."),
@@ -43,6 +42,7 @@ DATASET = Dataset(
     entity="ticker",
     follows=(("ticker", "splits", "{ticker}"), ("ticker", "polygon_splits", "{ticker}")),
     known=dict.fromkeys(("ticker", "dividend_id"), "hindsight"),
+    rules=("cash_amount > 0",),
     source_tag="time_series_timestamp",
     gap_rules=(
         shared.NO_TICKER,

@@ -39,6 +39,7 @@ DATASET = Dataset(
     identity=("dataset", "field", "measured_at"),
     entity="dataset",
     known=dict.fromkeys(("share", "low", "high", "changed", "compared", "measured_at"), "lake"),
+    rules=("changed <= compared", "low <= high"),
     source_tag="provider_metadata",
     gap_rules=(shared.FUTURE,),
     warnings=("drifted",),

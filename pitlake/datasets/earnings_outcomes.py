@@ -85,6 +85,7 @@ DATASET = Dataset(
             "lake",
         ),
     },
+    rules=("base_close > 0", "end_close > 0", "split_factor > 0", "change >= -100", "base_date <= end_date"),
     source_tag="time_series_timestamp",
     gap_rules=(NO_BARS, NO_BASIS, shared.FUTURE),
     group="derived",

@@ -68,6 +68,7 @@ DATASET = Dataset(
             "lake",
         ),
     },
+    rules=("known_at <= as_of",),
     source_tag="edgar_accepted",
     gap_rules=(NOTHING_KNOWN, shared.FUTURE),
     group="derived",

@@ -12,7 +12,9 @@ BAD_UPDATED = GapRule(
     type="unverifiable", reason="updated is unreadable", when="News.updated is text but no instant since 1990"
 )
 NOT_NEWS = GapRule(
-    type="unverifiable", reason="not a news id", when="the id is not bzNews_ and digits (a filing gone astray)"
+    type="unverifiable",
+    reason="not a news id",
+    when="the id is blank, or a filing's accession number (a filing gone astray)",
 )
 NO_TEXT = GapRule(type="no_data", reason="no text", when="title, teaser and body are all blank")
 
@@ -29,9 +31,7 @@ DATASET = Dataset(
             name="id",
             type="string",
             required=True,
-            meaning="Article id, `bzNews_` and digits.",
-            pattern="bzNews_[0-9]+",
-            strict=True,
+            meaning="Article id; Benzinga's are `bzNews_` and digits.",
         ),
         Column(name="ticker", type="string", meaning="First ticker the article is about, alphabetically."),
         Column(name="tickers", type="strings", meaning="Every ticker the article is about, sorted."),

@@ -38,17 +38,14 @@ DATASET = Dataset(
             required=True,
             unit="shares",
             meaning="Shares before.",
-            minimum=0,
-            strict=True,
         ),
-        Column(
-            name="split_to", type="float", required=True, unit="shares", meaning="Shares after.", minimum=0, strict=True
-        ),
+        Column(name="split_to", type="float", required=True, unit="shares", meaning="Shares after."),
         Column(name="split_id", type="string", meaning="The source's id; older answers have none."),
     ),
     key=("ticker", "ordinal"),
     entity="ticker",
     known={"ticker": "hindsight", "ordinal": "lake"},
+    rules=("split_from > 0", "split_to > 0"),
     source_tag="provider_metadata",
     gap_rules=(
         shared.FUTURE,

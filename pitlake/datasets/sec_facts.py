@@ -57,6 +57,7 @@ DATASET = Dataset(
     newer_by=("filing_date",),
     entity="cik",
     known=dict.fromkeys(("accepted_at", "period_type", "value_number"), "lake"),
+    rules=("period_start <= period_end",),
     source_tag="edgar_accepted",
     gap_rules=(
         UNKNOWN_FILING,

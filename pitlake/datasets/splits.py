@@ -23,12 +23,13 @@ DATASET = Dataset(
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Ticker of the company."),
         Column(name="execution_date", type="date", required=True, meaning="Day the split takes effect, New York."),
-        Column(name="split_from", type="float", required=True, unit="shares", meaning="Shares before.", minimum=0),
-        Column(name="split_to", type="float", required=True, unit="shares", meaning="Shares after.", minimum=0),
+        Column(name="split_from", type="float", required=True, unit="shares", meaning="Shares before."),
+        Column(name="split_to", type="float", required=True, unit="shares", meaning="Shares after."),
     ),
     key=("ticker", "execution_date"),
     entity="ticker",
     known={"ticker": "hindsight"},
+    rules=("split_from > 0", "split_to > 0"),
     source_tag="time_series_timestamp",
     gap_rules=(
         shared.NO_TICKER,

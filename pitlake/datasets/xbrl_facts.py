@@ -7,7 +7,9 @@ from pitlake.datasets import _shared as shared
 
 NO_FACTS = GapRule(type="no_data", reason="filing has no facts", when="its XBRL is COMPLETED without a single fact")
 INCOMPLETE = GapRule(
-    type="no_data", reason="XBRL of the filing is not complete", when="Report.xbrl_status is not COMPLETED"
+    type="no_data",
+    reason="XBRL of the filing is not complete",
+    when="Report.xbrl_status is there and not COMPLETED; a filing without facts needs it to be COMPLETED",
 )
 NO_COMPANY = GapRule(
     type="unverifiable", reason="no company", when="the filing has no primary filer, so the key is incomplete"
@@ -108,6 +110,7 @@ DATASET = Dataset(
     tiebreak=("accepted_at", "accession_no"),
     entity="ticker",
     known={"ticker": "hindsight", **dict.fromkeys(("member_count", "value_number"), "lake")},
+    rules=("period_start <= period_end",),
     source_tag="edgar_accepted",
     gap_rules=(
         shared.UNDATED_FILING,

@@ -66,7 +66,7 @@ def test_the_id_joins_the_text_s_own_dataset(run):
     [
         (article(vector=[0.0, 0.0]), "vector is unreadable"),
         (article(vector="[1, 2]"), "vector is unreadable"),
-        (article(id="acc-1"), "not a news id"),
+        (article(id="0000320193-25-000073"), "not a news id"),
         (article(created=None, updated=None), "created is missing or unreadable"),
         (article(title=None), "no text"),
         (exchange(sequence="third"), "sequence is unreadable"),

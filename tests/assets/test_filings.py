@@ -126,4 +126,11 @@ def test_of_several_registrants_the_filing_s_own_wins():
 def test_unlisted_items_are_null_and_listed_ones_are_texts(run):
     extractor = all_extractors()["reports"]
     assert extractor.normalise(report(items=""), run).values["items"] is None
-    assert extractor.normalise(report(items="{}"), run).reason == "items is unreadable"
+    assert extractor.normalise(report(items="Item 2.02"), run).values["items"] == ["Item 2.02"]
+    assert extractor.normalise(report(items='["Item 2.02'), run).values["items"] == ['["Item 2.02']
+
+
+@pytest.mark.parametrize("name", ["entities", "exhibits"])
+def test_what_does_not_parse_costs_nothing_else_of_the_filing(run, name):
+    row = all_extractors()["reports"].normalise(report(**{name: '{"a": '}), run)
+    assert row.values[name] == '"{\\"a\\": "'

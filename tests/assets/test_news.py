@@ -1,6 +1,6 @@
 """Articles: what dates them, what is not news, and how their lists are spelled."""
 
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 
 import pytest
 
@@ -65,8 +65,9 @@ def test_an_unreadable_update_is_a_gap_on_the_day_of_its_text(run):
     assert (gap.reason, gap.day) == ("updated is unreadable", date(2024, 5, 9))
 
 
-def test_a_filing_gone_astray_is_no_news(run):
-    gap = EXTRACTOR.normalise(article(id="bzNews_0000320193-25-000073", title="", body=""), run)
+@pytest.mark.parametrize("name", ["bzNews_0000320193-25-000073", "0000320193-25-000073", None, " "])
+def test_a_filing_gone_astray_is_no_news(run, name):
+    gap = EXTRACTOR.normalise(article(id=name, title="", body=""), run)
     assert gap.reason == "not a news id"
 
 
@@ -76,8 +77,40 @@ def test_an_article_without_text_is_a_gap_that_is_as_old_as_the_article(run):
     assert gap.available_at == datetime(2024, 5, 2, 20, 30, tzinfo=timezone.utc)
 
 
-def test_a_broken_list_is_not_lost_silently(run):
-    assert EXTRACTOR.normalise(article(tags="[broken"), run).reason == "tags is unreadable"
+@pytest.mark.parametrize(
+    ("channels", "read"),
+    [
+        ("Earnings", ["Earnings"]),
+        ("Earnings, Guidance", ["Earnings", "Guidance"]),
+        ("[broken", ["[broken"]),
+        ("{}", ["{}"]),
+        (["Earnings"], ["Earnings"]),
+        ('["M&A, again", 7, ""]', ["M&A, again", "7"]),
+        ("[]", []),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_lists_are_read_however_they_are_spelled(run, channels, read):
+    row = EXTRACTOR.normalise(article(channels=channels, tags=channels), run)
+    assert (row.values["channels"], row.values["tags"]) == (read, read)
+
+
+@pytest.mark.parametrize("name", ["reuters-123", "bzNews_a1", 4711, "urn:newsml:x:1"])
+def test_an_article_may_have_any_id(run, name):
+    row = EXTRACTOR.normalise(article(id=name), run)
+    assert (row.values["id"], row.evidence) == (str(name), f"neo4j:News:{name}")
+
+
+@pytest.mark.parametrize(
+    ("stated", "micros"), [("123456789", 123457), ("123456000", 123456), ("999999999", 1_000_000), ("0000001", 1)]
+)
+@pytest.mark.parametrize(
+    "form", ["2024-05-02T16:30:00.{}-04:00", "2024-05-02 16:30:00.{}-0400", "2024-05-02T20:30:00.{}Z"]
+)
+def test_nanoseconds_are_rounded_up(run, stated, micros, form):
+    row = EXTRACTOR.normalise(article(created=form.format(stated), updated=None), run)
+    assert row.available_at == datetime(2024, 5, 2, 20, 30, tzinfo=timezone.utc) + timedelta(microseconds=micros)
 
 
 def test_what_is_not_public_yet_is_a_gap_of_its_own_day(run):

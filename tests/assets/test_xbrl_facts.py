@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from assets.extraction import Row
 from assets.graph.xbrl_facts import EXTRACTOR, precision, qualified_name
 
 AXIS = "320193:http://fasb.org/srt/2024:srt:ProductOrServiceAxis"
@@ -76,7 +77,6 @@ def test_members_are_sorted(run):
     ("change", "expected"),
     [
         ({"xbrl_status": "PROCESSING"}, "XBRL of the filing is not complete"),
-        ({"xbrl_status": None}, "XBRL of the filing is not complete"),
         ({"filers": [], "referenced": [["0000320193", "AAPL"]]}, "no company"),
         ({"concepts": []}, "no concept"),
         ({"periods": []}, "no period"),
@@ -140,3 +140,8 @@ def test_infinite_precision_beats_any_then_digits_count():
 
 def test_axes_are_named_without_cik_and_namespace():
     assert qualified_name(AXIS) == "srt:ProductOrServiceAxis"
+
+
+@pytest.mark.parametrize("status", [None, "", "null"])
+def test_facts_of_a_filing_without_a_status_are_read(run, status):
+    assert isinstance(EXTRACTOR.normalise(fact(xbrl_status=status), run), Row)

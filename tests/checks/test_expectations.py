@@ -11,7 +11,8 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 from assets.runs import attempt_partitions
-from checks.expectations import BLOCKING, WARNING, expectation, expected, validate
+from checks.expectations import BLOCKING, WARNING, expectation, expected, frame, library, validate
+from checks.suites import main
 from pitlake import clock
 from pitlake.contract import Column
 from pitlake.datasets import all_datasets
@@ -19,6 +20,7 @@ from pitlake.errors import CheckFailed
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.expectations import row_tests, rules, window_of
 from pitlake.lake.publishing.stage import staged_schema
+from pitlake.lake.tables.query import calculator
 from tests.toys import NOTES, OBSERVED, TOY, ToyGraph, between, stored
 
 NOON = datetime(2024, 3, 8, 17, tzinfo=timezone.utc)
@@ -104,6 +106,9 @@ def test_every_expectation_of_a_dataset_holds_and_is_caught_when_broken(name):
     assert len({rule.name for rule in listed}) == len(listed)
     for kind in {rule.kind for rule in listed}:
         alike = [rule for rule in listed if rule.kind == kind]
+        if kind == "ExpectColumnPairValuesAToBeGreaterThanB":  # these share columns
+            assert [rule.name for rule in alike if rule.name not in validate(broken(rows, rule), [rule])] == []
+            continue
         worse = rows
         for rule in alike:
             worse = broken(worse, rule)
@@ -125,7 +130,7 @@ def test_an_expectation_carries_its_name_and_severity():
     made = map(expectation, rules(all_datasets()["dividends"], WINDOW))
     levels = {one.meta["rule"]: one.severity for one in made}
     assert levels["ticker is there"] == "critical"
-    assert levels["cash_amount is at least 0"] == "warning"
+    assert levels["currency is like [A-Z]{3}"] == "warning"
 
 
 def test_a_window_is_the_days_of_the_run_as_far_as_they_are_over():
@@ -197,3 +202,71 @@ def test_a_record_staged_twice_is_expected_once(tmp_path):
     )
     assert {check.name: check.facts.get("rows") for check in report.checks}[BLOCKING] == 1
     assert report.outcome.total.unchanged == 1
+
+
+BAR = {"open": 5.0, "high": 6.0, "low": 4.0, "close": 5.5, "volume": 100}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "rule"),
+    [
+        ("prices", {"close": -5.0}, "close > 0"),
+        ("prices", {"high": 3.0}, "high >= open"),
+        ("prices", {"low": 5.2}, "low <= open"),
+        ("prices", {"volume": -1.0}, "volume >= 0"),
+        ("prices", {"volume": 0.0, "vwap": 0.0}, None),
+        ("prices", {"open": None, "high": None}, None),
+        ("av_daily_bars", {"low": 7.0}, "high >= low"),
+        ("av_intraday_bars", {"close": 0.0}, "close > 0"),
+        ("splits", {"split_to": 0.0}, "split_to > 0"),
+        ("polygon_splits", {"split_from": -1.0}, "split_from > 0"),
+        ("dividends", {"cash_amount": -0.1}, "cash_amount > 0"),
+        ("xbrl_facts", {"period_start": date(2024, 3, 9)}, "period_start <= period_end"),
+        ("xbrl_facts", {"value_number": -4.2}, None),
+        ("sec_facts", {"period_start": date(2024, 3, 9)}, "period_start <= period_end"),
+        ("av_earnings", {"reported_eps": -1.5, "surprise": -9.0}, None),
+        (
+            "av_estimates",
+            {"eps_estimate_high": -2.0, "eps_estimate_low": -1.0},
+            "eps_estimate_high >= eps_estimate_low",
+        ),
+        ("av_estimates", {"eps_estimate_high": -1.0, "eps_estimate_low": -2.0}, None),
+        ("macro_observations", {"value": -37.63}, None),
+        ("market_quotes", {"value": -0.5}, None),
+        ("event_returns", {"percent": -100.5}, "percent >= -100"),
+        ("calendar", {"market_close": NOON - timedelta(hours=1)}, "market_open <= market_close"),
+        ("earnings_outcomes", {"end_close": 0.0}, "end_close > 0"),
+        ("earnings_snapshots", {"known_at": NOON + timedelta(days=1)}, "known_at <= as_of"),
+        ("drift", {"low": 0.9, "high": 0.1}, "low <= high"),
+    ],
+)
+def test_what_is_impossible_is_refused_by_both_engines_and_what_is_real_by_none(name, change, rule):
+    dataset = all_datasets()[name]
+    good = clean(dataset).to_pylist()[0]
+    row = good | {key: value for key, value in BAR.items() if {*BAR} <= {*good}} | change
+    rows = pa.Table.from_pylist([row], staged_schema(dataset))
+    with calculator(staged=rows) as sql:
+        broken = [one.name for one in row_tests(dataset) if sql.sql(f"FROM staged WHERE NOT ({one.sql})").fetchall()]
+    assert (rule in broken) if rule else broken == []
+    blocking = {one.name for one in rules(dataset, WINDOW) if one.severity == "blocking"}
+    assert blocking.intersection(validate(rows, rules(dataset, WINDOW))) == {*broken}
+
+
+def test_a_suite_is_exported_opened_and_run_by_the_library_alone(tmp_path):
+    gx = library()
+    assert main([str(tmp_path)]) == 0
+    context = gx.get_context(mode="file", project_root_dir=tmp_path)
+    assert {one.name for one in context.suites.all()} == {f"pitlake.{name}" for name in all_datasets()}
+    asset = context.data_sources.add_pandas("lake").add_dataframe_asset("prices")
+    batches = asset.add_batch_definition_whole_dataframe("all")
+    good = clean(all_datasets()["prices"])
+    broken = {f"high >= {price}" for price in ("open", "low", "close")}
+    for rows, failed in ((good, set()), (with_value(good, "high", 1.0), broken)):
+        result = batches.get_batch({"dataframe": frame(rows)}).validate(context.suites.get("pitlake.prices"))
+        assert {one.expectation_config.meta["rule"] for one in result.results if not one.success} == failed
+        assert len(result.results) > 15
+
+
+def test_an_export_needs_one_folder(capsys):
+    assert main([]) == 2
+    assert "name the folder to write" in capsys.readouterr().err

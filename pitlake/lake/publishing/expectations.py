@@ -50,7 +50,12 @@ class Rule:
 
 def rules(dataset: Dataset, window: Window) -> tuple[Rule, ...]:
     """Every rule of a dataset. `window`: the first and last instant its rows may be available at, one of them known."""
-    return (*_of_rows(dataset), *_unique(dataset), _available(*window))
+    return (*standing_rules(dataset), _available(*window))
+
+
+def standing_rules(dataset: Dataset) -> tuple[Rule, ...]:
+    """The rules of a dataset that hold whichever run its rows are of."""
+    return (*_of_rows(dataset), *_unique(dataset))
 
 
 class RowTest(NamedTuple):
