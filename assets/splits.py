@@ -28,6 +28,8 @@ ODD_JUMP = log(1.35)
 # The market's own move of that size comes with so many times the shares and the money of the day before; a split
 # changes neither. Nights that do so without any such move: 5 of 1,000.
 ODD_VOLUME = log(3)
+# A larger move than a 2:1 split's, with a tenth for the night, no volume explains: only a split on record does.
+MOST_MOVE = log(2.2)
 # A return over a window, of which no volume is known: one that a 2:1 split may have made.
 ODD_RETURN = log(2) - 0.1
 # A smaller split explains no more of a night's move than the market does.
@@ -93,7 +95,11 @@ def plausible(close: float, opening: float, shares: float, volumes: Volumes = (N
     move, split = log(opening * shares / close), log(shares)
     before, after = volumes
     traded = log(after / before) - split if before and after else -inf
-    return fits(move, split) and (abs(move) < ODD_JUMP or min(traded, traded + move) >= ODD_VOLUME)
+    return fits(move, split) and _of_the_market(move, traded)
+
+
+def _of_the_market(move: float, traded: float) -> bool:
+    return abs(move) < ODD_JUMP or (abs(move) < MOST_MOVE and min(traded, traded + move) >= ODD_VOLUME)
 
 
 def fits(move: float, split: float) -> bool:

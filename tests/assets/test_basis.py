@@ -112,7 +112,8 @@ def test_what_a_share_becomes_counts_the_days_after_it():
         (30.0, 20.5, 1.0, (1e6, 1.6e6), False),  # 3:2
         (20.0, 30.2, 1.0, (1e6, 7e5), False),  # 2:3
         (1.0, 9.8, 1.0, (1e6, 9e5), False),  # 1:10, of which nine times the money was traded
-        (1.0, 2.2, 1.0, (1e6, 4e6), True),
+        (1.0, 2.1, 1.0, (1e6, 4e6), True),
+        (100.0, 34.0, 1.0, (1e6, 1e8), False),  # no volume explains a fall like that of 3:1
         (40.0, 13.0, 3.0, (1e6, 3e6), True),
         (40.0, 26.0, 2.0, (1e6, 8e6), True),  # a split on record, and bad news the same night
     ] + [(close, opening, shares, (None, None), expected) for close, opening, shares, expected in (

@@ -72,7 +72,9 @@ class World(NamedTuple):
     @property
     def certain(self) -> bool:
         """Whether nothing may be missing from an answer. One ratio told for two days within a week is one split."""
-        if len({ratio for _, ratio in self.splits}) < len(self.splits) or (self.news and self.volumes == "unknown"):
+        if len({ratio for _, ratio in self.splits}) < len(self.splits):
+            return False
+        if self.news and (self.volumes == "unknown" or self.news[1] < 0.4):
             return False
         return self.restated == "no bar" and (self.record in SURE or not self.splits)
 
