@@ -39,8 +39,11 @@ def deliver_answer(
     *,
     lake: str | None,
     receipt: bool,
-) -> None:
-    """Ask, write the rows, say as of what, and keep the receipt where that was asked for. query: the named one."""
+) -> int:
+    """Ask, write the rows, say as of what, and keep the receipt where that was asked for; how many rows there were.
+
+    query: the named one.
+    """
     from pitlake.answers.page import text
     from pitlake.answers.provenance import Provenance
 
@@ -58,6 +61,7 @@ def deliver_answer(
         render.say(f"known with hindsight alone: {', '.join(columns)} of {dataset}")
     if receipt:
         render.say(f"receipt {result.keep(lake)}")
+    return len(result)
 
 
 def door(session: "Session") -> str:

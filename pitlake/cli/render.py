@@ -26,6 +26,7 @@ ROWS_IN_TABLE = 200
 CELL_WIDTH = 80
 LEAST_WIDTH = 20  # below that a column is dropped rather than shortened
 GUTTER = 3  # between two columns
+PROOF = ("id", "available_at_source", "evidence")
 
 
 def check_target(form: str, target: Path | None) -> None:
@@ -180,21 +181,28 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 
 
 def _fitting(head: Sequence[str], natural: Sequence[int], width: int) -> dict[int, int]:
-    """The columns that fit, in order, each with its width. What names a row and its instant are never shortened for
-    the sake of others; of the rest, as many as can have LEAST_WIDTH.
+    """The columns that fit, in order, each with its width: what is read first, then what else there is, last what
+    proves it. The first column, instants and ids are never shortened for the sake of others, the rest not below
+    LEAST_WIDTH.
     """
-    whole = [place for place, name in enumerate(head) if place == 0 or name in ("id", AVAILABLE_AT)]
     kept: dict[int, int] = {}
-    for place in [*whole, *(place for place in range(len(head)) if place not in whole)]:
-        least = natural[place] if place in whole else min(natural[place], LEAST_WIDTH)
-        if kept and sum(kept.values()) + GUTTER * len(kept) + least > width:
-            break
-        kept[place] = min(least, width)
+    for place in sorted(range(len(head)), key=lambda place: (place and _importance(head[place]), place)):
+        whole = place == 0 or head[place] in ("id", AVAILABLE_AT)
+        least = natural[place] if whole else min(natural[place], LEAST_WIDTH)
+        if not kept or sum(kept.values()) + GUTTER * len(kept) + least <= width:
+            kept[place] = min(least, width)
     spare = width - sum(kept.values()) - GUTTER * (len(kept) - 1)
     for place in sorted(kept):
         more = min(natural[place] - kept[place], spare)
         kept[place], spare = kept[place] + more, spare - more
     return dict(sorted(kept.items()))
+
+
+def _importance(name: str) -> int:
+    """The rank of a column where not all fit, the most important first."""
+    if name == AVAILABLE_AT or name == "title" or name.endswith("score"):
+        return 0
+    return 2 if name in PROOF else 1
 
 
 def printable(text: str) -> str:

@@ -1,7 +1,7 @@
 """`pitlake search`: texts that match words, or lie near a meaning, best match first. Which query that is: searches."""
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -10,6 +10,10 @@ from pitlake.cli.answering import answer_options, deliver_answer
 from pitlake.cli.sessions import opened, session_options
 from pitlake.errors import BadInput
 from pitlake.questions import searches
+
+if TYPE_CHECKING:
+    from pitlake.questions.catalogue import Query
+    from pitlake.session import Session
 
 
 @click.command("search")
@@ -49,4 +53,16 @@ def command(query: str, within: str, ticker: str | None, by: str, limit: int | N
     receipt: bool = asked.pop("receipt")
     render.check_target(form, output)
     with opened(**asked, datasets=named.reads) as session:
-        deliver_answer(session, named.sql, bound, named, form, output, lake=asked["lake"], receipt=receipt)
+        if not deliver_answer(session, named.sql, bound, named, form, output, lake=asked["lake"], receipt=receipt):
+            render.say(_nothing(session, named, ticker, by))
+
+
+def _nothing(session: "Session", query: "Query", ticker: str | None, by: str) -> str:
+    """How many texts were searched in vain, and what to try."""
+    counted = {name: session.sql(f"SELECT count(*) FROM {name}").rows()[0][0] for name in query.searches or query.reads}
+    of = f"{sum(counted.values()):,} texts of {' and '.join(counted)}"
+    if not any(counted.values()):
+        return f"there was nothing to search, {of}; `pitlake datasets --as-of T` says what there was"
+    wider = ["without --ticker"] if ticker else []
+    other = ["other words", "--by meaning"] if by == "words" else ["--by words"]
+    return f"none of {of} matches{f' for {ticker}' if ticker else ''}; try {', '.join(other + wider)}, or another --in"

@@ -222,3 +222,21 @@ def test_too_few_addresses_are_told_of_before_any_library_dies_of_it():
     assert done.returncode == 1
     assert done.stderr.startswith("pitlake: this process may use 1024 MiB of addresses (ulimit -v)")
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("zebra",), "none of 2 texts of news matches; try other words, --by meaning, or another --in"),
+        (
+            ("zebra", "--ticker", "NOG"),
+            "none of 2 texts of news matches for NOG; try other words, --by meaning, without",
+        ),
+        (("zebra", "--in", "calls"), "there was nothing to search, 0 texts of"),
+    ],
+)
+def test_a_search_in_vain_says_how_many_texts_were_searched_and_what_to_try(pitlake, arguments, says):
+    said = pitlake("search", *arguments, "--as-of", AFTER)
+    assert said.code == 0
+    assert says in said.err
+    assert pitlake("search", *arguments, "--as-of", AFTER, "--format", "json").out == "[]\n"

@@ -63,17 +63,25 @@ def test_a_table_names_its_rows_and_fits_the_terminal(asked, columns):
         (("datasets",), "av_earnings_calendar"),
         (("versions",), "\n1         20"),
         (("receipts",), kept),
-        (latest, "2024-02-14T21:30:00Z", "bzNews_1"),
+        (latest, "2024-02-14T21:30:00Z", "A headline"),
     ):
         lines, _ = shown(arguments, columns, lake)
         assert max(map(cell_len, lines)) <= columns
         assert every(one in "\n".join(lines) for one in whole)
 
 
+def test_a_search_shows_title_and_score_before_what_proves_them(asked):
+    lines, said = shown(("search", "headline", "--as-of", AFTER), 80, asked[0])
+    assert {"available_at", "title", "ft_score"} <= {*lines[0].split()}
+    assert "A headline" in lines[2]
+    assert "evidence" in said.splitlines()[0]
+
+
 def test_columns_that_do_not_fit_are_named(asked):
     lines, said = shown(("run", "news_latest", "--as-of", AFTER, "--ticker", "NOG"), 80, asked[0])
     dropped = said.splitlines()[0].removeprefix("not shown at 80 columns: ").split("; ")[0].split(", ")
-    assert len(dropped) == 4
+    assert {"available_at_source", "evidence"} <= {*dropped}
+    assert "title" not in dropped
     assert {*dropped} | {*lines[0].split()} == {
         "available_at", "available_at_source", "id", "title", "teaser", "channels", "created", "evidence"
     }  # fmt: skip
