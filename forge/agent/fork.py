@@ -15,7 +15,8 @@ from typing import Any
 from forge.agent.agent import Agent
 from forge.core.tape import MAIN, Kind, Lane, Mode, Step, Tape, canonical, difference
 from forge.memory import Memory
-from forge.model import Model, NoModel
+from forge.model import Answer, Model, NoModel
+from forge.model.messages import dumped
 from forge.tracking.settlement import Forecast, forecasts, hydrated
 from pitlake.clock import instant
 from pitlake.errors import BadInput
@@ -92,7 +93,7 @@ class _Lane(Lane):
         if here and change.answer is not None:
             if kind == "tool":
                 await do()
-            answer = change.answer
+            answer = dumped(Answer(change.answer)) if kind == "model" else change.answer
         elif kind == "model" and kept and same and not (change.models and self.at >= change.step):
             answer = kept.answer
         else:

@@ -81,6 +81,12 @@ def test_a1_what_is_told_again_changes_nothing_and_asks_no_model(agent):
     assert (found.answer, found.differences, found.same) == ("It grows.", (), 5)
 
 
+def test_a_model_s_answer_is_replaced_by_plain_words(agent):
+    found = forked(replace(agent, models=nobody), step=1, answer="Nothing follows from it.")
+    assert found.answer == "Nothing follows from it."
+    assert named(found) == [(1, "model", "answers")]
+
+
 def test_a1_another_fact_leads_to_another_decision_and_each_step_is_named(agent):
     found = forked(agent, step=2, answer="economic series: 1 row\nvalue=1.0")
     assert found.answer == "It falls."
