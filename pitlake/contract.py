@@ -87,7 +87,7 @@ class Column:
     values: the texts there are. minimum, maximum: bounds of a number, inclusive. pattern: what a whole text matches,
     in the common ground of Python's and RE2's regular expressions. Null breaks none of them. strict: rows that break
     them are refused, because the lake itself makes them so; else the source does, and a break is a warning.
-    proof: the column says how the row's instant was proven. It is no content: where nothing else differs, a record is
+    proof: the column says how the row's instant was proven. It is not content: where nothing else differs, a record is
     unchanged, however well its instant is proven now.
     """
 
