@@ -65,7 +65,7 @@ def play(
                     f"Claude Code ended with {done.returncode}: {done.stdout[-500:]} {done.stderr[-500:]}"
                 )
     cells = [_cell(model, agent, variant, _turns(agent, variant, calls)) for agent in agents]
-    return [*cells, _session(model, variant, agents[0])]
+    return [*cells, _session(model, variant, agents)]
 
 
 def _main(agents: Sequence[str], variant: str, *, background: bool) -> list[Turn]:
@@ -94,7 +94,7 @@ def _main(agents: Sequence[str], variant: str, *, background: bool) -> list[Turn
 
 
 def _resume(request: str) -> Call:
-    """A message to the first agent that was started, by the id its answer states."""
+    """A message to an agent that was started, by the id that its answer states."""
     named = re.search(r"agentId: ([A-Za-z0-9]+)", request)
     agent = named.group(1) if named else "none"
     return ("SendMessage", {"to": agent, "summary": "once more", "message": "Answer once more.", "type": "message",
@@ -136,13 +136,13 @@ def _cell(model: Model, agent: str, variant: str, turns: Sequence[Turn]) -> Cell
     return Cell(agent, variant, [text or "" for text in told], faults)
 
 
-def _session(model: Model, variant: str, resumed: str) -> Cell:
+def _session(model: Model, variant: str, agents: Sequence[str]) -> Cell:
     """The main conversation: what agents handed back, the resumed one too, and what it read of the lake after that."""
     bodies = _conversation(model, MAIN)
     asked = [number for number, turn in enumerate(model.turns(MAIN)) if turn[0] == "mcp__pitlake__query"]
     seen = [text for number in asked if (text := _beside(model, f"toolu_{MAIN}-{number}"))]
     faults = [] if seen else ["did not go on when resumed"]
-    if not any("Answer once more" in body for body in _conversation(model, _mark(resumed))):
+    if not any("Answer once more" in body for agent in agents for body in _conversation(model, _mark(agent))):
         faults.append("could not resume an agent")
     shown = "\n".join(bodies)
     if SAID in shown:
