@@ -2,7 +2,7 @@
 # `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test long spark ui serve run web axe pictures notebooks site report bench soak faults truth late splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
+.PHONY: help demo test long spark ui serve run web axe pictures notebooks site report bench soak faults truth late poisoned splits attack mutants agents claude inspector hook forge canaries asofbench check docs lock build up
 
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -99,6 +99,9 @@ truth: $(SET_UP) ## Compare N=10000 answers with those of lakes that end at thei
 
 late: $(SET_UP) ## Compare N=10000 answers with those given before their source was looked at again.
 	@$(BIN)/python -m tests.wall.campaign late --n $(N)
+
+poisoned: $(SET_UP) ## Run N=1000 random graphs with bad records of every kind: those are gaps, all others are published.
+	@$(BIN)/python -m tests.assets.poisoned --n $(if $(filter file,$(origin N)),1000,$(N))
 
 splits: $(SET_UP) ## Ask about every small world of bars and splits as of every instant.
 	@$(BIN)/python -m tests.wall.split_worlds

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from assets.contests import CONTENDER, CONTEST_FIELDS, RANK, SECOND_RANK, contested_rows, settle
-from assets.extraction import Contest, Gap, Normaliser, Row
+from assets.extraction import UNFORESEEN, Contest, Gap, Normaliser, Row
 from pitlake.clock import AVAILABLE_AT
-from pitlake.contract import BASIS, INSTANT
+from pitlake.contract import BASIS, INSTANT, UNREADABLE_RECORD
 from pitlake.lake.publishing import stage as staging
 
 PENDING_BATCHES = 10
@@ -92,10 +92,31 @@ class Buckets:
         """Make the rows of all of them one table, of which each takes its slice: a table a day would cost more."""
         filled = [bucket for bucket in buckets if bucket.rows]
         if filled:
-            table, start = rows_table(self._extractor, [row for bucket in filled for row in bucket.rows]), 0
+            table, start = self._table(filled), 0
             for bucket in filled:
                 bucket.tables.append(table.slice(start, len(bucket.rows)))
                 start, bucket.rows = start + len(bucket.rows), []
+
+    def _table(self, buckets: Sequence[Bucket]) -> pa.Table:
+        """The rows of several days. A row that holds what its columns can't becomes a gap."""
+        try:
+            return rows_table(self._extractor, [row for bucket in buckets for row in bucket.rows])
+        except (pa.ArrowException, *UNFORESEEN):
+            for bucket in buckets:
+                fits = [self._converts(row) for row in bucket.rows]
+                bucket.gaps += [self._unreadable(row) for row, fit in zip(bucket.rows, fits, strict=True) if not fit]
+                bucket.rows = [row for row, fit in zip(bucket.rows, fits, strict=True) if fit]
+        return rows_table(self._extractor, [row for bucket in buckets for row in bucket.rows])
+
+    def _converts(self, row: Row) -> bool:
+        try:
+            rows_table(self._extractor, [row])
+        except (pa.ArrowException, *UNFORESEEN):
+            return False
+        return True
+
+    def _unreadable(self, row: Row) -> Gap:
+        return Gap("unverifiable", UNREADABLE_RECORD, row.evidence, row.available_at, None)
 
     def _settled(self, table: pa.Table, contest: Contest, day: date | None) -> tuple[pa.Table, list[Gap]]:
         rows = table.drop_columns([one.name for one in CONTEST_FIELDS])

@@ -4,6 +4,7 @@ No stream, no lake and no Dagster here: `assets.runs` and `assets.feeds.runs` re
 make the Dagster assets. A dataset's module fills in one `Extractor` (assets/graph) or one `Feed` (assets/external).
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +14,14 @@ from typing import Any, Protocol
 
 from assets.edgar import Release
 from pitlake.clock import new_york_day
-from pitlake.contract import OBSERVED, Dataset, GapRule
+from pitlake.contract import OBSERVED, UNREADABLE_RECORD, Dataset, GapRule
 from pitlake.datasets._earnings import DEFAULT_LAG
 from pitlake.errors import RecordRefused, Unreadable
 from pitlake.lake.lake import Lake
 
 Record = Mapping[str, Any]
+UNFORESEEN = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError, Unreadable)
+"""What reading a record of an unforeseen shape raises. It costs that record; many of them publish nothing."""
 Parser = Callable[[Any], Any]
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
@@ -162,7 +165,7 @@ class Normaliser:
     @cached_property
     def gap_types(self) -> dict[str, str]:
         """The contract's gap reasons and their types."""
-        return {rule.reason: rule.type for rule in self.dataset.gap_rules}
+        return {UNREADABLE_RECORD: "unverifiable"} | {rule.reason: rule.type for rule in self.dataset.gap_rules}
 
     @cached_property
     def future(self) -> GapRule:
@@ -171,7 +174,15 @@ class Normaliser:
 
     def normalise(self, record: Record, run: RunFacts) -> Row | Gap:
         """One source record as exactly one row or one gap. Pure."""
-        return self.outcome(record, self.locate(record, run), run)
+        return self.outcome(record, self.place(record, run), run)
+
+    def place(self, record: Record, run: RunFacts) -> Place:
+        """Where a record belongs. One of a shape that `locate` does not foresee is named by what it holds."""
+        try:
+            return self.locate(record, run)
+        except UNFORESEEN:
+            held = hashlib.sha256(repr(sorted(record.items(), key=str)).encode("utf-8", "replace")).hexdigest()
+            return Place(f"{self.dataset.name}:record:{held}", reason=UNREADABLE_RECORD)
 
     def outcome(self, record: Record, place: Place, run: RunFacts) -> Row | Gap:
         """`normalise` for a record whose place is already known."""
@@ -182,12 +193,15 @@ class Normaliser:
             return self._gap(place, self.future.reason, run)
         try:
             values = {**self.values(record), **dict(place.told)}
+            contest = (self.contest.contender(record), self.contest.rank(record)) if self.contest else None
         except RecordRefused as refusal:
             return self._gap(place, refusal.reason, run)
+        except UNFORESEEN:
+            return self._gap(place, UNREADABLE_RECORD, run)
         basis = OBSERVED if place.available_at == run.fetched_at else None
-        if self.contest is None:
+        if contest is None:
             return Row(values, place.available_at, place.evidence, basis)
-        contender, rank = self.contest.contender(record), self.contest.rank(record)
+        contender, rank = contest
         return Row(values, place.available_at, place.evidence, basis, contender, rank)
 
     def _gap(self, place: Place, reason: str, run: RunFacts) -> Gap:

@@ -131,7 +131,7 @@ class _Reading:
         """What no window can match comes first, so that a window which does match it all the same meets it second."""
         for cypher in self._extractor.sweeps:
             for record in self._records(cypher, {"dated": DATED}):
-                place = self._extractor.locate(record, self._run)
+                place = self._extractor.place(record, self._run)
                 self._met.add(place.evidence)
                 if place.day is None or place.day in self._wanted:
                     self._file(record, place, place.day)
@@ -141,7 +141,7 @@ class _Reading:
         records = [record for cypher in self._extractor.windows for record in self._records(cypher, {})]
         self._run = replace(self._run, observed_at=clock())
         for record in records:
-            self._file(record, self._extractor.locate(record, self._run), None)
+            self._file(record, self._extractor.place(record, self._run), None)
 
     def window(self, span: Span) -> int:
         """The records of one span of days, handed to the stage at its end. Returns how many came."""
@@ -153,7 +153,7 @@ class _Reading:
         for cypher in self._extractor.windows:
             for record in self._records(cypher, bounds):
                 came += 1
-                place = self._extractor.locate(record, self._run)
+                place = self._extractor.place(record, self._run)
                 if place.day in span:
                     if place.evidence not in self._met:
                         self._file(record, place, place.day)

@@ -315,7 +315,7 @@ def _outcomes(
                 )
             for one in feed.split(record):
                 count += 1
-                place = feed.locate(one, known)
+                place = feed.place(one, known)
                 yield feed.outcome(one, place, known), place.day
     except Unparsable as problem:
         count += 1

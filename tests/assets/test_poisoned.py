@@ -1,0 +1,55 @@
+"""A sample of the campaign of poisoned graphs (`make poisoned`), and records of shapes nobody foresees."""
+
+from dataclasses import replace
+
+import pytest
+
+from assets.runs import attempt_partitions
+from pitlake.contract import UNREADABLE_RECORD
+from pitlake.errors import CheckFailed
+from tests.assets.poisoned import KINDS, poisoned_graph, systemic_fault
+from tests.toys import TOY, between, stored
+
+DAY = between("2024-03-10", "2024-03-10")
+
+
+def test_bad_records_are_gaps_and_every_good_one_is_published(tmp_path):
+    met = {poisoned_graph(seed, tmp_path)[0] for seed in range(12)}
+    assert len(met) >= len(KINDS) - 2
+
+
+def test_a_systemic_fault_publishes_nothing(tmp_path):
+    for seed in range(4):
+        systemic_fault(seed, tmp_path)
+
+
+@pytest.mark.parametrize("said", [b"bytes", 7, ["a list"], {"a": "map"}, "half a letter \ud800"], ids=repr)
+def test_a_value_that_its_column_cannot_hold_costs_its_record_alone(toy, lake, said):
+    toy.write("good", "2024-03-10T12:00:00-04:00")
+    toy.write("bad", "2024-03-10T12:00:00-04:00", said)
+    count = attempt_partitions(TOY, DAY, toy, lake, run_id="r").outcome.total
+    assert [row["evidence"] for row in stored(lake)] == ["toy:good"]
+    assert [gap["locator"] for gap in stored(lake, "gaps/notes")] == ["toy:bad"]
+    assert (count.extracted, count.published, count.gaps) == (2, 1, 1)
+
+
+def test_code_that_can_read_no_record_publishes_nothing(toy, lake):
+    for number in range(10):
+        toy.write(f"n{number}", "2024-03-10T12:00:00-04:00")
+    broken = replace(TOY, values=lambda record: record["a column that was renamed"])
+    outcome = attempt_partitions(broken, DAY, toy, lake, run_id="r").outcome
+    assert isinstance(outcome, CheckFailed)
+    assert (outcome.check, lake.head()) == ("refused_share", 0)
+
+
+def test_a_record_that_nothing_locates_is_named_by_what_it_holds(toy, lake):
+    toy.write("good", "2024-03-10T12:00:00-04:00")
+    toy.write("bad", "2024-03-10T12:00:00-04:00")
+
+    def locate(record, run):
+        return TOY.locate(record if record["id"] == "good" else {}, run)
+
+    attempt_partitions(replace(TOY, locate=locate), DAY, toy, lake, run_id="r")
+    (gap,) = stored(lake, "gaps/notes")
+    assert (gap["reason"], gap["locator"][:13], gap["partition"]) == (UNREADABLE_RECORD, "notes:record:", "undated")
+    assert len(stored(lake)) == 1
