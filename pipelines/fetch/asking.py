@@ -13,6 +13,7 @@ from pitlake.clock import from_micros
 from pitlake.errors import BadInput, BadInstant
 
 DEFAULT_LIMIT, DEFAULT_PAGES, DEFAULT_TIMEOUT, DEFAULT_LOOKBACK = 50, 10, 20.0, 1440
+_MOST_DIGITS = 18
 LEAST_SECONDS = {"perplexity": 60.0}  # a chat that thinks
 LISTS = ("tickers", "channels", "tags", "keywords", "themes", "search_domains")
 THEMES: Mapping[str, tuple[str, ...]] = {
@@ -147,7 +148,7 @@ def _day(text: Any, flag: str) -> date | None:
 
 def _whole(value: Any, flag: str, least: int = 1) -> int:
     text = str(value).strip()
-    if not (text.isascii() and text.isdigit()) or int(text) < least:
+    if not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS or int(text) < least:
         raise NotAsked(f"{flag} is not a whole number of at least {least}")
     return int(text)
 

@@ -56,7 +56,7 @@ _LOOK_ALIKES = str.maketrans(
 _SHORTEST_FORBIDDEN = min(map(len, FORBIDDEN_KEYS))
 _OPENER = re.compile(f'[{_UNSEEN_CLASS}]*[\\[{{"]')
 _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
-_ESCAPE = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_ESCAPE = re.compile(r"(?<!\\)\\+u([0-9a-fA-F]{4})")
 _ESCAPES_IN_ESCAPES, _SHOWN_STEPS = 8, 8
 _QUOTES = "\"'`“”‘’"
 _KEY_IN_BROKEN_JSON = re.compile(f"[{{,{_QUOTES}](?:{'|'.join(sorted(FORBIDDEN_KEYS))})[{_QUOTES}]?[:=]")

@@ -18,7 +18,7 @@ from pitlake import machine
 from pitlake.aliases import meant
 from pitlake.clock import iso
 from pitlake.contract import Dataset
-from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost, choice
+from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost, VersionVacuumed, choice
 from pitlake.lake.storage.conventions import RELEASE
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.questions import catalogue as queries
@@ -374,7 +374,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     if asked is not None:
         arguments.passed(asked, opened)
     session = open_session(
-        opened.snapshot(opened.version_at(known) if known else arguments.version(version)),
+        _known_by(opened, known) if known else opened.snapshot(arguments.version(version)),
         asked,
         datasets=datasets,
         isolation=isolation,
@@ -385,6 +385,15 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     )
     session.lake, session.known_by, session.filings_count_from = opened, known, opened.filings_count_from
     return session
+
+
+def _known_by(lake: "Lake", known: datetime) -> Snapshot:
+    from pitlake.lake.storage.log import not_kept
+
+    try:
+        return lake.snapshot(lake.version_at(known))
+    except VersionVacuumed:
+        raise not_kept() from None
 
 
 def open_session(  # noqa: PLR0913 - all that a session is made of

@@ -144,7 +144,7 @@ def test_an_instant_names_the_version_that_was_the_newest(tmp_path_factory, data
         if expected:
             assert LakeLog(log._store).entry_at(asked).version == expected[-1]
         else:
-            with pytest.raises(BadInput, match="known_by: the lake was not there yet; it was made at "):
+            with pytest.raises(BadInput, match="known_by: this lake can't be asked as it was then"):
                 log.entry_at(asked)
 
 

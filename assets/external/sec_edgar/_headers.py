@@ -16,7 +16,7 @@ from resources.http.capture import Capture
 
 SUFFIX = ".hdr.sgml"
 _ACCEPTANCE = re.compile(r"^<ACCEPTANCE-DATETIME>\s*(\S*)", re.MULTILINE)
-_LINE = re.compile(r"^[ \t]*([A-Z][A-Z0-9 ]*):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*([A-Z][A-Z0-9 ]*):(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,15 @@ class Header:
     items: tuple[str, ...]
 
 
+def _lines(text: str) -> list[tuple[str, str]]:
+    """The labels and values of a header, in order."""
+    return [(label, value.strip(" \t")) for label, value in _LINE.findall(text)]
+
+
 def parsed(text: str) -> Header:
     """A header. Raises Unreadable when it names no filing or no acceptance."""
     lines: dict[str, list[str]] = {}
-    for name, value in _LINE.findall(text):
+    for name, value in _lines(text):
         lines.setdefault(name, []).append(value)
     acceptance = _ACCEPTANCE.search(text)
     if acceptance is None:
@@ -56,7 +61,7 @@ def conformed_names(text: str) -> list[tuple[str, str]]:
     """Who a header is about: each CIK with the name it bears in it, once."""
     found: dict[str, str] = {}
     name = ""
-    for label, value in _LINE.findall(text):
+    for label, value in _lines(text):
         if label == "COMPANY CONFORMED NAME":
             name = value
         elif label == "CENTRAL INDEX KEY" and name:
@@ -69,7 +74,7 @@ def former_names(text: str) -> list[tuple[str, str, date]]:
     """The former names a header lists: CIK, name and the day it was first borne on, which is what EDGAR dates."""
     found: list[tuple[str, str, date]] = []
     cik = name = ""
-    for label, value in _LINE.findall(text):
+    for label, value in _lines(text):
         if label == "CENTRAL INDEX KEY":
             cik = _names.cik(value)
         elif label == "FORMER CONFORMED NAME":

@@ -57,6 +57,13 @@ class Entry:
             raise ValueError("not a log entry") from problem
 
 
+def not_kept(field: str = "known_by") -> BadInput:
+    """The refusal of an instant by which there is no lake to answer: in the same words before it was made and where a
+    vacuum took it, so that nobody learns by it what became of the lake later.
+    """
+    return BadInput(field, "this lake can't be asked as it was then", "give a later instant, or none for the newest")
+
+
 class LakeLog:
     """The versions of one lake, numbered from 0 without holes."""
 
@@ -97,8 +104,7 @@ class LakeLog:
             return newest
         found = self._read(0)
         if moment < found.committed_at:
-            problem = f"the lake was not there yet; it was made at {clock.iso(found.committed_at)}"
-            raise BadInput(field, problem, "give that instant or a later one")
+            raise not_kept(field)
         after = newest.version
         while after - found.version > 1:
             middle = self._read((found.version + after) // 2)
