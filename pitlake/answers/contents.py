@@ -10,7 +10,7 @@ import pyarrow as pa
 from pitlake import datasets
 from pitlake.clock import iso
 from pitlake.contract import INSTANT, Dataset
-from pitlake.questions.catalogue import COMPANIES
+from pitlake.questions.catalogue import COMPANY
 
 if TYPE_CHECKING:
     from pitlake.session import Session
@@ -81,17 +81,17 @@ def holdings(session: "Session") -> list[Holding]:
     return [Holding(**dict(zip(names, row, strict=True))) for row in rows]
 
 
-def changes(session: "Session", since: datetime, ticker: str | None = None) -> list[Change]:
+def changes(session: "Session", since: datetime, company: str | None = None) -> list[Change]:
     """What became public after `since` and up to the session's instant, by dataset, where anything did.
 
     ticker: of this company alone, read as its CIKs where a dataset names companies so; gaps name no company, and are
     left out then.
     """
-    lost = {} if ticker else _gaps(session, since)
+    lost = {} if company else _gaps(session, since)
     found = [
         _change(session, datasets.get(name), about, {"since": since} | named, lost.get(name, 0))
         for name in session.datasets
-        for about, named in ([("true", {})] if ticker is None else _about(datasets.get(name), ticker))
+        for about, named in ([("true", {})] if company is None else _about(datasets.get(name), company))
     ]
     return [one for one in found if one.new or one.revised or one.gaps]
 
@@ -112,15 +112,18 @@ FROM (
 WHERE told > $since::TIMESTAMPTZ AND ours"""
 
 
-def _about(dataset: Dataset, ticker: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _about(dataset: Dataset, company: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The condition that a row is about the company, and its values; nothing where a dataset names no companies."""
-    columns, named = {column.name for column in dataset.columns}, {"ticker": ticker}
-    if "tickers" in columns:
-        yield "list_contains(tickers, $ticker)", named
-    elif spelled := [name for name in ("ticker", "symbol") if name in columns]:
-        yield f"{spelled[0]} = $ticker", named
-    elif "cik" in columns:
-        yield f"$ticker IS NOT NULL AND list_contains(${COMPANIES}::VARCHAR[], cik)", named | {COMPANIES: None}
+    columns = {column.name for column in dataset.columns}
+    of_entity = "CASE WHEN entity_kind = 'company' THEN entity_id END"
+    cik = "cik" if "cik" in columns else of_entity if "entity_id" in columns else "NULL"
+    labels = [text for name, text in _LABELS.items() if name in columns]
+    if labels or cik != "NULL":
+        about = f"is_about(${COMPANY}, {cik}, {next(iter(labels), 'NULL')}, available_at)"
+        yield about, {COMPANY: company}
+
+
+_LABELS = {"tickers": "tickers", "ticker": "[ticker]", "symbol": "[symbol]"}
 
 
 def _gaps(session: "Session", since: datetime) -> Mapping[str, int]:

@@ -37,6 +37,10 @@ def command(
         raise BadInput("--from", "is not before --to", "name the earlier instant first")
     wanted = None if ticker is None else spell("ticker", "--ticker", ticker)
     with opened(as_of, False, None, None, lake, isolation, "show") as session:
-        found = changes(session, first, wanted)
+        company = session.company(wanted) if wanted else None
+        found = changes(session, first, company.company if company else None)
+        notes = company.notes_on(labels=True) if company else ()
     render.write(pa.Table.from_pylist([one.plain() for one in found], schema=SCHEMA), form, output)
+    for note in notes:
+        render.say(note)
     render.say(f"public after {since} and by {as_of}, {len(found)} datasets")

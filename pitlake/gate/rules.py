@@ -64,12 +64,17 @@ _SHOWN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 # What the lake's doors add to an envelope, and how it must look: nothing that could carry a row.
 _FRAME = frozenset(("data", "gaps", "truncated", "next_cursor", "receipt"))
 _HASH = re.compile(r"[0-9a-f]{32,64}")
+_NOTE = (
+    r"[A-Z0-9.-]{,12}: (no company is known by it( as of [0-9TZ:.-]{20,27})?|rows that bear it are read with hindsight"
+    r"|rows of CIK [0-9, ]+ that bear [A-Z0-9., -]+ are read with hindsight"
+    r"|read as CIK [0-9, ]+, with hindsight(; not [0-9, ]+)?)"
+)
 _RECEIPT = {
     "known_by": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?Z"),
     "rows": re.compile(r"[0-9]{1,18}"),
     "sql_sha256": _HASH,
     "result_sha256": _HASH,
-    "note": re.compile(r"[A-Z0-9.-]{,12}: (no company is known|read as CIK [0-9, ]+, with hindsight(; not [0-9, ]+)?)"),
+    "note": re.compile(rf"{_NOTE}(; {_NOTE})*"),
     "hindsight": re.compile(r"(?:[a-z][a-z0-9_]{0,39}\.[a-z][a-z0-9_]{0,39}(?:, |$))+"),
 }
 _TEXTS = (str, bytes, bytearray)

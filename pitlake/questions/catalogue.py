@@ -21,8 +21,8 @@ from pitlake.questions.parameters import TYPES, spell
 from pitlake.questions.sql_files import sql_file, sql_files
 
 SYSTEM_COLUMNS = ("available_at", "available_at_source")
-COMPANIES = "company_ciks"
-"""What a query writes for the CIKs of its `ticker`: the parent resolves them, outside of the session."""
+COMPANY = "company"
+"""What a query writes for the company of its `ticker`: the parent resolves it, outside of the session."""
 
 EVIDENCE = ("evidence", "evidence_ids")
 """One of them is a column of every answer: what the row is taken from, or everything that it was made from."""
@@ -109,7 +109,7 @@ class Query:
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The values to bind, every parameter present and spelled as SQL takes it. Raises BadInput naming the field.
 
-        COMPANIES is None in them, for the session to resolve.
+        COMPANY is None in them, for the session to resolve.
         """
         known = [parameter.name for parameter in self.parameters]
         for name in values:
@@ -123,7 +123,7 @@ class Query:
         bound = {
             parameter.name: _bound(parameter, values.get(parameter.name), self.name) for parameter in self.parameters
         }
-        return bound | ({COMPANIES: None} if COMPANIES in placeholders(self.sql) else {})
+        return bound | ({COMPANY: None} if COMPANY in placeholders(self.sql) else {})
 
 
 def all_queries() -> dict[str, Query]:
@@ -267,7 +267,7 @@ def _check(query: Query) -> None:
 
     where = f"sql/queries/{query.name}.sql"
     names = [parameter.name for parameter in query.parameters]
-    used = placeholders(query.sql) - {COMPANIES}
+    used = {"ticker" if name == COMPANY else name for name in placeholders(query.sql)}
     if used != set(names) or len(names) != len(set(names)):
         raise ValueError(f"{where}: the SQL uses {sorted(used)}, the header declares {sorted(names)}")
     if unknown := {parameter.type for parameter in query.parameters} - TYPES.keys():

@@ -1,19 +1,23 @@
-"""Whose ticker it is: callers' tickers resolved to CIKs by the parent, outside of any session, so that no row tells it.
+"""Whose ticker it is: callers' tickers become companies in the parent, outside of any session, before it is asked.
 
-A ticker belongs to the company whose newest statement, public at the instant, gives it; where nobody bore it by then,
-to whoever was known by it later, which is hindsight and said so.
+A ticker belongs to the company whose newest statement, public at the instant, gives it, else to the one that bore it
+last by then. Only where hindsight is allowed may statements and rows of later answer instead, and the answer says so.
 """
 
 import re
 from collections import defaultdict
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from pitlake.clock import from_micros
+from pitlake.clock import from_micros, iso, micros
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.lake.tables.query import calculator, reading
 
-_SHOWN = re.compile(r"[A-Z0-9.-]{1,12}")  # what the gate lets through
+_FOREVER = 2**63 - 1
+_PLAIN = re.compile(r"[A-Z0-9.-]{1,12}")
+_SEPARATORS = re.compile(r"[-/ ]")
 _NAMES = """
     SELECT cik, epoch_us(available_at) AS at, source, statement,
         list_transform(all_names, lambda x: upper(x)) AS tickers
@@ -21,79 +25,160 @@ _NAMES = """
 _COMPANIES = """
     SELECT cik, epoch_us(available_at) AS at, 'companies' AS source, '' AS statement, [upper(ticker)] AS tickers
     FROM {rows}"""
+_LABELS = {
+    "prices": "SELECT entity_kind, entity_id, symbol AS ticker, available_at FROM {rows}",
+    "reports": "SELECT 'company', cik, ticker, available_at FROM {rows} WHERE role = 'primary_filer'",
+}
+_LABELLED = """
+    SELECT entity_kind, entity_id, epoch_us(max(available_at))
+    FROM ({label}) AS rows(entity_kind, entity_id, ticker, available_at)
+    WHERE list_contains($tickers::VARCHAR[], upper(ticker)) AND entity_id IS NOT NULL
+    GROUP BY ALL"""
+
+Claim = tuple[datetime, str]  # since when, and the CIK
 
 
 @dataclass(frozen=True)
-class Resolved:
-    """The companies a ticker stands for. hindsight: nothing that was public at the instant says so.
+class Company:
+    """What a ticker stands for at an instant.
 
-    others: who bore it at other times, told with hindsight alone. note: what a caller is told, in words the gate knows.
+    company: the same for SQL, as sql/macros/company.sql reads it. ciks: empty where no company is known by the ticker.
+    notes: what a caller is told of it, in words the gate knows; label_note: what besides where rows are found by the
+    tickers that their sources write on them.
     """
 
-    ticker: str
-    ciks: tuple[str, ...]
-    hindsight: bool
-    others: tuple[str, ...] = ()
+    company: str
+    ciks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    label_note: str = ""
 
-    @property
-    def note(self) -> str:
-        """What a caller is told; empty where the ticker was borne by then."""
-        ticker = self.ticker.upper() if _SHOWN.fullmatch(self.ticker.upper()) else "TICKER"
-        if not self.ciks:
-            return f"{ticker}: no company is known"
-        if self.hindsight:
-            others = f"; not {', '.join(self.others)}" if self.others else ""
-            return f"{ticker}: read as CIK {', '.join(self.ciks)}, with hindsight{others}"
-        return ""
+    def notes_on(self, *, labels: bool) -> tuple[str, ...]:
+        """What a caller is told of an answer. labels: whether its rows may be found by the tickers on them."""
+        return (*self.notes, self.label_note) if labels and self.label_note else self.notes
 
 
 class Tickers:
-    """Every statement of one lake version about tickers."""
+    """Every statement of one lake version about tickers. until: those alone that were public by then, no hindsight."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        told = []
+    def __init__(self, snapshot: Snapshot, until: datetime | None = None) -> None:
+        self._snapshot, self._hindsight = snapshot, until is None
+        statements = []
         for dataset, question in (("names", _NAMES), ("companies", _COMPANIES)):
-            files = snapshot.files(dataset)
-            if files:
-                snapshot.fetch(files)
-                with calculator() as connection:
-                    told += connection.sql(question.format(rows=reading(files))).fetchall()
-        self._told: dict[str, list[tuple[datetime, frozenset[str], tuple[str, ...]]]] = defaultdict(list)
-        for cik, at, _, _, tickers in sorted(told, key=lambda one: one[:4]):
-            self._told[cik].append((from_micros(at), frozenset(tickers), tuple(tickers)))
+            statements += _rows(snapshot, dataset, question, until)
+        self._statements: dict[str, list[tuple[datetime, tuple[str, ...]]]] = defaultdict(list)
+        for cik, at, _, _, tickers in sorted(statements, key=lambda statement: statement[:4]):
+            self._statements[cik].append((from_micros(at), tuple(tickers)))
 
-    def resolve(self, ticker: str, as_of: datetime | None) -> Resolved:
-        """The company that bore a ticker at an instant (None: now), else who bears it now, else who bore it last.
+    def resolve(self, ticker: str, as_of: datetime | None) -> Company:
+        """The company that bore a ticker at an instant (None: now), else bore it last by then.
 
-        Of several whose newest statements claim it, whoever claimed it last.
+        With hindsight whoever bore it later may stand for it where nobody did, and rows are found by the tickers of
+        later that their sources write on them too.
         """
-        wanted = ticker.upper()
-        borne = self._borne(wanted, as_of)
-        if borne:
-            return Resolved(ticker, _last(borne), hindsight=False)
-        claims = [(at, cik) for cik, told in self._told.items() for at, tickers, _ in told if wanted in tickers]
-        found = _last(self._borne(wanted, None) or claims)
-        others = tuple(sorted({cik for _, cik in claims}.difference(found)))
-        return Resolved(ticker, found, hindsight=bool(found), others=others)
-
-    def _borne(self, ticker: str, as_of: datetime | None) -> list[tuple[datetime, str]]:
-        """Which companies' newest statement by an instant gives the ticker, and since when."""
-        found = []
-        for cik, told in self._told.items():
-            known = [one for one in told if as_of is None or one[0] <= as_of]
-            if known and ticker in known[-1][1]:
-                found.append((known[-1][0], cik))
-        return found
+        hindsight = self._hindsight
+        wanted = _spelled(ticker)
+        shown = ticker.upper() if _PLAIN.fullmatch(ticker.upper()) else "TICKER"
+        found, notes = self._bearers(wanted, as_of) or _last(self._claims(wanted, as_of)), ()
+        if not found:
+            labelled = self._labelled(wanted, as_of)
+            later = (self._bearers(wanted, None) or _last(self._claims(wanted, None))) if hindsight else ()
+            found = later or (_last(labelled.get("company", [])) if hindsight else ())
+            if not found:
+                return self._unknown(shown, wanted, as_of, funds=set(labelled) - {"company"})
+            others = sorted({cik for _, cik in self._claims(wanted, None)}.difference(found))
+            read = f"{shown}: read as CIK {', '.join(found)}, with hindsight"
+            notes = (f"{read}; not {', '.join(others)}" if others else read,) if as_of else ()
+        labels = dict(self._labels(found, None if self._hindsight else as_of)) or {wanted: ""}
+        later_labels = sorted(set(labels).difference(self._borne_by(found, as_of), {wanted}))
+        read = f"rows of CIK {', '.join(found)} that bear {', '.join(later_labels)} are read with hindsight"
+        parts = [*found, *(f"{name}{span}" for label, span in labels.items() for name in _spellings(label))]
+        label_note = f"{shown}: {read}" if later_labels and not notes else ""
+        return Company(" ".join(parts), found, notes, label_note)
 
     def of(self, cik: str, at: datetime) -> tuple[str, ...]:
         """The tickers a company bore at an instant, else the first it was known by later."""
-        told = self._told.get(cik, [])
-        known = [one for one in told if one[0] <= at]
-        if known:
-            return known[-1][2]
-        return told[0][2] if told else ()
+        statements = self._statements.get(cik, [])
+        public = [tickers for since, tickers in statements if since <= at]
+        if public:
+            return public[-1]
+        return statements[0][1] if statements else ()
+
+    def _unknown(self, shown: str, wanted: str, as_of: datetime | None, funds: Collection[str]) -> Company:
+        names = _spellings(wanted)
+        company = " ".join(names if self._hindsight else (f"fund:{name}" for name in names))
+        if funds:
+            return Company(company)
+        note = f"{shown}: no company is known by it" + (f" as of {iso(as_of)}" if as_of else "")
+        read = f"{shown}: rows that bear it are read with hindsight"
+        return Company(company, notes=(note,), label_note=read if self._hindsight and as_of else "")
+
+    def _public(self, as_of: datetime | None) -> Iterator[tuple[str, list[tuple[datetime, tuple[str, ...]]]]]:
+        for cik, statements in self._statements.items():
+            public = [one for one in statements if as_of is None or one[0] <= as_of]
+            if public:
+                yield cik, public
+
+    def _bearers(self, ticker: str, as_of: datetime | None) -> tuple[str, ...]:
+        """The companies whose newest statement by an instant gives the ticker; of several those of the newest one."""
+        newest = [(cik, statements[-1]) for cik, statements in self._public(as_of)]
+        return _last([(at, cik) for cik, (at, tickers) in newest if ticker in map(_spelled, tickers)])
+
+    def _claims(self, ticker: str, as_of: datetime | None) -> list[Claim]:
+        """Every statement by an instant that gives the ticker to a company."""
+        return [
+            (at, cik)
+            for cik, statements in self._public(as_of)
+            for at, tickers in statements
+            if ticker in map(_spelled, tickers)
+        ]
+
+    def _borne_by(self, ciks: Collection[str], as_of: datetime | None) -> set[str]:
+        public = [statements for cik, statements in self._public(as_of) if cik in ciks]
+        return {_spelled(ticker) for statements in public for _, tickers in statements for ticker in tickers}
+
+    def _labels(self, ciks: Collection[str], as_of: datetime | None) -> Iterator[tuple[str, str]]:
+        """The tickers that companies have borne, each with the span in which no other company bore it."""
+        for ticker in sorted(filter(_PLAIN.fullmatch, self._borne_by(ciks, as_of))):
+            claims = sorted(self._claims(ticker, as_of))
+            since = next(at for at, cik in claims if cik in ciks)
+            before = any(cik not in ciks for at, cik in claims if at < since)
+            until = next((at for at, cik in claims if cik not in ciks and at >= since), None)
+            span = f"@{iso(since) if before else '..'}/{iso(until) if until else '..'}"
+            yield ticker, span if before or until else ""
+
+    def _labelled(self, ticker: str, as_of: datetime | None) -> dict[str, list[Claim]]:
+        """What the graph's rows that were public by an instant write the ticker on, by kind."""
+        found: dict[str, list[Claim]] = defaultdict(list)
+        for dataset, label in _LABELS.items():
+            question = _LABELLED.replace("{label}", label)
+            for kind, entity_id, newest in _rows(self._snapshot, dataset, question, as_of, tickers=_spellings(ticker)):
+                found[kind].append((from_micros(newest), entity_id))
+        return found
 
 
-def _last(claims: list[tuple[datetime, str]]) -> tuple[str, ...]:
+def _rows(
+    snapshot: Snapshot, dataset: str, question: str, until: datetime | None, **given: object
+) -> list[tuple[Any, ...]]:
+    """The answer of the rows that were public by an instant, of files of which some were: no other can be felt."""
+    files = [file for file in snapshot.files(dataset) if until is None or file.lo <= until]
+    if not files:
+        return []
+    snapshot.fetch(files)
+    rows = f"(FROM {reading(files)} WHERE epoch_us(available_at) <= {_FOREVER if until is None else micros(until)})"
+    with calculator() as connection:
+        return connection.execute(question.format(rows=rows), given).fetchall()
+
+
+def _spelled(ticker: str) -> str:
+    """A ticker in one spelling: EDGAR writes a share class behind a hyphen, other sources behind a dot."""
+    return _SEPARATORS.sub(".", ticker.strip().upper())
+
+
+def _spellings(ticker: str) -> list[str]:
+    """The spellings rows may bear of what `_spelled` gives."""
+    return sorted({ticker, ticker.replace(".", "-")})
+
+
+def _last(claims: list[Claim]) -> tuple[str, ...]:
     newest = max((at for at, _ in claims), default=None)
-    return tuple(sorted(cik for at, cik in claims if at == newest))
+    return tuple(sorted({cik for at, cik in claims if at == newest}))

@@ -22,7 +22,7 @@ from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupte
 from pitlake.lake.storage.conventions import RELEASE
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.questions import catalogue as queries
-from pitlake.questions.tickers import Tickers
+from pitlake.questions.tickers import Company, Tickers
 from pitlake.session import arguments
 from pitlake.session.backends import Backend, Indexed
 from pitlake.session.limits import Caps, Limits
@@ -108,18 +108,17 @@ class Session:
     ) -> Result:
         """Run SQL; the result of its last statement.
 
-        params: values for `?` (list) or `$name` (dict); `company_ciks` of None becomes the CIKs of `ticker`. max_rows,
-        max_bytes: cut the result there and say so in `Result.truncated`; without them a result over the session's
+        params: values for `?` (list) or `$name` (dict). max_rows, max_bytes: cut the result there and say so in `Result.truncated`; without them a result over the session's
         limits is refused. Raises QueryFailed, LimitExceeded, QueryInterrupted, SessionLost, BadInput;
         KeyboardInterrupt stops the query, not the session.
         """
         query = arguments.query_text(query)
+        params, notes = self._resolved(query, params)
         if self._omits and (named := queries.by_text(query)):
-            return self._asked_beside(named, params, max_rows, max_bytes)
-        params, notes = self._resolved(params)
+            return self._asked_beside(named, params, notes, max_rows, max_bytes)
         packed, written = arguments.packed(params)
         caps = arguments.caps(self.limits, max_rows, max_bytes)
-        of_all = isinstance(params, dict) and params.get("ticker") is None
+        of_all = isinstance(params, dict) and params.get(queries.COMPANY) is None
         reply, prelude = self._run(Step(sql=query, parameters=written), packed, caps, of_all=of_all)
         question = Question(
             as_of=iso(self.as_of) if self.as_of else None,
@@ -246,20 +245,37 @@ class Session:
         self._live()  # or it was closed meanwhile
         return (found, named.by_index) if found else (backend, query)
 
-    def _resolved(self, params: "Params") -> tuple["Params", tuple[str, ...]]:
-        """The values with the CIKs of their ticker, found out here where later names may be read, and what to say."""
-        if not isinstance(params, dict) or params.get(queries.COMPANIES, ()) is not None:
-            return params, ()
-        ticker = params.get("ticker")
-        if not isinstance(ticker, str):
-            return params, ()
+    def company(self, ticker: str, at: datetime | None = None) -> Company:
+        """The company a ticker stands for at the session's instant, or at an earlier one; macros take its `company`."""
         if self._tickers is None:
-            self._tickers = Tickers(self._snapshot)
-        found = self._tickers.resolve(ticker, self.as_of)
-        return {**params, queries.COMPANIES: list(found.ciks)}, (found.note,) if found.note else ()
+            self._tickers = Tickers(self._snapshot, self.as_of if self._omits else None)
+        return self._tickers.resolve(ticker, at or self.as_of)
+
+    def _resolved(self, query: str, params: "Params") -> tuple["Params", tuple[str, ...]]:
+        """A named query's values with the companies of their tickers, and what to say of these."""
+        if not isinstance(params, dict) or not queries.by_text(query):
+            return params, ()
+        companies = []
+        if params.get(queries.COMPANY, ()) is None:
+            ticker = params.get("ticker")
+            companies = [self.company(ticker)] if isinstance(ticker, str) else []
+            params = {name: value for name, value in params.items() if name != "ticker"}
+            params[queries.COMPANY] = companies[0].company if companies else None
+        elif "pairs" in params:
+            pairs = arguments.unresolved_pairs(params["pairs"])
+            companies = [self.company(ticker, at) for ticker, at in pairs]
+            if pairs:
+                params = {**params, "pairs": arguments.resolved_pairs(pairs, [one.company for one in companies])}
+        by_label = bool(self._hindsight(query))
+        return params, tuple(dict.fromkeys(note for one in companies for note in one.notes_on(labels=by_label)))
 
     def _asked_beside(
-        self, query: queries.Query, params: "Params", max_rows: int | None, max_bytes: int | None
+        self,
+        query: queries.Query,
+        params: "Params",
+        notes: tuple[str, ...],
+        max_rows: int | None,
+        max_bytes: int | None,
     ) -> Result:
         """A named query's answer by a session that shows hindsight, which nobody's SQL reaches; without its columns."""
         if "*" in query.hindsight or query.today:
@@ -269,7 +285,7 @@ class Session:
         question = replace(answer.receipt.question, hindsight=OMIT, datasets=self.datasets)
         kept = [name for name in answer.columns if name not in query.hindsight]
         table = answer.arrow().select(kept)
-        return Result(table, question, truncated=answer.truncated, lake=self.lake, notes=answer.notes)
+        return Result(table, question, truncated=answer.truncated, lake=self.lake, notes=notes)
 
     def _of_today(self, query: queries.Query, bound: dict[str, Any]) -> Result:
         """A snapshot of no instant: asked in open mode, by a session of its own, and said to be so."""

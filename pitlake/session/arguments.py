@@ -4,6 +4,7 @@ And for a query that was refused, what to do about it: a courtesy to the caller,
 measured here and never read. No session and no connection here.
 """
 
+import json
 import re
 from collections.abc import Collection
 from datetime import datetime
@@ -15,6 +16,8 @@ from pitlake import clock
 from pitlake.aliases import meant
 from pitlake.clock import instant
 from pitlake.errors import BadInput
+from pitlake.questions.catalogue import COMPANY
+from pitlake.questions.parameters import spell
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Caps, Failure, Limits
 from pitlake.session.result import OMIT, SHOW, canonical
@@ -151,6 +154,22 @@ def packed(params: object) -> tuple[object, str]:
     if len(written) > LONGEST_PARAMETERS:
         raise BadInput("params", f"longer than {LONGEST_PARAMETERS} bytes", "give fewer, or load() them as rows")
     return values, written
+
+
+def unresolved_pairs(pairs: Any) -> list[tuple[str, datetime]]:
+    """The tickers and instants of `spell("pairs", …)`; none where their companies stand in it already.
+
+    Raises BadInput.
+    """
+    if isinstance(pairs, str) and f'"{COMPANY}": ' in pairs:
+        return []
+    return [(pair["ticker"], instant(pair["at"])) for pair in json.loads(spell("pairs", "pairs", pairs))]
+
+
+def resolved_pairs(pairs: list[tuple[str, datetime]], companies: list[str]) -> str:
+    """The same with their companies, as `asof_pairs` reads them."""
+    found = zip(pairs, companies, strict=True)
+    return json.dumps([{"ticker": ticker, "at": clock.iso(at), COMPANY: company} for (ticker, at), company in found])
 
 
 def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.Table, str]:

@@ -1,6 +1,5 @@
 """What was known of a company at an instant: every question of the time machine, asked of one session."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -36,11 +35,13 @@ PERIODS = 8
 class Known:
     """What a session told. Lists hold the questions' rows, newest first as they were asked.
 
-    cik: the company's; empty where nothing at T says whose ticker it is. title: its name at T, else the ticker.
+    ciks: the company's; empty where no company is known by the ticker. notes: how the ticker was read. title: its name
+    at T, else the ticker.
     """
 
     asked: Asked
-    cik: str
+    ciks: tuple[str, ...]
+    notes: tuple[str, ...]
     companies: list[Any]
     names: list[Any] = field(default_factory=list)
     bars: list[Any] = field(default_factory=list)
@@ -154,17 +155,6 @@ def span(figure: Any) -> str:
 
 def known(session: "Session", asked: Asked) -> Known:
     """Ask everything. Raises what a session raises."""
-    companies = _rows(session, "companies", asked.ticker, "")
-    cik = next((one.cik for one in companies if one.ticker == asked.ticker), "")
-    told = dict(_told(session, asked.ticker, cik))
-    return Known(asked=asked, cik=cik, companies=companies, **told)
-
-
-def _told(session: "Session", ticker: str, cik: str) -> Iterator[tuple[str, list[Any]]]:
-    for name in questions.all_questions():
-        if name != "companies":
-            yield name, _rows(session, name, ticker, cik)
-
-
-def _rows(session: "Session", name: str, ticker: str, cik: str) -> list[Any]:
-    return questions.rows(questions.get(name).ask(session, ticker, cik))
+    company = session.company(asked.ticker)
+    rows = {name: questions.rows(one.ask(session, company.company)) for name, one in questions.all_questions().items()}
+    return Known(asked=asked, ciks=company.ciks, notes=company.notes_on(labels=True), **rows)

@@ -103,9 +103,9 @@ class TimeMachine:
         """One question of a page: its answer, and how to ask it elsewhere."""
         wanted, question = asking.asked(request.query_params), questions.get(request.query_params.get("question", ""))
         with self._pool.session(wanted.as_of) as session:
-            cik = known_cik(session, wanted)
-            result = question.ask(session, wanted.ticker, cik)
-        sql = question.written(wanted.ticker, cik)
+            company = session.company(wanted.ticker)
+            result = question.ask(session, company.company)
+        sql = question.written(company.company)
         copies = {"SQL": sql, "Python": questions.as_python(sql, wanted.as_of)}
         copies["Command line"] = questions.as_command(sql, wanted.as_of)
         return self._page(
@@ -115,6 +115,7 @@ class TimeMachine:
             columns=result.columns,
             rows=result.rows()[:MOST_ROWS],
             count=len(result),
+            notes=company.notes_on(labels=True),
             copies=copies,
             sha256=result.receipt.result_sha256,
         )
@@ -123,7 +124,7 @@ class TimeMachine:
         """Keep a question's receipt; the id. Raises as `ask` does."""
         wanted, question = asking.asked(told), questions.get(told.get("question", ""))
         with self._pool.session(wanted.as_of) as session:
-            return question.ask(session, wanted.ticker, known_cik(session, wanted)).keep(self._pool.lake)
+            return question.ask(session, session.company(wanted.ticker).company).keep(self._pool.lake)
 
     def receipt(self, request: Request) -> Response:
         """A kept receipt's answer, asked again: the same bytes, or what is missing."""
@@ -159,12 +160,6 @@ _FULL = ((plots.FULL, "wide"), (plots.NARROW, "narrow"))
 _HALF = ((plots.HALF, "wide"), (plots.NARROW, "narrow"))
 _TALL = ((plots.TALL, "wide"), (plots.TALL_NARROW, "narrow"))
 """How pictures are drawn, for a wide and for a narrow window: a part of the page, all of it, half, with long names."""
-
-
-def known_cik(session: Any, wanted: Asked) -> str:
-    """The CIK that a session tells for a ticker; empty where it tells none."""
-    companies = questions.rows(questions.get("companies").ask(session, wanted.ticker, ""))
-    return next((one.cik for one in companies if one.ticker == wanted.ticker), "")
 
 
 def _controls(told: Known) -> dict[str, Any]:

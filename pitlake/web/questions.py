@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pitlake.clock import iso
 from pitlake.errors import BadInput
-from pitlake.questions.catalogue import placeholders
+from pitlake.questions.catalogue import COMPANY, placeholders
 from pitlake.questions.sql_files import sql_files
 
 if TYPE_CHECKING:
@@ -24,26 +24,20 @@ _HEADER = re.compile(r"-- title: (?P<title>.+)\n-- reads: (?P<reads>.+)\n")
 
 @dataclass(frozen=True)
 class PageQuestion:
-    """One question. title: what it is about; reads: datasets; sql: with `$ticker` and `$cik` for values."""
+    """One question. title: what it is about; reads: datasets; sql: with `$company` for the company asked about."""
 
     name: str
     title: str
     reads: tuple[str, ...]
     sql: str
 
-    def values(self, ticker: str, cik: str) -> dict[str, str] | None:
-        """The values it takes; None where it takes none."""
-        given = {"ticker": ticker, "cik": cik}
-        return {name: given[name] for name in sorted(placeholders(self.sql))} or None
-
-    def ask(self, session: "Session", ticker: str, cik: str) -> "Result":
+    def ask(self, session: "Session", company: str) -> "Result":
         """The session's answer. Raises what a session raises."""
-        return session.sql(self.sql, self.values(ticker, cik))
+        return session.sql(self.sql, {COMPANY: company} if COMPANY in placeholders(self.sql) else None)
 
-    def written(self, ticker: str, cik: str) -> str:
-        """The SQL with its values written in."""
-        values = self.values(ticker, cik) or {}
-        return re.sub(r"\$(ticker|cik)\b", lambda found: quoted(values[found[1]]), self.sql)
+    def written(self, company: str) -> str:
+        """The SQL with the company written in."""
+        return self.sql.replace(f"${COMPANY}", quoted(company))
 
 
 @cache

@@ -28,7 +28,7 @@ WITH
             struct_pack(available_at, available_at_source, id, title, teaser, created, evidence) AS doc,
             concat_ws(chr(10), title, teaser, body) AS text
         FROM lake.news_unindexed
-        WHERE $ticker::VARCHAR IS NULL
+        WHERE $company::VARCHAR IS NULL
     )
 FROM search_counted('corpus', 'asked');
 CREATE OR REPLACE TEMP TABLE weights AS

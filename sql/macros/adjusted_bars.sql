@@ -1,5 +1,5 @@
 -- reads: prices, splits, polygon_splits
--- Daily bars of a symbol with what makes a series of them: split_factor, the shares that one share of the bar's day has
+-- Daily bars of one company or ETF with what makes a series of them: split_factor, the shares that one share of the bar's day has
 -- become, by the splits that were public; and whether the series is whole from the bar on. It is not where a split is
 -- uncertain, or where a price moves overnight as a split does and neither a split on record nor the volume says why.
 CREATE MACRO adjusted_bars(wanted) AS TABLE

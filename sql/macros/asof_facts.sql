@@ -6,9 +6,9 @@
 -- another form's figure take the place of a periodic report's of the same period, unless `forms` is any; where it is
 -- periodic, other forms are not read.
 --
--- Numeric totals; a series is a ticker, concept, unit and length of period. A period that ends after its filing was
+-- Numeric totals; a series is a company, concept, unit and length of period. A period that ends after its filing was
 -- made is a forecast or a slip, and would stand as the newest for good: it is left out.
-CREATE MACRO asof_facts(tickers, concepts, forms) AS TABLE
+CREATE MACRO asof_facts(companies, concepts, forms) AS TABLE
 SELECT *
 FROM (
     SELECT
@@ -16,10 +16,21 @@ FROM (
         CASE WHEN period_type = 'duration' THEN period_months(period_start, period_end) END AS months,
         coalesce(months, 0) AS span,
         2 * (period_end - DATE '1900-01-01') + (forms <> 'any' AND is_periodic(form_type))::INTEGER AS newness
-    FROM lake.xbrl_facts
+    FROM (
+        SELECT company, facts.*
+        FROM lake.xbrl_facts AS facts
+        JOIN company_parts(companies) AS part ON part.cik = facts.cik
+        UNION ALL
+        SELECT company, facts.*
+        FROM lake.xbrl_facts AS facts
+        JOIN company_parts(companies) AS part
+            ON part.ticker = facts.ticker
+            AND (facts.cik IS NULL OR part.of_any_cik)
+            AND facts.available_at >= part.since
+            AND facts.available_at < part.until
+    )
     WHERE
-        ticker IN (SELECT unnest(tickers))
-        AND concept IN (SELECT unnest(concepts))
+        concept IN (SELECT unnest(concepts))
         AND is_numeric
         AND member_count = 0
         AND period_end <= timezone('America/New_York', available_at)::DATE
@@ -27,12 +38,12 @@ FROM (
 )
 QUALIFY
     newness >= max(newness) OVER (
-        PARTITION BY ticker, concept, unit, span
+        PARTITION BY company, concept, unit, span
         ORDER BY available_at
         RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
     AND row_number() OVER (
-        PARTITION BY ticker, concept, unit, span, available_at
+        PARTITION BY company, concept, unit, span, available_at
         ORDER BY
             newness DESC, accession_no DESC, period_start DESC, period_type, evidence DESC, content_hash DESC
     ) = 1;

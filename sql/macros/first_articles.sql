@@ -1,10 +1,14 @@
--- The articles about each ticker, each as it first was public about it: an edit is no further article, and no later one.
+-- The articles about each company, each as it first was public about it: an edit is no further article, and no later one.
 -- revisions: the stored rows of a dataset of articles.
-CREATE MACRO first_articles(revisions, symbols) AS TABLE
+CREATE MACRO first_articles(revisions, companies) AS TABLE
 SELECT * EXCLUDE (content_hash)
 FROM (
-    SELECT unnest(tickers) AS ticker, id, available_at, available_at_source, evidence, content_hash
-    FROM query_table(revisions)
+    SELECT company, id, available_at, available_at_source, evidence, content_hash
+    FROM (
+        SELECT unnest(tickers) AS ticker, id, available_at, available_at_source, evidence, content_hash
+        FROM query_table(revisions)
+    )
+    JOIN company_parts(companies) AS part USING (ticker)
+    WHERE available_at >= since AND available_at < until
 )
-WHERE ticker IN (SELECT unnest(symbols))
-QUALIFY row_number() OVER (PARTITION BY ticker, id ORDER BY available_at, evidence, content_hash) = 1;
+QUALIFY row_number() OVER (PARTITION BY company, id ORDER BY available_at, evidence, content_hash) = 1;

@@ -1,14 +1,18 @@
 -- reads: qa_exchanges, embeddings, text_vectors
 -- The exchanges nearest to a vector or a seed, of one company or all: cut to the company first, then ranked.
 -- Vectors are scored where they are read and go no further: a join would carry them, 12 kilobytes a row, along.
-CREATE MACRO nearest_qa(embedding, seed, ticker_wanted, k, model_wanted) AS TABLE
+CREATE MACRO nearest_qa(embedding, seed, wanted, k, model_wanted) AS TABLE
 WITH
     asked AS MATERIALIZED (SELECT search_vector(embedding, seed, model_wanted) AS vector),
-    spoken AS (SELECT *, transcript_id || '_qa__' || sequence AS id FROM qa_exchanges_of(ticker_wanted)),
+    spoken AS (SELECT *, transcript_id || '_qa__' || sequence AS id FROM qa_exchanges_of(wanted)),
     scores AS MATERIALIZED (
         SELECT id, available_at, evidence, content_hash, search_similarity(vector, (FROM asked)) AS vector_score
         FROM stored_vectors('qa_exchange', model_wanted)
-        WHERE (ticker_wanted::VARCHAR IS NULL OR ticker = ticker_wanted)
+        WHERE wanted::VARCHAR IS NULL
+        UNION ALL
+        SELECT id, available_at, evidence, content_hash, search_similarity(vector, (FROM asked))
+        FROM stored_vectors('qa_exchange', model_wanted)
+        WHERE ticker IN (SELECT unnest(company_labels(wanted)))
     ),
     scored AS MATERIALIZED (
         SELECT id, greatest(spoken.available_at, newest.available_at) AS available_at, vector_score

@@ -2,4 +2,4 @@
 -- What the view `news` holds about one company, or about all when the ticker is null.
 CREATE MACRO news_of(wanted) AS TABLE
 FROM news
-WHERE wanted::VARCHAR IS NULL OR list_contains(tickers, wanted);
+WHERE is_about(wanted, NULL, tickers, available_at);

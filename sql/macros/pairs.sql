@@ -1,4 +1,4 @@
--- The (ticker, instant) pairs a caller asks about, numbered in their order. A pair after the as of is an error: what
+-- The (ticker, instant) pairs a caller asks about, numbered in their order; `company` as company.sql reads it. A pair after the as of is an error: what
 -- is public then is not here, and the newest row that is here would be passed off as it.
 --
 -- The pairs come from range(), whose number of rows is known when a query is planned: an unnested list counts as one
@@ -8,6 +8,7 @@ CREATE MACRO asof_pairs(pairs) AS TABLE
 SELECT
     position,
     pair.ticker,
+    coalesce(pair.company, pair.ticker) AS company,
     CASE
         WHEN pair.at > as_of() THEN error('pairs: an instant lies after the as of')::TIMESTAMPTZ
         ELSE pair.at
@@ -15,5 +16,5 @@ SELECT
 FROM (
     SELECT position, listed[position + 1] AS pair
     FROM range(json_array_length(pairs::JSON)::BIGINT) AS places (position),
-        (SELECT from_json(pairs::JSON, '[{"ticker": "VARCHAR", "at": "TIMESTAMPTZ"}]') AS listed)
+        (SELECT from_json(pairs::JSON, '[{"ticker": "VARCHAR", "at": "TIMESTAMPTZ", "company": "VARCHAR"}]') AS listed)
 );

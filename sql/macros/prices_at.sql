@@ -5,12 +5,12 @@
 CREATE MACRO prices_at(pairs) AS TABLE
 WITH
     events AS MATERIALIZED (FROM asof_pairs(pairs)),
-    bars AS MATERIALIZED (FROM asof_prices((SELECT list(DISTINCT ticker) FROM events))),
-    acts AS MATERIALIZED (FROM splits_of((SELECT list(DISTINCT ticker) FROM events))),
+    bars AS MATERIALIZED (FROM asof_prices((SELECT list(DISTINCT company) FROM events))),
+    acts AS MATERIALIZED (FROM splits_of((SELECT list(DISTINCT company) FROM events))),
     joined AS MATERIALIZED (
-        SELECT events.position, events.ticker, events.at, bar.* EXCLUDE (symbol, before)
+        SELECT events.*, bar.* EXCLUDE (company, symbol, before)
         FROM events
-        ASOF LEFT JOIN bars AS bar ON bar.symbol = events.ticker AND events.at >= bar.available_at
+        ASOF LEFT JOIN bars AS bar ON bar.company = events.company AND events.at >= bar.available_at
     ),
     moved AS (
         SELECT
@@ -23,11 +23,11 @@ WITH
             )) AS split_evidence
         FROM joined
         JOIN acts
-            ON acts.ticker = joined.ticker AND acts.execution_date <= joined.date AND acts.available_at <= joined.at
+            ON acts.ticker = joined.company AND acts.execution_date <= joined.date AND acts.available_at <= joined.at
         GROUP BY joined.position
     ),
     nights AS (
-        SELECT symbol, before.date AS since, date, available_at,
+        SELECT company, issuer, before.date AS since, date, available_at,
             ln(coalesce(nullif(open, 0), close) / nullif(before.close, 0)) AS move,
             ln(nullif(volume, 0) / nullif(before.volume, 0)) AS traded
         FROM bars
@@ -37,14 +37,16 @@ WITH
     doubtful AS (
         FROM nights
         WHERE NOT goes_on(move, 0, traded)
-            OR EXISTS (FROM acts WHERE ticker = symbol AND execution_date > since AND execution_date <= nights.date)
+            OR EXISTS (FROM acts WHERE ticker = company AND execution_date > since AND execution_date <= nights.date)
     ),
     crossed AS (
         SELECT joined.position, doubtful.move, doubtful.traded, coalesce(sum(ln(acts.ratio)), 0) AS split
         FROM joined
-        JOIN doubtful ON doubtful.symbol = joined.ticker AND doubtful.available_at <= joined.at
+        JOIN doubtful ON doubtful.company = joined.company
+            AND doubtful.issuer = joined.issuer
+            AND doubtful.available_at <= joined.at
         LEFT JOIN acts
-            ON acts.ticker = joined.ticker
+            ON acts.ticker = joined.company
             AND acts.execution_date > doubtful.since
             AND acts.execution_date <= doubtful.date
             AND acts.available_at <= joined.at

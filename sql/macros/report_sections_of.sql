@@ -2,4 +2,4 @@
 -- What the view `report_sections` holds about one company, or about all when the ticker is null.
 CREATE MACRO report_sections_of(wanted) AS TABLE
 FROM report_sections
-WHERE wanted::VARCHAR IS NULL OR ticker = wanted;
+WHERE is_about(wanted, cik, [ticker], available_at);

@@ -1,17 +1,24 @@
 -- reads: splits, polygon_splits
--- The splits of symbols, each once: the graph's statement before Polygon's, and one ratio told for two days within a
+-- The splits of companies, as company.sql reads them, or of tickers, each once: the graph's statement before Polygon's, and one ratio told for two days within a
 -- week is one split. Public when the first of its statements was. ratio: shares after for one before; null where two
 -- statements of one day differ.
-CREATE MACRO splits_of(symbols) AS TABLE
+CREATE MACRO splits_of(companies) AS TABLE
 WITH
+    parts AS MATERIALIZED (
+        SELECT company, coalesce(ticker, fund) AS ticker, min(since) AS since, max(until) AS until
+        FROM company_parts(companies)
+        WHERE cik IS NULL
+        GROUP BY ALL
+    ),
     told AS MATERIALIZED (
-        SELECT *, split_to / split_from AS ratio
+        SELECT split.* REPLACE (company AS ticker), split_to / split_from AS ratio
         FROM (
             SELECT ticker, execution_date, split_from, split_to, available_at, evidence, 0 AS source FROM splits
             UNION ALL
             SELECT ticker, execution_date, split_from, split_to, available_at, evidence, 1 FROM polygon_splits
-        )
-        WHERE ticker IN (SELECT unnest(symbols)) AND split_from > 0 AND split_to > 0
+        ) AS split
+        JOIN parts ON parts.ticker = split.ticker AND available_at >= since AND available_at < until
+        WHERE split_from > 0 AND split_to > 0
     ),
     pairs AS (
         SELECT

@@ -3,7 +3,7 @@
 -- it last. Proxy statements repeat a year's figures, at times in another scale or sign.
 CREATE MACRO xbrl_facts_of(wanted) AS TABLE
 WITH
-    shown AS MATERIALIZED (FROM xbrl_facts WHERE ticker = wanted),
+    shown AS MATERIALIZED (FROM xbrl_facts WHERE is_about(wanted, cik, [ticker], available_at)),
     others AS MATERIALIZED (FROM shown WHERE NOT is_periodic(form_type))
 FROM shown WHERE is_periodic(form_type)
 UNION ALL BY NAME
@@ -18,7 +18,7 @@ SEMI JOIN others
     AND stated.period_end IS NOT DISTINCT FROM others.period_end
     AND stated.dimensions IS NOT DISTINCT FROM others.dimensions
     AND stated.members IS NOT DISTINCT FROM others.members
-WHERE ticker = wanted
+WHERE is_about(wanted, cik, [ticker], available_at)
 QUALIFY row_number() OVER (
     PARTITION BY cik, concept, unit, period_type, period_start, period_end, dimensions, members
     ORDER BY

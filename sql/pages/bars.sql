@@ -4,6 +4,6 @@ SELECT
     entity_kind, entity_id, date, open, high, low, close, volume,
     CASE WHEN whole THEN close / split_factor END AS adjusted,
     split_factor, split_evidence, available_at, available_at_source, evidence
-FROM adjusted_bars($ticker)
+FROM adjusted_bars($company)
 WHERE date > as_of()::DATE - 400
 ORDER BY date

@@ -10,7 +10,7 @@ WITH
             } AS vintage
         FROM lake.xbrl_facts
         WHERE
-            cik = $cik AND (is_numeric OR is_nil) AND member_count = 0
+            list_contains(company_ciks($company), cik) AND (is_numeric OR is_nil) AND member_count = 0
             AND concept IN (
                 'us-gaap:Revenues', 'us-gaap:RevenueFromContractWithCustomerExcludingAssessedTax',
                 'us-gaap:CostOfRevenue', 'us-gaap:GrossProfit', 'us-gaap:OperatingIncomeLoss', 'us-gaap:NetIncomeLoss',

@@ -6,13 +6,13 @@ WITH
             'reports' AS dataset, accession_no, form_type, items, period_of_report, available_at, available_at_source,
             evidence, content_hash
         FROM lake.reports
-        WHERE cik = $cik
+        WHERE list_contains(company_ciks($company), cik)
         UNION ALL
         SELECT
             'sec_filings', accession_no, form_type, items, report_date, available_at, available_at_source, evidence,
             content_hash
         FROM lake.sec_filings
-        WHERE cik = $cik
+        WHERE list_contains(company_ciks($company), cik)
     )
 SELECT * EXCLUDE (content_hash), min(available_at) OVER (PARTITION BY dataset, accession_no) AS first_public
 FROM told

@@ -7,13 +7,13 @@ WITH
             fiscal_date_ending, NULL AS dividend_id, estimate, NULL AS cash_amount, available_at, available_at_source,
             evidence
         FROM av_earnings_calendar
-        WHERE ticker = $ticker
+        WHERE is_about($company, NULL, [ticker], available_at)
         UNION ALL
         SELECT
             unnest([ex_dividend_date, pay_date]), unnest(['goes ex dividend', 'pays the dividend']), dividend_type,
             'dividends', ticker, NULL, dividend_id, NULL, cash_amount, available_at, available_at_source, evidence
         FROM dividends
-        WHERE ticker = $ticker
+        WHERE is_about($company, NULL, [ticker], available_at)
     )
 FROM days
 WHERE day > (as_of() AT TIME ZONE 'America/New_York')::DATE

@@ -35,6 +35,6 @@ SELECT
     CASE WHEN whole THEN adjusted_to END AS adjusted_to,
     entity_id,
     list_concat([evidence], split_evidence) AS evidence_ids
-FROM adjusted_bars($ticker)
+FROM adjusted_bars($company)
 WHERE date >= coalesce($start_date::DATE, date) AND date <= coalesce($end_date::DATE, date)
 ORDER BY date

@@ -20,7 +20,7 @@
 WITH
     known AS (
         SELECT *, CASE WHEN period_start IS NOT NULL THEN period_months(period_start, period_end) END AS months
-        FROM xbrl_facts_of($ticker)
+        FROM xbrl_facts_of($company)
         WHERE is_numeric AND NOT is_nil AND member_count = 0 AND list_contains($concepts::VARCHAR[], concept)
     ),
     facts AS (
@@ -34,7 +34,7 @@ WITH
     ),
     reported AS (
         FROM av_earnings
-        WHERE ticker = $ticker AND period_type = 'quarter'
+        WHERE is_about($company, NULL, [ticker], available_at) AND period_type = 'quarter'
         QUALIFY row_number() OVER (ORDER BY fiscal_date_ending DESC) <= $quarters
     ),
     surprises AS (
@@ -50,7 +50,10 @@ WITH
         )
         WHERE value IS NOT NULL
     ),
-    estimated AS (FROM av_estimates WHERE ticker = $ticker AND fiscal_date_ending >= as_of()::DATE - 100),
+    estimated AS (
+        FROM av_estimates
+        WHERE is_about($company, NULL, [ticker], available_at) AND fiscal_date_ending >= as_of()::DATE - 100
+    ),
     consensus AS (
         SELECT
             available_at, available_at_source, 'consensus' AS section,
@@ -73,7 +76,7 @@ WITH
             close AS traded,
             list_concat([evidence], split_evidence) AS evidence_ids,
             row_number() OVER (ORDER BY date DESC) AS back
-        FROM adjusted_bars($ticker)
+        FROM adjusted_bars($company)
         QUALIFY back <= $bars
     ),
     closes AS (
@@ -94,9 +97,9 @@ WITH
         WHERE last.back = 1 AND first.back IN (2, 6, 21, 60) AND first.close > 0 AND last.close IS NOT NULL
     ),
     articles AS (
-        SELECT 'news' AS source, * FROM first_articles('lake.news', [$ticker])
+        SELECT 'news' AS source, * FROM first_articles('lake.news', [$company])
         UNION ALL
-        SELECT 'benzinga_news', * FROM first_articles('lake.benzinga_news', [$ticker])
+        SELECT 'benzinga_news', * FROM first_articles('lake.benzinga_news', [$company])
     ),
     news AS (
         SELECT
@@ -110,11 +113,14 @@ WITH
     filed AS (
         FROM reports
         SELECT available_at, available_at_source, accession_no, form_type, items, evidence
-        WHERE ticker = $ticker
+        WHERE is_about($company, cik, [ticker], available_at)
         UNION ALL
         FROM sec_filings
         SELECT available_at, available_at_source, accession_no, form_type, items, evidence
-        WHERE list_contains($company_ciks::VARCHAR[], cik) AND accession_no NOT IN (SELECT accession_no FROM reports WHERE ticker = $ticker)
+        WHERE list_contains(company_ciks($company), cik)
+            AND accession_no NOT IN (
+                SELECT accession_no FROM reports WHERE is_about($company, cik, [ticker], available_at)
+            )
     ),
     filings AS (
         SELECT
@@ -128,12 +134,12 @@ WITH
         FROM transcripts
         SELECT available_at, available_at_source, 'transcripts ' || transcript_id AS name,
             concat_ws(' ', fiscal_year, 'Q' || fiscal_quarter) AS text, conference_datetime AS started, evidence
-        WHERE ticker = $ticker
+        WHERE is_about($company, NULL, [ticker], available_at)
         UNION ALL
         FROM call_transcripts
         SELECT available_at, available_at_source, 'call_transcripts ' || fiscal_year || '/' || fiscal_quarter,
             concat_ws(' ', fiscal_year, 'Q' || fiscal_quarter), call_start, evidence
-        WHERE ticker = $ticker
+        WHERE is_about($company, NULL, [ticker], available_at)
     ),
     call AS (
         SELECT

@@ -39,5 +39,5 @@ SELECT
     'USD' AS unit,
     evidence
 FROM companies
-WHERE ticker = $ticker
+WHERE is_about($company, cik, [ticker], available_at)
 ORDER BY cik

@@ -30,5 +30,5 @@ SELECT
     dividend_id,
     evidence
 FROM dividends
-WHERE ticker = $ticker
+WHERE is_about($company, NULL, [ticker], available_at)
 ORDER BY declaration_date DESC, dividend_type, ex_dividend_date, cash_amount

@@ -24,6 +24,6 @@ SELECT
     'USD' AS unit,
     entity_id,
     evidence
-FROM bars_of($ticker)
+FROM bars_of($company)
 ORDER BY date DESC
 LIMIT 1

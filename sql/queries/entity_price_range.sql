@@ -25,6 +25,6 @@ SELECT
     'USD' AS unit,
     entity_id,
     evidence
-FROM bars_of($ticker)
+FROM bars_of($company)
 WHERE date >= $start_date::DATE
 ORDER BY date

@@ -11,5 +11,5 @@
 -- column evidence | What the row is taken from.
 SELECT available_at, available_at_source, execution_date AS date, execution_date, split_from, split_to, evidence
 FROM splits
-WHERE ticker = $ticker
+WHERE is_about($company, NULL, [ticker], available_at)
 ORDER BY execution_date DESC, split_from, split_to

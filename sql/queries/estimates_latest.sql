@@ -25,6 +25,6 @@ SELECT
     'USD' AS revenue_unit,
     evidence
 FROM av_estimates
-WHERE ticker = $ticker
+WHERE is_about($company, NULL, [ticker], available_at)
 ORDER BY fiscal_date_ending DESC, horizon
 LIMIT $limit

@@ -21,10 +21,10 @@
 WITH
     events AS MATERIALIZED (FROM asof_pairs($pairs)),
     known AS MATERIALIZED (
-        FROM asof_facts((SELECT list(DISTINCT ticker) FROM events), $concepts::VARCHAR[], $forms)
+        FROM asof_facts((SELECT list(DISTINCT company) FROM events), $concepts::VARCHAR[], $forms)
         WHERE $months::INTEGER IS NULL OR months IS NULL OR months = $months
     ),
-    series AS (SELECT DISTINCT ticker, concept, unit, span FROM known)
+    series AS (SELECT DISTINCT company, concept, unit, span FROM known)
 SELECT
     known.available_at,
     known.available_at_source,
@@ -40,9 +40,9 @@ SELECT
     known.form_type AS "formType",
     known.cik,
     known.evidence
-FROM (FROM events JOIN series USING (ticker)) AS events
+FROM (FROM events JOIN series USING (company)) AS events
 ASOF JOIN known
-    ON known.ticker = events.ticker
+    ON known.company = events.company
     AND known.concept = events.concept
     AND known.unit = events.unit
     AND known.span = events.span

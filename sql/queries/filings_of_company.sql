@@ -15,7 +15,6 @@
 SELECT available_at, available_at_source, accession_no, cik, form_type, accepted_at, filing_date, items, url, evidence
 FROM sec_filings
 WHERE
-    $ticker IS NOT NULL
-    AND list_contains($company_ciks::VARCHAR[], cik)
+    list_contains(company_ciks($company), cik)
     AND ($start_date::DATE IS NULL OR filing_date >= $start_date::DATE)
 ORDER BY available_at DESC, accession_no

@@ -25,6 +25,6 @@ SELECT
     'USD' AS unit,
     evidence
 FROM yahoo_upgrades
-WHERE ticker = $ticker
+WHERE is_about($company, NULL, [ticker], available_at)
 ORDER BY graded_at DESC, firm
 LIMIT $limit

@@ -14,5 +14,5 @@
 -- column evidence | What the row is taken from.
 SELECT available_at, available_at_source, cik, kind, name, all_names, since, source, accession_no, statement, evidence
 FROM names_revisions
-WHERE $ticker IS NOT NULL AND list_contains($company_ciks::VARCHAR[], cik)
+WHERE list_contains(company_ciks($company), cik)
 ORDER BY available_at DESC, kind, source, statement

@@ -11,7 +11,7 @@
 -- column created | When the article first appeared.
 -- column evidence | What the row is taken from.
 SELECT available_at, available_at_source, id, title, channels, created, evidence
-FROM news_of($ticker)
+FROM news_of($company)
 WHERE
     created >= $start_date::TIMESTAMPTZ
     AND len(list_filter(channels, lambda channel: contains(lower(channel), lower($channel)))) > 0

@@ -13,6 +13,6 @@
 -- column evidence | What the row is taken from.
 -- column ft_score [score] | BM25 score within the articles searched; compare it only inside one answer.
 SELECT unnest(doc), score AS ft_score
-FROM search_news($query, $ticker, $limit)
+FROM search_news($query, $company, $limit)
 ORDER BY score DESC, doc.available_at DESC, doc.id
 LIMIT $limit

@@ -11,6 +11,6 @@
 -- column created | When the article first appeared.
 -- column evidence | What the row is taken from.
 SELECT available_at, available_at_source, id, title, teaser, channels, created, evidence
-FROM news_of($ticker)
+FROM news_of($company)
 ORDER BY created DESC, id
 LIMIT $limit

@@ -22,15 +22,15 @@
 WITH
     events AS MATERIALIZED (FROM asof_pairs($pairs)),
     known AS MATERIALIZED (
-        FROM asof_facts((SELECT list(DISTINCT ticker) FROM events), $concepts::VARCHAR[], $forms)
+        FROM asof_facts((SELECT list(DISTINCT company) FROM events), $concepts::VARCHAR[], $forms)
         WHERE months IS NULL OR months = $months
     ),
-    series AS (SELECT DISTINCT ticker, concept, unit, span FROM known),
+    series AS (SELECT DISTINCT company, concept, unit, span FROM known),
     values_by_series AS (
         SELECT events.position, known.*
-        FROM (FROM events JOIN series USING (ticker)) AS events
+        FROM (FROM events JOIN series USING (company)) AS events
         ASOF JOIN known
-            ON known.ticker = events.ticker
+            ON known.company = events.company
             AND known.concept = events.concept
             AND known.unit = events.unit
             AND known.span = events.span
@@ -58,7 +58,7 @@ WITH
         FROM values_by_series
         GROUP BY position
     ),
-    articles AS MATERIALIZED (FROM asof_news_counts((SELECT list(DISTINCT ticker) FROM events))),
+    articles AS MATERIALIZED (FROM asof_news_counts((SELECT list(DISTINCT company) FROM events))),
     counts AS (
         SELECT
             events.position,
@@ -66,9 +66,9 @@ WITH
             upto.available_at_source,
             coalesce(upto.articles, 0) - coalesce(before.articles, 0) AS news_count
         FROM events
-        ASOF LEFT JOIN articles AS upto ON upto.ticker = events.ticker AND events.at >= upto.available_at
+        ASOF LEFT JOIN articles AS upto ON upto.company = events.company AND events.at >= upto.available_at
         ASOF LEFT JOIN articles AS before
-            ON before.ticker = events.ticker AND events.at - to_days($news_days::INTEGER) >= before.available_at
+            ON before.company = events.company AND events.at - to_days($news_days::INTEGER) >= before.available_at
     ),
     parts AS (
         SELECT

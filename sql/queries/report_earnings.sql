@@ -21,7 +21,7 @@ SELECT
 FROM reports
 WHERE
     role = 'primary_filer'
-    AND list_contains(tickers, $ticker)
+    AND is_about_any($company, cik, tickers, available_at)
     AND form_type = '8-K'
     AND len(list_filter(items, lambda item: contains(item, 'Item 2.02'))) > 0
 ORDER BY created DESC, accession_no

@@ -20,6 +20,6 @@ SELECT
     cik,
     evidence
 FROM reports
-WHERE role = 'primary_filer' AND list_contains(tickers, $ticker)
+WHERE role = 'primary_filer' AND is_about_any($company, cik, tickers, available_at)
 ORDER BY created DESC, accession_no
 LIMIT $limit

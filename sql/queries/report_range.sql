@@ -20,5 +20,5 @@ SELECT
     cik,
     evidence
 FROM reports
-WHERE role = 'primary_filer' AND list_contains(tickers, $ticker) AND created >= $start_date::TIMESTAMPTZ
+WHERE role = 'primary_filer' AND is_about_any($company, cik, tickers, available_at) AND created >= $start_date::TIMESTAMPTZ
 ORDER BY created DESC, accession_no

@@ -16,7 +16,7 @@ WITH
     filings AS (
         SELECT accession_no
         FROM reports
-        WHERE role = 'primary_filer' AND ($ticker::VARCHAR IS NULL OR list_contains(tickers, $ticker))
+        WHERE role = 'primary_filer' AND is_about_any($company, cik, tickers, available_at)
     ),
     corpus AS (
         SELECT
@@ -31,7 +31,7 @@ WITH
                 evidence
             ) AS doc,
             concat_ws(chr(10), section_name, content) AS text
-        FROM report_sections_of($ticker)
+        FROM report_sections_of($company)
         WHERE accession_no IN (FROM filings)
     )
 SELECT unnest(doc), score AS ft_score

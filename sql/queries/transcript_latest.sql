@@ -20,6 +20,6 @@ SELECT
     transcript_id,
     evidence
 FROM transcripts
-WHERE ticker = $ticker
+WHERE is_about($company, NULL, [ticker], available_at)
 ORDER BY conference_datetime DESC, transcript_id
 LIMIT 1

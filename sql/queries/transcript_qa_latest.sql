@@ -15,7 +15,7 @@ WITH
     newest AS (
         SELECT transcript_id
         FROM transcripts
-        WHERE ticker = $ticker
+        WHERE is_about($company, NULL, [ticker], available_at)
         ORDER BY conference_datetime DESC, transcript_id
         LIMIT 1
     )
@@ -29,6 +29,6 @@ SELECT
     conference_datetime,
     transcript_id,
     evidence
-FROM qa_exchanges_of($ticker)
+FROM qa_exchanges_of($company)
 WHERE transcript_id IN (FROM newest)
 ORDER BY sequence

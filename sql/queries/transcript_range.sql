@@ -21,5 +21,5 @@ SELECT
     transcript_id,
     evidence
 FROM transcripts
-WHERE ticker = $ticker AND conference_datetime >= $start_date::TIMESTAMPTZ
+WHERE is_about($company, NULL, [ticker], available_at) AND conference_datetime >= $start_date::TIMESTAMPTZ
 ORDER BY conference_datetime DESC, transcript_id

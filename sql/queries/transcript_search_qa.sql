@@ -29,7 +29,7 @@ WITH
                 evidence
             ) AS doc,
             array_to_string(exchanges ->> '$[*].text', chr(10)) AS text
-        FROM qa_exchanges_of($ticker)
+        FROM qa_exchanges_of($company)
     )
 SELECT unnest(doc), score AS ft_score
 FROM bm25('corpus', $query)

@@ -37,7 +37,7 @@ SELECT
     NULL AS conference_datetime,
     vector_score,
     evidence
-FROM nearest_news($embedding, $seed_id, $ticker, $k, $model)
+FROM nearest_news($embedding, $seed_id, $company, $k, $model)
 UNION ALL
 SELECT
     available_at,
@@ -54,5 +54,5 @@ SELECT
     conference_datetime,
     vector_score,
     evidence
-FROM nearest_qa($embedding, $seed_id, $ticker, $k, $model)
+FROM nearest_qa($embedding, $seed_id, $company, $k, $model)
 ORDER BY vector_score DESC, result_type, id

@@ -17,5 +17,5 @@
 -- column vector_score [similarity] | Cosine similarity: 0.80 or more; 0.70 or more when nothing reaches 0.80; 0.20 or more by a model.
 -- column evidence | What the row is taken from.
 SELECT available_at, available_at_source, id, title, channels, ticker, vector_score, evidence
-FROM nearest_news($embedding, $seed_id, $ticker, $k, $model)
+FROM nearest_news($embedding, $seed_id, $company, $k, $model)
 ORDER BY vector_score DESC, id

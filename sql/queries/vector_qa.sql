@@ -31,5 +31,5 @@ SELECT
     conference_datetime,
     vector_score,
     evidence
-FROM nearest_qa($embedding, $seed_id, $ticker, $k, $model)
+FROM nearest_qa($embedding, $seed_id, $company, $k, $model)
 ORDER BY vector_score DESC, id

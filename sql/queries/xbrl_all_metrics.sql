@@ -28,7 +28,7 @@ SELECT
     unit,
     cik,
     evidence
-FROM xbrl_facts_of($ticker)
+FROM xbrl_facts_of($company)
 WHERE
     is_periodic(form_type)
     AND is_numeric

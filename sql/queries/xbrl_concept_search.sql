@@ -22,7 +22,7 @@
 WITH
     newest AS (
         SELECT *
-        FROM xbrl_facts_of($ticker)
+        FROM xbrl_facts_of($company)
         QUALIFY row_number() OVER (
             PARTITION BY concept
             ORDER BY available_at DESC, accession_no DESC, member_count, period_end DESC, period_start DESC, unit, members

@@ -29,7 +29,7 @@ SELECT
     unit,
     cik,
     evidence
-FROM xbrl_facts_of($ticker)
+FROM xbrl_facts_of($company)
 WHERE
     concept = $concept_qname
     AND is_periodic(form_type)

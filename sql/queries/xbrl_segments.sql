@@ -26,7 +26,7 @@ WITH
         FROM reports
         WHERE
             role = 'primary_filer'
-            AND list_contains(tickers, $ticker)
+            AND is_about_any($company, cik, tickers, available_at)
             AND is_periodic(form_type)
             AND period_of_report IS NOT NULL
         ORDER BY quarter DESC
@@ -35,7 +35,7 @@ WITH
     wanted AS (SELECT unnest($member_qnames::VARCHAR[]) AS member),
     facts AS (
         SELECT *
-        FROM xbrl_facts_of($ticker)
+        FROM xbrl_facts_of($company)
         WHERE
             concept = $concept_qname
             AND member_count > 0

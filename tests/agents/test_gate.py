@@ -6,16 +6,19 @@ import shutil
 import subprocess
 import sys
 from base64 import b64encode
+from datetime import datetime, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pitlake.gate import rules
-from pitlake.questions.tickers import Resolved
+from pitlake.lake.lake import Lake
+from pitlake.questions.tickers import Tickers
 from tests.agents import messages, mutate
 from tests.agents.messages import EARLIER, LATER, MARK, PIT
 from tests.agents.mutate import HOOKS, pit_gate
+from tests.derived.conftest import put_rows
 from tests.test_import_weight import PYTHONS
 
 SOUND = {"data": [{"available_at": PIT, "available_at_source": "neo4j_created"}], "gaps": []}
@@ -120,17 +123,23 @@ def test_the_marks_of_a_page_pass(env):
         assert ask(call(parts(page), pit=PIT), env) == {}
 
 
-@pytest.mark.parametrize(
-    "found",
-    [
-        Resolved("META", ("0001326801",), hindsight=True, others=("0000000001", "0000000002")),
-        Resolved("brk-b", ("0000000001", "0000000002"), hindsight=True),
-        Resolved("a b; DROP", (), hindsight=False),
-    ],
-)
-def test_what_a_receipt_says_of_hindsight_passes(env, found):
-    receipt = RECEIPT | {"note": found.note, "hindsight": "news.ticker, news.tickers"}
-    assert ask(call(parts(SOUND | {"receipt": receipt}), pit=PIT), env) == {}
+def test_what_a_receipt_says_of_a_ticker_passes(env, tmp_path):
+    lake = Lake(tmp_path / "lake")
+    tickers = [("1", ["META"], 2026), ("2", ["META"], 2020), ("3", ["FB", "BRK-B"], 2020), ("3", ["NEW"], 2026)]
+    statements = [
+        {"cik": cik.zfill(10), "kind": "ticker", "name": names[0], "all_names": names, "source": "dei",
+         "statement": f"{cik}/{year}", "available_at": datetime(year, 1, 1, tzinfo=timezone.utc)}
+        for cik, names, year in tickers
+    ]  # fmt: skip
+    put_rows(lake, "names", *statements)
+    known, notes = Tickers(lake.snapshot()), []
+    for ticker in ("META", "brk-b", "FB", "NOBODY", "a b; DROP"):
+        for year in (2019, 2022):
+            notes += known.resolve(ticker, datetime(year, 1, 1, tzinfo=timezone.utc)).notes_on(labels=True)
+    assert {"hindsight" in note for note in notes} == {True, False}
+    for note in (*notes, "; ".join(notes)):
+        receipt = RECEIPT | {"note": note, "hindsight": "news.ticker, news.tickers"}
+        assert ask(call(parts(SOUND | {"receipt": receipt}), pit=PIT), env) == {}
 
 
 PLACES = [

@@ -74,13 +74,20 @@ class World:
         query = catalogue.get(name)
         if not self.is_named:
             self.add(query.reads)
-        return self.ask(query.sql, query.bind(values))
+        return self.ask(query.sql, plain(query.bind(values)))
 
     def ask(self, sql: str, values: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """The rows any SQL gives."""
         answer = self.connection.execute(sql, dict(values) if values else None)
         names = [column[0] for column in answer.description]
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+
+def plain(bound: Mapping[str, Any]) -> dict[str, Any]:
+    """What `bind` gave, with a ticker as sources write it in the place of the company it stands for."""
+    if catalogue.COMPANY not in bound:
+        return dict(bound)
+    return {name: value for name, value in bound.items() if name != "ticker"} | {catalogue.COMPANY: bound["ticker"]}
 
 
 def superseded(dataset: Dataset) -> str:

@@ -26,6 +26,8 @@ def lake(tmp_path_factory):
     seen = datetime(2025, 1, 1, tzinfo=timezone.utc)
     company = {"cik": "0000000001", "ticker": "NOG", "name": "Later Name", "sector": "Energy", "available_at": seen}
     publish(lake, "companies", [company | {"evidence": "neo4j:Company:1"}], "companies")
+    cover_page = {"cik": "0000000001", "kind": "ticker", "name": "NOG", "all_names": ["NOG"], "source": "dei"}
+    publish(lake, "names", [cover_page | {"statement": "1", "available_at": START, "evidence": "x"}], "names")
     events = ({"source": "reports"}, {"source": "yahoo_earnings", "yahoo_date": START.date()})
     event = {"accession_no": "0000000001-24-000000", "cik": "0000000001", "ticker": "NOG", "event_at": START}
     more = {"event_day": START.date(), "session": "during", "available_at": START}

@@ -37,4 +37,7 @@ def named(seed: int, as_of: datetime) -> tuple[str, dict[str, Any]]:
     given = {one.name: pool[one.name] for one in query.parameters if one.name in pool}
     given |= {one.name: [pool["series"]] for one in query.parameters if (one.name, one.type) == ("series", "texts")}
     bound = query.bind(given)
-    return query.sql, bound | {name: [rng.choice(CIKS)] for name in bound if name == catalogue.COMPANIES}
+    if catalogue.COMPANY in bound:
+        ticker = bound.pop("ticker")
+        bound[catalogue.COMPANY] = ticker and rng.choice((ticker, f"{rng.choice(CIKS)} {ticker}"))
+    return query.sql, bound

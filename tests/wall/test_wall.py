@@ -111,7 +111,7 @@ def test_what_differs_once_is_an_accident_and_what_differs_always_a_finding(tmp_
 def test_a_company_renamed_after_t_changes_no_answer(tmp_path, hindsight):
     asked = [f"SELECT * FROM {name}{kind} ORDER BY ALL" for name in RENAMED for kind in ("", "_revisions")]
     asked += [catalogue.get(name).sql for name in ("filings_of_company", "names_of_company")]
-    values = {"ticker": "NOG", "start_date": None, catalogue.COMPANIES: [CIKS[2]]}
+    values = {"ticker": "NOG", "start_date": None, catalogue.COMPANY: f"{CIKS[2]} NOG"}
     answers, later = [], []
     for future in (1, 2):
         world = build(tmp_path / str(future), future)
