@@ -33,6 +33,11 @@ SHUT_BY_ORDER = frozenset(
 # Letters with the staff, draft registrations and draft offering statements are made public weeks after their
 # acceptance, and nothing says when. Amendments, which end in "/A", are withheld as well.
 WITHHELD_FORMS = frozenset({"UPLOAD", "CORRESP", "LETTER", "DRS", "DRSLTR", "DOS", "DOSLTR"})
+# What holders, bidders, exchanges and EDGAR's staff file about a company. It bears whatever name they gave it.
+_BY_OTHERS = re.compile(
+    r"[345]|144|(SC|SCHEDULE) (13[DG]|TO-T|14D1)|DFAN14A|DEFC14A|PREC14A|PX14A6[GN]|425|25-NSE|CERT.*|EFFECT"
+    r"|QUALIF|REVOKED|NO ACT|IRANNOTICE|UPLOAD|LETTER"
+)
 FIRST_YEAR, LAST_YEAR, YEARS_AT_ONCE = 1990, 2199, 10
 
 # Which forms keep their day until 22:00, and since when; registration statements under Rule 462(b) always did.
@@ -86,6 +91,11 @@ def _kept_since(form: str) -> date | None:
 def withheld(form: object) -> bool:
     """Whether filings of a form are withheld at first, so that neither acceptance nor filing date proves anything."""
     return isinstance(form, str) and form.strip().upper().removesuffix("/A") in WITHHELD_FORMS
+
+
+def is_by_others(form: object) -> bool:
+    """Whether others than the company file a form about it, so that it proves nothing of how the company calls itself."""
+    return isinstance(form, str) and bool(_BY_OTHERS.fullmatch(form.strip().upper().removesuffix("/A")))
 
 
 def is_business_day(day: date) -> bool:

@@ -5,21 +5,23 @@ is told by the next one, so that nothing in a row knows of a later name.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
 import pyarrow as pa
 
-from assets.edgar import released, withheld
+from assets.edgar import is_by_others, released, withheld
 from assets.external.sec_edgar import _headers, _names
 from assets.feeds import dating
 from assets.runs import RunReport, concluded
 from pitlake import clock
 from pitlake.clock import from_micros
 from pitlake.datasets._external import UNPARSABLE
-from pitlake.datasets.names import DATASET, DEI, EDGAR_NAME, EDGAR_TICKERS, GRAPH, HEADER
+from pitlake.datasets.names import DATASET, DEI, EDGAR_NAME, EDGAR_TICKERS, GRAPH, HEADER, UNDATED_NAME
 from pitlake.errors import LakeNotFound, Unparsable, Unreadable
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import Audit
@@ -73,14 +75,24 @@ def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audi
 def statements(snapshot: Snapshot, captures: Iterable[Capture], until: datetime) -> tuple[list[Said], list[StagedGap]]:
     """Every statement that was public by `until`, each once and dated by the first that proves it.
 
-    An answer about names that can't be read is a gap.
+    An answer about names that can't be read is a gap, and so is a name of which nothing says since when it was borne.
     """
-    told, gaps = [*_cover_pages(snapshot), *_snapshots(snapshot)], []
+    told, gaps, polls = [*_cover_pages(snapshot), *_snapshots(snapshot)], [], defaultdict(list)
     for capture in captures:
         try:
-            told += answered(capture)
+            if poll := polled(capture):
+                polls[poll.cik].append(poll)
+            told += of_header(capture)
         except (Unparsable, Unreadable, LookupError, TypeError, AttributeError):
             gaps.append(StagedGap(UNPARSABLE.type, UNPARSABLE.reason, capture.evidence))
+    for of_company in polls.values():
+        of_company.sort(key=lambda poll: (poll.fetched_at, poll.location))
+        undated: dict[str, StagedGap] = {}
+        for number, poll in enumerate(of_company):
+            rows, unproven = of_poll(poll, of_company[:number])
+            told += rows
+            undated = {gap.locator.partition("&item=")[2]: gap for gap in unproven} | undated
+        gaps += undated.values()
     first: dict[tuple[Any, ...], Said] = {}
     for one in sorted(told, key=lambda one: (one["available_at"], one["evidence"])):
         if one["available_at"] <= until:
@@ -88,48 +100,117 @@ def statements(snapshot: Snapshot, captures: Iterable[Capture], until: datetime)
     return list(first.values()), gaps
 
 
-def answered(capture: Capture) -> list[Said]:
-    """What one of EDGAR's answers says of names; nothing where it is about something else, or none."""
-    if capture.status == HTTPStatus.OK and _SUBMISSIONS.search(capture.url):
-        return _of_submissions(capture)
-    return list(_of_header(capture)) if capture.status == HTTPStatus.OK and _headers.is_header(capture) else []
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """What one answer of EDGAR's says of a company's names. former: name, first and last day of each.
+
+    days: those on which the company itself filed what was shown at once; first_listed: the first of any filing's;
+    pages: the first and last day of each page of older filings.
+    """
+
+    fetched_at: datetime
+    location: str
+    cik: str
+    name: str
+    former: tuple[tuple[str, date, date], ...]
+    tickers: tuple[str, ...]
+    days: tuple[date, ...]
+    first_listed: date
+    pages: tuple[tuple[date, date], ...]
+
+    def knows(self, name: str) -> bool:
+        """Whether it lists a name, as the present one or a former one."""
+        return name == self.name or any(name == former for former, _, _ in self.former)
 
 
-def _of_submissions(capture: Capture) -> list[Said]:
+def polled(capture: Capture) -> Poll | None:
+    """An answer that lists a company's names; None for any other."""
+    if capture.status != HTTPStatus.OK or not _SUBMISSIONS.search(capture.url):
+        return None
     answer = capture.json()
-    cik, tickers = _names.cik(answer["cik"]), [str(one) for one in answer.get("tickers") or ()]
-    former = [(str(one["name"]), _day(one["from"]), _day(one["to"])) for one in answer.get("formerNames") or ()]
-    ended = max((to for _, _, to in former), default=date.min) + ONE_DAY
     filings = answer["filings"]
-    borne = [(name, _shown(filings, max(since, EDGAR_BEGAN), to)) for name, since, to in former]
-    borne.append((str(answer["name"]), _shown(filings, ended, None)))
-    found = [_borne(capture, cik, name, since) for name, since in borne if since is not None]
-    fetched = capture.fetched_at
-    found.append(
-        _said(cik, "ticker", tickers, EDGAR_TICKERS, clock.iso(fetched), fetched, f"{capture.location}&item=tickers")
+    recent = filings["recent"]
+    listed = [(dating.day(day), form) for day, form in zip(recent["filingDate"], recent["form"], strict=True)]
+    return Poll(
+        fetched_at=capture.fetched_at,
+        location=capture.location,
+        cik=_names.cik(answer["cik"]),
+        name=str(answer["name"]),
+        former=tuple(
+            (str(one["name"]), _day(one["from"]), _day(one["to"])) for one in answer.get("formerNames") or ()
+        ),
+        tickers=tuple(str(one) for one in answer.get("tickers") or ()),
+        days=tuple(sorted({day for day, form in listed if not withheld(form) and not is_by_others(form)})),
+        first_listed=min((day for day, _ in listed), default=date.max),
+        pages=tuple(
+            (dating.day(page["filingFrom"]), dating.day(page["filingTo"])) for page in filings.get("files") or ()
+        ),
     )
-    return found
 
 
-def _shown(filings: Mapping[str, Any], since: date, until: date | None) -> date | None:
-    """The first day that a filing under a name was shown; None where all of them, or none, were.
+def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[Said], list[StagedGap]]:
+    """What a poll says, beside those before it: a name that one of these did not know was borne later than it."""
+    rows, gaps = [], []
+    for name, since, to in poll.former:
+        before = [last for _, first, last in poll.former if (first, last) < (since, to)]
+        begins = max(since, *(last + ONE_DAY for last in before), _unknown_until(name, earlier) + ONE_DAY)
+        day = _shown(poll, max(begins, EDGAR_BEGAN), to) if begins <= to else None
+        if day is not None:
+            rows.append(_borne(poll, name, day))
+        if day is None or begins > since:
+            gaps.append(_undated(poll, name))
+    ended = max((to for _, _, to in poll.former), default=date.min)
+    begins = max(ended, _unknown_until(poll.name, earlier)) + ONE_DAY
+    strangers = [one for one in earlier if not one.knows(poll.name)]
+    day = None if strangers and not poll.knows(strangers[-1].name) else _shown(poll, begins, None)
+    if day is not None:
+        rows.append(_borne(poll, poll.name, day))
+    elif not earlier or earlier[-1].name != poll.name:
+        rows.append(_seen(poll))
+        gaps.append(_undated(poll, poll.name))
+    fetched = clock.iso(poll.fetched_at)
+    evidence = f"{poll.location}&item=tickers"
+    rows.append(_said(poll.cik, "ticker", list(poll.tickers), EDGAR_TICKERS, fetched, poll.fetched_at, evidence))
+    return rows, gaps
+
+
+def _unknown_until(name: str, earlier: Sequence[Poll]) -> date:
+    """The New York day of the last poll that did not know a name."""
+    days = (clock.new_york_day(poll.fetched_at) for poll in earlier if not poll.knows(name))
+    return max(days, default=date.min)
+
+
+def _shown(poll: Poll, since: date, until: date | None) -> date | None:
+    """The first day that a filing of the company's under a name was shown; None where all of them, or none, were.
 
     since, until: the days the name was borne, which EDGAR counts by filings that it withheld at first as well.
     """
-    recent = filings["recent"]
-    listed = [(dating.day(day), form) for day, form in zip(recent["filingDate"], recent["form"], strict=True)]
-    older = [(dating.day(page["filingFrom"]), dating.day(page["filingTo"])) for page in filings.get("files") or ()]
-    if until is not None and since < min((day for day, _ in listed), default=date.max) and since < FIRST_DRAFTS:
+    if until is not None and since < poll.first_listed and since < FIRST_DRAFTS:
         return since
-    days = [day for day, form in listed if not withheld(form)]
-    days += [first if first < FIRST_DRAFTS and until is None else min(last, until or last) for first, last in older]
+    days = list(poll.days)
+    days += [first if first < FIRST_DRAFTS and until is None else min(last, until or last) for first, last in poll.pages]
     return min((day for day in days if since <= day <= (until or day)), default=None)
+
+
+def _undated(poll: Poll, name: str) -> StagedGap:
+    return StagedGap(UNDATED_NAME.type, UNDATED_NAME.reason, f"{poll.location}&item={name}")
+
+
+def _seen(poll: Poll) -> Said:
+    """The present name, dated by the poll that saw it: nothing says since when it is borne."""
+    evidence, statement = f"{poll.location}&item={poll.name}", f"{poll.name}/{clock.iso(poll.fetched_at)}"
+    return _said(poll.cik, "company_name", [poll.name], EDGAR_NAME, statement, poll.fetched_at, evidence)
+
+
+def of_header(capture: Capture) -> list[Said]:
+    """What the header of a company's own filing says of names; nothing for any other answer."""
+    return list(_of_header(capture)) if capture.status == HTTPStatus.OK and _headers.is_header(capture) else []
 
 
 def _of_header(capture: Capture) -> Iterator[Said]:
     text = capture.text()
     header = _headers.parsed(text)
-    if withheld(header.form_type):
+    if withheld(header.form_type) or is_by_others(header.form_type):
         return
     accepted = dating.edgar_header(header.acceptance).instant
     shown = clock.new_york_day(released(accepted, header.form_type, header.filing_date).at)
@@ -140,12 +221,16 @@ def _of_header(capture: Capture) -> Iterator[Said]:
         yield _said(cik, "company_name", [name], HEADER, header.accession_no, at, evidence, header.accession_no)
     for cik, name, since in _headers.former_names(text):
         if since <= filed:
-            yield _borne(capture, cik, name, since)
+            yield _borne_since(cik, name, since, capture.location, capture.fetched_at)
 
 
-def _borne(capture: Capture, cik: str, name: str, since: date) -> Said:
-    """A name that EDGAR says was borne from a day on, proven public at that day's end or, if that is later, now."""
-    at, evidence = min(dating.end_of_day(since), capture.fetched_at), f"{capture.location}&item={name}"
+def _borne(poll: Poll, name: str, since: date) -> Said:
+    return _borne_since(poll.cik, name, since, poll.location, poll.fetched_at)
+
+
+def _borne_since(cik: str, name: str, since: date, location: str, fetched_at: datetime) -> Said:
+    """A name that EDGAR says was borne from a day on, proven public at that day's end, or when fetched if earlier."""
+    at, evidence = min(dating.end_of_day(since), fetched_at), f"{location}&item={name}"
     said = _said(cik, "company_name", [name], EDGAR_NAME, f"{name}/{since}", at, evidence)
     return said | {"since": since, "available_at_source": DATASET.source_tag}
 

@@ -84,8 +84,7 @@ def holdings(session: "Session") -> list[Holding]:
 def changes(session: "Session", since: datetime, company: str | None = None) -> list[Change]:
     """What became public after `since` and up to the session's instant, by dataset, where anything did.
 
-    ticker: of this company alone, read as its CIKs where a dataset names companies so; gaps name no company, and are
-    left out then.
+    company: of this one alone, as sql/macros/company.sql reads it; gaps name no company, and are left out then.
     """
     lost = {} if company else _gaps(session, since)
     found = [

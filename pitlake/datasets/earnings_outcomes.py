@@ -68,7 +68,7 @@ DATASET = Dataset(
     gap_names=("earnings:{accession_no}/outcomes/{sessions}",),
     entity="ticker",
     known={
-        "ticker": "hindsight",
+        **dict.fromkeys(("ticker", "evidence_ids"), "hindsight"),
         **dict.fromkeys(
             (
                 "sessions",
@@ -80,7 +80,6 @@ DATASET = Dataset(
                 "change",
                 "market_change",
                 "excess",
-                "evidence_ids",
             ),
             "lake",
         ),

@@ -49,7 +49,7 @@ DATASET = Dataset(
     gap_names=("earnings:{accession_no}/{anchor}/{section}",),
     entity="ticker",
     known={
-        "ticker": "hindsight",
+        **dict.fromkeys(("ticker", "evidence_ids"), "hindsight"),
         **dict.fromkeys(
             (
                 "anchor",
@@ -63,7 +63,6 @@ DATASET = Dataset(
                 "stated_in",
                 "known_at",
                 "withdrawn",
-                "evidence_ids",
             ),
             "lake",
         ),

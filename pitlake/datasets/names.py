@@ -1,11 +1,20 @@
 """Contract of dataset `names`."""
 
-from pitlake.contract import Column, Dataset
+from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _external as external
 from pitlake.datasets import _shared as shared
 
 KINDS = ("company_name", "ticker")
 EDGAR_NAME, EDGAR_TICKERS, HEADER, DEI, GRAPH = "edgar_name", "edgar_tickers", "sgml_header", "dei", "companies"
+
+UNDATED_NAME = GapRule(
+    type="unverifiable",
+    reason="nothing dates the name's first day",
+    when=(
+        "EDGAR's days of two names overlap, an earlier poll did not know the name, or a rename has no former name: it "
+        "counts from a filing of the company's own after all that contradicts it, else from the poll that saw it"
+    ),
+)
 
 DATASET = Dataset(
     name="names",
@@ -15,8 +24,9 @@ DATASET = Dataset(
         "each company and kind. No other dataset says what a company was called at an instant."
     ),
     availability=(
-        "A name of EDGAR's: the END, in New York, of the day of the first filing under it that EDGAR showed at once; "
-        "what was withheld, such as a draft, proves no name. A filing's SGML header: the END of its filing day. dei "
+        "A name of EDGAR's: the END, in New York, of the day of the company's first own filing under it that EDGAR showed "
+        "at once, and never before a poll that did not know it; what was withheld, such as a draft, or filed by others, "
+        "such as a Schedule 13G or a Form 4, proves no name. A filing's SGML header: the END of its filing day. dei "
         "facts: as their filing. Tickers that EDGAR or the graph list without a date: when "
         "they were fetched or observed. A name that is borne no longer is told by the next statement, never ahead."
     ),
@@ -59,7 +69,7 @@ DATASET = Dataset(
     known=dict.fromkeys(("name", "all_names", "since", "source", "statement"), "lake"),
     source_tag="edgar_accepted",
     other_tags=("provider_metadata",),
-    gap_rules=(external.UNPARSABLE, shared.FUTURE),
+    gap_rules=(UNDATED_NAME, external.UNPARSABLE, shared.FUTURE),
     group="derived",
     partitioned=False,
 )

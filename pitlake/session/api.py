@@ -108,9 +108,9 @@ class Session:
     ) -> Result:
         """Run SQL; the result of its last statement.
 
-        params: values for `?` (list) or `$name` (dict). max_rows, max_bytes: cut the result there and say so in `Result.truncated`; without them a result over the session's
-        limits is refused. Raises QueryFailed, LimitExceeded, QueryInterrupted, SessionLost, BadInput;
-        KeyboardInterrupt stops the query, not the session.
+        params: values for `?` (list) or `$name` (dict). max_rows, max_bytes: cut the result there and say so in
+        `Result.truncated`; without them a result over the session's limits is refused. Raises QueryFailed,
+        LimitExceeded, QueryInterrupted, SessionLost, BadInput; KeyboardInterrupt stops the query, not the session.
         """
         query = arguments.query_text(query)
         params, notes = self._resolved(query, params)

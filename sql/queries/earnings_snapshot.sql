@@ -132,7 +132,8 @@ WITH
     ),
     calls AS (
         FROM transcripts
-        SELECT available_at, available_at_source, 'transcripts ' || transcript_id AS name,
+        SELECT available_at, available_at_source,
+            'transcripts ' || strftime(conference_datetime AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%MZ') AS name,
             concat_ws(' ', fiscal_year, 'Q' || fiscal_quarter) AS text, conference_datetime AS started, evidence
         WHERE is_about($company, NULL, [ticker], available_at)
         UNION ALL
@@ -146,7 +147,7 @@ WITH
             available_at, available_at_source, 'call' AS section, name, NULL AS value, text, NULL AS unit,
             [evidence] AS evidence_ids
         FROM calls
-        QUALIFY row_number() OVER (PARTITION BY split_part(name, ' ', 1) ORDER BY started DESC, name DESC) = 1
+        QUALIFY row_number() OVER (PARTITION BY split_part(name, ' ', 1) ORDER BY started DESC, name DESC, evidence DESC) = 1
     ),
     macro AS (
         SELECT

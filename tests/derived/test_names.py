@@ -117,12 +117,13 @@ def test_names_begin_when_edgar_says_and_end_with_the_next_one(lake):
     assert called(lake, LATER, "ticker") == ["LATE"]
 
 
-WITHHELD = [("DRS", 1), ("DRS/A", 1), ("UPLOAD", 1), ("CORRESP", 1), ("DRSLTR", 1), ("8-K", 0)]
+OF_OTHERS = ("SC 13D", "SC 13G/A", "SCHEDULE 13G", "3", "4/A", "5", "144", "SC TO-T", "25-NSE", "DFAN14A", "EFFECT")
+WITHHELD = [*((form, 1) for form in ("DRS", "DRS/A", "UPLOAD", "CORRESP", "DRSLTR", *OF_OTHERS)), ("8-K", 0), ("4/X", 0)]
 
 
 @pytest.mark.parametrize(("form", "days_later"), WITHHELD)
-def test_a_name_on_a_filing_that_was_withheld_at_first_was_not_known_by_it(lake, form, days_later):
-    """The company's first filing under either name was one that EDGAR showed weeks later, under the old date."""
+def test_a_name_on_a_filing_that_was_withheld_or_filed_by_others_was_not_known_by_it(lake, form, days_later):
+    """The first filing under either name was one that EDGAR showed weeks later, or one of somebody else's."""
     answer = submissions(former=(("EARLY NAME INC", "2012-05-18", "2021-10-27"),))
     recent = answer["filings"]["recent"]
     for column in COLUMNS:
@@ -135,6 +136,76 @@ def test_a_name_on_a_filing_that_was_withheld_at_first_was_not_known_by_it(lake,
         counts = date.fromisoformat(days[days_later]) + timedelta(days=1)
         assert called(lake, f"{counts}T00:00:00-05:00") == name
         assert called(lake, f"{counts - timedelta(days=1)}T23:59:00-04:00") != name
+
+
+def poll(at, name, former=(), filings=()):
+    """One answer of EDGAR's. former: name, first and last day; filings: day and form."""
+    answer = submissions(name, (), former)
+    for column in COLUMNS:
+        answer["filings"]["recent"][column] = [answer["filings"]["recent"][column][0]] * len(filings)
+    days, forms = zip(*filings, strict=True)
+    answer["filings"]["recent"] |= {"filingDate": list(days), "form": list(forms)}
+    return answer, utc(at)
+
+
+def derived(lake, *polls):
+    reports = []
+    for answer, at in polls:
+        keep(lake, answer, at)
+        reports.append(names.derive(lake, run_id="names", observed_at=at))
+    return [(gap, count) for gap, count in reports[-1].gaps.items() if gap[1] == names.UNDATED_NAME.reason]
+
+
+FILED = [("2015-03-02", "10-K"), ("2024-01-31", "8-K"), ("2024-02-20", "SC 13G/A"), ("2024-02-28", "4")]
+SINCE = [("2024-04-01", "8-K"), ("2024-05-10", "10-Q")]
+
+
+def test_a_poll_that_saw_the_old_name_dates_the_new_one_after_itself(lake):
+    polls = [
+        poll("2024-03-05T15:00:00Z", "Old Inc", filings=[*FILED, ("2024-02-29", "8-K")]),
+        poll("2024-06-05T15:00:00Z", "New Inc", [("Old Inc", "2015-03-02", "2024-01-31")], [*FILED, *SINCE]),
+    ]
+    assert derived(lake, *polls) == []
+    for as_of in ("2024-02-25T15:00:00Z", "2024-03-05T15:00:01Z", "2024-04-01T23:59:00-04:00"):
+        assert called(lake, as_of) == ["Old Inc"]
+    assert called(lake, "2024-04-02T00:00:00-04:00") == ["New Inc"]
+
+
+def test_a_rename_that_edgar_lists_no_former_name_of_counts_from_the_poll_that_saw_it(lake):
+    polls = [
+        poll("2024-03-05T15:00:00Z", "ZEBRA INC", filings=FILED),
+        poll("2024-06-05T15:00:00Z", "Aardvark Inc", filings=[*FILED, *SINCE]),
+        poll("2024-07-05T15:00:00Z", "Aardvark Inc", filings=[*FILED, *SINCE]),
+    ]
+    assert len(derived(lake, *polls[:2])) == 1
+    derived(lake, polls[2])
+    assert called(lake, "2024-06-05T14:59:59Z") == ["ZEBRA INC"]
+    assert called(lake, "2024-06-05T15:00:00Z") == ["Aardvark Inc"]
+    assert len(asked(lake, LATER, "FROM names_revisions WHERE kind = 'company_name'")) == 2
+
+
+def test_a_former_name_whose_days_overlap_an_older_one_counts_from_the_first_own_filing_after_it(lake):
+    former = [
+        ("New Pharma, Inc.", "2020-11-06", "2021-01-05"),
+        ("Old Acquisition Corp.", "2019-12-12", "2020-12-22"),
+    ]
+    filed = [
+        ("2020-10-08", "8-K"), ("2020-11-06", "UPLOAD"), ("2020-11-10", "10-Q"), ("2020-12-22", "8-K"),
+        ("2020-12-23", "8-K"), ("2021-01-05", "8-K"), ("2021-01-11", "8-K"),
+    ]  # fmt: skip
+    assert len(derived(lake, poll("2025-01-01T00:00:00Z", "Newer Pharma, Inc.", former, filed))) == 1
+    assert called(lake, "2020-12-01T16:00:00Z") == ["Old Acquisition Corp."]
+    assert called(lake, "2020-12-23T23:59:00-05:00") == ["Old Acquisition Corp."]
+    assert called(lake, "2020-12-24T00:00:00-05:00") == ["New Pharma, Inc."]
+    assert called(lake, "2021-01-12T00:00:00-05:00") == ["Newer Pharma, Inc."]
+
+
+def test_a_name_whose_days_lie_within_another_s_is_a_gap(lake):
+    former = [("Within Inc", "2020-02-01", "2020-03-01"), ("Around Inc", "2020-01-01", "2020-06-01")]
+    filed = [("2020-01-01", "8-K"), ("2020-02-15", "8-K"), ("2020-07-01", "8-K")]
+    assert len(derived(lake, poll("2025-01-01T00:00:00Z", "Newer Inc", former, filed))) == 1
+    assert called(lake, "2020-02-20T00:00:00Z") == ["Around Inc"]
+    assert called(lake, "2020-07-02T16:00:00Z") == ["Newer Inc"]
 
 
 @pytest.mark.parametrize(
@@ -150,16 +221,17 @@ def test_what_an_older_page_begins_with_may_be_a_draft_since_there_are_drafts(pa
     answer["filings"]["files"] = [{"name": "x", "filingFrom": first, "filingTo": last} for first, last in pages]
     for column in COLUMNS:
         answer["filings"]["recent"][column] = answer["filings"]["recent"][column][:1]
-    found = names.answered(captured(PROVIDER, Request(f"/submissions/CIK{CIK}.json"), json.dumps(answer).encode()))
+    poll = names.polled(captured(PROVIDER, Request(f"/submissions/CIK{CIK}.json"), json.dumps(answer).encode()))
+    found, _ = names.of_poll(poll, ())
     assert [one["since"] for one in found if one["source"] == "edgar_name"] == [date.fromisoformat(since)]
 
 
-@pytest.mark.parametrize(("form", "statements"), [("DRS", 0), ("DRS/A", 0), ("CORRESP", 0), ("8-K", 2)])
+@pytest.mark.parametrize(("form", "statements"), [("DRS", 0), ("DRS/A", 0), ("CORRESP", 0), ("SC 13G/A", 0), ("8-K", 2)])
 def test_a_header_of_a_filing_that_was_withheld_says_nothing(form, statements):
     told = header("0000000777-21-000009", "Later Name, Inc.", [("EARLY NAME INC", "20050217")])
     told = told.replace("TYPE:\t8-K", f"TYPE:\t{form}")
     path = "/Archives/edgar/data/777/000000077721000009/0000000777-21-000009.hdr.sgml"
-    assert len(names.answered(captured(PROVIDER, Request(path, host="www"), told.encode()))) == statements
+    assert len(names.of_header(captured(PROVIDER, Request(path, host="www"), told.encode()))) == statements
 
 
 @pytest.mark.parametrize(
@@ -177,7 +249,7 @@ def test_a_header_counts_at_the_end_of_the_day_its_filing_was_shown(filed, accep
     lines = [f"FILED AS OF DATE:\t\t{filed}" if one.startswith("FILED AS") else one for one in told.split("\n")]
     told = "\n".join(one for one in lines if filed or not one.startswith("FILED AS"))
     path = "/Archives/edgar/data/777/000000077721000009/0000000777-21-000009.hdr.sgml"
-    [one] = names.answered(captured(PROVIDER, Request(path, host="www"), told.encode()))
+    [one] = names.of_header(captured(PROVIDER, Request(path, host="www"), told.encode()))
     assert one["available_at"].astimezone(NEW_YORK).isoformat()[:16] == f"{counts}T00:00"
 
 

@@ -265,9 +265,10 @@ def no_tombstones(name: str) -> str:
     return f"CREATE OR REPLACE VIEW {STORED}.{_superseded(name)} AS SELECT {columns} WHERE false"
 
 
-def gaps(source: str) -> str:
-    """`gaps`: what could not become a row, as far as that was public at T."""
-    return f"CREATE OR REPLACE VIEW gaps AS SELECT {', '.join(GAP_COLUMNS)} FROM {source}"
+def gaps(source: str, columns: Collection[str] = GAP_COLUMNS) -> str:
+    """`gaps`: what could not become a row, as far as that was public at T. columns: those that are left in."""
+    listed = (name if name in columns else f"NULL::VARCHAR AS {name}" for name in GAP_COLUMNS)
+    return f"CREATE OR REPLACE VIEW gaps AS SELECT {', '.join(listed)} FROM {source}"
 
 
 def lake_info(as_of: datetime | None, bound: Iterable[tuple[str, datetime | None, int]]) -> str:
@@ -369,7 +370,7 @@ class Opening:
                 for name in self.indexed
                 for text in searched(self.bound[name], by_name[name], binding.words[name], source)
             ),
-            *([gaps(source(gap_rows))] if gap_rows.numbers else []),
+            *([gaps(source(gap_rows), gap_rows.columns)] if gap_rows.numbers else []),
             lake_info(binding.as_of, [(relation.name, relation.watermark, relation.rows) for relation in rows]),
         ]
 

@@ -203,19 +203,22 @@ class Binding:
             for file in (*choice.whole, *chain(*(one.files for one in (*choice.years, *choice.months))))
         )
         edge = tuple(file for choice in choices for file in choice.edge.files)
-        schema = pa.schema([GAP_SCHEMA.field(name) for name in GAP_COLUMNS])
+        # A locator repeats what the source was asked for, or how it names the record: by today's ticker.
+        columns = tuple(name for name in GAP_COLUMNS if not (self.omit and name == "locator"))
+        schema = pa.schema([GAP_SCHEMA.field(name) for name in columns])
+        order = ("dataset", AVAILABLE_AT, "gap_type", "locator", "reason")
         closed = Cut(
             table="gaps",
             periods=(Period(past),),
             stored=GAP_SCHEMA,
-            form=Form(schema, ("dataset", AVAILABLE_AT, "gap_type", "locator", "reason")),
+            form=Form(schema, tuple(name for name in order if name in columns)),
             until=None,
             bound=self._bound,
         )
         until = self._bound if any(choice.straddles for choice in choices) else None
         return Relation(
             name="gaps",
-            columns=GAP_COLUMNS,
+            columns=columns,
             stored=GAP_SCHEMA,
             schema=schema,
             cuts=(closed, replace(closed, periods=(Period(edge),), until=until)),
