@@ -94,7 +94,7 @@ def withheld(form: object) -> bool:
 
 
 def is_by_others(form: object) -> bool:
-    """Whether others than the company file a form about it, so that it proves nothing of how the company calls itself."""
+    """Whether others than the company file a form about it, so that it does not prove the company's own name."""
     return isinstance(form, str) and bool(_BY_OTHERS.fullmatch(form.strip().upper().removesuffix("/A")))
 
 

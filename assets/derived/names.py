@@ -136,9 +136,7 @@ def polled(capture: Capture) -> Poll | None:
         location=capture.location,
         cik=_names.cik(answer["cik"]),
         name=str(answer["name"]),
-        former=tuple(
-            (str(one["name"]), _day(one["from"]), _day(one["to"])) for one in answer.get("formerNames") or ()
-        ),
+        former=tuple((str(one["name"]), _day(one["from"]), _day(one["to"])) for one in answer.get("formerNames") or ()),
         tickers=tuple(str(one) for one in answer.get("tickers") or ()),
         days=tuple(sorted({day for day, form in listed if not withheld(form) and not is_by_others(form)})),
         first_listed=min((day for day, _ in listed), default=date.max),
@@ -188,7 +186,9 @@ def _shown(poll: Poll, since: date, until: date | None) -> date | None:
     if until is not None and since < poll.first_listed and since < FIRST_DRAFTS:
         return since
     days = list(poll.days)
-    days += [first if first < FIRST_DRAFTS and until is None else min(last, until or last) for first, last in poll.pages]
+    days += [
+        first if first < FIRST_DRAFTS and until is None else min(last, until or last) for first, last in poll.pages
+    ]
     return min((day for day in days if since <= day <= (until or day)), default=None)
 
 

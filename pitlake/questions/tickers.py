@@ -78,7 +78,8 @@ class Tickers:
         hindsight = self._hindsight
         wanted = _spelled(ticker)
         shown = ticker.upper() if _PLAIN.fullmatch(ticker.upper()) else "TICKER"
-        found, notes = self._bearers(wanted, as_of) or _last(self._claims(wanted, as_of)), ()
+        found = self._bearers(wanted, as_of) or _last(self._claims(wanted, as_of))
+        notes: tuple[str, ...] = ()
         if not found:
             labelled = self._labelled(wanted, as_of)
             later = (self._bearers(wanted, None) or _last(self._claims(wanted, None))) if hindsight else ()

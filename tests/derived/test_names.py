@@ -118,7 +118,11 @@ def test_names_begin_when_edgar_says_and_end_with_the_next_one(lake):
 
 
 OF_OTHERS = ("SC 13D", "SC 13G/A", "SCHEDULE 13G", "3", "4/A", "5", "144", "SC TO-T", "25-NSE", "DFAN14A", "EFFECT")
-WITHHELD = [*((form, 1) for form in ("DRS", "DRS/A", "UPLOAD", "CORRESP", "DRSLTR", *OF_OTHERS)), ("8-K", 0), ("4/X", 0)]
+WITHHELD = [
+    *((form, 1) for form in ("DRS", "DRS/A", "UPLOAD", "CORRESP", "DRSLTR", *OF_OTHERS)),
+    ("8-K", 0),
+    ("4/X", 0),
+]
 
 
 @pytest.mark.parametrize(("form", "days_later"), WITHHELD)
@@ -226,7 +230,9 @@ def test_what_an_older_page_begins_with_may_be_a_draft_since_there_are_drafts(pa
     assert [one["since"] for one in found if one["source"] == "edgar_name"] == [date.fromisoformat(since)]
 
 
-@pytest.mark.parametrize(("form", "statements"), [("DRS", 0), ("DRS/A", 0), ("CORRESP", 0), ("SC 13G/A", 0), ("8-K", 2)])
+@pytest.mark.parametrize(
+    ("form", "statements"), [("DRS", 0), ("DRS/A", 0), ("CORRESP", 0), ("SC 13G/A", 0), ("8-K", 2)]
+)
 def test_a_header_of_a_filing_that_was_withheld_says_nothing(form, statements):
     told = header("0000000777-21-000009", "Later Name, Inc.", [("EARLY NAME INC", "20050217")])
     told = told.replace("TYPE:\t8-K", f"TYPE:\t{form}")
