@@ -1,0 +1,129 @@
+"""Without hindsight no answer depends on a name that was not public: two lakes of which one learns names after T."""
+
+import shutil
+from datetime import date, datetime, timedelta, timezone
+from functools import cache
+from itertools import product
+
+import pytest
+
+from pitlake.clock import instant
+from pitlake.errors import PitlakeError
+from pitlake.lake import Lake
+from pitlake.lake.publishing.stage import StagedGap
+from pitlake.mcp.server import server
+from pitlake.questions import catalogue
+from pitlake.session import connect
+from tests.doors.conftest import AS_OF, START, build, prices, publish
+from tests.doors.mcp_client import service, talk
+from tests.doors.test_commands import VALUES
+
+T = instant(AS_OF)
+LATER = datetime(2025, 3, 1, tzinfo=timezone.utc)
+RENAMED, REUSED, NEW, NEVER = "NEWN", "XOM", "ZZZ", "QQQQ"
+TICKERS = ("NOG", REUSED, RENAMED, NEW, NEVER)
+
+
+def ticker(cik, *tickers, at=START, source="dei"):
+    return {
+        "cik": cik.zfill(10), "kind": "ticker", "name": tickers[0], "all_names": list(tickers), "source": source,
+        "statement": f"{cik}/{at}", "available_at": at, "evidence": f"{source}/{cik}",
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("names")
+    ends, goes_on = folder / "ends", folder / "goes on"
+    lake = build(ends)
+    publish(lake, "names", [ticker("1", "NOG"), ticker("2", "XOM")], "names")
+    backfilled = {"symbol": RENAMED, "entity_id": "0000000007", "evidence": "neo4j:HAS_PRICE:7"}
+    publish(lake, "prices", [*prices(), *({**row, **backfilled} for row in prices() if row["symbol"] == "NOG")], "bars")
+    dividend = {
+        "ticker": RENAMED, "declaration_date": date(2024, 2, 1), "dividend_type": "Regular", "cash_amount": 0.4,
+        "dividend_id": f"{RENAMED}_2024-02-01_Regular", "available_at": START + timedelta(days=30), "evidence": "d",
+    }  # fmt: skip
+    lost = StagedGap("unverifiable", "amount is missing or zero", f"x#item={RENAMED}", START)
+    publish(lake, "dividends", [dividend], "dividends", (lost,))
+    shutil.copytree(ends, goes_on)
+    later = Lake(goes_on)
+    known = [ticker("1", "NOG"), ticker("2", "XOM"), ticker("1", RENAMED, at=LATER), ticker("2", NEW, at=LATER)]
+    publish(later, "names", [*known, ticker("9", REUSED, at=LATER)], "later")
+    companies = [("1", RENAMED), ("2", NEW), ("9", REUSED)]
+    seen = [{"cik": cik.zfill(10), "ticker": name, "available_at": LATER, "evidence": cik} for cik, name in companies]
+    publish(later, "companies", seen, "companies")
+    yield ends, goes_on
+    for root, hindsight in product((ends, goes_on), ("show", "omit")):
+        session_of(root, hindsight).close()
+
+
+def told(root, name, asked, hindsight):
+    """Everything an answer says: columns, rows, notes, marks and parameters, or the error."""
+    query = catalogue.get(name)
+    values = {one.name: VALUES[one.name] for one in query.parameters if one.required or one.name == "seed_id"}
+    values |= {"ticker": asked} if any(one.name == "ticker" for one in query.parameters) else {}
+    values |= {"pairs": [(asked, T), (asked, T - timedelta(days=9))]} if "pairs" in values else {}
+    try:
+        answer = session_of(root, hindsight).run(name, **values)
+    except PitlakeError as error:
+        return repr(error)
+    return answer.arrow(), answer.notes, answer.hindsight, answer.receipt.question.parameters
+
+
+@cache
+def session_of(root, hindsight):
+    return connect(T, lake=root, hindsight=hindsight, isolation="in_process")
+
+
+@pytest.mark.parametrize("name", catalogue.all_queries())
+def test_no_named_query_depends_on_names_of_later(twins, name):
+    takes = {one.name for one in catalogue.get(name).parameters}
+    for asked in TICKERS if takes & {"ticker", "pairs"} else TICKERS[:1]:
+        ends, goes_on = (told(root, name, asked, "omit") for root in twins)
+        assert ends == goes_on, asked
+        if asked in (RENAMED, NEW):
+            assert str(ends).replace(asked, NEVER) == str(told(twins[1], name, NEVER, "omit")), asked
+
+
+def test_neither_does_sql_nor_what_an_agent_is_told(twins):
+    answers = []
+    for root in twins:
+        with connect(T, lake=root, hindsight="omit") as session:
+            tables = [session.sql(f"FROM {one} ORDER BY ALL").arrow() for one in (*session.datasets, "gaps")]
+            assert RENAMED not in str(tables)
+        serving = server(service(root, hindsight="omit"))
+        calls = [("run_query", {"name": "news_latest", "params": {"ticker": asked}}) for asked in TICKERS]
+        calls += [("search", {"query": "oil", "ticker": asked}) for asked in TICKERS]
+        said = [one.model_dump() for one in talk(serving, *calls, ("gaps", {}))]
+        answers.append((tables, said))
+    assert answers[0] == answers[1]
+
+
+BY_TICKER = [
+    name
+    for name, query in catalogue.all_queries().items()
+    if {one.name for one in query.parameters} & {"ticker", "pairs"} and not query.today
+]
+
+
+@pytest.mark.parametrize("name", BY_TICKER)
+def test_every_query_says_how_it_read_a_ticker(twins, name):
+    for asked, words in (
+        (RENAMED, "read as CIK 0000000001, with hindsight"),
+        (NEVER, "no company is known by it as of"),
+    ):
+        said = told(twins[1], name, asked, "show")
+        assert isinstance(said, tuple), said
+        notes = [note for note in said[1] if words in note]
+        assert notes == list(dict.fromkeys(notes)) != []
+        assert all(note.startswith(f"{asked}: ") for note in notes)
+    assert not told(twins[0], name, "NOG", "show")[1]
+
+
+def test_bars_of_a_reused_ticker_are_one_company_s(twins):
+    with connect(T, lake=twins[1], isolation="in_process") as session:
+        for sql in (f"FROM bars_of('{RENAMED}')", f"FROM adjusted_bars('{RENAMED}')"):
+            assert {row[0] for row in session.sql(f"SELECT entity_id {sql}").rows()} == {"0000000007"}
+        assert {row[0] for row in session.sql("SELECT entity_id FROM bars_of('NOG')").rows()} == {"0000000001"}
+        by_cik = session.run("bars_adjusted", ticker=RENAMED)
+        assert set(by_cik.arrow()["entity_id"].to_pylist()) == {"0000000001"}
