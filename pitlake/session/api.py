@@ -253,10 +253,11 @@ class Session:
 
     def _resolved(self, query: str, params: "Params") -> tuple["Params", tuple[str, ...]]:
         """A named query's values with the companies of their tickers, and what to say of these."""
-        if not isinstance(params, dict) or not queries.by_text(query):
+        named = queries.by_text(query)
+        if not isinstance(params, dict) or not named:
             return params, ()
         companies = []
-        if params.get(queries.COMPANY, ()) is None:
+        if queries.COMPANY in queries.placeholders(named.sql) and params.get(queries.COMPANY) is None:
             ticker = params.get("ticker")
             companies = [self.company(ticker)] if isinstance(ticker, str) else []
             params = {name: value for name, value in params.items() if name != "ticker"}
@@ -301,7 +302,7 @@ class Session:
             answer.receipt.question,
             truncated=answer.truncated,
             lake=self.lake,
-            notes=(queries.TODAY,),
+            notes=(queries.TODAY, *answer.notes),
             hindsight=shown,
         )
 
