@@ -1,6 +1,6 @@
 """LangChain (on LangGraph) over the lake as of an instant.
 
-pip install 'pitlake[mcp]' langchain langchain-openai
+pip install './dist/pitlake-0.1.0-py3-none-any.whl[mcp]' langchain langchain-openai
 python examples/langchain_agent.py 2024-05-29T17:00:00-04:00 "What did NVIDIA last report as revenue?"
 """
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pitlake import __version__
 from pitlake.mcp.tools import Toolbox
 from tests.agents import world
 from tests.agents.harness import ROOT
@@ -77,4 +78,5 @@ def test_the_page_has_every_example_and_its_packages():
     for path in EXAMPLES:
         (needs,) = re.findall(r"^pip install .*$", path.read_text(), flags=re.MULTILINE)
         assert needs in PAGE, path.name
+        assert f"dist/pitlake-{__version__}-py3-none-any.whl[mcp]" in needs, "no index has pitlake"
     assert every(hasattr(Toolbox, name) for name in ("query", "run_query", "search", "gaps", "describe"))
