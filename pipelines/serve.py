@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import requests
+
 from forge.memory.memory import JOURNAL_VARIABLE, LAKE_VARIABLE, journal_file, root_of
 from local_servers.server import free_port
 from pitlake.errors import PitlakeError
@@ -40,6 +42,19 @@ class House:
     processes: tuple["subprocess.Popen[bytes]", ...]
     environment: Mapping[str, str] = field(repr=False)
 
+    @property
+    def runs(self) -> bool:
+        """Whether none of its processes has ended."""
+        return all(process.poll() is None for process in self.processes)
+
+    @property
+    def answers(self) -> bool:
+        """Whether the user interface answers already, which takes it some seconds."""
+        try:
+            return requests.get(f"{self.url}/server_info", timeout=5).ok
+        except requests.RequestException:
+            return False
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until SIGINT or SIGTERM, or until one of the processes ends. Returns the exit code."""
@@ -52,8 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(ends, _interrupted)
     try:
         with serving(asked.home.absolute(), {}, asked.port, asked.data) as house:
-            print(f"serve: {house.url}", flush=True)  # noqa: T201 - it is a command
-            while all(process.poll() is None for process in house.processes):
+            while house.runs and not house.answers:
+                time.sleep(0.2)
+            if house.runs:
+                print(f"serve: {house.url}", flush=True)  # noqa: T201 - it is a command
+            while house.runs:
                 time.sleep(0.2)
             return 1
     except KeyboardInterrupt:

@@ -93,7 +93,9 @@ def test_serve_brings_up_webserver_and_daemons_and_takes_all_down(place, tmp_pat
     with subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as running:
-        url = running.stdout.readline().removeprefix("serve: ").strip()
+        line = next(line for line in running.stdout if line.startswith("serve: "))
+        url = line.removeprefix("serve: ").strip()
+        assert urllib.request.urlopen(f"{url}/server_info", timeout=30).status == 200  # as soon as it says where
         health = wait_for_daemons(url, running)
         arenas = {child.environ().get("MALLOC_ARENA_MAX") for child in dagsters(running.pid)}
         (journal,) = {child.environ().get("FORGE_JOURNAL") for child in dagsters(running.pid)}
