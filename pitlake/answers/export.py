@@ -22,6 +22,7 @@ from pitlake.errors import BadInput, LakeError
 from pitlake.lake.storage.root import open_store
 from pitlake.lake.storage.store import Store
 from pitlake.session import Session
+from pitlake.session.sql.statements import identifier
 
 RECEIPT, GAPS = "receipt", "gaps"
 ASKED = ("as_of", "known_by", "hindsight", "filings_count_from")
@@ -76,7 +77,7 @@ def export(session: Session, target: str, *, revisions: bool = False) -> list[Ex
 
 def _write(session: Session, store: Store, name: str, view: str) -> Exported:
     schema = session.sql(f"SELECT * FROM {view} LIMIT 0").arrow().schema
-    by = ", ".join(order(name, schema.names))
+    by = ", ".join(map(identifier, order(name, schema.names)))
     hashed, count, months = hashlib.sha256(), 0, [schema.empty_table()]
     for (month,) in session.sql(MONTHS.format(view=view)).rows():
         answer = session.sql(OF_MONTH.format(view=view, order=by), {"month": month})
