@@ -134,7 +134,7 @@ def test_a_release_that_edgar_alone_tells_of_is_in_its_own_snapshot(lake):
     filing = {"cik": "0000000001", "accession_no": "0000000009-24-000009", "form_type": "8-K"}
     told = {"items": ["2.02", "9.01"], "acceptance_raw": "2024-04-02T20:05:00.000Z"}
     at = datetime(2024, 4, 2, 20, 5, tzinfo=timezone.utc)
-    more = {"accepted_at": at, "acceptance_rule": "stated", "available_at": at, "evidence": "edgar:9"}
+    more = {"accepted_at": at, "acceptance_rule": "offset", "available_at": at, "evidence": "edgar:9"}
     publish(lake, "sec_filings", [filing | told | more], "edgar")
     borne = {"cik": "0000000001", "kind": "ticker", "name": "NOG", "all_names": ["NOG"], "source": "dei"}
     publish(lake, "names", [borne | {"statement": "x", "available_at": at, "evidence": "xbrl"}], "names")

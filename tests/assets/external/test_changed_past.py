@@ -243,7 +243,7 @@ class Accepted:
 
     def release(self, _accession_no, _cik, filed):
         at = datetime(filed.year, filed.month, filed.day, 12, tzinfo=timezone.utc)
-        return SimpleNamespace(at=at, rule="accepted_same_day", accepted_at=at)
+        return SimpleNamespace(at=at, rule="filing_date", accepted_at=at)
 
 
 def facts(*told):
