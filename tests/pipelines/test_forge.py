@@ -113,7 +113,7 @@ def test_the_settings_clock_is_that_of_schedules_and_of_walks(plan, monkeypatch)
 
 
 BROKEN = "[schedules]\nretrospective_day = 'Funday'\n"
-SAYS = "retrospective_day 'Funday' is no day; write one of Monday"
+SAYS = "retrospective_day 'Funday' is not a day; write one of Monday"
 
 
 def test_settings_that_can_not_be_read_stop_forge_and_nothing_else(tmp_path, monkeypatch):
