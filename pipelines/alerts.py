@@ -70,7 +70,8 @@ def _tell(
     context: dg.RunStatusSensorContext, title: str, incident: Incident, lake: LakeResource, notifier: Notifier
 ) -> None:
     """Tell the lake and people, once. A lake that can't be written, or is missing, keeps no alert from going out."""
-    if TOLD in context.instance.get_run_by_id(incident.run_id).tags:
+    run = context.instance.get_run_by_id(incident.run_id)  # as it stands, which the context's does not know
+    if run and TOLD in run.tags:
         return
     try:
         lake.open().keep_incident(incident)
