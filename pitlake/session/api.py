@@ -113,7 +113,9 @@ class Session:
         LimitExceeded, QueryInterrupted, SessionLost, BadInput; KeyboardInterrupt stops the query, not the session.
         """
         query = arguments.query_text(query)
-        params, notes = self._resolved(query, params)
+        params, companies = arguments.resolved(queries.by_text(query), params, self.company)
+        labels = bool(self._hindsight(query))
+        notes = tuple(dict.fromkeys(note for one in companies for note in one.notes_on(labels=labels)))
         if self._omits and (named := queries.by_text(query)):
             return self._asked_beside(named, params, notes, max_rows, max_bytes)
         packed, written = arguments.packed(params)
@@ -250,25 +252,6 @@ class Session:
         if self._tickers is None:
             self._tickers = Tickers(self._snapshot, self.as_of if self._omits else None)
         return self._tickers.resolve(ticker, at or self.as_of)
-
-    def _resolved(self, query: str, params: "Params") -> tuple["Params", tuple[str, ...]]:
-        """A named query's values with the companies of their tickers, and what to say of these."""
-        named = queries.by_text(query)
-        if not isinstance(params, dict) or not named:
-            return params, ()
-        companies = []
-        if queries.COMPANY in queries.placeholders(named.sql) and params.get(queries.COMPANY) is None:
-            ticker = params.get("ticker")
-            companies = [self.company(ticker)] if isinstance(ticker, str) else []
-            params = {name: value for name, value in params.items() if name != "ticker"}
-            params[queries.COMPANY] = companies[0].company if companies else None
-        elif "pairs" in params:
-            pairs = arguments.unresolved_pairs(params["pairs"])
-            companies = [self.company(ticker, at) for ticker, at in pairs]
-            if pairs:
-                params = {**params, "pairs": arguments.resolved_pairs(pairs, [one.company for one in companies])}
-        by_label = bool(self._hindsight(query))
-        return params, tuple(dict.fromkeys(note for one in companies for note in one.notes_on(labels=by_label)))
 
     def _asked_beside(
         self,

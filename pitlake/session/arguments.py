@@ -6,7 +6,7 @@ measured here and never read. No session and no connection here.
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,8 +16,9 @@ from pitlake import clock
 from pitlake.aliases import meant
 from pitlake.clock import instant
 from pitlake.errors import BadInput
-from pitlake.questions.catalogue import COMPANY
+from pitlake.questions.catalogue import COMPANY, Query, placeholders
 from pitlake.questions.parameters import spell
+from pitlake.questions.tickers import Company
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Caps, Failure, Limits
 from pitlake.session.result import OMIT, SHOW, canonical
@@ -156,20 +157,24 @@ def packed(params: object) -> tuple[object, str]:
     return values, written
 
 
-def unresolved_pairs(pairs: Any) -> list[tuple[str, datetime]]:
-    """The tickers and instants of `spell("pairs", …)`; none where their companies stand in it already.
-
-    Raises BadInput.
-    """
-    if isinstance(pairs, str) and f'"{COMPANY}": ' in pairs:
-        return []
-    return [(pair["ticker"], instant(pair["at"])) for pair in json.loads(spell("pairs", "pairs", pairs))]
-
-
-def resolved_pairs(pairs: list[tuple[str, datetime]], companies: list[str]) -> str:
-    """The same with their companies, as `asof_pairs` reads them."""
-    found = zip(pairs, companies, strict=True)
-    return json.dumps([{"ticker": ticker, "at": clock.iso(at), COMPANY: company} for (ticker, at), company in found])
+def resolved(
+    named: Query | None, params: "Params", company: Callable[[str, datetime | None], Company]
+) -> tuple["Params", list[Company]]:
+    """A named query's values with the companies of their tickers, and these companies. Raises BadInput."""
+    if not isinstance(params, dict) or not named:
+        return params, []
+    if COMPANY in placeholders(named.sql) and params.get(COMPANY) is None:
+        ticker = params.get("ticker")
+        found = [company(ticker, None)] if isinstance(ticker, str) else []
+        others = {name: value for name, value in params.items() if name != "ticker"}
+        return others | {COMPANY: found[0].company if found else None}, found
+    pairs = params.get("pairs")
+    if pairs is None or (isinstance(pairs, str) and f'"{COMPANY}": ' in pairs):
+        return params, []
+    listed = json.loads(spell("pairs", "pairs", pairs))
+    found = [company(pair["ticker"], instant(pair["at"])) for pair in listed]
+    with_companies = [pair | {COMPANY: one.company} for pair, one in zip(listed, found, strict=True)]
+    return params | {"pairs": json.dumps(with_companies)}, found
 
 
 def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.Table, str]:

@@ -17,6 +17,7 @@ from pitlake.session import connect
 from tests.doors.conftest import AS_OF, START, build, prices, publish
 from tests.doors.mcp_client import service, talk
 from tests.doors.test_commands import VALUES
+from tests.every import every
 
 T = instant(AS_OF)
 LATER = datetime(2025, 3, 1, tzinfo=timezone.utc)
@@ -116,7 +117,7 @@ def test_every_query_says_how_it_read_a_ticker(twins, name):
         assert isinstance(said, tuple), said
         notes = [note for note in said[1] if words in note]
         assert notes == list(dict.fromkeys(notes)) != []
-        assert all(note.startswith(f"{asked}: ") for note in notes)
+        assert every(note.startswith(f"{asked}: ") for note in notes)
     assert not told(twins[0], name, "NOG", "show")[1]
 
 
