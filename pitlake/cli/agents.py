@@ -1,8 +1,12 @@
 """`pitlake agents …`: the agent kit in a project. What it holds and how it is put in: pitlake.agents."""
 
+import os
+import sys
 from pathlib import Path
 
 import click
+
+from pitlake.cli.options import door, known_by_option, lake_option
 
 dir_option = click.option(
     "--dir",
@@ -52,6 +56,31 @@ def uninstall(project: Path) -> None:
     click.echo(f"the agent kit is gone from {project.resolve()}")
     for name in kept:
         click.echo(f"kept: {name} (it was changed)", err=True)
+
+
+@command.command(context_settings={"ignore_unknown_options": True})
+@lake_option
+@known_by_option
+@click.option("--as-of", metavar="T", required=True, help="The instant it is bound to.")
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
+def run(program: tuple[str, ...], as_of: str, known_by: str | None, lake: str | None) -> None:
+    """Run a program, such as claude, where the lake can't be read and only a server as of T can be asked. Linux only.
+
+    \b
+    pitlake agents run --as-of 2024-05-29T17:00:00-04:00 -- claude
+    """
+    from pitlake.agents.run import run as run_away
+
+    door(as_of, False)
+    sys.exit(run_away(program, as_of, known_by, lake))
+
+
+@command.command(hidden=True)
+def connect() -> None:
+    """Pass stdin and stdout on to the server behind $PITLAKE_DOOR."""
+    from pitlake.agents.run import DOOR, connect
+
+    connect(os.environ[DOOR])
 
 
 def _check(project: Path) -> None:

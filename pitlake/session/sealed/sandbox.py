@@ -14,6 +14,7 @@ import resource
 import signal
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from pitlake.session.sealed.protocol import FIRST_FILE, file_name
@@ -43,7 +44,7 @@ _THREAD = 0x100 | 0x10000  # CLONE_VM | CLONE_THREAD
 _NAMESPACES = 0x7E020000 | 0x80  # every CLONE_NEW*
 _PROT_EXEC = 0x4
 
-_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
+_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _CAPABILITIES = 1, 24, 38, 64
 _CLONE_NEWUSER, _CLONE_NEWNS, _CLONE_NEWIPC, _CLONE_NEWNET = 0x10000000, 0x20000, 0x08000000, 0x40000000
 _MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
 _MS_LOCKED_DOWN = 2 | 4 | 8  # nosuid, nodev, noexec
@@ -126,6 +127,32 @@ def own_root() -> bool:
     except OSError:
         return False
     return True
+
+
+def cover(covered: Iterable[Path], read_only: Iterable[Path]) -> None:
+    """Give this process mounts of its own in which some places are empty and others read-only, for good.
+
+    It and what it starts have no capabilities after it, and get none back: in a namespace of their own the mounts are
+    locked together. Raises OSError where the system permits no user namespaces.
+    """
+    user, group = os.geteuid(), os.getegid()
+    _call(_libc.unshare, _CLONE_NEWUSER | _CLONE_NEWNS)
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{user} {user} 1")
+    _write("/proc/self/gid_map", f"{group} {group} 1")
+    _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
+    for place in read_only:
+        _mount(str(place), str(place), None, _MS_BIND | _MS_REC)
+        _mount(None, str(place), None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY)
+    for place in covered:
+        if place.is_dir():
+            _mount("tmpfs", str(place), "tmpfs", _MS_RDONLY | _MS_LOCKED_DOWN, "size=4k,mode=555")
+        else:
+            _mount("/dev/null", str(place), None, _MS_BIND)
+    _call(_libc.prctl, _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    for capability in range(_CAPABILITIES):
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+    drop_capabilities()
 
 
 def drop_capabilities() -> None:

@@ -1,0 +1,131 @@
+"""A program run where the lake isn't: its files are covered, and a server bound to T is all that is left to ask.
+
+The program gets mounts of its own (a user namespace), in which folders of the lake, captures, caches and keys are empty
+and pitlake's own code is read-only; it has no capabilities, so that it can't uncover them. The server runs outside,
+behind a socket, for as long as the program does.
+"""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import platformdirs
+
+import pitlake
+from pitlake.errors import BadInput
+from pitlake.lake.lake import Lake
+from pitlake.lake.storage.copies import caches
+from pitlake.session.sealed import sandbox
+
+DOOR = "PITLAKE_DOOR"
+SETTINGS = ("PITLAKE_CAPTURES", "PITLAKE_GRAPH_ROOT", "PITLAKE_REPORT", "DAGSTER_HOME")
+"""The environment's names for places that hold what came later."""
+KEPT = ("PITLAKE_AS_OF", "PITLAKE_KNOWN_BY", "PITLAKE_HOOK_LOG", "ANTHROPIC_API_KEY")
+_SECRET = re.compile(r"(PITLAKE|NEO4J|AWS|AZURE|GOOGLE)_.*|.*_API_KEY|CELERY_BROKER_URL")
+NEXT_STEP = "run it as another user, or in a container, that cannot read the lake"
+PACKAGES = ("pitlake", "pipelines", "assets", "checks", "resources", "sql", "forge")
+_SERVER = (
+    "import sys, importlib.util as found\n"
+    f"for name in {PACKAGES!r}:\n"
+    "    if found.find_spec(name): __import__(name)\n"
+    "sys.path[:] = [path for path in sys.path if path.startswith((sys.prefix, sys.base_prefix))]\n"
+    "from pitlake.cli import main; main()"
+)
+"""After its packages are found nothing is imported from a checkout's own folder, where the program may write."""
+
+
+def run(command: Sequence[str], as_of: str, known_by: str | None, lake: str | None) -> int:
+    """Run a program away from the lake and return its exit code.
+
+    Raises BadInput where this system can't cover files, or the program would stand in a folder that is covered.
+    """
+    root = Lake(lake).location
+    covered = sorted({*_covered(lake)})
+    here = Path.cwd().resolve()
+    inside = [place for place in covered if here.is_relative_to(place)]
+    if inside:
+        raise BadInput("--lake", f"the working directory is in {inside[0]}, which is covered", "start from elsewhere")
+    with tempfile.TemporaryDirectory(prefix="pitlake-") as folder, socket.socket(socket.AF_UNIX) as door:
+        door.bind(f"{folder}/door")
+        door.listen()
+        server = [sys.executable, "-Ic", _SERVER, "mcp", "--as-of", as_of, "--lake", root]
+        server += ["--known-by", known_by] if known_by else []
+        threading.Thread(target=_serve, args=(door, server), daemon=True).start()
+        env = {**_without_secrets(os.environ), "PITLAKE_AS_OF": as_of, DOOR: f"{folder}/door"}
+        return _away(command, covered, env | ({"PITLAKE_KNOWN_BY": known_by} if known_by else {}))
+
+
+def connect(address: str) -> None:
+    """Pass stdin to the server behind a socket, and what it answers to stdout, until either ends."""
+    with socket.socket(socket.AF_UNIX) as door:
+        door.connect(address)
+        threading.Thread(target=_send, args=(door,), daemon=True).start()
+        while answered := door.recv(1 << 16):
+            os.write(1, answered)
+
+
+def _send(door: socket.socket) -> None:
+    with suppress(OSError):
+        while asked := os.read(0, 1 << 16):
+            door.sendall(asked)
+        door.shutdown(socket.SHUT_WR)
+
+
+def _serve(door: socket.socket, server: Sequence[str]) -> None:
+    """Start a server of its own for whoever connects."""
+    with suppress(OSError):
+        while True:
+            caller, _ = door.accept()
+            with caller:
+                subprocess.Popen(server, stdin=caller, stdout=caller, stderr=subprocess.DEVNULL)
+
+
+def _covered(lake: str | None) -> Iterator[Path]:
+    named = [os.environ[name] for name in SETTINGS if os.environ.get(name)]
+    project = [Path(".env"), *Path(".pitlake").glob("*/")]
+    places = [Lake(lake).root, caches(), Path(platformdirs.user_state_dir("pitlake")), *map(Path, named), *project]
+    for place in places:
+        if place.exists():
+            yield place.resolve()
+
+
+def _without_secrets(env: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in env.items() if name in KEPT or not _SECRET.fullmatch(name)}
+
+
+def _own_code() -> list[Path]:
+    """What the server runs, which the program must not change: Python, its packages, and those of a checkout."""
+    checkout = Path(pitlake.__file__).resolve().parents[1]
+    packages = [checkout / name for name in PACKAGES]
+    return [Path(sys.prefix), Path(sys.base_prefix), *(package for package in packages if package.is_dir())]
+
+
+def _away(command: Sequence[str], covered: Sequence[Path], env: Mapping[str, str]) -> int:
+    """Run a command in a process that has its own mounts, and wait for it."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            sandbox.cover(covered, _own_code())
+            os.execvpe(command[0], list(command), dict(env))  # noqa: S606  what the caller asks to run
+        except OSError as problem:
+            os.write(writer, str(problem).encode())
+        finally:
+            os._exit(127)
+    os.close(writer)
+    problem = os.read(reader, 1 << 12).decode()
+    os.close(reader)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _, status = os.waitpid(child, 0)
+    signal.signal(signal.SIGINT, before)
+    if problem:
+        raise BadInput("command", f"can't be run away from the lake: {problem}", NEXT_STEP)
+    return os.waitstatus_to_exitcode(status)
