@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.house.newcomer import demo, newcomer
+
+__all__ = ["demo", "newcomer"]
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

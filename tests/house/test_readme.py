@@ -1,18 +1,11 @@
 """README.md is typed from the top in a fresh checkout and an empty home, block by block, as who comes new would."""
 
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
 from urllib.error import URLError
 
 import anyio
@@ -24,65 +17,12 @@ from resources.graph.open import GraphSettings, graph_server
 from sample.manifest import DEMO_QUESTION, DEMO_RESTATEMENT
 from tests.cli.conftest import ROOT
 from tests.every import every
+from tests.house.newcomer import PATIENCE
 
 TEXT = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, flags=re.DOTALL | re.MULTILINE)
 SERVED, SUITE = "make ui", "make test"
-PATIENCE = 900
-
-
-@dataclass
-class Newcomer:
-    """Somebody with a checkout, a home and a shell that knows nothing but what was typed into it."""
-
-    checkout: Path
-    env: dict[str, str]
-
-    def type(self, line: str) -> str:
-        """What a line says, typed by a shell that remembers its exports. Fails where it ends otherwise than well."""
-        kept = self.checkout.parent / "exported"
-        said = subprocess.run(
-            ["sh", "-c", f"{line}\nended=$?; env -0 > '{kept}'; exit $ended"],
-            cwd=self.checkout, env=self.env, capture_output=True, text=True, timeout=PATIENCE, check=False,
-        )  # fmt: skip
-        assert said.returncode == 0, f"{line}\n{said.stdout[-2000:]}\n{said.stderr[-4000:]}"
-        told = dict(one.split("=", 1) for one in kept.read_text().split("\0") if one)
-        self.env = {name: value for name, value in told.items() if name not in ("_", "SHLVL", "PWD", "OLDPWD")}
-        return said.stdout
-
-    @contextmanager
-    def serving(self, line: str) -> Iterator[None]:
-        """A command that runs for good, until the block is left."""
-        with (self.checkout.parent / "served").open("w") as log:
-            running = subprocess.Popen(
-                ["sh", "-c", f"exec {line}"],
-                cwd=self.checkout, env=self.env, stdout=log, stderr=log, start_new_session=True,
-            )  # fmt: skip
-            try:
-                yield
-            finally:
-                os.killpg(running.pid, signal.SIGINT)
-                running.wait(PATIENCE)
-
-
-@pytest.fixture(scope="module")
-def newcomer(tmp_path_factory):
-    if not (ROOT / ".git").exists() or shutil.which("make") is None:
-        pytest.skip("needs a checkout and make")
-    place = tmp_path_factory.mktemp("newcomer")
-    checkout = place / "pitlake"
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    for name in subprocess.run(listed, cwd=ROOT, capture_output=True, check=True, text=True).stdout.split("\0"):
-        if name and (ROOT / name).is_file():
-            (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, checkout / name)
-    (checkout / ".venv").mkdir()
-    for installed in ("bin", "lib", "pyvenv.cfg"):
-        (checkout / ".venv" / installed).symlink_to(Path(sys.prefix) / installed)
-    (checkout / ".venv/.set-up").touch()  # or it would be made again, for this checkout, in the one the tests run in
-    (place / "home").mkdir()
-    path = (one for one in os.environ["PATH"].split(os.pathsep) if not Path(one).is_relative_to(ROOT))
-    return Newcomer(checkout, {"HOME": str(place / "home"), "PATH": os.pathsep.join(path), "LANG": "C.UTF-8"})
+pytestmark = pytest.mark.xdist_group("newcomer")
 
 
 @pytest.mark.slow
@@ -100,9 +40,7 @@ def test_every_block_on_the_demo_s_lake(newcomer):
 
 @pytest.mark.long
 @pytest.mark.timeout(2 * PATIENCE)
-def test_the_blocks_of_a_graph_of_one_s_own(newcomer):
-    if not (newcomer.checkout / ".pitlake/demo/graph").exists():
-        newcomer.type("make demo")
+def test_the_blocks_of_a_graph_of_one_s_own(newcomer, demo):
     with own_graph(newcomer) as ours:
         (_, filling), (_, range_of_days) = BLOCKS[-2:]
         type_in(newcomer, "sh", ours(filling))

@@ -1,0 +1,366 @@
+"""Every command, page, report, job, schedule, sensor and documented command is started on the demo's lake, once.
+
+What there is to start is read from the code, so that what is added without a case fails here. The demo is that of the
+README's test: the two share one process, and this file comes after it.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import click
+import dagster as dg
+import pytest
+
+from checks.quality import FOLDER_VARIABLE
+from forge.core.tape import Tape
+from forge.web import room
+from pipelines.definitions import build_definitions
+from pipelines.partitions import EARNINGS_SET
+from pitlake import cli, connect
+from pitlake.clock import instant
+from pitlake.web.asked import Asked
+from resources.graph.open import GraphSettings, graph_server
+from resources.graph.resource import GraphResource
+from sample import outside
+from tests.cli.conftest import ROOT
+from tests.house.newcomer import PATIENCE
+from tests.web.browsing import BASE, TOKEN, browsing
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(2 * PATIENCE), pytest.mark.xdist_group("newcomer")]
+
+T, EARLIER = "2024-05-29T17:00:00-04:00", "2024-05-29T16:00:00-04:00"
+AS_OF = ("--as-of", T)
+DAY = {"dagster/asset_partition_range_start": "2024-05-29", "dagster/asset_partition_range_end": "2024-05-29"}
+
+# What a command is given. Named queries take what they have of VALUES.
+COMMANDS = {
+    ("query",): ("SELECT count(*) FROM news", *AS_OF),
+    ("search",): ("guidance raised", *AS_OF),
+    ("agents", "install"): ("--dir", "."),
+    ("agents", "check"): ("--dir", "."),
+    ("agents", "uninstall"): ("--dir", "."),
+    ("datasets",): AS_OF,
+    ("describe",): ("news", *AS_OF),
+    ("gaps",): AS_OF,
+    ("diff",): ("--from", EARLIER, "--to", T),
+    ("export",): (*AS_OF, "--dataset", "news", "--to", "copy"),
+    ("report",): ("--output", "report"),
+    ("versions",): (),
+    ("receipts",): (),
+    ("replay",): ("{receipt}",),
+    ("compact",): ("news",),
+    ("vacuum",): (),
+    ("doctor",): (),
+    ("backfill", "earnings"): ("--tickers", "NOG", "--from", "2024-01-01", "--to", "2024-03-31"),
+    ("fetch",): ("--source", "fred", "--op", "series", "--query", "GDP", "--pit", T),
+    ("reparse",): (),
+    ("forge", "approvals"): (),
+    ("forge", "demo"): ("--into", "story"),
+    ("forge", "doctor"): (),
+    ("forge", "expressions"): (),
+    ("forge", "fork"): ("{decision}", "--set", "answer=Nothing follows from it."),
+    ("forge", "read"): ("/memory/views/",),
+    ("forge", "replay"): ("{decision}",),
+    ("forge", "search"): ("/memory/", "growth"),
+    ("forge", "skills", "proposals"): (),
+    ("forge", "skills", "propose"): (),
+    ("forge", "views"): (),
+    ("forge", "why"): ("{decision}",),
+}
+# Commands that need what the demo does not have: they end with exit code 2 and a line that says so.
+REFUSED = {
+    ("forge", "approve"): (("E-001", "--hash", "0" * 64), "is only read"),
+    ("forge", "ask"): (("What of growth?",), "ANTHROPIC_API_KEY"),
+    ("forge", "backtest"): (("--from", "2014-05-01", "--to", "2014-05-02"), "ANTHROPIC_API_KEY"),
+    ("forge", "portfolio", "import"): (("none.csv",), "none.csv"),
+    ("forge", "mcp"): ((), "mcp.tools: names none"),
+    ("forge", "rebuild"): ((), "holds rows"),
+    ("forge", "reject"): (("E-001", "--reason", "no"), "is only read"),
+    ("forge", "skills", "approve"): (("P-001", "--hash", "0" * 64), "P-001"),
+    ("forge", "skills", "rollback"): (("retrospective",), "retrospective"),
+    ("forge", "skills", "test"): (("P-001",), "P-001"),
+}
+# Commands that run until their input ends or they are interrupted, and what they say first.
+RUNNING = {
+    ("shell",): (AS_OF, ""),
+    ("mcp",): (AS_OF, ""),
+    ("forge", "chat"): ((), "ANTHROPIC_API_KEY"),
+    ("web",): ((*AS_OF, "--port", "0"), "http://127.0.0.1:"),
+}
+VALUES = {
+    "ticker": "NVDA", "start_date": "2024-01-01", "end_date": "2024-05-01", "concepts": "us-gaap:Revenues",
+    "concept_qname": "us-gaap:Revenues", "query": "growth", "series": "GDP", "day": "2024-05-29", "channel": "Earnings",
+    "pairs": '[{"ticker": "NVDA", "at": "2024-05-29T16:00:00-04:00"}]', "member_qnames": "us-gaap:ProductMember",
+    "model": "claude-opus-4-1", "kind": "index", "period": "2014-01-01",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def place(demo, tmp_path_factory) -> Iterator[Path]:
+    """A copy of the demo as the working directory, named by the variables that its last lines tell to export."""
+    home = tmp_path_factory.mktemp("starts")
+    shutil.copytree(demo, home / "demo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        for name in ("ANTHROPIC_API_KEY", "NEO4J_URI", "PITLAKE_NOTIFY", "FORGE_JOURNAL", "FORGE_CONFIG"):
+            patch.delenv(name, raising=False)
+        patch.setenv("PITLAKE_LAKE", str(home / "demo/lake"))
+        patch.setenv("FORGE_LAKE", str(home / "demo/forge-simulated-demo"))
+        patch.setenv("DAGSTER_HOME", str(home / "demo/dagster"))
+        patch.setenv("PITLAKE_GRAPH_ROOT", str(home / "demo/graph"))
+        patch.setenv(FOLDER_VARIABLE, str(home / "report"))
+        yield home / "demo"
+
+
+def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command below a group."""
+    context = click.Context(command, info_name=path[-1] if path else "pitlake")
+    if not isinstance(command, click.Group):
+        yield path, command
+        return
+    for name in command.list_commands(context):
+        yield from leaves(command.get_command(context, name), (*path, name))
+
+
+LEAVES = dict(leaves(cli.cli))
+NAMED = {path: command for path, command in LEAVES.items() if path[0] == "run"}
+
+
+def filled(arguments: tuple[str, ...], place: Path) -> list[str]:
+    """The arguments with the demo's names in them."""
+    decision = Tape(place / "forge-tape.sqlite").decisions()[-1]
+    receipt = next((path.stem for path in (place / "lake/_lake/receipts").glob("*.json")), "")
+    return [one.format(decision=decision, receipt=receipt) for one in arguments]
+
+
+def values_of(command: click.Command, lake: Path) -> list[str]:
+    """What a named query is asked with; a search by meaning for the like of a text that the lake has."""
+    names = {parameter.name for parameter in command.params}
+    given = [f"--{name.replace('_', '-')}={value}" for name, value in VALUES.items() if name in names]
+    if "seed_id" in names:
+        with connect(T, lake=lake) as session:
+            ((seed,),) = session.sql("SELECT max(id) FROM embeddings WHERE id LIKE 'bzNews%'").rows()
+        given = [f"--seed-id={seed}"]
+    return given
+
+
+def test_every_command_has_a_case():
+    assert {*LEAVES} == {*COMMANDS, *REFUSED, *RUNNING, *NAMED}
+    assert len(NAMED) > 30
+
+
+@pytest.mark.parametrize("path", NAMED, ids=" ".join)
+def test_a_named_query_answers(path, place, capfd):
+    asked = ("--open",) if path == ("run", "company_today") else AS_OF
+    code = cli.invoke([*path, *asked, *values_of(NAMED[path], place / "lake")])
+    assert code == 0, capfd.readouterr().err
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_a_command_does_what_it_is_for(path, place, capfd):
+    if path == ("replay",):
+        cli.invoke(["query", "SELECT 1 AS one", *AS_OF, "--receipt"])
+    code = cli.invoke([*path, *filled(COMMANDS[path], place)])
+    assert code == 0, capfd.readouterr().err
+
+
+@pytest.mark.parametrize("path", REFUSED, ids=" ".join)
+def test_a_command_that_lacks_something_says_what(path, place, capfd):
+    arguments, says = REFUSED[path]
+    assert cli.invoke([*path, *filled(arguments, place)]) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert says in line
+
+
+@pytest.mark.parametrize("path", RUNNING, ids=" ".join)
+def test_a_command_that_runs_on_begins_and_ends(path, place):
+    arguments, says = RUNNING[path]
+    with subprocess.Popen(
+        [sys.executable, "-m", "pitlake", *path, *arguments],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as running:  # fmt: skip
+        first = running.stdout.readline() if path == ("web",) else ""
+        running.send_signal(signal.SIGINT) if first else None
+        out, err = running.communicate()
+    assert says in first + out + err
+    assert "Traceback" not in err
+    assert running.returncode == {"": 0, "ANTHROPIC_API_KEY": 2}.get(says, 130)
+
+
+def test_every_page_is_shown_and_every_form_is_taken(place):
+    unlocked = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
+    home = Asked(instant(T), "NVDA")
+    with browsing(place / "lake", rooms=(room,), home=home) as client:
+        routes = [route for route in client.app._app.routes if hasattr(route, "methods")]
+        shown: dict[str, list[int]] = {}
+        waiting, seen = [home.address(), "/", "/desk", "/unlock", home.address("/ask", question="filings")], set()
+        kept = client.post("/receipts", data=receipt_form(client, waiting[-1]), headers=unlocked)
+        waiting.append(kept.headers["location"])
+        while waiting:
+            address = waiting.pop(0)
+            route = next(route.path for route in routes if matches(route, address))
+            if address in seen or len(shown.setdefault(route, [])) >= 3:
+                continue
+            seen.add(address)
+            answer = client.get(address, follow_redirects=True)
+            shown[route].append(answer.status_code)
+            links = re.findall(r'href="(/[^"#]*)', answer.text)
+            waiting += [link.replace("&amp;", "&") for link in links if not link.startswith("/static")]
+        assert {*shown} == {route.path for route in routes if "GET" in route.methods}
+        assert {code for codes in shown.values() for code in codes} == {200}
+        decision = filled(("{decision}",), place)[0]
+        forms = {
+            "/receipts": (kept, 303),
+            "/unlock": (client.post("/unlock", data={"token": TOKEN}, headers=unlocked), 303),
+            "/desk/d/{name}/replay": (client.post(f"/desk/d/{decision}/replay", headers=unlocked), 200),
+            "/desk/e/{name}/approve": (
+                client.post("/desk/e/E-001/approve", data={"sha256": "0"}, headers=unlocked),
+                409,
+            ),
+            "/desk/e/{name}/reject": (client.post("/desk/e/E-001/reject", data={"sha256": "0"}, headers=unlocked), 409),
+            "/desk/skills/{name}/approve": (client.post("/desk/skills/P-1/approve", headers=unlocked), 409),
+        }
+    assert {*forms} == {route.path for route in routes if "POST" in route.methods}
+    assert {path: answer.status_code for path, (answer, _) in forms.items()} == {
+        path: due for path, (_, due) in forms.items()
+    }
+
+
+def matches(route, address: str) -> bool:
+    return bool(route.path_regex.match(address.partition("?")[0]))
+
+
+def receipt_form(client, address: str) -> dict[str, str]:
+    """What the button under a page's answer sends."""
+    page = client.get(address).text
+    (form,) = re.findall(r'<form[^>]*action="/receipts".*?</form>', page, re.DOTALL)[:1]
+    return dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
+
+
+@pytest.fixture(scope="module")
+def wired(place):
+    """The definitions over the demo's graph and lake, and an instance."""
+    with (
+        graph_server(GraphSettings(root=place / "graph")) as server,
+        dg.DagsterInstance.get() as instance,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        user, password = server.reader_auth or ("", "")
+        graph = GraphResource(uri=server.uri, username=user, password=password, database=server.database)
+        definitions = build_definitions(resources={"graph": graph})
+        yield definitions, instance
+
+
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+# The tags a job is run with; its assets are given what the demo gives them.
+JOBS = {
+    "dropped_files": {},
+    "earnings_bundles": {},
+    "earnings_releases": {},
+    "edgar_watch": {},
+    "external_feeds": {},
+    "forge_tracking": {},
+    "forge_turn": {},
+    "graph_days": DAY,
+    "graph_snapshots": {},
+    "macro_watch": {},
+    "maintenance": {},
+    "quality": {},
+    "texts": {},
+}
+
+
+def test_every_job_has_a_case(wired):
+    made = {job.name for job in wired[0].get_repository_def().get_all_jobs()}
+    assert made - {"__ASSET_JOB"} == {*JOBS}
+
+
+@pytest.mark.parametrize("name", [name for name in JOBS if name != "forge_turn"])
+def test_a_job_runs(name, wired, place, monkeypatch):
+    definitions, instance = wired
+    job = definitions.resolve_job_def(name)
+    monkeypatch.setenv("FORGE_LAKE", str(place / "forge"))  # jobs write the live memory
+    tags = JOBS[name]
+    if name == "earnings_bundles":
+        definitions.resolve_job_def("earnings_releases").execute_in_process(instance=instance, run_config=QUIET)
+        key = next(one for one in instance.get_dynamic_partitions(EARNINGS_SET) if one.startswith("NOG|"))
+        tags = {"dagster/partition": key}
+    wanted = {node.name for node in job.nodes}
+    ops = {op: config for op, config in outside.run_config().items() if op in wanted}
+    result = job.execute_in_process(instance=instance, run_config=QUIET | {"ops": ops}, tags=tags, raise_on_error=False)
+    assert result.success, [event.step_failure_data.error_display_string for event in result.get_step_failure_events()]
+
+
+def test_a_turn_of_the_agent_says_that_it_has_no_model(wired, place, monkeypatch):
+    definitions, instance = wired
+    monkeypatch.setenv("FORGE_LAKE", str(place / "forge"))
+    config = QUIET | {"ops": {"take_turn": {"config": {"as_of": T, "occasion": "morning_review"}}}}
+    result = definitions.resolve_job_def("forge_turn").execute_in_process(
+        instance=instance, run_config=config, raise_on_error=False
+    )
+    (failure,) = result.get_step_failure_events()
+    assert "ANTHROPIC_API_KEY" in failure.step_failure_data.error_display_string
+
+
+def test_every_schedule_asks_for_a_run_that_its_job_takes(wired, monkeypatch):
+    definitions, instance = wired
+    for name in ("PITLAKE_WATCH_CIKS", "PITLAKE_WATCH_SERIES", "PITLAKE_DROPS", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "0000320193")
+    at = datetime(2024, 5, 31, 17, tzinfo=ZoneInfo("America/New_York"))  # a Friday, for the weekly one
+    repository = definitions.get_repository_def()
+    for schedule in repository.schedule_defs:
+        with dg.build_schedule_context(
+            instance, at, repository_def=repository, resources=repository.get_top_level_resources()
+        ) as context:
+            made = schedule.evaluate_tick(context)
+        assert made.run_requests or schedule.name == "evening_bundles", f"{schedule.name}: {made.skip_message}"
+        for request in made.run_requests:
+            assert (
+                dg.validate_run_config(definitions.resolve_job_def(schedule.job_name), request.run_config) is not None
+            )
+
+
+def test_every_sensor_looks(wired, monkeypatch, caplog):
+    definitions, instance = wired
+    repository = definitions.get_repository_def()
+
+    @dg.op
+    def refuse():
+        raise dg.Failure("refused")
+
+    cursors: dict[str, str | None] = {}
+    for _ in range(2):  # the first look of a sensor of runs only takes its bearings
+        for sensor in repository.sensor_defs:
+            cursor = cursors.get(sensor.name)
+            context = dg.build_sensor_context(
+                instance, cursor, repository_def=repository, sensor_name=sensor.name,
+                resources=repository.get_top_level_resources(),
+            )  # fmt: skip
+            with context:
+                cursors[sensor.name] = sensor.evaluate_tick(context).cursor
+        job = dg.GraphDefinition(name="work", node_defs=[refuse]).to_job()
+        job.execute_in_process(instance=instance, raise_on_error=False)
+    assert "work failed" in caplog.text
+
+
+def test_the_report_of_make_is_written(place):
+    (recipe,) = re.findall(r"^report: .*\n\t@\$\(BIN\)/python (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    done = subprocess.run(
+        [sys.executable, *recipe.split()], env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads((Path(os.environ[FOLDER_VARIABLE]) / "report.json").read_text())
+    assert len(numbers["datasets"]) > 40
