@@ -176,7 +176,11 @@ class Sightings:
         return floors
 
     def of_gaps(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Which of these staged gaps bear the name of what was seen, as a row or as a gap."""
+        """Which of these staged gaps bear the name of what was seen, as a row or as a gap; all, where a poll of all that
+        there was may not have held them.
+        """
+        if self._dataset.captured and any(at < clock.micros(self._observed) for at, _ in self._looks.polls):
+            return np.ones(len(positions), bool)
         gaps = self._staged.gaps.select(["locator"]).append_column("_position", _numbered(self._staged.gaps.num_rows))
         asked = _hashed(gaps, positions, [LOCATOR])[LOCATOR]
         likely = {name: self._rows.like(name, asked) for name in names(self._dataset)}

@@ -4,8 +4,8 @@ A history of edits is looked at several times. As of each T the lake is asked tw
 before T, and now, after all of them. For every thing that a look at or before T had seen, as a row or a gap, both
 answers are equal, gaps included. L is the last such look. Two differences are none:
 
-- *Late.* A thing that no look until T had seen may come with its source's date, a gap about it likewise. These are
-  left out of equality and counted. Where such a row supersedes another thing's under one key, that one may go.
+- *Late.* A thing that no look until T had seen may come with its source's date, unless a poll of all that there was did
+  not hold it and is not older than that date; a gap about it likewise. These are left out of equality and counted. Where such a row supersedes another thing's under one key, that one may go.
 - *Claimed.* The first look after L that saw the thing again found other content, with a date by the source itself in
   (L, T]. The source's own clock proves that date, so the row found then may be shown instead, at that date and no
   other.
@@ -109,6 +109,9 @@ class Judge:
         if row["dataset"] in graph.EXTRACTORS:
             return name not in known
         thing = self.ledger.located.get(name)
+        polled = max((at for at, _ in self.ledger.polls.get(row["dataset"], ()) if at <= moment), default=None)
+        if polled and row[AVAILABLE_AT] <= polled:
+            return False
         return thing is not None and self.ledger.last(row["dataset"], thing, moment) is None
 
     def _rows(
@@ -123,9 +126,10 @@ class Judge:
         self.tally.left_out.update(f"{reason} row" for _, reason in reasons if reason)
         for row in (row for row, reason in reasons if not reason):
             last = self.ledger.last(dataset, NAMES[dataset](row), moment)
-            what = (
-                f"seen otherwise, as {'a row' if last and last.rows else 'a gap'} on {last and last.at:%Y-%m-%d %H:%M}"
+            seen = (
+                f"as {'a row' if last.rows else 'a gap'} on {last.at:%Y-%m-%d %H:%M}" if last else "by no trace of it"
             )
+            what = f"seen otherwise, {seen}"
             self._blame(moment, question, what, [row], dataset)
         shown_by = SHOWN_BY.get(dataset, NAMES[dataset])
         superseding = set() if question.endswith("_revisions") else {shown_by(row) for row in allowed}
@@ -146,7 +150,8 @@ class Judge:
         thing = NAMES[dataset](row)
         last = self.ledger.last(dataset, thing, moment)
         if last is None:
-            return "late"
+            polled = self.ledger.polled(dataset, str(row[get(dataset).entity]), moment)
+            return "" if polled and row[AVAILABLE_AT] <= polled else "late"
         found = self.ledger.next(dataset, thing, moment)
         stated = row[AVAILABLE_AT], canonical(row[name] for name in get(dataset).content_columns)
         return "claimed" if found is not None and stated in found.rows and last.at < row[AVAILABLE_AT] else ""

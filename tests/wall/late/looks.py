@@ -51,10 +51,18 @@ class Sight:
 
 @dataclass
 class Ledger:
-    """Every sight of each (dataset, thing), in order; and which thing a gap's locator tells of."""
+    """Every sight of each (dataset, thing), in order; which thing a gap's locator tells of; and, of each dataset whose
+    answers hold all that there is, the polls with the entities they asked for (none: all).
+    """
 
     sights: dict[tuple[str, Thing], list[Sight]] = field(default_factory=dict)
     located: dict[tuple[str, str], Thing] = field(default_factory=dict)
+    polls: dict[str, list[tuple[datetime, frozenset[str]]]] = field(default_factory=dict)
+
+    def polled(self, dataset: str, entity: str, moment: datetime) -> datetime | None:
+        """The last poll until an instant of all that there was of an entity; None where there was none."""
+        polls = self.polls.get(dataset, ())
+        return max((at for at, asked in polls if at <= moment and (entity in asked or not asked)), default=None)
 
     def note(self, at: datetime, dataset: str, rows: list[Row], gaps: Mapping[str, Thing]) -> None:
         """What a look at a dataset found: its rows, and the things its gaps are about by their locators."""
@@ -135,7 +143,9 @@ class History:
                 days = look.days if reader.extractor.dataset.partitioned else ()
                 run_partitions(reader.extractor, days, reader, lake, run_id=run)
             elif answers.get(name):
-                outside.ask(name, answers[name], lake, run, look.at)
+                asked = outside.ask(name, answers[name], lake, run, look.at)
+                if name in outside.WHOLE:
+                    ledger.polls.setdefault(name, []).append((look.at, asked))
 
 
 def lived(seed: int, only: frozenset[tuple[str, int]] | None = None) -> History:

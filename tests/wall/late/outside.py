@@ -25,6 +25,7 @@ JSON = {"content-type": "application/json"}
 FEEDS = {told.dataset: told for told in (*figures.FEEDS, *tellings.FEEDS, *edgar.FEEDS)}
 KINDS = tuple({told.kind.name: told.kind for told in FEEDS.values()}.values())
 NAMES = {name: told.name for name, told in FEEDS.items()}
+WHOLE = {name for name in FEEDS if all_feeds()[name].whole} - {"benzinga_news", "av_intraday_bars"}  # but of a window
 SHOWN_BY = {"macro_observations": by("series_id"), "sec_facts": by("cik", "concept", "period_end")}
 
 
@@ -38,8 +39,10 @@ def looked_at(documents: Iterable[Document], moment: datetime) -> dict[str, list
     return {name: held[told.kind.name] for name, told in FEEDS.items() if told.kind.name in held}
 
 
-def ask(name: str, held: list[State], lake: Lake, run_id: str, at: datetime) -> None:
-    """A run of a feed: every answer is captured, then replayed and published. Raises what refused it."""
+def ask(name: str, held: list[State], lake: Lake, run_id: str, at: datetime) -> frozenset[str]:
+    """A run of a feed: every answer is captured, then replayed and published. Raises what refused it. Returns the
+    entities it asked for; none stands for all.
+    """
     feed, told = all_feeds()[name], FEEDS[name]
     scope, store = told.scope(held), CaptureStore.of(lake.location)
 
@@ -60,6 +63,8 @@ def ask(name: str, held: list[State], lake: Lake, run_id: str, at: datetime) -> 
         outcome = run_feed(feed, scope, client, lake, run_id=run_id).outcome
     if isinstance(outcome, Exception):
         raise outcome
+    entities = {feed.entity_of(unit) for unit in feed.units(scope)}
+    return frozenset(map(str, entities - {None}))
 
 
 def thing_of(dataset: str, locator: str, held: Iterable[State]) -> Thing | None:
