@@ -176,8 +176,8 @@ class Sightings:
         return floors
 
     def of_gaps(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Which of these staged gaps bear the name of what was seen, as a row or as a gap; all, where a poll of all that
-        there was may not have held them.
+        """Which of these staged gaps bear the name of what was seen, as a row or as a gap; all, where a poll of all
+        that there was may not have held them.
         """
         if self._dataset.captured and any(at < clock.micros(self._observed) for at, _ in self._looks.polls):
             return np.ones(len(positions), bool)

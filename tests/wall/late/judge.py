@@ -4,8 +4,9 @@ A history of edits is looked at several times. As of each T the lake is asked tw
 before T, and now, after all of them. For every thing that a look at or before T had seen, as a row or a gap, both
 answers are equal, gaps included. L is the last such look. Two differences are none:
 
-- *Late.* A thing that no look until T had seen may come with its source's date, unless a poll of all that there was did
-  not hold it and is not older than that date; a gap about it likewise. These are left out of equality and counted. Where such a row supersedes another thing's under one key, that one may go.
+- *Late.* A thing that no look until T had seen may come with its source's date, a gap about it likewise; but not one
+  that a poll of all that there was did not hold, with a date up to that poll. These are left out of equality and
+  counted. Where such a row supersedes another thing's under one key, that one may go.
 - *Claimed.* The first look after L that saw the thing again found other content, with a date by the source itself in
   (L, T]. The source's own clock proves that date, so the row found then may be shown instead, at that date and no
   other.
