@@ -8,7 +8,8 @@ imports this package and must stay small.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pitlake.session.api import Catalogue, Session, connect, open_session
+    from pitlake.session.api import Session, connect, open_session
+    from pitlake.session.contracts import Catalogue
     from pitlake.session.limits import Limits
     from pitlake.session.result import Receipt, Result
     from pitlake.session.sealed.launcher import warm
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Catalogue", "Limits", "Receipt", "Result", "Session", "connect", "open_session", "warm"]
 
 _HOMES = {
-    "Catalogue": "api",
+    "Catalogue": "contracts",
     "Limits": "limits",
     "Receipt": "result",
     "Result": "result",

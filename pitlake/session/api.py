@@ -7,7 +7,7 @@ callers give is checked in `arguments`, which files are bound is said by `visibl
 import re
 import threading
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
 from importlib.metadata import version as version_of
@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pitlake import machine
-from pitlake.aliases import meant
 from pitlake.clock import iso
 from pitlake.contract import Dataset
-from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost, VersionVacuumed, choice
+from pitlake.errors import BadInput, LimitExceeded, QueryFailed, QueryInterrupted, SessionLost
 from pitlake.lake.storage.conventions import RELEASE
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.questions import catalogue as queries
 from pitlake.questions.tickers import Company, Tickers
 from pitlake.session import arguments
 from pitlake.session.backends import Backend, Indexed
+from pitlake.session.contracts import Catalogue
 from pitlake.session.limits import Caps, Limits
 from pitlake.session.result import OMIT, SHOW, Question, Result, Step
 from pitlake.session.sealed.process import Failed, Reply, SealedProcess
@@ -40,25 +40,6 @@ if TYPE_CHECKING:
 
 Isolation = Literal["process", "in_process"]
 Hindsight = Literal["show", "omit"]
-
-
-@dataclass(frozen=True)
-class Catalogue:
-    """The contracts a session knows, and the texts of views that are other than `agent_view` has them."""
-
-    contracts: Mapping[str, Dataset]
-    views: Mapping[str, str] = field(default_factory=dict)
-
-    def choose(self, names: Collection[str] | None, *, open_mode: bool) -> list[Dataset]:
-        """The datasets to bind, in alphabetical order. Raises BadInput for a name that can't be bound."""
-        names = None if names is None else [name if name in self.contracts else meant(name) for name in names]
-        for name in names or ():
-            if name not in self.contracts:
-                raise BadInput("datasets", f"there is no dataset {name!r}", choice(name, sorted(self.contracts)))
-            if self.contracts[name].open_only and not open_mode:
-                raise BadInput("datasets", f"{name} is shown in open mode only", "leave it out, or give open_mode=True")
-        chosen = [self.contracts[name] for name in sorted(set(self.contracts if names is None else names))]
-        return [dataset for dataset in chosen if open_mode or not dataset.open_only]
 
 
 class Session:
@@ -374,7 +355,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     if asked is not None:
         arguments.passed(asked, opened)
     session = open_session(
-        _known_by(opened, known) if known else opened.snapshot(arguments.version(version)),
+        arguments.known_snapshot(opened, known) if known else opened.snapshot(arguments.version(version)),
         asked,
         datasets=datasets,
         isolation=isolation,
@@ -385,15 +366,6 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     )
     session.lake, session.known_by, session.filings_count_from = opened, known, opened.filings_count_from
     return session
-
-
-def _known_by(lake: "Lake", known: datetime) -> Snapshot:
-    from pitlake.lake.storage.log import not_kept
-
-    try:
-        return lake.snapshot(lake.version_at(known))
-    except VersionVacuumed:
-        raise not_kept() from None
 
 
 def open_session(  # noqa: PLR0913 - all that a session is made of

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pitlake import clock
 from pitlake.aliases import meant
 from pitlake.clock import instant
-from pitlake.errors import BadInput
+from pitlake.errors import BadInput, VersionVacuumed
 from pitlake.questions.catalogue import COMPANY, Query, placeholders
 from pitlake.questions.parameters import spell
 from pitlake.questions.tickers import Company
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pitlake.lake.lake import Lake
+    from pitlake.lake.storage.manifest import Snapshot
 
     Rows: TypeAlias = pa.Table | pd.DataFrame | pl.DataFrame | list[dict[str, Any]]
     Params: TypeAlias = list[Any] | tuple[Any, ...] | dict[str, Any] | None
@@ -86,6 +87,16 @@ def known_by(value: Any, version: Any) -> datetime | None:
     if value is not None and version is not None:
         raise BadInput("known_by", "given together with version", "give one of them")
     return None if value is None else instant(value, "known_by")
+
+
+def known_snapshot(lake: "Lake", known: datetime) -> "Snapshot":
+    """The version that was the newest at an instant; BadInput alike for one before the lake and one vacuumed."""
+    from pitlake.lake.storage.log import not_kept
+
+    try:
+        return lake.snapshot(lake.version_at(known))
+    except VersionVacuumed:
+        raise not_kept() from None
 
 
 def omits(hindsight: Any, *, open_mode: bool) -> bool:

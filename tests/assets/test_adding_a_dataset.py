@@ -13,7 +13,7 @@ from assets.runs import run_partitions
 from pipelines.partitions import DAYS
 from pitlake.lake.lake import Lake
 from pitlake.session import open_session
-from pitlake.session.api import Catalogue
+from pitlake.session.contracts import Catalogue
 from tests.toys import OBSERVED, between
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "adding-a-dataset.md").read_text()

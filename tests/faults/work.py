@@ -16,7 +16,8 @@ from pitlake import clock
 from pitlake.errors import PitlakeError
 from pitlake.lake import Lake
 from pitlake.lake.publishing.stage import STAGING, StagedGap
-from pitlake.session.api import Catalogue, open_session
+from pitlake.session.api import open_session
+from pitlake.session.contracts import Catalogue
 from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
 from tests.session.toylake import view_of
 

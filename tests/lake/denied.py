@@ -14,7 +14,8 @@ from pitlake import cli
 from pitlake.cli.doctor import lake_there
 from pitlake.errors import PitlakeError
 from pitlake.lake import Lake
-from pitlake.session.api import Catalogue, open_session
+from pitlake.session.api import open_session
+from pitlake.session.contracts import Catalogue
 from tests.lake.world import TOY, Toy, publish, utc
 from tests.session.toylake import view_of
 

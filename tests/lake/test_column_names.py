@@ -23,7 +23,8 @@ from pitlake.gate.rules import is_forbidden_key
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import StagedGap, staged_schema
 from pitlake.report import site
-from pitlake.session.api import Catalogue, Session, open_session
+from pitlake.session.api import Session, open_session
+from pitlake.session.contracts import Catalogue
 from pitlake.session.sql.statements import newest_by_window
 from pitlake.session.visible import words as index_of_words
 from pitlake.web.history import Number, history

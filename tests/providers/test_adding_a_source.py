@@ -12,7 +12,7 @@ from assets.feeds.feed import Scope
 from assets.feeds.runs import run_feed
 from pitlake.lake.lake import Lake
 from pitlake.session import open_session
-from pitlake.session.api import Catalogue
+from pitlake.session.contracts import Catalogue
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient
 from tests.loopback import Answer, Loopback

@@ -21,7 +21,7 @@ from pitlake.lake.tables import closed, delta
 from pitlake.lake.tables.query import calculator, reading
 from pitlake.lake.upkeep import closing
 from pitlake.session import open_session
-from pitlake.session.api import Catalogue
+from pitlake.session.contracts import Catalogue
 from pitlake.session.visible import cut_cache
 from pitlake.session.visible.cut_cache import CutCache
 from tests.every import every

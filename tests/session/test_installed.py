@@ -8,7 +8,7 @@ from pitlake.datasets import all_datasets
 from pitlake.errors import IsolationUnavailable, QueryFailed
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.session import open_session, warm
-from pitlake.session.api import Catalogue
+from pitlake.session.contracts import Catalogue
 from pitlake.session.sealed import launcher
 from pitlake.session.sealed.zygote import MOST_PREPARED
 from pitlake.session.sql import statements

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pitlake.session.api import Catalogue
+from pitlake.session.contracts import Catalogue
 from pitlake.tombstones import SUPERSEDED_SCHEMA
 from tests.session.toylake import CHARTS, MS, US, T, ToyLake, gap, row
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pitlake.clock import new_york_month
 from pitlake.contract import GAP_SCHEMA, Column, Dataset
 from pitlake.lake.storage.manifest import DataFile, Snapshot, TableState
-from pitlake.session.api import Catalogue
+from pitlake.session.contracts import Catalogue
 
 T = datetime(2024, 2, 15, 21, 0, tzinfo=timezone.utc)
 MS = timedelta(milliseconds=1)

@@ -1,0 +1,27 @@
+"""The contracts a session knows, and which of them it binds."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from pitlake.aliases import meant
+from pitlake.contract import Dataset
+from pitlake.errors import BadInput, choice
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The contracts a session knows, and the texts of views that are other than `agent_view` has them."""
+
+    contracts: Mapping[str, Dataset]
+    views: Mapping[str, str] = field(default_factory=dict)
+
+    def choose(self, names: Collection[str] | None, *, open_mode: bool) -> list[Dataset]:
+        """The datasets to bind, in alphabetical order. Raises BadInput for a name that can't be bound."""
+        names = None if names is None else [name if name in self.contracts else meant(name) for name in names]
+        for name in names or ():
+            if name not in self.contracts:
+                raise BadInput("datasets", f"there is no dataset {name!r}", choice(name, sorted(self.contracts)))
+            if self.contracts[name].open_only and not open_mode:
+                raise BadInput("datasets", f"{name} is shown in open mode only", "leave it out, or give open_mode=True")
+        chosen = [self.contracts[name] for name in sorted(set(self.contracts if names is None else names))]
+        return [dataset for dataset in chosen if open_mode or not dataset.open_only]
