@@ -153,7 +153,7 @@ DOMAINS = (
             "--source perplexity --op ask --query 'What did AAPL guide to?'",
         ),
         notes=(
-            "An undated result is a gap `unverifiable`; a day counts from its end in New York. `dated_by`: a claim alone.",
+            "An undated result is a gap `unverifiable`; a day counts at its end in New York. `dated_by`: a claim.",
             "Prose (web_syntheses) retells outcomes: in open mode alone. As of an instant only web_results are data.",
         ),
     ),

@@ -266,16 +266,18 @@ def _first_held(
             for one, _ in _outcomes(feed, unit, [older], None, run):
                 if isinstance(one, Row):
                     first[_content(one)] = min(older.fetched_at, first.get(_content(one), fetched_at))
-    for one, day in found:
-        if one.available_at is None:
-            yield one, day
+    for outcome, day in found:
+        if outcome.available_at is None:
+            yield outcome, day
+            continue
+        seen_at = first.get(_content(outcome), fetched_at) if isinstance(outcome, Row) else fetched_at
+        at = max(outcome.available_at, seen_at)
+        if isinstance(outcome, Gap):
+            yield replace(outcome, available_at=at), day_of(at)
+        elif at > run.observed_at:
+            yield _not_yet(feed, outcome), day_of(at)
         else:
-            held = first.get(_content(one), fetched_at) if isinstance(one, Row) else fetched_at
-            at = max(one.available_at, held)
-            if isinstance(one, Row) and at > run.observed_at:
-                yield _not_yet(feed, one), day_of(at)
-            else:
-                yield replace(one, available_at=at, **({"basis": OBSERVED} if at == held else {})), day_of(at)
+            yield replace(outcome, available_at=at, basis=OBSERVED if at == seen_at else outcome.basis), day_of(at)
 
 
 def _not_yet(feed: Feed, row: Row) -> Gap:

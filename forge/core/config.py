@@ -88,7 +88,9 @@ class Schedules:
             if not _TIME.fullmatch(getattr(self, name)):
                 raise ValueError(f"{name} {getattr(self, name)!r} is not a time of day; write it as 07:00")
         if self.retrospective_day not in DAYS:
-            raise ValueError(f"retrospective_day {self.retrospective_day!r} is not a day; write one of {', '.join(DAYS)}")
+            raise ValueError(
+                f"retrospective_day {self.retrospective_day!r} is not a day; write one of {', '.join(DAYS)}"
+            )
         try:
             ZoneInfo(self.timezone)
         except (ValueError, OSError, LookupError):

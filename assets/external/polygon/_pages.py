@@ -63,7 +63,7 @@ def whole(unit: Unit, captures: Sequence[Capture], dated_by: str) -> Whole | Non
     """Every record of the ticker within the scope's days, where the last page was read."""
     if captures and (next_page(captures[-1]) or not in_order(captures)):
         return None
-    first, last = (day and day.isoformat() for day in (unit.scope.date_from, unit.scope.date_to))
+    first, last = (day.isoformat() if day else None for day in (unit.scope.date_from, unit.scope.date_to))
     return Whole(None if unit.name == EVERY else unit.name, ((dated_by, first, last),) if first or last else ())
 
 
