@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections.abc import Callable
 from functools import partial
 
 import uvicorn
@@ -24,9 +25,23 @@ def listening(host: str, port: int) -> socket.socket:
         raise BadInput("--host, --port", said, "name another port, or a host of this machine") from None
 
 
-def server(app: ASGIApp) -> uvicorn.Server:
-    """A server of an application, not yet begun."""
-    return uvicorn.Server(
+class Server(uvicorn.Server):
+    """A uvicorn server that calls `on_started` once it answers requests and handles signals."""
+
+    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_started = on_started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the application and accept connections."""
+        await super().startup(sockets)
+        if self.started:
+            self._on_started()
+
+
+def server(app: ASGIApp, on_started: Callable[[], None] = lambda: None) -> Server:
+    """Return a server of an application that has not started yet."""
+    return Server(
         uvicorn.Config(
             app,
             loop="asyncio",
@@ -37,7 +52,8 @@ def server(app: ASGIApp) -> uvicorn.Server:
             server_header=False,
             backlog=BACKLOG,
             h11_max_incomplete_event_size=LONGEST_HEAD,
-        )
+        ),
+        on_started,
     )
 
 
@@ -47,6 +63,6 @@ async def serve_until_ended(begun: uvicorn.Server, listener: socket.socket) -> N
     await begun.serve([listener])
 
 
-def serve(app: ASGIApp, listener: socket.socket) -> None:
-    """Serve an application until interrupted."""
-    asyncio.run(serve_until_ended(server(app), listener))
+def serve(app: ASGIApp, listener: socket.socket, on_started: Callable[[], None] = lambda: None) -> None:
+    """Serve an application until interrupted; `on_started` is called once it answers."""
+    asyncio.run(serve_until_ended(server(app, on_started), listener))

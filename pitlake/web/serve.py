@@ -19,7 +19,7 @@ def token() -> str:
 
 
 def serve(doors: Doors, host: str, port: int, said: Callable[[str], None]) -> None:
-    """Serve until interrupted. said: told the page's address once it listens.
+    """Serve until interrupted. said: is called with the page's address once it answers.
 
     Raises BadInput when other machines could reach it and no name is given, and where it can't listen; what opening a
     session raises.
@@ -27,8 +27,8 @@ def serve(doors: Doors, host: str, port: int, said: Callable[[str], None]) -> No
     check_reach(host, doors.hosts)
     with closing(doors.pool), server.listening(host, port) as listener:
         begin(doors)
-        said(f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}")
-        server.serve(application(doors), listener)
+        address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+        server.serve(application(doors), listener, on_started=lambda: said(address))
 
 
 def begin(doors: Doors) -> None:
