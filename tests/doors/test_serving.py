@@ -201,7 +201,7 @@ def having(shared, who, order, goes_on):
         turns.client.set(who)
         with shared.turn():
             order.append(who)
-            goes_on.wait(10)
+            goes_on.acquire(timeout=10)
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -217,24 +217,26 @@ def until(condition):
 
 
 def test_turns_go_to_the_client_with_the_fewest():
-    shared, order, goes_on = Turns(2, 50, 100), [], threading.Event()
+    shared, order, goes_on = Turns(2, 50, 100), [], threading.Semaphore(0)
     threads = [having(shared, "many", order, goes_on) for _ in range(2)]
     until(lambda: len(order) == 2)
     threads += [having(shared, "many", order, goes_on) for _ in range(20)]
     until(lambda: len(shared._waiting) == 20)
     threads.append(having(shared, "one", order, goes_on))
     until(lambda: len(shared._waiting) == 21)
-    goes_on.set()
+    goes_on.release()  # one turn alone ends, so that whose turn comes next is seen whatever order the threads run in
+    until(lambda: len(order) == 3)
+    assert order[2] == "one"
+    goes_on.release(len(threads))
     for thread in threads:
         thread.join(30)
-    assert "one" in order[2:4]
     assert len(order) == 23
     assert shared._free == 2
     assert not shared._having
 
 
 def test_the_line_is_bounded_for_one_client_and_for_all():
-    shared, goes_on = Turns(1, 2, 3, seconds=30), threading.Event()
+    shared, goes_on = Turns(1, 2, 3, seconds=30), threading.Semaphore(0)
     threads = [having(shared, "a", [], goes_on) for _ in range(3)]
     until(lambda: len(shared._waiting) == 2)
     turns.client.set("a")
@@ -245,19 +247,19 @@ def test_the_line_is_bounded_for_one_client_and_for_all():
     turns.client.set("c")
     with pytest.raises(ServerBusy, match="3 questions are waiting"), shared.turn():
         pass
-    goes_on.set()
+    goes_on.release(len(threads))
     for thread in threads:
         thread.join(30)
     turns.client.set("")
 
 
 def test_nobody_waits_for_ever():
-    shared, goes_on = Turns(1, 5, 5, seconds=0.05), threading.Event()
+    shared, goes_on = Turns(1, 5, 5, seconds=0.05), threading.Semaphore(0)
     thread = having(shared, "a", [], goes_on)
     until(lambda: not shared._free)
     with pytest.raises(ServerBusy, match="no place was free"), shared.turn():
         pass
-    goes_on.set()
+    goes_on.release()
     thread.join(30)
     with shared.turn():
         assert not shared._waiting
