@@ -85,7 +85,7 @@ def _serve(door: socket.socket, server: Sequence[str]) -> None:
         while True:
             caller, _ = door.accept()
             with caller:
-                subprocess.Popen(server, stdin=caller, stdout=caller, stderr=subprocess.DEVNULL)
+                subprocess.Popen(server, stdin=caller.fileno(), stdout=caller.fileno(), stderr=subprocess.DEVNULL)
 
 
 def _covered(lake: str | None) -> Iterator[Path]:
@@ -121,11 +121,11 @@ def _away(command: Sequence[str], covered: Sequence[Path], env: Mapping[str, str
         finally:
             os._exit(127)
     os.close(writer)
-    problem = os.read(reader, 1 << 12).decode()
+    fault = os.read(reader, 1 << 12).decode()
     os.close(reader)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     _, status = os.waitpid(child, 0)
     signal.signal(signal.SIGINT, before)
-    if problem:
-        raise BadInput("command", f"can't be run away from the lake: {problem}", NEXT_STEP)
+    if fault:
+        raise BadInput("command", f"can't be run away from the lake: {fault}", NEXT_STEP)
     return os.waitstatus_to_exitcode(status)
