@@ -104,7 +104,7 @@ class Places:
 
 
 def leads_to(folder: str, path: str) -> str | None:
-    """Where a path from a folder leads, links followed; None for one that is no path, too long or too deep."""
+    """Return where a path from a folder leads, links followed; None if it is not a path, too long or too deep."""
     whole = os.path.join(folder, os.path.expanduser(path)) if len(path) <= MOST_PATH else path
     if len(whole) > MOST_PATH or whole.count(os.sep) > MOST_DEPTH:
         return None

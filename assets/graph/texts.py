@@ -200,7 +200,7 @@ def json_array(value: Any) -> str | None:
 
 
 def json_or_text(value: Any) -> str | None:
-    """Canonical JSON; what is none becomes a JSON string, so that it costs nothing else of its record."""
+    """Return canonical JSON; a text that does not parse becomes a JSON string, which costs nothing else of its record."""
     try:
         return canonical_json(value)
     except Unreadable:

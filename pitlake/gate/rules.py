@@ -136,8 +136,7 @@ def parse_instant(text: Any) -> datetime:
 def _to_utc(local: datetime, offset: str) -> datetime:
     if offset == "Z":
         return local.replace(tzinfo=timezone.utc)
-    hours, minutes = int(offset[1:3]), int(offset[4:6])
-    if hours > 23 or minutes > 59:
+    if (hours := int(offset[1:3])) > 23 or (minutes := int(offset[4:6])) > 59:
         raise InstantFault("impossible", "no such offset")
     shift = timedelta(hours=hours, minutes=minutes)
     try:
@@ -231,8 +230,7 @@ def json_inside(text: str) -> Any:
 
     Refused are texts nested deeper than MAX_DEPTH, and broken JSON that spells a forbidden key or hides in escapes.
     """
-    opener = _OPENER.match(text)
-    if opener is None:
+    if (opener := _OPENER.match(text)) is None:
         return None
     if _nests_too_deep(text):
         return _OPAQUE
@@ -281,8 +279,7 @@ def check_item(item: Any, cutoff: datetime | None, place: str = "item") -> Verdi
         return Verdict("PIT_INVALID_PIT", "the cut-off is not an aware datetime")
     if not isinstance(item, dict):
         return Verdict("PIT_INVALID_ITEM_TYPE", f"{place} is not an object")
-    path = forbidden_path(item)
-    if path is not None:
+    if (path := forbidden_path(item)) is not None:
         return _forbidden(place, path)
     return check_clock(item.get("available_at"), item.get("available_at_source"), cutoff, place)
 
@@ -300,8 +297,8 @@ def check_clock(available_at: Any, source: Any, cutoff: datetime | None, place: 
     """The first rule that a row's `available_at` (text) and source tag break, or None."""
     verdict = _check_moment(available_at, cutoff, place, "available_at")
     if (verdict is None or verdict.code == "PIT_VIOLATION_GT_CUTOFF") and source not in SOURCES:
-        known = ", ".join(SOURCES)
-        return Verdict("PIT_INVALID_AVAILABLE_AT_SOURCE", f"{place} available_at_source is not one of {known}")
+        sources = ", ".join(SOURCES)
+        return Verdict("PIT_INVALID_AVAILABLE_AT_SOURCE", f"{place} available_at_source is not one of {sources}")
     return verdict
 
 
@@ -335,8 +332,7 @@ def check_envelope(payload: Any, pit: Any) -> Verdict | None:
     for name, fallback in (("data", None), ("gaps", [])):
         if not isinstance(payload.get(name, fallback), list):
             return Verdict("PIT_MISSING_ENVELOPE", f"the payload has no {name} array")
-    path = forbidden_path(payload)
-    if path is not None:
+    if (path := forbidden_path(payload)) is not None:
         return _forbidden("the payload", path)
     return next(_broken(payload, cutoff), None)
 
@@ -383,8 +379,7 @@ def check_answer(payload: Any, pit: Any) -> Verdict | None:
 
     A receipt of a later instant, or of none, is a violation: what is missing in that answer tells of the future.
     """
-    verdict = check_envelope(payload, pit)
-    if verdict is not None:
+    if (verdict := check_envelope(payload, pit)) is not None:
         return verdict
     if not payload.keys() <= _FRAME:
         return Verdict("PIT_MISSING_ENVELOPE", f"the payload holds keys beside {', '.join(sorted(_FRAME))}")
