@@ -200,7 +200,7 @@ def json_array(value: Any) -> str | None:
 
 
 def json_or_text(value: Any) -> str | None:
-    """Return canonical JSON; a text that does not parse becomes a JSON string, which costs nothing else of its record."""
+    """Return canonical JSON; a text that does not parse becomes a JSON string and costs nothing else of its record."""
     try:
         return canonical_json(value)
     except Unreadable:
