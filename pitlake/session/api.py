@@ -94,10 +94,15 @@ class Session:
         LimitExceeded, QueryInterrupted, SessionLost, BadInput; KeyboardInterrupt stops the query, not the session.
         """
         query = arguments.query_text(query)
-        params, companies = arguments.resolved(queries.by_text(query), params, self.company)
+        return self._ask(query, queries.by_text(query), params, max_rows, max_bytes)
+
+    def _ask(
+        self, query: str, named: queries.Query | None, params: "Params", max_rows: int | None, max_bytes: int | None
+    ) -> Result:
+        params, companies = arguments.resolved(named, params, self.company)
         labels = bool(self._hindsight(query))
-        notes = tuple(dict.fromkeys(note for one in companies for note in one.notes_on(labels=labels)))
-        if self._omits and (named := queries.by_text(query)):
+        notes = tuple(dict.fromkeys(note for company in companies for note in company.notes_on(labels=labels)))
+        if self._omits and named:
             return self._asked_beside(named, params, notes, max_rows, max_bytes)
         packed, written = arguments.packed(params)
         caps = arguments.caps(self.limits, max_rows, max_bytes)
@@ -149,7 +154,7 @@ class Session:
             raise BadInput(
                 "datasets", f"{name} reads {', '.join(missing)}, which is not bound", "open with it, or with all"
             )
-        return self.sql(query.sql, bound)
+        return self._ask(query.sql, query, bound, None, None)
 
     def load(self, name: str, rows: "Rows") -> None:
         """Your own rows as a temporary table, to join with. rows: Arrow, pandas, polars or a list of dicts.

@@ -269,7 +269,7 @@ def test_a_bar_corrected_later_moves_no_window_and_changes_no_outcome(lake):
 
 def bar(day, close, available_at=None):
     at = available_at or datetime(day.year, day.month, day.day, 21, tzinfo=timezone.utc)
-    return {"date": day, "open": close, "close": close, "available_at": at, "evidence": f"bar:{day}"}
+    return {"date": day, "open": close, "close": close, "volume": 1000.0, "available_at": at, "evidence": f"bar:{day}"}
 
 
 def outcomes(event_at, bars, splits=()):
@@ -309,7 +309,7 @@ def test_a_window_whose_bars_are_missing_is_not_made_of_others():
 
 def test_an_outcome_is_not_public_before_its_window_ends():
     early = datetime(2024, 5, 15, 14, tzinfo=timezone.utc)
-    rows = outcomes("2024-05-14T20:30:00Z", [bar(date(2024, 5, 14), 1.0), bar(date(2024, 5, 15), 1.5, early)])
+    rows = outcomes("2024-05-14T20:30:00Z", [bar(date(2024, 5, 14), 1.0), bar(date(2024, 5, 15), 1.1, early)])
     assert [row["available_at"] for row in rows] == [datetime(2024, 5, 15, 20, tzinfo=timezone.utc)]
 
 
