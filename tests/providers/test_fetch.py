@@ -396,7 +396,7 @@ def test_a_provider_s_dates_are_not_believed_by_default_nor_of_what_the_lake_kne
     assert answer(asked | {"known_by": iso(clock.now())}, lake=filled)[0]["data"] == []
 
 
-def test_claims_come_from_captures_stay_out_of_the_lake_and_are_counted(tmp_path, believing, filled):
+def test_claims_come_from_captures_stay_out_of_the_lake_and_are_counted(tmp_path, believing, filled, server):
     at = "2026-10-01T00:00:00Z"
     asked = given_for("perplexity", "search", pit=at, live=True)
     with connect(at, lake=filled) as session:
