@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pitlake.contract import Dataset
 from pitlake.datasets import all_datasets
 from pitlake.dictionary import shown, table
-from pitlake.gate.rules import FORBIDDEN_KEYS, GAP_TYPES, SOURCES
+from pitlake.gate.rules import ANSWER_GAPS, FORBIDDEN_KEYS, SOURCES
 from pitlake.questions import catalogue
 from pitlake.questions.catalogue import Query
 
@@ -319,7 +319,7 @@ Answer with JSON alone, in PIT mode and in open mode:
 - `data[]`: one item a row, each with `available_at` (ISO-8601 with time and offset), `available_at_source` and its
   citation `evidence`. In open mode the first two may be missing; nothing else changes.
 - A computed item has none of the three: `"computed": true`, `newest_input_at`, not its publication.
-- `gaps[]`: always there, `[]` where nothing is missing. `type` is one of {", ".join(GAP_TYPES)}.
+- `gaps[]`: always there, `[]` where nothing is missing. `type` is one of {", ".join(ANSWER_GAPS)}.
 - Nothing stands beside the two. `truncated`, `next_cursor` and `receipt` of a tool's page are for paging;
   leave them out.
 - PIT mode is on when you were given `--pit T` or the session is bound by PITLAKE_AS_OF. Put T into every call: `pit` of

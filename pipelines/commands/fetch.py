@@ -86,7 +86,9 @@ def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "
 
     Lake and captures answer first; the network is asked only with --live. What it says lands in the lake.
     """
-    payload, told = _in_time(lake, words, given) if not fault else ({"data": [], "gaps": [_gap(fault)]}, {})
+    payload, told = (
+        _in_time(lake, words, given) if not fault else ({"data": [], "gaps": [_gap(fault, "bad_input")]}, {})
+    )
     from pitlake.answers.envelope import to_json
 
     render.deliver(to_json(payload).encode() + b"\n", None)
@@ -130,5 +132,5 @@ def _answered(lake: str | None, words: tuple[str, ...], given: dict[str, Any]) -
         return {"data": [], "gaps": [_gap(f"the command failed ({kind})")]}, {"failed": kind}
 
 
-def _gap(reason: str) -> dict[str, str]:
-    return {"type": "upstream_error", "reason": reason}
+def _gap(reason: str, kind: str = "upstream_error") -> dict[str, str]:
+    return {"type": kind, "reason": reason}

@@ -82,7 +82,7 @@ def answer(
     except EnvelopeRefused:
         made.gap("pit_excluded", BLOCKED)
     except BadInput as fault:
-        made.gap("upstream_error", str(fault))
+        made.gap("bad_input", str(fault))
     except PitlakeError:
         made.gap("upstream_error", UNEXPECTED)
     payload["gaps"] = _known(list(made.gaps.values()))
@@ -91,8 +91,8 @@ def answer(
 
 
 def _known(gaps: list[dict[str, str]]) -> list[dict[str, str]]:
-    """The gaps without what nobody knows: where a source failed, nobody can say that it has nothing."""
-    failed = any(gap["type"] == "upstream_error" for gap in gaps)
+    """The gaps without what nobody knows: where a source failed or was not asked, it may have something."""
+    failed = any(gap["type"] in ("upstream_error", "bad_input") for gap in gaps)
     return [gap for gap in gaps if not (failed and gap["type"] == "no_data")]
 
 

@@ -25,7 +25,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
 class NotAsked(Exception):
     """The question can't be put. `reason` says why, `kind` is the type of the gap it becomes."""
 
-    def __init__(self, reason: str, *, kind: str = "upstream_error") -> None:
+    def __init__(self, reason: str, *, kind: str = "bad_input") -> None:
         super().__init__(reason)
         self.kind, self.reason = kind, reason
 

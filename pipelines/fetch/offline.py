@@ -70,7 +70,12 @@ def _filtered(question: FetchQuestion, op: Operation, source: Feed, rows: list[R
     if op.by_address:
         values["found"] = [str(row.values.get("url", "")) for row in rows]
     with calculator(answer=table) as connection:
-        sql = f"SELECT * FROM answer WHERE {where} ORDER BY {op.order}, evidence LIMIT {question.limit}"
+        newest = (
+            f"row_number() OVER (PARTITION BY {', '.join(source.dataset.key)} ORDER BY available_at DESC, evidence)"
+        )
+        sql = f"""
+            SELECT * FROM (SELECT * FROM answer QUALIFY {newest} = 1)
+            WHERE {where} ORDER BY {op.order}, evidence LIMIT {question.limit}"""
         return list(connection.sql(sql, params=values).to_arrow_table().to_pylist())
 
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from pitlake.clock import instant, iso
 from pitlake.errors import BadInput, EnvelopeRefused
 from pitlake.gate.plain import plain, row_item
-from pitlake.gate.rules import GAP_TYPES, MAX_DEPTH, Pairs, check_envelope
+from pitlake.gate.rules import ANSWER_GAPS, MAX_DEPTH, Pairs, check_envelope
 
 Envelope = dict[str, list[dict[str, Any]]]
 
@@ -99,9 +99,9 @@ def cells(column: pa.Array, place: str) -> Iterable[Any]:
 
 
 def clean_gap(kind: str, reason: str, query: str | None = None) -> dict[str, str]:
-    """A gap that explains what is missing. Raises BadInput for a type outside contract.GAP_TYPES."""
-    if kind not in GAP_TYPES:
-        raise BadInput("gaps", f"{kind!r} is not a type of gap", f"choose from {', '.join(GAP_TYPES)}")
+    """A gap that explains what is missing. Raises BadInput for a type outside ANSWER_GAPS."""
+    if kind not in ANSWER_GAPS:
+        raise BadInput("gaps", f"{kind!r} is not a type of gap", f"choose from {', '.join(ANSWER_GAPS)}")
     if not reason.strip():
         raise BadInput("gaps", "a gap has no reason", "say in a sentence what is missing and why")
     return {"type": kind, "reason": reason} | ({} if query is None else {"query": query})

@@ -25,6 +25,7 @@ SOURCES = ("neo4j_created", "edgar_accepted", "time_series_timestamp", "provider
 PROOF = ("available_at", "available_at_source", "evidence")
 COMPUTED, NEWEST_INPUT = "computed", "newest_input_at"
 GAP_TYPES = ("no_data", "pit_excluded", "unverifiable", "upstream_error")
+ANSWER_GAPS = (*GAP_TYPES, "bad_input")
 FORBIDDEN_KEYS = frozenset(
     f"{window}_{benchmark}"
     for window in ("hourly", "session", "daily")
@@ -53,7 +54,6 @@ _LOOK_ALIKES = str.maketrans(
     "асԁеһіӏоѕукмтнүոօսհαικοτυıɩɑᴀᴄᴅᴇʜɪᴋʟᴍɴᴏʀꜱᴛᴜʏ‿",
     "acdehilosykmthynouhaikotuiiaacdehiklmnorstuy_",
 )
-_SHORTEST_FORBIDDEN = min(map(len, FORBIDDEN_KEYS))
 _OPENER = re.compile(f'[{_UNSEEN_CLASS}]*[\\[{{"]')
 _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _ESCAPE = re.compile(r"(?<!\\)\\+u([0-9a-fA-F]{4})")
@@ -155,7 +155,7 @@ def is_forbidden_key(key: Any) -> bool:
 def _names_a_return(key: str) -> bool:
     if key in FORBIDDEN_KEYS:
         return True
-    if key.isascii() and (len(key) < _SHORTEST_FORBIDDEN or "_" not in key):
+    if key.isascii() and (len(key) < min(map(len, FORBIDDEN_KEYS)) or "_" not in key):
         return False
     return _folded(key) in FORBIDDEN_KEYS
 
@@ -355,8 +355,8 @@ def _check_data(item: dict[str, Any], cutoff: datetime, place: str) -> Verdict |
 
 
 def _check_gap(gap: dict[str, Any], cutoff: datetime, place: str) -> Verdict | None:
-    if str(gap.get("type")) not in GAP_TYPES:
-        return Verdict("PIT_INVALID_ITEM_TYPE", f"{place} type is not one of {', '.join(GAP_TYPES)}")
+    if str(gap.get("type")) not in ANSWER_GAPS:
+        return Verdict("PIT_INVALID_ITEM_TYPE", f"{place} type is not one of {', '.join(ANSWER_GAPS)}")
     return None if (at := gap.get("available_at")) is None else _check_moment(at, cutoff, place, "available_at")
 
 

@@ -248,8 +248,27 @@ def test_stdout_is_the_envelope_and_the_exit_code_0_whatever_is_asked(filled, ca
     assert code == 0
     assert set(payload) == {"data", "gaps"}
     assert payload["data"] == []
-    assert payload["gaps"][0]["type"] == "upstream_error"
+    assert {gap["type"] for gap in payload["gaps"]} == {"bad_input"}
     assert isinstance(json.loads(said.err), dict)
+
+
+def test_the_wrapper_gives_help_when_it_is_asked_for_help():
+    script = ROOT / ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
+    said = subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True, timeout=120, check=True)
+    assert said.stdout.startswith("Usage:")
+    assert every(flag in said.stdout for flag in ("--source", "--pit", "--query", "--input-file"))
+
+
+def test_two_items_under_one_id_are_one_the_newest_by_the_cut_off(tmp_path):
+    def article(updated, title):
+        return {"id": 7, "title": title, "body": "b", "created": "2024-02-01T10:00:00-05:00", "updated": updated}
+
+    file, at = tmp_path / "items.json", "2024-02-01T{}:00:00-05:00"
+    titles = {"11": "first", "12": "second", "14": "third"}
+    file.write_text(json.dumps([article(at.format(hour), title) for hour, title in titles.items()]))
+    for pit, title in ((at.format("13"), "second"), (None, "third")):
+        payload, _ = answer({"source": "benzinga", "input_file": str(file), "pit": pit}, lake=Lake(tmp_path / "none"))
+        assert [item["title"] for item in payload["data"]] == [title]
 
 
 def test_the_wrapper_speaks_for_the_command(filled):

@@ -46,7 +46,7 @@ def _refused(told: Any, pit: str | None) -> Item | None:
         return {"type": "unverifiable", "reason": "the lane's answer is not an envelope"}
     if "data" not in told:
         return {"type": "unverifiable", "reason": "the lane's answer is not an envelope"}
-    if pit is None and any(gap.get("type") not in rules.GAP_TYPES for gap in told.get("gaps", [])):
+    if pit is None and any(gap.get("type") not in rules.ANSWER_GAPS for gap in told.get("gaps", [])):
         return {"type": "unverifiable", "reason": "the lane's answer has a gap of an unknown type"}
     verdict = rules.check_answer(told, pit) if pit is not None else None
     return None if verdict is None else {"type": "pit_excluded", "reason": f"{verdict.code}: the lane is left out"}

@@ -280,7 +280,7 @@ def _paths(root: Path, agent: Page, skills: list[str]) -> Iterator[Finding]:
             if not (root / named).exists():
                 yield Finding("R5", page.path, f"there is no {named}")
         kinds = {kind for found in _GAP.findall(page.body) for kind in found if kind}
-        unknown_kinds = sorted(kinds - {*rules.GAP_TYPES})
+        unknown_kinds = sorted(kinds - {*rules.ANSWER_GAPS})
         yield from (Finding("R10", page.path, f"there is no gap of type {kind}") for kind in unknown_kinds)
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The agents' wrapper around outside sources: the door to `pitlake fetch`, held to one cut-off and to one envelope.
 
-stdout is exactly one envelope {"data": [...], "gaps": [...]}, whatever happens, and the exit code is 0. A session bound
-by PITLAKE_AS_OF is never widened: its own cut-off is added, a later one is refused; nor is one bound by
-PITLAKE_KNOWN_BY, whose instant takes the place of any other. It asks its own lake, and no file in place of a source.
+stdout is exactly one envelope {"data": [...], "gaps": [...]}, whatever is asked, and the exit code is 0; --help alone
+gives help. A session bound by PITLAKE_AS_OF is never widened: its own cut-off is added, a later one is refused; nor is
+one bound by PITLAKE_KNOWN_BY, whose instant takes the place of any other. It asks its own lake, and no file in place of
+a source.
 What runs is the installed pitlake, whatever lies in the working directory. What the command answers passes the lake's
 rules before it is shown. Standard library only; nothing is fetched, dated or filtered here.
 """
@@ -36,7 +37,9 @@ def interpreter() -> str:
 
 
 def main() -> int:
-    """Ask, and pass on what was answered."""
+    """Ask, and pass on what was answered; or say what can be asked, to people who want --help."""
+    if not {"--help", "-h"}.isdisjoint(sys.argv[1:]):
+        return subprocess.call([interpreter(), "-I", "-c", COMMAND, "fetch", "--help"])
     sys.stdout.write(json.dumps(answer(sys.argv[1:], os.environ)) + "\n")
     return 0
 
