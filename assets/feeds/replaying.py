@@ -51,6 +51,11 @@ def _name(request_key: str, micros: int) -> str:
     return f"{request_key}-{micros}"
 
 
+def taken_at(capture: str) -> int:
+    """When a capture of this name was taken, in microseconds."""
+    return int(capture.rpartition("-")[2])
+
+
 def read_by(lake: Lake, dataset: str, store: CaptureStore) -> frozenset[str]:
     """The captures that began a state which the lake has read."""
     found: set[str] = set()

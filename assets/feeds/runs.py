@@ -12,11 +12,11 @@ from typing import Any
 
 from assets.buckets import Buckets
 from assets.extraction import Gap, Releases, Row, RunFacts, day_of
-from assets.feeds.feed import Feed, Fetch, Scope, Unit
+from assets.feeds.feed import Feed, Fetch, Scope, Unit, Whole
 from assets.feeds.lake_history import LakeStatements
 from assets.feeds.naming import Outcome, named
 from assets.feeds.releases import LakeReleases
-from assets.feeds.replaying import State, name, read_by, unread_rounds
+from assets.feeds.replaying import SITTING, State, name, read_by, taken_at, unread_rounds
 from assets.reading import collector_paused
 from assets.runs import RunReport, concluded, together
 from assets.splits import LakeSplits
@@ -26,6 +26,7 @@ from pitlake.datasets._external import EMPTY, EMPTY_PART, UNPARSABLE
 from pitlake.errors import AnswerRefused, NotCaptured, Unparsable
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import Audit
+from pitlake.lake.publishing.looks import FOREVER
 from pitlake.lake.publishing.publish import Published
 from pitlake.lake.publishing.stage import Stage
 from pitlake.lake.storage.conventions import ACCEPTANCE
@@ -51,16 +52,17 @@ def run_feed(
 
     Each round of captures is published as one lake version, as it would have been when they were taken; so is the last
     state, or nothing and the report says why. A round that is refused is left out, and one of the report's notes.
-    observed_at: the clock of the last state. By default records are judged by the wall clock, and what is new is dated
-    by the last of the answers it came from: a replay says what was said when they were fetched, whenever it runs.
+    observed_at: the clock of the last state. By default records are judged by the wall clock, those of a replay by when
+    they were answered, and what is new is dated by the last of its answers: a replay is the same whenever it runs.
     releases: what dates records by their filing; by default what the lake knows.
     Raises BadInput for a scope or settings that do not do, NotCaptured in replay, LakeError; nothing is published then.
     """
     dataset, units = feed.dataset, feed.units(scope)
     read = read_by(lake, dataset.name, client.store)
     rounds, newest = unread_rounds(feed, units, client.store, read)
+    last = max(map(taken_at, newest.values()), default=0) if client.mode == "replay" else FOREVER
     run = _Run(feed, scope, client.store, lake, run_id, releases or LakeReleases(lake), audits)
-    reports = [run.replayed(states) for states in _but_the_last(rounds, client.mode)]
+    reports = [run.replayed(states) for states in _but_the_last(rounds, last)]
     reports.append(run.publish(units, client.fetch, client.mode, observed_at))
     run.read |= set(newest.values()) - read
     if isinstance(reports[-1].outcome, Published):
@@ -79,10 +81,10 @@ def run_once(
     return run.publish(feed.units(scope), client.fetch, client.mode, None)
 
 
-def _but_the_last(rounds: Sequence[Sequence[State]], mode: str) -> Iterator[Sequence[State]]:
-    """The rounds without what the last state of a replay reads anyway."""
+def _but_the_last(rounds: Sequence[Sequence[State]], last: int) -> Iterator[Sequence[State]]:
+    """The rounds without what is read last anyway: the newest answers, if they came in the sitting of the last one."""
     for states in rounds:
-        left = [state for state in states if not (state.newest and mode == "replay")]
+        left = [state for state in states if not (state.newest and state.until >= last - SITTING)]
         if left:
             yield left
 
@@ -136,10 +138,9 @@ class _Run:
 
             def fill() -> None:
                 buckets, last, cited = Buckets(feed, stage), read_clock(), list[str]()
+                looked: list[tuple[Whole | None, str | None, Sequence[Capture]]] = []
                 for unit, entity in zip(units, entities, strict=True):
                     captures, refusal = collected(feed, unit, fetch)
-                    if refusal is None and all(entities):
-                        stage.look(entities=[str(entity)])
                     last = max(last, read_clock(), *(capture.fetched_at for capture in captures))
                     cited += [capture.evidence for capture in captures]
                     if until is None:
@@ -150,14 +151,16 @@ class _Run:
                         seen.at(read_clock())
                     seen.at(*(capture.fetched_at for capture in captures))
                     run = RunFacts(
-                        observed_at=read_clock(),
+                        observed_at=read_clock() if at or mode != "replay" else _answered(captures, read_clock()),
                         as_accepted=lake.filings_count_from == ACCEPTANCE,
                         releases=self._releases,
                         statements=told,
                         splits=splits,
                         earlier=earlier_captures(feed.provider, store),
                     )
-                    self._fill(unit, captures, refusal, run, buckets, stage, seen)
+                    whole = self._fill(unit, captures, refusal, run, buckets, stage, seen)
+                    looked.append((whole, str(entity) if refusal is None and all(entities) else None, captures))
+                _look(stage, looked)
                 buckets.close_all()
                 self._facts = {
                     "scope": self._scope.as_json(),
@@ -180,7 +183,8 @@ class _Run:
         buckets: Buckets,
         stage: Stage,
         seen: "_Seen",
-    ) -> None:
+    ) -> Whole | None:
+        """Fill the stage with what a unit told; returns of what it told all that there was."""
         readable = refusal is None or refusal.gap_type == NO_DATA
         with collector_paused():
             for outcome, day in outcomes(self._feed, unit, captures, refusal, run):
@@ -189,13 +193,29 @@ class _Run:
                     seen.at(outcome.available_at)
                 buckets.add(day, outcome)
                 buckets.spill()
-        whole = self._feed.whole(unit, captures) if self._feed.whole and readable else None
-        if whole is not None:
-            stage.poll(*whole)
+        return self._feed.whole(unit, captures) if self._feed.whole and readable else None
 
     def keep_read(self) -> None:
         """Keep which captures were read: once they are published, for a run that dies before reads them again."""
         self._store.keep_run(self._run_id, self._feed.dataset.name, self._facts | {"read": sorted(self.read)})
+
+
+def _answered(captures: Sequence[Capture], now: datetime) -> datetime:
+    """When the last of these was answered; now, where there are none."""
+    return min(now, max((capture.fetched_at for capture in captures), default=now))
+
+
+def _look(stage: Stage, looked: Sequence[tuple[Whole | None, str | None, Sequence[Capture]]]) -> None:
+    """Tell the stage what was looked at: not a unit that was last answered in an earlier sitting than others."""
+    asked = [max((clock.micros(one.fetched_at) for one in captures), default=None) for *_, captures in looked]
+    last = max((at for at in asked if at is not None), default=0)
+    for (whole, entity, _), at in zip(looked, asked, strict=True):
+        if at is not None and at < last - SITTING:
+            continue
+        if entity is not None:
+            stage.look(entities=[entity])
+        if whole is not None:
+            stage.poll(*whole)
 
 
 def _days(scope: Scope) -> tuple[date, date] | None:

@@ -7,6 +7,8 @@ from datetime import date, datetime, timedelta, timezone
 import numpy as np
 import pytest
 
+from assets.feeds import runs
+from assets.feeds.replaying import unread_rounds
 from pitlake.datasets import get
 from pitlake.lake.publishing import looks as kept_looks
 from pitlake.lake.publishing.diff import RowFindings
@@ -115,6 +117,33 @@ def test_answers_never_depend_on_later_looks(tmp_path):
     tally = judge.judged(replace(history, looks=history.looks[-3:]), tmp_path / "lake", asked_once_in=40)
     assert tally.mismatches == []
     assert tally.answered > tally.pairs / 3
+
+
+def newest_captures_alone_are_read(patch):
+    patch.setattr(runs, "unread_rounds", lambda *given: ([], unread_rounds(*given)[1]))
+
+
+def complete_polls_are_ignored(patch):
+    patch.setattr(Sightings, "polled_before", lambda self, positions: np.full(len(positions), kept_looks.NEVER))
+
+
+def outside_answers(tmp_path):
+    kinds = ("av_earnings", "polygon_splits")
+    few = frozenset((document.kind.name, document.number) for document in lived(4).documents)
+    history = lived(4, frozenset(one for one in few if one[0] in kinds and one[1] % A_KIND < A_KIND // 2))
+    return judge.judged(history, tmp_path / "lake", NEVER)
+
+
+def test_a_lake_that_is_filled_from_captures_shows_no_more_than_the_live_one(tmp_path):
+    tally = outside_answers(tmp_path)
+    assert tally.mismatches == []
+    assert tally.answered > tally.pairs / 3
+
+
+@pytest.mark.parametrize("mutant", [newest_captures_alone_are_read, complete_polls_are_ignored])
+def test_a_weaker_rule_of_replays_is_caught(tmp_path, monkeypatch, mutant):
+    mutant(monkeypatch)
+    assert outside_answers(tmp_path).mismatches != []
 
 
 def test_histories_are_a_function_of_their_seed_and_of_nothing_else_that_lives():

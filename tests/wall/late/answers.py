@@ -26,7 +26,8 @@ class Told:
     """A dataset that one kind of documents is told in: what is asked for, and what the provider answers.
 
     name: what names a row's thing. marks: the things of a document, each with the texts that a gap's locator about it
-    holds.
+    holds. tells: what the provider still tells of a document at an instant. covered: whether an answer at an instant
+    that told these documents, where it held all that there was, would have held a row.
     """
 
     dataset: str
@@ -35,6 +36,8 @@ class Told:
     answer: Callable[[Request, list[State]], Answer]
     name: Callable[[Mapping[str, Any]], Thing]
     marks: Marks
+    tells: Callable[[State, datetime], State] = lambda state, _: state
+    covered: Callable[[list[State], datetime, Mapping[str, Any]], bool] = lambda *_: True
 
 
 def ticker(state: State) -> str:

@@ -1,13 +1,15 @@
 """Providers of figures: Polygon, Alpha Vantage, Yahoo, ALFRED and FRED-MD, as they answer, and how they correct."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from email.utils import format_datetime
 from random import Random
+from typing import Any
 
 from assets.external.alpha_vantage import av_estimates
 from assets.feeds.feed import Scope
+from pitlake.clock import new_york_day
 from resources.http.capture import Request
 from tests.wall.late.answers import (
     DAYS,
@@ -101,9 +103,26 @@ def _bars(request: Request, held: list[State], series: str, meta: State) -> Answ
     return {"Meta Data": {"2. Symbol": ticker(state), **meta}, series: bars}, {}
 
 
+WINDOW = timedelta(days=30)
 DAILY = {"3. Last Refreshed": "2024-07-30", "5. Time Zone": "US/Eastern"}
 INTRADAY = {"3. Last Refreshed": "2024-07-30 19:55:00", "4. Interval": "5min", "6. Time Zone": "US/Eastern"}
 PRICE = {"corrected": lambda o, r, _: o.update(price=r.randrange(100, 200))}
+
+
+def _day(one: State) -> date:
+    return date.fromisoformat(one["stamp"][:10])
+
+
+def _within_window(state: State, at: datetime) -> State:
+    """Bars within the days are told for thirty days."""
+    first = new_york_day(at) - WINDOW
+    return state | {"items": {number: one for number, one in state["items"].items() if _day(one) >= first}}
+
+
+def _after_the_first_day(held: list[State], at: datetime, row: Mapping[str, Any]) -> bool:
+    """The first day that an answer tells may be cut, and no answer says where its window begins."""
+    told = [_day(one) for state in held if ticker(state) == row["ticker"] for one in state["items"].values()]
+    return new_york_day(row["bar_start"]) > min(told, default=new_york_day(at) - WINDOW)
 
 
 def _earnings(request: Request, held: list[State]) -> Answer:
@@ -283,6 +302,8 @@ FEEDS = (
         lambda q, h: _bars(q, h, "Time Series (5min)", INTRADAY),
         by("ticker", "bar_start"),
         marks_of(lambda s, n: (ticker(s), new_york(DAYS[n], 10, 0)), by_ticker, lambda s, n: str(DAYS[n])),
+        _within_window,
+        _after_the_first_day,
     ),
     Told(
         "av_earnings",

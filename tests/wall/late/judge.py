@@ -27,7 +27,7 @@ from pitlake.clock import AVAILABLE_AT
 from pitlake.datasets import get
 from pitlake.lake.lake import Lake
 from pitlake.questions import catalogue
-from tests.wall.late import graph
+from tests.wall.late import graph, replays
 from tests.wall.late.asking import GAPS, VECTORS, Answers, Held, Row, key, session_answers
 from tests.wall.late.documents import LAST
 from tests.wall.late.looks import History, Ledger, canonical, clock_at
@@ -37,6 +37,7 @@ MICROSECOND = timedelta(microseconds=1)
 COMMITTED = timedelta(milliseconds=1)  # after a look its commits lie, a microsecond apart
 MOMENTS = 24  # a look
 ASKED = 12  # of so many moments one is put to a session too
+REPLAYED = 24  # of all moments, compared with each lake that was filled from captures
 SEALED = 4  # and of so many sessions one is sealed
 
 
@@ -68,7 +69,7 @@ class Judge:
             self.tally.answered += bool(given)
             if question == VECTORS:
                 wrong = [row for row in given if row["version"] > _version(row["title"])]
-                self._blame(moment, question, "the vector of a later text", wrong)
+                self.blame(moment, question, "the vector of a later text", wrong)
             elif question == GAPS:
                 self._gaps(moment, wanted, given, then)
             elif question.startswith("FROM "):
@@ -78,7 +79,7 @@ class Judge:
             if not question.startswith(("FROM ", "SELECT ")) and then[question] != now[question]:
                 name, _, ticker = question.partition(" ")
                 if not any(_tells_of(row, ticker) for one in catalogue.get(name).reads for row in excused[one]):
-                    self._blame(moment, question, "another answer", [{"ticker": ticker}])
+                    self.blame(moment, question, "another answer", [{"ticker": ticker}])
 
     def exactly(self, moment: datetime, then: Answers, known: Answers) -> None:
         """What the lake held then, asked for now: every answer is what it was, whatever came late or was claimed."""
@@ -86,15 +87,15 @@ class Judge:
             self.tally.pairs += 1
             self.tally.answered += bool(wanted)
             lost, extra = _differences(wanted, known.get(question, []))
-            self._blame(moment, question, "known by then, and gone", lost)
-            self._blame(moment, question, "not known by then", extra)
+            self.blame(moment, question, "known by then, and gone", lost)
+            self.blame(moment, question, "not known by then", extra)
         for question in known.keys() - then.keys():
             if question.startswith("FROM "):  # a dataset had nothing then; a query of the catalogue couldn't be asked
-                self._blame(moment, question, "not known by then", known[question])
+                self.blame(moment, question, "not known by then", known[question])
 
     def _gaps(self, moment: datetime, wanted: list[Row], given: list[Row], then: Answers) -> None:
         lost, extra = _differences(wanted, given)
-        self._blame(moment, GAPS, "a gap is gone", lost)
+        self.blame(moment, GAPS, "a gap is gone", lost)
         if extra:
             known = {(row["dataset"], row["locator"]) for row in wanted}
             known |= {
@@ -102,7 +103,7 @@ class Judge:
             }
             seen = [row for row in extra if not self._late_gap(moment, row, known)]
             self.tally.left_out["late gap"] += len(extra) - len(seen)
-            self._blame(moment, GAPS, "a gap about what was seen before", seen)
+            self.blame(moment, GAPS, "a gap about what was seen before", seen)
 
     def _late_gap(self, moment: datetime, row: Row, known: set[tuple[str, str]]) -> bool:
         """Whether a gap is of what was not known then: in the graph of such a node, elsewhere of such a thing."""
@@ -110,7 +111,7 @@ class Judge:
         if row["dataset"] in graph.EXTRACTORS:
             return name not in known
         thing = self.ledger.located.get(name)
-        polled = max((at for at, _ in self.ledger.polls.get(row["dataset"], ()) if at <= moment), default=None)
+        polled = max((one.at for one in self.ledger.polls.get(row["dataset"], ()) if one.at <= moment), default=None)
         if polled and row[AVAILABLE_AT] <= polled:
             return False
         return thing is not None and self.ledger.last(row["dataset"], thing, moment) is None
@@ -131,11 +132,11 @@ class Judge:
                 f"as {'a row' if last.rows else 'a gap'} on {last.at:%Y-%m-%d %H:%M}" if last else "by no trace of it"
             )
             what = f"seen otherwise, {seen}"
-            self._blame(moment, question, what, [row], dataset)
+            self.blame(moment, question, what, [row], dataset)
         shown_by = SHOWN_BY.get(dataset, NAMES[dataset])
         superseding = set() if question.endswith("_revisions") else {shown_by(row) for row in allowed}
         gone = [row for row in lost if shown_by(row) not in superseding]
-        self._blame(moment, question, "gone", gone, dataset)
+        self.blame(moment, question, "gone", gone, dataset)
         excused[dataset] += [*allowed, *lost]
 
     def _once(self, moment: datetime, question: str, given: list[Row]) -> None:
@@ -144,20 +145,21 @@ class Judge:
         if dataset in NAMES and dataset not in SHOWN_TWICE:
             shown = Counter(map(NAMES[dataset], given))
             again = [row for row in given if shown[NAMES[dataset](row)] > 1]
-            self._blame(moment, question, "shown twice", again, dataset)
+            self.blame(moment, question, "shown twice", again, dataset)
 
     def _excuse(self, dataset: str, moment: datetime, row: Row) -> str:
         """Why a row may be there now that was not there then; "" if it may not."""
         thing = NAMES[dataset](row)
         last = self.ledger.last(dataset, thing, moment)
         if last is None:
-            polled = self.ledger.polled(dataset, str(row[get(dataset).entity]), moment)
+            polled = self.ledger.polled(dataset, row, moment)
             return "" if polled and row[AVAILABLE_AT] <= polled else "late"
         found = self.ledger.next(dataset, thing, moment)
         stated = row[AVAILABLE_AT], canonical(row[name] for name in get(dataset).content_columns)
         return "claimed" if found is not None and stated in found.rows and last.at < row[AVAILABLE_AT] else ""
 
-    def _blame(self, moment: datetime, question: str, what: str, rows: list[Row], dataset: str = "") -> None:
+    def blame(self, moment: datetime, question: str, what: str, rows: list[Row], dataset: str = "") -> None:
+        """Count rows as mismatches."""
         for row in rows:
             shown = {name: value for name, value in row.items() if value is not None}
             at = f"seed {self.history.seed}, as of {moment.isoformat()}"
@@ -194,7 +196,23 @@ def judged(history: History, root: Path, asked_once_in: int = ASKED) -> Tally:
                 judge.exactly(moment, answers, session_answers(lake, moment, history, isolation, known_by=moment))
                 for mine, theirs in ((before, answers), (after, again)):
                     _same_answers(mine, theirs)
+    compare_replays(judge, held, root, sorted({moment for moment, *_ in asked}), rng)
     return judge.tally
+
+
+def compare_replays(judge: Judge, live: Held, root: Path, moments: list[datetime], rng: Random) -> None:
+    """Compare the live lake with fresh ones, filled from the captures of its looks in every way."""
+    tally = judge.tally
+    for way in replays.WAYS if judge.ledger.asked else ():
+        replay = replays.replayed(
+            judge.history, judge.ledger, way, root.with_name(f"{root.name}-{way.replace(' ', '-')}")
+        )
+        comparison = replays.Comparison(live, judge.ledger, replay, judge.blame, tally.left_out)
+        for moment in rng.sample(moments, min(REPLAYED, len(moments))):
+            for answered in comparison.compare(moment):
+                tally.pairs, tally.answered = tally.pairs + 1, tally.answered + answered
+        for answered in comparison.refused():
+            tally.pairs, tally.answered = tally.pairs + 1, tally.answered + answered
 
 
 def _moments(history: History, place: int, rng: Random) -> Iterator[datetime]:

@@ -6,7 +6,7 @@ found of which thing, as it was staged: before anything was dated by what the la
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -19,9 +19,10 @@ from pitlake.datasets import get
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.stage import Stage
 from tests.wall.late import graph, outside
-from tests.wall.late.documents import FIRST, LAST, Document, life
+from tests.wall.late.documents import FIRST, LAST, Document, Event, life
 from tests.wall.late.found import Thing
 from tests.wall.late.graph import GraphAt
+from tests.wall.late.outside import Asked
 from tests.wall.late.sources import DATASETS, KINDS, NAMES, told_in
 
 LOOKS, SHORTEST = (4, 8), timedelta(hours=6)
@@ -29,6 +30,7 @@ Row = dict[str, Any]
 BEFORE = timedelta(days=25)  # claims move back that far
 DAYS = [(FIRST - BEFORE).date() + timedelta(days=n) for n in range((LAST - FIRST + 2 * BEFORE).days)]
 FIRST_NUMBER, A_KIND = 1000, 6  # documents of each kind
+EMPTY_SHARE = 0.5  # of histories, and of their documents
 
 
 @dataclass(frozen=True)
@@ -52,17 +54,18 @@ class Sight:
 @dataclass
 class Ledger:
     """Every sight of each (dataset, thing), in order; which thing a gap's locator tells of; and, of each dataset whose
-    answers hold all that there is, the polls with the entities they asked for (none: all).
+    answers hold all that there is, the polls. asked: every look at an outside source, in order.
     """
 
     sights: dict[tuple[str, Thing], list[Sight]] = field(default_factory=dict)
     located: dict[tuple[str, str], Thing] = field(default_factory=dict)
-    polls: dict[str, list[tuple[datetime, frozenset[str]]]] = field(default_factory=dict)
+    polls: dict[str, list[Asked]] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)
 
-    def polled(self, dataset: str, entity: str, moment: datetime) -> datetime | None:
-        """The last poll until an instant of all that there was of an entity; None where there was none."""
+    def polled(self, dataset: str, row: Row, moment: datetime) -> datetime | None:
+        """The last poll until an instant of all that there was where a row belongs; None where there was none."""
         polls = self.polls.get(dataset, ())
-        return max((at for at, asked in polls if at <= moment and (entity in asked or not asked)), default=None)
+        return max((one.at for one in polls if one.at <= moment and one.covers(row)), default=None)
 
     def note(self, at: datetime, dataset: str, rows: list[Row], gaps: Mapping[str, Thing]) -> None:
         """What a look at a dataset found: its rows, and the things its gaps are about by their locators."""
@@ -144,8 +147,9 @@ class History:
                 run_partitions(reader.extractor, days, reader, lake, run_id=run)
             elif answers.get(name):
                 asked = outside.ask(name, answers[name], lake, run, look.at)
+                ledger.asked.append(asked)
                 if name in outside.WHOLE:
-                    ledger.polls.setdefault(name, []).append((look.at, asked))
+                    ledger.polls.setdefault(name, []).append(asked)
 
 
 def lived(seed: int, only: frozenset[tuple[str, int]] | None = None) -> History:
@@ -154,7 +158,21 @@ def lived(seed: int, only: frozenset[tuple[str, int]] | None = None) -> History:
     documents = tuple(
         life(kind, number, f"late/{seed}") for kind, number in numbered if only is None or (kind.name, number) in only
     )
-    return History(seed, documents, tuple(_looks(Random(f"late/{seed}/looks"))))
+    looks = tuple(_looks(Random(f"late/{seed}/looks")))
+    if Random(f"late/{seed}/empty").random() < EMPTY_SHARE:
+        looks = (Look(FIRST + SHORTEST / 2, DATASETS, tuple(DAYS)), *looks)
+        documents = tuple(_empty_at_first(document, f"late/{seed}/empty") for document in documents)
+    return History(seed, documents, looks)
+
+
+def _empty_at_first(document: Document, seed: str) -> Document:
+    """The document; of some that are told by item, a poll before the first item finds the source without any."""
+    first = document.events[0]
+    rng = Random(f"{seed}/{document.kind.name}/{document.number}")
+    if first.at <= FIRST or "make" not in (first.state or {}) or rng.random() >= EMPTY_SHARE:
+        return document
+    empty = Event(FIRST, "is listed without an item", {**(first.state or {}), "items": {}})
+    return replace(document, events=(empty, *document.events))
 
 
 @contextmanager

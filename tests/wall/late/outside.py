@@ -4,17 +4,22 @@ An answer is captured as the client captures it, and the feed replays it from th
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import unquote
 
 from assets.external import all_feeds
+from assets.feeds.feed import Scope
 from assets.feeds.runs import run_feed
+from assets.runs import RunReport
+from pitlake.datasets import get
 from pitlake.errors import AnswerRefused
 from pitlake.lake.lake import Lake
-from resources.http.capture import CaptureStore, Request
+from resources.http.capture import Capture, CaptureStore, Request
 from resources.http.client import HttpClient, captured
 from resources.http.provider import OK
 from tests.wall.late import edgar, figures, tellings
@@ -25,8 +30,24 @@ JSON = {"content-type": "application/json"}
 FEEDS = {told.dataset: told for told in (*figures.FEEDS, *tellings.FEEDS, *edgar.FEEDS)}
 KINDS = tuple({told.kind.name: told.kind for told in FEEDS.values()}.values())
 NAMES = {name: told.name for name, told in FEEDS.items()}
-WHOLE = {name for name in FEEDS if all_feeds()[name].whole} - {"benzinga_news", "av_intraday_bars"}  # but of a window
+WHOLE = {name for name in FEEDS if all_feeds()[name].whole}
 SHOWN_BY = {"macro_observations": by("series_id"), "sec_facts": by("cik", "concept", "period_end")}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A look at one feed's source: what it held, every answer, and the entities that were asked for (none: all)."""
+
+    dataset: str
+    at: datetime
+    held: list[State]
+    answers: tuple[Capture, ...]
+    entities: frozenset[str]
+
+    def covers(self, row: Mapping[str, Any]) -> bool:
+        """Whether this look, of all that there was, would have seen a row."""
+        asked_for = not self.entities or str(row[get(self.dataset).entity]) in self.entities
+        return asked_for and FEEDS[self.dataset].covered(self.held, self.at, row)
 
 
 def looked_at(documents: Iterable[Document], moment: datetime) -> dict[str, list[State]]:
@@ -36,20 +57,23 @@ def looked_at(documents: Iterable[Document], moment: datetime) -> dict[str, list
         state = document.at(moment)
         if state is not None:
             held.setdefault(document.kind.name, []).append(state)
-    return {name: held[told.kind.name] for name, told in FEEDS.items() if told.kind.name in held}
+    return {
+        name: [told.tells(state, moment) for state in held[told.kind.name]]
+        for name, told in FEEDS.items()
+        if told.kind.name in held
+    }
 
 
-def ask(name: str, held: list[State], lake: Lake, run_id: str, at: datetime) -> frozenset[str]:
-    """A run of a feed: every answer is captured, then replayed and published. Raises what refused it. Returns the
-    entities it asked for; none stands for all.
-    """
+def ask(name: str, held: list[State], lake: Lake, run_id: str, at: datetime) -> Asked:
+    """A run of a feed: every answer is captured, then replayed and published. Raises what refused it."""
     feed, told = all_feeds()[name], FEEDS[name]
-    scope, store = told.scope(held), CaptureStore.of(lake.location)
+    scope, store, answers = told.scope(held), CaptureStore.of(lake.location), list[Capture]()
 
     def fetch(request: Request) -> Any:
         body, headers = told.answer(request, held)
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         answer = store.put(captured(feed.provider, request, content, headers=JSON | headers, fetched_at=at))
+        answers.append(answer)
         verdict = feed.provider.judge(answer)
         if verdict != OK:
             raise AnswerRefused(verdict.gap_type, verdict.reason, answer.evidence)
@@ -59,12 +83,24 @@ def ask(name: str, held: list[State], lake: Lake, run_id: str, at: datetime) -> 
         with suppress(AnswerRefused):
             for _ in feed.collect(unit, fetch):
                 pass
-    with HttpClient(feed.provider, store, "replay") as client:
-        outcome = run_feed(feed, scope, client, lake, run_id=run_id).outcome
-    if isinstance(outcome, Exception):
-        raise outcome
+    replay(name, scope, store, lake, run_id)
     entities = {feed.entity_of(unit) for unit in feed.units(scope)}
-    return frozenset(map(str, entities - {None}))
+    return Asked(name, at, held, tuple(answers), frozenset(map(str, entities - {None})))
+
+
+def replay(
+    name: str, scope: Scope, store: CaptureStore, lake: Lake, run_id: str, until: datetime | None = None
+) -> RunReport:
+    """Replay a feed's captures. Raises what refused them. Thousands of pages are parsed in this process."""
+    feed = all_feeds()[name]
+    with (
+        HttpClient(feed.provider, store, "replay", until=until) as client,
+        patch("assets.external.web._markup.bounded", lambda work, *arguments: work(*arguments)),
+    ):
+        report = run_feed(feed, scope, client, lake, run_id=run_id)
+    if isinstance(report.outcome, Exception):
+        raise report.outcome
+    return report
 
 
 def thing_of(dataset: str, locator: str, held: Iterable[State]) -> Thing | None:

@@ -1,6 +1,6 @@
 """Providers of texts: Benzinga, earningscall.biz, Perplexity and web pages, as they answer, and how they change."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from email.utils import format_datetime
 from random import Random
 
@@ -21,6 +21,8 @@ from tests.wall.late.answers import (
 )
 from tests.wall.late.documents import State, claimed, moved, new_york, spelled
 from tests.wall.late.found import by, words
+
+BEFORE_ANY = new_york(SPRING - timedelta(days=40))  # claims of an update move back by less
 
 
 def _article(state: State, number: int, one: State) -> State:
@@ -181,7 +183,7 @@ FEEDS = (
     Told(
         "benzinga_news",
         NEWS,
-        lambda h: Scope(date_from=SPRING),
+        lambda h: Scope(updated_since=BEFORE_ANY),
         _articles,
         by("id"),
         marks_of(lambda s, n: (str(s["number"] * 10 + n),), lambda s, n: f"item={s['number'] * 10 + n}"),

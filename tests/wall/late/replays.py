@@ -1,0 +1,188 @@
+"""Replays of a history's captures into fresh lakes: whatever was replayed in which order, no instant shows the future.
+
+The live lake read every answer when it came. A fresh lake is filled from the same answers in one of three ways:
+
+- *At once.* Each feed is replayed in one run. Every answer as of every instant is the live lake's, gaps included.
+- *In parts.* Runs ask for some of the units, some of them up to an instant, in any order; the last one for everything.
+- *Shuffled.* The answers of each look come in any order, and what is there is replayed after each.
+
+In the last two ways the fresh lake may know less, and later, but not earlier: what it shows as of T, the live lake
+shows as of T; and what the live lake holds is there too or refused, with the gap that says to replay all captures into
+a new lake. Two things are excused: what was read out of order, before the answers of an earlier look had come, and
+what bears that gap. They are dated as if what came too late had never been told: the lake says that it did not read it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from pitlake.clock import OBSERVED_AT
+from pitlake.contract import SEEN_LATER
+from pitlake.datasets import get
+from pitlake.lake.lake import Lake
+from resources.http.capture import CaptureStore
+from tests.wall.late.asking import GAPS, Held, Row, key
+from tests.wall.late.documents import FIRST, LAST
+from tests.wall.late.looks import History, Ledger, canonical, clock_at
+from tests.wall.late.outside import FEEDS, Asked, replay
+from tests.wall.late.sources import NAMES
+
+AT_ONCE, IN_PARTS, SHUFFLED = "at once", "in parts", "shuffled"
+WAYS = (AT_ONCE, IN_PARTS, SHUFFLED)
+PARTS = 3  # runs of a feed before the last one
+SINCE = LAST + timedelta(days=365)  # when captures are replayed
+
+
+@dataclass
+class Replay:
+    """One fresh lake and how it was filled. read: the instants of each dataset's looks in the order they were read."""
+
+    way: str
+    lake: Lake
+    read: dict[str, list[datetime]] = field(default_factory=dict)
+
+    @cached_property
+    def held(self) -> Held:
+        """All that the lake holds now."""
+        return Held(self.lake)
+
+    def out_of_order(self, dataset: str) -> set[datetime]:
+        """The looks at a dataset that were read before an earlier one."""
+        read = self.read.get(dataset, [])
+        return {at for place, at in enumerate(read) if any(later < at for later in read[place + 1 :])}
+
+
+def replayed(history: History, ledger: Ledger, way: str, root: Path) -> Replay:
+    """A fresh lake filled from the answers that a history's looks were given."""
+    rng = Random(f"late/{history.seed}/replays/{way}")
+    replay = Replay(way, Lake(root / "lake"))
+    with clock_at(FIRST):
+        replay.lake.start()
+    filled = _Filling(replay, CaptureStore(root / "captures"))
+    with clock_at(SINCE):
+        for name in FEEDS:
+            asked = [one for one in ledger.asked if one.dataset == name]
+            if asked:
+                filled.fill(name, asked, rng)
+    return replay
+
+
+class _Filling:
+    """Fills a lake with what is put into a store of captures."""
+
+    def __init__(self, replay: Replay, store: CaptureStore) -> None:
+        self._replay, self._store, self._runs = replay, store, 0
+
+    def fill(self, name: str, asked: Sequence[Asked], rng: Random) -> None:
+        """Put a dataset's looks there and replay them, as the way is."""
+        if self._replay.way == SHUFFLED:
+            for one in rng.sample(asked, len(asked)):
+                self._put(name, [one])
+                self._run(name, [one], None)
+        else:
+            self._put(name, asked)
+        for _ in range(PARTS if self._replay.way == IN_PARTS else 0):
+            until = rng.choice(asked).at if rng.random() < 0.7 else None
+            there = [one for one in asked if until is None or one.at <= until]
+            self._run(name, there, until, rng)
+        self._run(name, asked, None)
+
+    def _put(self, name: str, asked: Iterable[Asked]) -> None:
+        for one in asked:
+            for answer in one.answers:
+                self._store.put(answer)
+            self._replay.read.setdefault(name, []).append(one.at)
+
+    def _run(self, name: str, asked: Iterable[Asked], until: datetime | None, rng: Random | None = None) -> None:
+        states = list({state["number"]: state for one in asked for state in one.held}.values())
+        if rng is not None:
+            states = rng.sample(states, rng.randrange(1, len(states) + 1))
+        self._runs += 1
+        run_id = f"replay-{self._runs}"
+        replay(name, FEEDS[name].scope(states), self._store, self._replay.lake, run_id, until)
+
+
+@dataclass
+class Comparison:
+    """Compares a replayed lake with the live one. `blame` is told what differs, at which instant, and of which rows."""
+
+    live: Held
+    ledger: Ledger
+    replay: Replay
+    blame: Callable[[datetime, str, str, list[Row], str], None]
+    left_out: Counter[str]
+
+    def compare(self, moment: datetime) -> Iterator[bool]:
+        """Compare every dataset's answers as of an instant; yields for each whether the fresh lake told anything."""
+        live, fresh = self.live.answers(moment), self.replay.held.answers(moment)
+        for dataset in self.replay.read:
+            revisions = f"FROM {dataset}_revisions"
+            yield bool(fresh.get(revisions))
+            if self.replay.way == AT_ONCE:
+                for question in (f"FROM {dataset}", revisions):
+                    self._equal(moment, question, live.get(question, []), fresh.get(question, []), dataset)
+                gaps = ([row for row in one[GAPS] if row["dataset"] == dataset] for one in (live, fresh))
+                self._equal(moment, GAPS, *gaps)
+            else:
+                public = {_content(dataset, row) for row in live.get(revisions, ())}
+                excused = {_content(dataset, row) for row in self._out_of_order(dataset)}
+                refused = self._refused(dataset)
+                extra = [row for row in fresh.get(revisions, ()) if _content(dataset, row) not in public]
+                early = [
+                    row for row in extra if _content(dataset, row) not in excused and NAMES[dataset](row) not in refused
+                ]
+                self.left_out["row beside what came too late"] += len(extra) - len(early)
+                self._tell(moment, revisions, "the live lake does not show it", early, dataset)
+
+    def refused(self) -> Iterator[bool]:
+        """Check that everything that the live lake holds is in the fresh one, or refused with the gap that says so."""
+        gaps = {row["locator"] for row in self.replay.held.gaps if row["reason"] == SEEN_LATER.reason}
+        for dataset in self.replay.read if self.replay.way != AT_ONCE else ():
+            there = {_content(dataset, row) for row in self.replay.held.rows.get(dataset, ())}
+            early = {NAMES[dataset](row) for row in self._out_of_order(dataset)}
+            for row in self.live.rows.get(dataset, ()):
+                yield True
+                found = row["evidence"] in gaps or NAMES[dataset](row) in early or _content(dataset, row) in there
+                self._tell(
+                    row[OBSERVED_AT], f"FROM {dataset}", "not there, nor refused", [] if found else [row], dataset
+                )
+
+    def _refused(self, dataset: str) -> set[Any]:
+        """What the fresh lake says in a gap that it was told of too late."""
+        gaps = {row["locator"] for row in self.replay.held.gaps if row["reason"] == SEEN_LATER.reason}
+        sights = self.live.rows.get(dataset, ())
+        return {NAMES[dataset](row) for row in sights if row["evidence"] in gaps}
+
+    def _out_of_order(self, dataset: str) -> Iterator[Row]:
+        """What the fresh lake holds of looks that it read before an earlier one."""
+        looks = self.replay.out_of_order(dataset)
+        return (row for row in self.replay.held.rows.get(dataset, ()) if row[OBSERVED_AT] in looks)
+
+    def _equal(self, moment: datetime, question: str, wanted: list[Row], given: list[Row], dataset: str = "") -> None:
+        self._tell(moment, question, "the live lake does not show it", _less(given, wanted), dataset)
+        self._tell(moment, question, "only the live lake shows it", _less(wanted, given), dataset)
+
+    def _tell(self, moment: datetime, question: str, what: str, rows: list[Row], dataset: str = "") -> None:
+        self.blame(moment, f"{question}, replayed {self.replay.way}", what, rows, dataset)
+
+
+def _content(dataset: str, row: Row) -> tuple[Any, ...]:
+    """What a row tells of, and what it says."""
+    return NAMES[dataset](row), canonical(row[name] for name in get(dataset).content_columns)
+
+
+def _less(rows: list[Row], others: list[Row]) -> list[Row]:
+    """The rows that the others do not hold, or hold less often."""
+    if rows == others:
+        return []
+    left, found = Counter(map(key, others)), []
+    for row in rows:
+        left[key(row)] -= 1
+        if left[key(row)] < 0:
+            found.append(row)
+    return found
