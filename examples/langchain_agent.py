@@ -8,6 +8,7 @@ import asyncio
 import json
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import mcp_types
@@ -15,9 +16,11 @@ from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import StructuredTool
 from langchain_openai import ChatOpenAI
+from langgraph.errors import GraphRecursionError
 from mcp import Client, StdioServerParameters
 
 RULES = "Answer from the tools alone. Cite the evidence and the available_at of every number. Name what is missing."
+STEPS = 50
 
 
 def tool(lake: Client, one: mcp_types.Tool) -> StructuredTool:
@@ -38,8 +41,10 @@ async def answer(as_of: str, question: str) -> str:
     async with Client(server) as lake:
         tools = [tool(lake, one) for one in (await lake.list_tools()).tools]
         agent = create_agent(ChatOpenAI(model=os.environ["OPENAI_MODEL"]), tools, system_prompt=RULES)
-        told = await agent.ainvoke({"messages": [HumanMessage(question)]})
-    return str(told["messages"][-1].content)
+        with suppress(GraphRecursionError):  # the client would let it out in a group
+            state = await agent.ainvoke({"messages": [HumanMessage(question)]}, {"recursion_limit": STEPS})
+            return str(state["messages"][-1].content)
+    sys.exit(f"The model came to no answer: it took more than {STEPS} steps.")
 
 
 if __name__ == "__main__":

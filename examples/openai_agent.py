@@ -8,7 +8,7 @@ import asyncio
 import os
 import sys
 
-from agents import Agent, Runner, set_default_openai_api, set_tracing_disabled
+from agents import Agent, AgentsException, Runner, set_default_openai_api, set_tracing_disabled
 from agents.mcp import MCPServerStdio, MCPServerStdioParams
 
 RULES = "Answer from the tools alone. Cite the evidence and the available_at of every number. Name what is missing."
@@ -25,4 +25,7 @@ async def answer(as_of: str, question: str) -> str:
 if __name__ == "__main__":
     set_tracing_disabled(True)  # the SDK would send what was asked and answered to OpenAI
     set_default_openai_api("chat_completions")  # what servers that speak OpenAI's protocol all have
-    print(asyncio.run(answer(*sys.argv[1:])))
+    try:
+        print(asyncio.run(answer(*sys.argv[1:])))
+    except AgentsException as fault:
+        sys.exit(f"The model came to no answer: {fault}")

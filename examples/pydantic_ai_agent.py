@@ -10,6 +10,7 @@ import sys
 
 from fastmcp.client.transports import StdioTransport
 from pydantic_ai import Agent
+from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.models.openai import OpenAIChatModel
 
@@ -18,11 +19,15 @@ RULES = "Answer from the tools alone. Cite the evidence and the available_at of 
 
 async def answer(as_of: str, question: str) -> str:
     """What the agent says to a question, with the lake's tools as its own."""
-    lake = MCPToolset(StdioTransport("pitlake", ["mcp", "--as-of", as_of], env={**os.environ}))
+    server = StdioTransport("pitlake", ["mcp", "--as-of", as_of], env={**os.environ})
+    lake = MCPToolset(server, tool_error_behavior="failed")  # the model reads what was wrong, however often it errs
     agent = Agent(OpenAIChatModel(os.environ["OPENAI_MODEL"]), toolsets=[lake], instructions=RULES)
     async with agent:
         return (await agent.run(question)).output
 
 
 if __name__ == "__main__":
-    print(asyncio.run(answer(*sys.argv[1:])))
+    try:
+        print(asyncio.run(answer(*sys.argv[1:])))
+    except AgentRunError as fault:
+        sys.exit(f"The model came to no answer: {fault}")

@@ -20,6 +20,8 @@ from tests.loopback import Answer, Loopback
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGE = (ROOT / "docs/frameworks.md").read_text()
 LATER = "2024-06-20T17:00:00-04:00"
+COMPLETIONS = "/v1/chat/completions"
+MISTAKE = ("describe", {"name": "NVIDIA Corporation"})
 CALLS = (
     ("run_query", {"name": "news_latest", "params": {"ticker": "AAPL"}}),
     ("query", {"sql": "SELECT * FROM news", "pit": LATER}),
@@ -30,14 +32,34 @@ CALLS = (
 def model():
     """A server of OpenAI's protocol whose model makes the calls one after another and then says that it is done."""
     running = Loopback()
-    calls = [
-        {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-        for number, (name, arguments) in enumerate(CALLS)
-    ]
-    said = [*(said_by_model("tool_calls", tool_calls=[call]) for call in calls), said_by_model("stop", content="Done.")]
-    running.plays("/v1/chat/completions", *said)
+    running.plays(COMPLETIONS, *calls_by_model(CALLS), said_by_model("stop", content="Done."))
     yield running
     running.close()
+
+
+def calls_by_model(calls):
+    return [
+        said_by_model(
+            "tool_calls",
+            tool_calls=[
+                {"id": f"call_{number}", "type": "function",
+                 "function": {"name": name, "arguments": json.dumps(arguments)}}
+            ],
+        )
+        for number, (name, arguments) in enumerate(calls)
+    ]  # fmt: skip
+
+
+def run_example(path, model, lake, home):
+    (typed,) = re.findall(rf"^python examples/{path.name} .*$", PAGE, flags=re.MULTILINE)
+    env = {
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.defpath)),
+        "HOME": str(home), "PITLAKE_LAKE": str(lake), "OPENAI_MODEL": "scripted",
+        "OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "none",
+    }  # fmt: skip
+    return subprocess.run(
+        shlex.split(typed), cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False
+    )
 
 
 def said_by_model(finish, **message):
@@ -53,15 +75,7 @@ def said_by_model(finish, **message):
     ids=lambda path: path.stem,
 )
 def test_an_agent_has_the_lake_s_tools_and_reads_nothing_later(path, model, marked_lake, tmp_path):
-    (typed,) = re.findall(rf"^python examples/{path.name} .*$", PAGE, flags=re.MULTILINE)
-    env = {
-        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.defpath)),
-        "HOME": str(tmp_path), "PITLAKE_LAKE": str(marked_lake), "OPENAI_MODEL": "scripted",
-        "OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "none",
-    }  # fmt: skip
-    said = subprocess.run(
-        shlex.split(typed), cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False
-    )
+    said = run_example(path, model, marked_lake, tmp_path)
     assert (said.returncode, said.stdout) == (0, "Done.\n"), said.stderr
     bodies = [body.decode() for _, _, _, body in model.asked]
     assert len(bodies) == len(CALLS) + 1
@@ -72,6 +86,27 @@ def test_an_agent_has_the_lake_s_tools_and_reads_nothing_later(path, model, mark
     assert "bzNews_" in rows
     assert "available_at" in rows
     assert "pit_excluded" in refused or "later" in refused
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_a_model_that_repeats_a_mistake_is_told_of_it_and_answers(path, model, marked_lake, tmp_path):
+    model.plays(COMPLETIONS, *calls_by_model([MISTAKE] * 2), said_by_model("stop", content="Done."))
+    said = run_example(path, model, marked_lake, tmp_path)
+    assert (said.returncode, said.stdout) == (0, "Done.\n"), said.stderr
+    last = json.loads(model.asked[-1][-1])
+    refusals = [str(message["content"]) for message in last["messages"] if message["role"] == "tool"]
+    assert len(refusals) == 2
+    assert every("NVIDIA Corporation" in refusal for refusal in refusals)
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, marks=pytest.mark.long, id=path.stem) for path in EXAMPLES])
+def test_a_model_that_never_answers_ends_in_one_sentence(path, model, marked_lake, tmp_path):
+    calls = [("describe", {"name": f"NVIDIA Corporation {number}"}) for number in range(200)]
+    model.plays(COMPLETIONS, *calls_by_model(calls))
+    said = run_example(path, model, marked_lake, tmp_path)
+    assert (said.returncode, said.stdout) == (1, "")
+    assert "Traceback" not in said.stderr
+    assert said.stderr.splitlines()[-1].startswith("The model came to no answer: ")
 
 
 def test_the_page_has_every_example_and_its_packages():
