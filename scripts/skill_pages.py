@@ -119,7 +119,11 @@ DOMAINS = (
             "--source alphavantage --op calendar --symbol AAPL --horizon 3month",
             "--source alphavantage TIME_SERIES_DAILY symbol=AAPL",
         ),
-        notes=("Estimates and the calendar are as of their download: available when fetched, never earlier.",),
+        notes=(
+            "Estimates and the calendar are as of their download: available when fetched, never earlier.",
+            "Adjusted series are a gap `unverifiable`, in open mode too: they know later splits and dividends.",
+            "Weekly and monthly bars are not fetched: sum up av_daily_bars.",
+        ),
     ),
     Domain(
         name="yahoo",

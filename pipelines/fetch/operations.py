@@ -27,6 +27,10 @@ SPELLED = {
     "yahoo": {"consensus": "earnings"},
 }
 """Operations as the sources' own pages call them; Yahoo tells the consensus with each event."""
+ADJUSTED = (
+    "adjusted prices restate the past by splits and dividends that came later, and the answer does not say which; "
+    "ask TIME_SERIES_DAILY, which is as traded, and the splits and dividends of polygon"
+)
 CASED = {"polygon"}  # BACpK is a preferred share; no ticker is all in small letters, which is how people type them
 NEWEST = "available_at DESC"
 
@@ -69,6 +73,8 @@ def operation(question: FetchQuestion) -> Operation:
     op = SPELLED.get(source, {}).get(question.op, question.op)
     if op in known:
         return known[op]
+    if source == "alphavantage" and op.endswith("_adjusted"):
+        raise NotAsked(ADJUSTED, kind="unverifiable")
     if not question.op and len(known) == 1:
         return next(iter(known.values()))
     raise NotAsked(f"the source needs one of the operations {', '.join(filter(None, known))}")

@@ -252,6 +252,19 @@ def test_stdout_is_the_envelope_and_the_exit_code_0_whatever_is_asked(filled, ca
     assert isinstance(json.loads(said.err), dict)
 
 
+@pytest.mark.parametrize("series", ["DAILY", "WEEKLY", "MONTHLY"])
+@pytest.mark.parametrize("pit", [[], ["--pit", "2024-05-29T17:00:00-04:00"]], ids=["open", "pit"])
+def test_adjusted_prices_are_a_gap_that_says_why(filled, capfdbinary, series, pit):
+    """A split of tomorrow divides every adjusted price of yesterday, so none is what was public then."""
+    words = ["--source", "alphavantage", f"TIME_SERIES_{series}_ADJUSTED", "symbol=AAPL", *pit]
+    assert cli.invoke(["fetch", "--lake", str(filled.root), *words]) == 0
+    payload = json.loads(capfdbinary.readouterr().out)
+    assert payload["data"] == []
+    (gap,) = payload["gaps"]
+    assert gap["type"] == "unverifiable"
+    assert "TIME_SERIES_DAILY" in gap["reason"]
+
+
 def test_the_wrapper_gives_help_when_it_is_asked_for_help():
     script = ROOT / ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
     said = subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True, timeout=120, check=True)
