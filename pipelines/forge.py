@@ -18,9 +18,9 @@ from forge.core.timetable import Slot, timetable
 from forge.desk import desk
 from forge.fs import ForgeFS
 from forge.model.budget import of_all
-from forge.model.receipts import recorded_cut_offs
 from forge.providers.base import At
 from forge.tracking.calibration import calibrate
+from forge.tracking.receipts import recorded_cut_offs
 from forge.tracking.settlement import settle
 from forge.tracking.trades import exits
 from forge.tracking.untaken import untaken

@@ -30,10 +30,10 @@ from forge.memory import Memory
 from forge.memory.guardrails import Guardrails
 from forge.model import Model
 from forge.model.budget import Meter
-from forge.model.receipts import Receipt, cut_off, exposure
 from forge.model.taped import Models, Taped
 from forge.providers import all_providers
 from forge.providers.base import At
+from forge.tracking.receipts import Receipt, cut_off, exposure
 from pitlake.clock import instant, iso, now
 from pitlake.errors import BadInput, LakeNotFound
 from pitlake.lake.lake import Lake

@@ -90,7 +90,7 @@ def fork(decision: str, step: int, change: str, lake: str | None) -> None:
 
 def _change(step: int, text: str) -> "Change":
     from forge.agent.fork import Change
-    from forge.model.known_models import DEFAULTS
+    from forge.core.known_models import DEFAULTS
     from forge.model.routing import Routing
     from pitlake.errors import BadInput
 

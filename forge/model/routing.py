@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forge.core.config import ROLES, ROUTING
-from forge.model.known_models import DEFAULTS
+from forge.core.known_models import DEFAULTS
 from forge.model.messages import Model, NoModel
 from pitlake.errors import BadInput
 

@@ -18,9 +18,9 @@ from forge.memory import Memory
 from forge.memory.effects import CODE, PM
 from forge.memory.journal import digest
 from forge.memory.remembered import Remembered
-from forge.model.receipts import exposure
 from forge.providers.base import At, ask
 from forge.records import Settlement, Settles, View, render
+from forge.tracking.receipts import exposure
 from pitlake import datasets
 from pitlake.clock import MICROSECOND, end_of_new_york_day, instant
 from pitlake.errors import BadInput

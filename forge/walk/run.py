@@ -28,8 +28,8 @@ from forge.memory import Memory
 from forge.memory.guardrails import Guardrails
 from forge.model import Model
 from forge.model.budget import Spent, of_all
-from forge.model.receipts import recorded_cut_offs
 from forge.providers.base import At
+from forge.tracking.receipts import recorded_cut_offs
 from forge.walk.mask import mask_of, masked
 from forge.walk.plan import Walk
 from forge.walk.pm import between

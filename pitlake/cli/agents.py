@@ -79,7 +79,10 @@ def run(program: tuple[str, ...], as_of: str, known_by: str | None, lake: str | 
 def connect() -> None:
     """Pass stdin and stdout on to the server behind $PITLAKE_DOOR."""
     from pitlake.agents.run import DOOR, connect
+    from pitlake.errors import BadInput
 
+    if not os.environ.get(DOOR):
+        raise BadInput(DOOR, "is not set", "start the program with pitlake agents run")
     connect(os.environ[DOOR])
 
 

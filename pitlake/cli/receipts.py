@@ -61,8 +61,9 @@ def _asked(receipt: "Receipt") -> str:
     if named is None:
         return " ".join(question.sql.split())
     given = receipts.values(question.parameters) or {}
-    told = (f"{one.name}={given[one.name]}" for one in named.parameters if given.get(one.name) is not None)
-    return " ".join(("run", named.name, *told))
+    names = (catalogue.COMPANY, *(parameter.name for parameter in named.parameters))
+    values = (f"{name}={given[name]}" for name in names if given.get(name) is not None)
+    return " ".join(("run", named.name, *values))
 
 
 def _matches(name: str, receipt: "Receipt", asked: Mapping[str, str], text: str | None) -> bool:

@@ -54,6 +54,9 @@ def options(query):
 def test_every_query_runs_by_name(pitlake, name):
     query = catalogue.get(name)
     code, out, err = pitlake("run", name, *options(query), "--as-of", AS_OF, "--format", "csv")
+    if query.today:
+        assert (code, out) == (2, "")
+        return
     assert code == 0, err
     assert out.splitlines()[0] == ",".join(field.name for field in query.columns)
     assert f"as of {AS_OF}" in err
@@ -168,7 +171,7 @@ def test_receipts_are_listed_by_time_named_by_their_question_and_the_platform_s_
     assert "not shown: 1 of earnings_snapshot" in err
     assert [one for one in listed("--all")[0] if one in made] == made[::-1]
     assert [one for one in listed("--matching", "xom")[0] if one in made] == [made[2]]
-    assert "run news_latest ticker=XOM limit=10" in pitlake("receipts")[1]
+    assert "run news_latest company=0000000002 XOM limit=10" in pitlake("receipts")[1]
     for name in made:
         pitlake("receipts", "--forget", name)
 

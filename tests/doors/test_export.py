@@ -141,7 +141,8 @@ def test_a_copy_that_fails_leaves_no_file(lake, tmp_path, monkeypatch, failing):
 
 KILLED = """
 import os, signal, sys
-from pitlake import cli, export
+from pitlake import cli
+from pitlake.answers import export
 
 left, put = int(sys.argv.pop(1)), export._put
 

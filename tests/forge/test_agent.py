@@ -10,14 +10,14 @@ import pytest
 from forge.agent.agent import Agent
 from forge.agent.conversation import COMPACTED
 from forge.core.clock import Simulated
+from forge.core.known_models import DEFAULTS, KNOWN
 from forge.core.tape import Diverged, Tape
 from forge.memory import Memory
 from forge.model import Answer, Call, ModelFailed, NoModel
-from forge.model.known_models import DEFAULTS, KNOWN
 from forge.model.prices import price
-from forge.model.receipts import cut_off, exposure
 from forge.model.scripted import Scripted
 from forge.records import render
+from forge.tracking.receipts import cut_off, exposure
 from pitlake.clock import instant
 from pitlake.errors import BadInput
 from tests.forge.world import NEW_VIEW
@@ -146,7 +146,7 @@ def test_a_cut_off_is_the_registrys_or_the_tables_and_unknown_where_neither_says
 
     models = ("claude-opus-5", "claude-sonnet-5-20260630", "claude-opus-4-8", "claude-of-others")
     assert [told(model) for model in models] == ["2026-05-31", "2026-01-31", None, None]
-    monkeypatch.setattr("forge.model.receipts.ask", lambda *_: {"rows": [{"knowledge_cutoff": "2026-04-30"}]})
+    monkeypatch.setattr("forge.tracking.receipts.ask", lambda *_: {"rows": [{"knowledge_cutoff": "2026-04-30"}]})
     assert told("claude-opus-5") == "2026-04-30"
     assert {one.removeprefix("anthropic:") for one in DEFAULTS.values()} <= {one.model for one in KNOWN}
     assert None not in [price(one, {}) for one in DEFAULTS.values()]

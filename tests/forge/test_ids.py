@@ -23,7 +23,7 @@ HOMES = {
     "forge.core.tape": "Tape Lane",
     "forge.agent.tools.text": "section",
 }
-LASTING = ("records", "memory", "fs", "guardrails.py", "clock.py", "errors.py", "config.py", "tape.py", "receipts.py")
+LASTING = ("records", "memory", "fs", "core", "tracking/receipts.py")
 PASSING = re.compile(r"forge\.(agent|cli|conversation|loop|model|prompt|session|tools)\b")
 
 

@@ -49,6 +49,7 @@ COMMANDS = {
     ("agents", "install"): ("--dir", "."),
     ("agents", "check"): ("--dir", "."),
     ("agents", "uninstall"): ("--dir", "."),
+    ("agents", "run"): (*AS_OF, "--", "true"),
     ("datasets",): AS_OF,
     ("describe",): ("news", *AS_OF),
     ("gaps",): AS_OF,
@@ -79,6 +80,7 @@ COMMANDS = {
 }
 # Commands that need what the demo does not have: they end with exit code 2 and a line that says so.
 REFUSED = {
+    ("agents", "connect"): ((), "PITLAKE_DOOR"),
     ("forge", "approve"): (("E-001", "--hash", "0" * 64), "is only read"),
     ("forge", "ask"): (("What of growth?",), "ANTHROPIC_API_KEY"),
     ("forge", "backtest"): (("--from", "2014-05-01", "--to", "2014-05-02"), "ANTHROPIC_API_KEY"),

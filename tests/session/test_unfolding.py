@@ -66,7 +66,7 @@ def test_one_value_of_many_enums_counts_too(lake, ask):
     session = ask(limits=Limits(bytes=20 * MIB))
     moods(session)
     with pytest.raises(LimitExceeded, match="bytes"):
-        session.sql(f"SELECT list('{'x' * 500_000}'::mood) AS v FROM range(1_000)")
+        session.sql("SELECT list($longest::mood) AS v FROM range(1_000)", {"longest": "x" * 500_000})
     assert session.sql("SELECT 1").rows() == [(1,)]
 
 

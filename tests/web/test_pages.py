@@ -244,7 +244,7 @@ def test_a_receipt_link_opens_to_the_same_bytes_after_a_later_publish(tmp_path):
         assert kept.status_code == 303
         before = client.get(kept.headers["location"])
         assert before.status_code == 200
-        later = (row | {"close": 1.0, "evidence": "late"} for row in prices())
+        later = (row | dict.fromkeys(("open", "high", "low", "close"), 1.0) | {"evidence": "late"} for row in prices())
         publish(lake, "prices", later, "later", observed_at=clock.now())
         after = client.get(kept.headers["location"])
     assert Lake(root).head() > 5

@@ -32,7 +32,7 @@ def fact(at, **more):
 def root(tmp_path_factory):
     root = tmp_path_factory.mktemp("vintages") / "lake"
     lake = Lake(root)
-    again = fact(AGAIN, available_at_source="provider_metadata", value="90", value_number=90.0)
+    again = fact(AGAIN, value="90", value_number=90.0)
     nil = fact(NIL, value=None, value_number=None, is_nil=True)
     publish(lake, "xbrl_facts", [next(facts()), again, nil], "facts")
     revised = next(reports()) | {"evidence": "neo4j:Report:again", "description": "Corrected"}
@@ -59,7 +59,7 @@ def at(root, as_of, ticker="NOG"):
 def test_a_figure_s_clock_is_that_of_the_vintage_shown(root):
     (shown,) = at(root, AGAIN).figures
     assert (shown.value_number, shown.first_value, shown.first_public) == (90.0, 100.0, FIRST)
-    assert (shown.available_at, shown.available_at_source) == (AGAIN, "provider_metadata")
+    assert (shown.available_at, shown.available_at_source) == (AGAIN, "edgar_accepted")
 
 
 def test_a_figure_that_was_last_stated_as_nil_has_no_older_value_in_its_place(root):
@@ -68,8 +68,8 @@ def test_a_figure_that_was_last_stated_as_nil_has_no_older_value_in_its_place(ro
 
 
 def test_a_ticker_is_the_company_s_whose_newest_statement_says_so(root):
-    assert at(root, instant("2024-01-06T00:00:00Z")).cik == "0000000009"
-    assert at(root, T).cik == "0000000001"
+    assert at(root, instant("2024-01-06T00:00:00Z")).ciks == ("0000000009",)
+    assert at(root, T).ciks == ("0000000001",)
 
 
 def test_a_release_is_when_it_was_public_first(root):

@@ -7,8 +7,8 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from forge.core.known_models import trained_to
 from forge.core.tape import Tape
-from forge.model.known_models import trained_to
 from forge.providers.base import At, ask
 from pitlake.errors import PitlakeError
 from pitlake.questions import catalogue
@@ -58,7 +58,7 @@ def exposure(cut_offs: Iterable[str | None], as_of: datetime, judged: date | Non
 
 
 def cut_off(model: str, lake: str | Path | None, now: datetime) -> str | None:
-    """The last day a model was trained on, by the registry's newest word, else by `forge.model.known_models`;
+    """The last day a model was trained on, by the registry's newest word, else by `forge.core.known_models`;
     None where that is unknown.
     """
     name = model.rpartition(":")[2]
