@@ -21,10 +21,10 @@ _SEPARATORS = re.compile(r"[-/ ]")
 _NAMES = """
     SELECT cik, epoch_us(available_at) AS at, source, statement,
         list_transform(all_names, lambda x: upper(x)) AS tickers
-    FROM {rows} WHERE kind = 'ticker'"""
+    FROM {rows} WHERE kind = 'ticker' AND regexp_full_match(cik, '[0-9]{{10}}')"""
 _COMPANIES = """
     SELECT cik, epoch_us(available_at) AS at, 'companies' AS source, '' AS statement, [upper(ticker)] AS tickers
-    FROM {rows}"""
+    FROM {rows} WHERE regexp_full_match(cik, '[0-9]{{10}}')"""
 _LABELS = {
     "prices": "SELECT entity_kind, entity_id, symbol AS ticker, available_at FROM {rows}",
     "reports": "SELECT 'company', cik, ticker, available_at FROM {rows} WHERE role = 'primary_filer'",
@@ -32,7 +32,8 @@ _LABELS = {
 _LABELLED = """
     SELECT entity_kind, entity_id, epoch_us(max(available_at))
     FROM ({label}) AS rows(entity_kind, entity_id, ticker, available_at)
-    WHERE list_contains($tickers::VARCHAR[], upper(ticker)) AND entity_id IS NOT NULL
+    WHERE list_contains($tickers::VARCHAR[], upper(ticker))
+        AND (entity_kind <> 'company' OR regexp_full_match(entity_id, '[0-9]{{10}}')) AND entity_id IS NOT NULL
     GROUP BY ALL"""
 
 Claim = tuple[datetime, str]  # since when, and the CIK

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from assets.runs import attempt_partitions
-from checks.expectations import BLOCKING, expected
+from checks.expectations import expected
 from pitlake import clock
-from pitlake.contract import Column
+from pitlake.contract import LEAST_REFUSED, Column
 from pitlake.errors import BadInput, LakeError, VersionVacuumed
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.judgements import Judgement
@@ -134,7 +134,8 @@ def test_a_report_of_an_earlier_version_knows_nothing_of_later_runs(tmp_path):
     lake.start()
     toy.write("good", "2024-03-05T12:00:00-05:00", "yes")
     run("first")
-    toy.write("odd", "2024-03-06T12:00:00-05:00", "https://odd.example")
+    for number in range(LEAST_REFUSED + 1):
+        toy.write(f"odd{number}", "2024-03-06T12:00:00-05:00", "https://odd.example")
     run("refused", STRICT)
     assert told(None) == (["refused", "first"], ["refused", "first"], [])
     run("second")
@@ -219,11 +220,12 @@ def test_freshness_is_of_the_instant_asked_about(lake):
 
 def test_a_refused_run_is_shown_as_one_with_locators_alone(tmp_path):
     toy, lake = ToyGraph(), Lake(tmp_path / "lake")
-    toy.write("bad", "2024-03-05T12:00:00-05:00", "canary")
+    for number in range(LEAST_REFUSED + 1):
+        toy.write(f"bad{number}", "2024-03-05T12:00:00-05:00", "canary")
     attempt_partitions(STRICT, DAYS, toy, lake, run_id="r", observed_at=OBSERVED, audits=(expected,))
     report = site.build(lake, tmp_path / "site", contracts={"notes": STRICT.dataset}, at=OBSERVED)
     text = (tmp_path / "site" / "notes.html").read_text()
-    assert [check.name for check in report.measures[0].failing] == [BLOCKING]
+    assert [check.name for check in report.measures[0].failing] == ["row_rules", "refused_share"]
     assert "refused, nothing was published" in text
     assert "toy:bad" in text
     assert "canary" not in text
