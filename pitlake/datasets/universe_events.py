@@ -8,8 +8,8 @@ from pitlake.datasets import _shared as shared
 from pitlake.datasets import sec_filings as filings
 
 OFFERED, REGISTERED, LISTED, REPORTED = "offered", "registered", "listed", "reported"
-RENAMED, DELISTED, DEREGISTERED = "renamed", "delisted", "deregistered"
-EVENTS = (OFFERED, REGISTERED, LISTED, REPORTED, RENAMED, DELISTED, DEREGISTERED)
+NOTIFIED, RENAMED, DELISTED, DEREGISTERED = "notified", "renamed", "delisted", "deregistered"
+EVENTS = (OFFERED, REGISTERED, LISTED, REPORTED, NOTIFIED, RENAMED, DELISTED, DEREGISTERED)
 INDEX, SUBMISSIONS = "index", "submissions"
 
 UNDATED_NAME = GapRule(
@@ -23,7 +23,7 @@ DATASET = Dataset(
     title="Registrations, listings and their ends",
     summary=(
         "What made a company part of the market or took it out: one row a filing that registers, lists, delists or "
-        "deregisters a class, an annual report as proof of life, and the first filing under a new name. From EDGAR's "
+        "deregisters a class, a periodic report as proof of life, and the first filing under a new name. From EDGAR's "
         "indexes, which keep the dead, and from registrants' submissions; the query `universe` puts them together."
     ),
     availability=(
@@ -41,8 +41,9 @@ DATASET = Dataset(
             values=EVENTS,
             strict=True,
             meaning="What the filing does: offered (S-1, F-1, S-11), registered (10-12B, 10-12G, 8-A12G, 424B1, 424B3, "
-            "424B4), listed (8-A12B, an exchange's CERT), reported (10-K, 20-F, 40-F), renamed, delisted (25, 25-NSE), "
-            "deregistered (15, 15F, REVOKED).",
+            "424B4), listed (8-A12B, an exchange's CERT), reported (10-K, 10-Q, 20-F, 40-F), notified (8-K with item "
+            "3.01, a notice of delisting or of a listing rule failed; from submissions alone), renamed, delisted (25, "
+            "25-NSE), deregistered (15, 15F, REVOKED).",
         ),
         Column(
             name="told_by",

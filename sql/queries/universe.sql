@@ -6,11 +6,11 @@
 -- param ciks texts optional | Central Index Keys to show, 10 digits; all without.
 -- column cik | Central Index Key of the company.
 -- column company_name | Newest name on a filing or in an index; null where only submissions tell.
--- column status | listed, registered (and no word of a listing), uncertain (a class was removed that no filing names, or a Form 15 under 12(g) ended one while an exchange lists another), offered (a first registration alone), delisted or deregistered.
+-- column status | listed, registered (reports, and no word of a listing that lasts), uncertain (a class was removed that no filing names and no report followed, or a Form 15 under 12(g) ended one while an exchange lists another), offered (a first registration alone), delisted or deregistered.
 -- column exchange | Exchange that last certified or removed a class, where a filing says so.
 -- column since | When the first of its filings here became public.
 -- column listed_at | When its newest listing became public.
--- column delisting_filed_at | When the newest removal of its common equity, or of a class unknown, became public.
+-- column delisting_filed_at | When the newest removal of its common equity, or else of a class unknown, became public; none where 10-K or 10-Q followed and no notice of a delisting (8-K, item 3.01) was given.
 -- column delisting_effective_on | Day that removal takes effect; listed until then.
 -- column security_class | Class that is removed.
 -- column rule_provision | Rule of that removal.
@@ -26,17 +26,42 @@ WITH
             max(form_type) AS form_type, max(company_name) AS company_name, max(former_name) AS former_name,
             max(exchange) AS exchange, max(security_class) AS security_class, bool_or(common_equity) AS common_equity,
             max(rule_provision) AS rule_provision,
-            min(effective_on) AS effective_on, list(evidence ORDER BY evidence) AS evidence_ids
+            min(effective_on) AS effective_on, bool_or(told_by = 'submissions') AS in_submissions,
+            list(evidence ORDER BY evidence) AS evidence_ids
         FROM universe_events
         WHERE $ciks IS NULL OR list_contains($ciks::VARCHAR[], cik)
         GROUP BY cik, accession_no, event
     ),
-    ordered AS (
+    seen AS (
         SELECT
             *, struct_pack(available_at, accession_no) AS place,
-            event = 'delisted' AND common_equity IS DISTINCT FROM false AS removes,
-            event IN ('registered', 'listed', 'reported') AS lives
+            (available_at AT TIME ZONE 'America/New_York')::DATE AS public_on,
+            event IN ('registered', 'listed', 'reported') AS lives,
+            event = 'reported' AND in_submissions AND form_type LIKE '10-%' AS reports_at_home
         FROM filed
+    ),
+    ordered AS (
+        SELECT
+            *,
+            -- Who delists common equity gives notice on Form 8-K (item 3.01); who lets notes mature gives none. That no
+            -- notice was given is known where submissions tell of the year before and of a report after the effect.
+            common_equity IS NULL
+            AND max(public_on) FILTER (reports_at_home) OVER company > effective_on
+            AND min(available_at) FILTER (in_submissions) OVER company <= available_at - INTERVAL 365 DAY
+            AND NOT bool_or(event = 'notified') OVER around AS of_no_equity,
+            event = 'delisted' AND common_equity IS DISTINCT FROM false
+            AND of_no_equity IS DISTINCT FROM true AS removes,
+            -- A class that was listed elsewhere in the month before has moved and not ended.
+            coalesce(
+                available_at > max(available_at) FILTER (event = 'listed') OVER company + INTERVAL 30 DAY, true
+            ) AS after_listing
+        FROM seen
+        WINDOW
+            company AS (PARTITION BY cik),
+            around AS (
+                PARTITION BY cik ORDER BY available_at
+                RANGE BETWEEN INTERVAL 365 DAY PRECEDING AND INTERVAL 30 DAY FOLLOWING
+            )
     ),
     companies AS (
         SELECT
@@ -45,8 +70,12 @@ WITH
             arg_max(exchange, place) FILTER (event IN ('listed', 'delisted')) AS exchange,
             min(available_at) AS since,
             max(available_at) FILTER (lives) AS lives_at,
+            max(public_on) FILTER (event = 'reported') AS reported_on,
+            bool_or(event = 'notified') AS notified,
             max(available_at) FILTER (event = 'listed') AS listed_at,
-            arg_max(ordered, place) FILTER (removes) AS removal,
+            arg_max(
+                ordered, struct_pack(after_listing, equity := coalesce(common_equity, false), place)
+            ) FILTER (removes) AS removal,
             arg_max(ordered, place) FILTER (event = 'deregistered') AS ending,
             arg_max(ordered, place) FILTER (event = 'renamed') AS renaming,
             flatten(list(evidence_ids ORDER BY place)) AS evidence_ids
@@ -57,9 +86,7 @@ WITH
         SELECT
             *,
             (as_of() AT TIME ZONE 'America/New_York')::DATE AS today,
-            -- A class that was listed elsewhere in the month before has moved and not ended.
-            coalesce(removal.available_at > listed_at + INTERVAL 30 DAY, removal IS NOT NULL) AS removed,
-            removed AND removal.effective_on <= today AS gone,
+            coalesce(removal.after_listing AND removal.effective_on <= today, false) AS gone,
             CASE
                 WHEN NOT gone THEN removal IS NOT NULL OR listed_at IS NOT NULL
                 WHEN removal.common_equity THEN false
@@ -75,10 +102,11 @@ SELECT
         -- An exchange lists a class under 12(b); what ends under 12(g) may be another one.
         WHEN ended AND listed AND ending.form_type LIKE '%12G' THEN 'uncertain'
         WHEN ended THEN 'deregistered'
+        WHEN gone AND listed IS NULL AND reported_on > removal.effective_on THEN 'registered'
         WHEN gone AND listed IS NULL THEN 'uncertain'
         WHEN gone THEN 'delisted'
         WHEN listed THEN 'listed'
-        WHEN lives_at IS NOT NULL THEN 'registered'
+        WHEN lives_at IS NOT NULL OR notified THEN 'registered'
         ELSE 'offered'
     END AS status,
     exchange, since, listed_at,

@@ -1,6 +1,10 @@
 """The query `universe`: what a company's filings make of it, as of each instant of its life."""
 
+from datetime import date, timedelta
+
 import pytest
+
+from assets.external.sec_edgar.universe_events import DAYS_TO_EFFECT, event_of
 
 ALPHA, BETA = "0009900501", "0009900502"
 ALL = ["listed", "registered", "uncertain", "offered", "delisted", "deregistered"]
@@ -156,3 +160,120 @@ def test_what_came_after_changes_nothing_before(world):
 def test_one_company_can_be_asked_for(world):
     both = [LISTED, event(1, "2024-01-10", "listed", "8-A12B", cik=BETA)]
     assert [row["cik"] for row in world(universe_events=both).run("universe", ciks=[BETA])] == [BETA]
+
+
+# What EDGAR's submissions list of two companies around the removal of notes that had matured.
+APPLE = """
+    2019-11-15 8-A12B, 2019-11-15 CERT, 2021-10-29 10-K, 2022-01-28 10-Q,
+    2022-04-29 10-Q, 2022-07-29 10-Q, 2022-10-28 10-K, 2022-11-09 25-NSE,
+    2023-02-03 10-Q, 2023-05-05 10-Q, 2023-08-04 10-Q, 2023-11-03 10-K, 2024-01-17 25-NSE, 2024-02-02 10-Q,
+    2024-05-03 10-Q, 2024-08-02 10-Q, 2024-11-01 10-K
+"""
+MICROSOFT = """
+    2019-10-23 10-Q, 2019-11-08 8-A12B, 2019-11-08 25, 2019-11-08 CERT, 2020-01-29 10-Q, 2020-07-30 10-K,
+    2021-04-27 10-Q, 2021-07-29 10-K, 2021-09-03 25-NSE, 2021-10-26 10-Q, 2022-01-25 10-Q, 2022-07-28 10-K
+"""
+STRUCK_OFF = "2021-03-01 10-K, 2022-06-01 8-K:3.01, 2022-09-01 25-NSE, 2022-11-01 10-Q, 2023-03-01 10-K"
+
+
+def history(table, told_by="submissions"):
+    """The events of filings written as "day form", with an item of an 8-K behind a colon."""
+    for number, filing in enumerate(table.split(",")):
+        day, form, *items = filing.replace(":", " ").split()
+        kind = event_of(form, items)
+        if kind:
+            days = DAYS_TO_EFFECT.get(form)
+            effect = days is not None and {"effective_on": str(date.fromisoformat(day) + timedelta(days=days))}
+            yield event(100 + number, day, kind, form, told_by=told_by, **(effect or {}))
+
+
+@pytest.mark.parametrize(
+    ("table", "days"),
+    [
+        (APPLE, {"2022-11-18": "listed", "2022-11-19": "uncertain", "2023-02-02": "uncertain", "2023-02-03": "listed",
+                 "2024-01-26": "listed", "2024-01-27": "uncertain", "2024-02-02": "listed", "2025-01-29": "listed"}),
+        (MICROSOFT, {"2019-12-01": "listed", "2021-09-12": "listed", "2021-09-13": "uncertain",
+                     "2021-10-25": "uncertain", "2021-10-26": "listed", "2026-02-03": "listed"}),
+    ],
+    ids=["Apple", "Microsoft"],
+)  # fmt: skip
+def test_who_reports_after_a_removal_and_gave_no_notice_of_a_delisting_is_listed(status, table, days):
+    events = list(history(table))
+    assert {day: status(day, *events) for day in days} == days
+
+
+ONCE_LISTED = event(1, "2019-01-10", "listed", "8-A12B")
+
+
+@pytest.mark.parametrize(
+    ("table", "still_uncertain", "reported"),
+    [
+        ("2021-03-01 10-K, 2022-06-01 8-K:3.01, 2022-09-01 25-NSE, 2022-11-01 10-Q", "2022-10-31", "2022-11-01"),
+        ("2021-03-01 10-K, 2022-09-01 25-NSE, 2022-09-07 8-K:3.01, 2022-11-01 10-Q", "2022-10-31", "2022-11-01"),
+        # what submissions told of begins too late for a notice of the year before
+        ("2022-03-01 10-K, 2022-09-01 25-NSE, 2022-11-01 10-Q", "2022-10-31", "2022-11-01"),
+        # foreign companies file no 8-K
+        ("2020-03-01 20-F, 2022-09-01 25-NSE, 2023-03-01 20-F", "2023-02-28", "2023-03-01"),
+    ],
+)
+def test_who_reports_after_a_removal_is_registered_where_a_notice_was_given_or_would_not_be_seen(
+    status, table, still_uncertain, reported
+):
+    events = [ONCE_LISTED, *history(table)]
+    assert status("2022-09-10", *events) == "listed"
+    assert status("2022-09-11", *events) == "uncertain"
+    assert status(still_uncertain, *events) == "uncertain"
+    assert status(reported, *events) == "registered"
+    assert status("2024-06-01", *events) == "registered"
+
+
+@pytest.mark.parametrize(("before", "after"), [("index", "index"), ("index", "submissions"), ("submissions", "index")])
+def test_an_index_tells_of_no_notice_so_a_report_in_it_proves_no_listing(status, before, after):
+    earlier = history("2021-03-01 10-K, 2022-09-01 25-NSE", before)
+    later = [one | {"accession_no": "later"} for one in history("2023-03-01 10-K", after)]
+    events = [ONCE_LISTED, *earlier, *later]
+    assert status("2023-02-28", *events) == "uncertain"
+    assert status("2023-03-01", *events) == "registered"
+
+
+@pytest.mark.parametrize("day", ["2021-08-31", "2022-10-05"])
+def test_a_notice_of_another_time_tells_of_another_removal(status, day):
+    events = [ONCE_LISTED, *history(f"2020-03-01 10-K, {day} 8-K:3.01, 2022-09-01 25-NSE, 2023-03-01 10-K")]
+    assert status("2023-03-01", *events) == "listed"
+
+
+def test_a_new_listing_ends_what_an_older_removal_of_common_equity_did(status):
+    back = event(90, "2025-01-10", "listed", "8-A12B")
+    unnamed = event(91, "2025-06-02", "delisted", "25-NSE", effective_on="2025-06-12")
+    assert status("2025-02-20", STRUCK, back) == "listed"
+    assert status("2025-06-12", STRUCK, back, unnamed) == "uncertain"
+
+
+def test_no_report_undoes_the_removal_of_common_equity_nor_a_removal_of_notes_after_it(status):
+    before = event(90, "2022-01-01", "reported", "10-K", told_by="submissions")
+    notes = event(91, "2024-06-01", "delisted", "25-NSE", effective_on="2024-06-11", told_by="submissions")
+    reports = [event(92 + n, f"2024-0{7 + n}-01", "reported", "10-Q", told_by="submissions") for n in range(3)]
+    for later in (reports, [notes, *reports]):
+        assert status("2024-12-01", before, LISTED, STRUCK, *later) == "delisted"
+    assert status("2024-06-20", before, LISTED, STRUCK, notes) == "delisted"
+
+
+def test_a_form_15_after_the_reports_ends_the_registration_whatever_they_proved(status):
+    ending = event(300, "2024-12-02", "deregistered", "15-12B", told_by="submissions", effective_on="2025-03-02")
+    events = [*history(APPLE), ending]
+    assert status("2025-03-01", *events) == "listed"
+    assert status("2025-03-02", *events) == "deregistered"
+
+
+@pytest.mark.parametrize("table", [MICROSOFT, STRUCK_OFF], ids=["Microsoft", "struck off"])
+def test_no_filing_changes_the_answer_before_it(world, table):
+    events = list(history(table))
+    for day in (one["filing_date"] for one in events):
+        moment = f"{day}T17:00:00Z"
+        shorter = [one for one in events if one["filing_date"] <= day]
+        short, long = (world(moment, universe_events=some) for some in (shorter, events))
+        assert short.run("universe", statuses=ALL) == long.run("universe", statuses=ALL)
+
+
+def test_a_notice_alone_says_that_a_company_is_registered(status):
+    assert status("2023-01-01", *history("2022-06-01 8-K:3.01")) == "registered"

@@ -133,13 +133,14 @@ def _undecided(pages: Iterable[Capture], cik: str, scope: Scope) -> Iterator[tup
         for record in _rows(page):
             found = _accepted(record)
             undecided = found is None or found.rule in UNPROVEN
-            asked = wanted == "all" or (undecided and (wanted == "undecided" or EARNINGS in _items(record)))
+            asked = wanted == "all" or (undecided and (wanted == "undecided" or EARNINGS in items_of(record)))
             if asked and _inside(record["filing_date"], scope):
                 with suppress(Unreadable):  # its row is a gap
                     yield cik, _names.accession(record["accession_no"])
 
 
-def _items(record: Record) -> list[str]:
+def items_of(record: Record) -> list[str]:
+    """Return the items of an 8-K; none where they do not parse."""
     try:
         return _names.items(record["items"])
     except Unreadable:

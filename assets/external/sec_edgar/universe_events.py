@@ -5,7 +5,7 @@ submissions and former names. Pure but for `collect`. options: index = day | qua
 all fetches the SGML headers that date an index's filings exactly, documents = all | none the exchanges' Forms 25.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from itertools import pairwise
@@ -26,6 +26,7 @@ from resources.http.providers.sec_edgar import PROVIDER
 
 INDEXES, HEADERS, DOCUMENTS = ("day", "quarter"), ("none", "all"), ("all", "none")
 EXCHANGES_REMOVAL, CERTIFICATE = "25-NSE", "CERT"
+NOTICE_OF_DELISTING = "3.01"  # the item of an 8-K; indexes tell of no items
 
 # Takedowns from a shelf (424B2, 424B5, 424B7) are left out: who makes them is registered, and banks make thousands.
 FORMS = {
@@ -33,6 +34,7 @@ FORMS = {
     **dict.fromkeys(("10-12B", "10-12G", "8-A12G", "424B1", "424B3", "424B4"), contract.REGISTERED),
     "8-A12B": contract.LISTED,
     **dict.fromkeys(("10-K", "10-K405", "10-KSB", "10-KT", "20-F", "40-F"), contract.REPORTED),
+    **dict.fromkeys(("10-Q", "10-QSB", "10-QT"), contract.REPORTED),
     **dict.fromkeys(("25", EXCHANGES_REMOVAL), contract.DELISTED),
     **dict.fromkeys(("15-12B", "15-12G", "15-15D", "15F-12B", "15F-12G", "15F-15D", "REVOKED"), contract.DEREGISTERED),
 }
@@ -52,10 +54,12 @@ CERTIFICATES = {"CERTNYS": "NEW YORK STOCK EXCHANGE LLC", "CERTNAS": "The Nasdaq
 PARSERS: dict[str, Parser] = {"filing_date": _names.required_day}
 
 
-def event_of(form: object) -> str | None:
-    """What a filing of a form does to its company; None where it does nothing. Amendments tell of nothing new."""
+def event_of(form: object, items: Collection[str] = ()) -> str | None:
+    """Return what a filing does to its company; None where it does nothing. Amendments tell of nothing new."""
     if not isinstance(form, str):
         return None
+    if form == "8-K" and NOTICE_OF_DELISTING in items:
+        return contract.NOTIFIED
     if form.startswith(CERTIFICATE) and not form.endswith("/A"):
         return contract.LISTED
     return FORMS.get(form.strip())
@@ -133,7 +137,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 def _filings(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """The filings of submissions or of an index that do something to their company."""
     for record, capture in sec_filings.records(unit, [one for one in captures if not _is_index(one)]):
-        event = event_of(record["form_type"])
+        event = event_of(record["form_type"], sec_filings.items_of(record))
         if event:
             yield {**record, "event": event, "told_by": contract.SUBMISSIONS}, capture
     for capture in filter(_is_index, captures):

@@ -143,7 +143,8 @@ def test_a_company_that_files_its_own_form_25_is_a_company():
         ("8-A12B", "listed", None), ("CERT", "listed", None), ("CERTNYS", "listed", None),
         ("8-A12G", "registered", None), ("10-12B", "registered", None), ("10-12G", "registered", None),
         ("424B4", "registered", None), ("S-1", "offered", None), ("F-1", "offered", None),
-        ("10-K", "reported", None), ("20-F", "reported", None), ("10-K405", "reported", None),
+        ("10-K", "reported", None), ("10-Q", "reported", None), ("20-F", "reported", None),
+        ("10-K405", "reported", None),
         ("25", "delisted", 10), ("25-NSE", "delisted", 10),
         ("15-12B", "deregistered", 90), ("15-12G", "deregistered", 90), ("15-15D", "deregistered", 0),
         ("15F-12B", "deregistered", 90), ("REVOKED", "deregistered", 0),
@@ -156,13 +157,13 @@ def test_each_form_has_its_event_and_its_day_of_effect(form, event, days):
 
 
 @pytest.mark.parametrize(
-    "form", ["8-K", "15-12B/A", "25-NSE/A", "CERTNYS/A", "253G2", "424B2", "424B5", "10-Q", "D", None]
+    "form", ["8-K", "15-12B/A", "25-NSE/A", "CERTNYS/A", "253G2", "424B2", "424B5", "10-Q/A", "D", None]
 )
 def test_other_forms_and_amendments_do_nothing(form):
     assert event_of(form) is None
 
 
-def submissions(forms, name="Omega Co", former=(), days=None):
+def submissions(forms, name="Omega Co", former=(), days=None, items=None):
     count = len(forms)
     days = days or [f"2024-0{number + 1}-15" for number in range(count)]
     columns = {
@@ -173,7 +174,7 @@ def submissions(forms, name="Omega Co", former=(), days=None):
     }
     rest = ("reportDate", "items", "act", "fileNumber", "filmNumber", "size", "isXBRL", "isInlineXBRL",
             "primaryDocument", "primaryDocDescription")  # fmt: skip
-    recent = columns | {name: [""] * count for name in rest}
+    recent = columns | {name: [""] * count for name in rest} | ({"items": items} if items else {})
     answer = {"name": name, "tickers": [], "filings": {"recent": recent, "files": []}}
     return json.dumps(answer | ({"formerNames": list(former)} if former is not None else {}))
 
@@ -189,6 +190,15 @@ def test_submissions_tell_the_same_with_the_acceptance_of_the_filing():
         ("delisted", "submissions", at("2024-03-15T12:00:00")),
     ]
     assert [row.values["company_name"] for row in found] == [None, None]
+
+
+def test_a_notice_of_a_delisting_is_an_8_k_with_item_3_01():
+    body = submissions(["8-K", "8-K", "8-K/A", "8-K"], items=["3.01,9.01", "2.02,9.01", "3.01", " 5.02, 3.01"])
+    found = rows(of_company(body))
+    assert [(row.values["event"], row.values["filing_date"].month) for row in found] == [
+        ("notified", 1),
+        ("notified", 4),
+    ]
 
 
 def former(name, start, end):
