@@ -23,7 +23,7 @@ DATASET = Dataset(
     title="Registrations, listings and their ends",
     summary=(
         "What made a company part of the market or took it out: one row a filing that registers, lists, delists or "
-        "deregisters a class, a periodic report as proof of life, and the first filing under a new name. From EDGAR's "
+        "deregisters a class, a report as proof of life, and the first filing under a new name. From EDGAR's "
         "indexes, which keep the dead, and from registrants' submissions; the query `universe` puts them together."
     ),
     availability=(
