@@ -1,7 +1,6 @@
 """`pitlake agents …`: the agent kit in a project. What it holds and how it is put in: pitlake.agents."""
 
 import os
-import sys
 from pathlib import Path
 
 import click
@@ -72,7 +71,7 @@ def run(program: tuple[str, ...], as_of: str, known_by: str | None, lake: str | 
     from pitlake.agents.run import run as run_away
 
     door(as_of, False)
-    sys.exit(run_away(program, as_of, known_by, lake))
+    click.get_current_context().exit(run_away(program, as_of, known_by, lake))
 
 
 @command.command(hidden=True)
