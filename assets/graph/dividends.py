@@ -1,25 +1,40 @@
-"""Dataset `dividends`: declared cash dividends, dated by the end of their declaration day."""
+"""Dataset `dividends`: declared cash dividends, dated by the end of their declaration day.
 
+The graph does not say when it loaded an amount, so one that a split has followed may have been restated by it: it is
+dated by the newest split that the graph itself holds, whichever of the two datasets is loaded first.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from functools import partial
 from typing import Any
 
-from assets.extraction import Extractor, Place, Record, RunFacts, dated, parsed
-from assets.graph import _actions, texts
+from assets.extraction import Extractor, GraphReader, Place, Record, RunFacts, dated, day_of, parsed
+from assets.graph import _actions, splits, texts
+from assets.reading import as_dicts
 from assets.splits import DATASETS as SPLITS
 from pitlake.clock import end_of_new_york_day, new_york_day
 from pitlake.datasets import dividends as contract
 from pitlake.datasets.dividends import DATASET
 from pitlake.errors import RecordRefused
+from pitlake.lake.lake import Lake
 
 FIELDS = """
 RETURN v.id AS dividend_id, v.ticker AS ticker, v.declaration_date AS declaration_date,
        v.dividend_type AS dividend_type, v.ex_dividend_date AS ex_dividend_date, v.record_date AS record_date,
        v.pay_date AS pay_date, v.cash_amount AS cash_amount, v.currency AS currency, v.frequency AS frequency,
-       [(v)<-[:HAS_DIVIDEND]-(d:Date) | [d.date, d.market_close_current_day]] AS date_nodes
+       [(v)<-[:HAS_DIVIDEND]-(d:Date) | [d.date, d.market_close_current_day]] AS date_nodes,
+       [(v)<-[:DECLARED_DIVIDEND]-(c:Company) | c.id] AS companies
 """
 
 WINDOW = f"MATCH (v:Dividend)\nWHERE v.declaration_date >= $lo AND v.declaration_date < $hi{FIELDS}"
 
 UNDATED = f"MATCH (v:Dividend)\nWHERE NOT coalesce(v.declaration_date =~ $dated, false){FIELDS}"
+
+SPLIT_NODES = f"""MATCH (v:Split){splits.FIELDS.rstrip()},
+       [(v)<-[:DECLARED_SPLIT]-(c:Company) | c.id] AS companies
+"""
 
 PARSERS = {
     "dividend_id": texts.word,
@@ -33,8 +48,12 @@ PARSERS = {
 }
 
 
-def locate(record: Record, _run: RunFacts) -> Place:
-    """The end of the declaration day: at what time of day it was declared is not stated."""
+LastSplits = Mapping[str, datetime]
+"""When the newest split was public, by company id and by ticker."""
+
+
+def locate(record: Record, _run: RunFacts, last_splits: LastSplits) -> Place:
+    """The end of the declaration day, for the time of day is not stated; not before a later split."""
     place = _actions.place_action(
         f"neo4j:Dividend:{record['dividend_id']}",
         record["ticker"],
@@ -44,7 +63,8 @@ def locate(record: Record, _run: RunFacts) -> Place:
     )
     if place.available_at is None:
         return place
-    return dated(place.evidence, end_of_new_york_day(new_york_day(place.available_at)))
+    declared = end_of_new_york_day(new_york_day(place.available_at))
+    return dated(place.evidence, max(declared, *(last_splits.get(name, declared) for name in _names(record))))
 
 
 def values(record: Record) -> dict[str, Any]:
@@ -56,12 +76,53 @@ def values(record: Record) -> dict[str, Any]:
     return parsed(record, PARSERS) | {"cash_amount": amount, "dividend_type": kind}
 
 
+def extractor(last_splits: LastSplits) -> Extractor:
+    """Return the extractor that knows these splits. The day of a split may hold dividends of any day before it."""
+    days_of_splits = set(map(day_of, last_splits.values()))
+
+    def trail_of(day: date) -> int:
+        before = (day - DATASET.first_day).days if day in days_of_splits else 0
+        return max(before, 0) + EXTRACTOR.trail
+
+    return replace(
+        EXTRACTOR,
+        locate=partial(locate, last_splits=last_splits),
+        prepared=None,
+        trail=max(map(trail_of, days_of_splits), default=EXTRACTOR.trail),
+        trail_of=trail_of,
+    )
+
+
+def prepared(graph: GraphReader, _lake: Lake, run: RunFacts, _days: Sequence[date]) -> Extractor:
+    """Return the extractor that knows every split the graph holds and that was public at the observation."""
+    last_splits: dict[str, datetime] = {}
+    for batch in graph.stream(SPLIT_NODES, {}, fetch_size=EXTRACTOR.batch):
+        for node in as_dicts(batch):
+            public_at = _public_at(splits.locate(node, run))
+            if public_at is not None and public_at <= run.observed_at:
+                for name in _names(node):
+                    last_splits[name] = max(public_at, last_splits.get(name, public_at))
+    return extractor(last_splits)
+
+
+def _names(node: Record) -> set[str]:
+    return {str(name) for name in (node["ticker"], *node["companies"]) if name}
+
+
+def _public_at(split: Place) -> datetime | None:
+    """When a split was public; one that is no row of `splits` counts from the end of its day."""
+    if split.available_at is not None or split.day is None:
+        return split.available_at
+    return end_of_new_york_day(split.day)
+
+
 EXTRACTOR = Extractor(
     dataset=DATASET,
     windows=(WINDOW,),
     sweeps=(UNDATED,),
-    locate=locate,
+    locate=partial(locate, last_splits={}),
     values=values,
+    prepared=prepared,
     margin=0,
     trail=1,
     after=SPLITS,

@@ -12,8 +12,8 @@ DATASET = Dataset(
     summary="Declared cash dividends. Ex, record and pay dates lie ahead of the declaration and are known by it.",
     # The graph does not say when it loaded an amount: by then a split may have restated it.
     availability=(
-        "The end of the declaration day in New York, through its Date, but not before a later split of the ticker that "
-        "is on record when the dividend is first seen. Holidays and orphans become gaps."
+        "The end of the declaration day in New York, through its Date, but not before a later split of the company "
+        "that the graph or the lake holds when the dividend is first seen. Holidays and orphans become gaps."
     ),
     columns=(
         Column(name="ticker", type="string", required=True, meaning="Ticker of the paying company."),

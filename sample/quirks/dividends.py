@@ -63,11 +63,11 @@ def _collisions(graph: Graph) -> Iterator[Expectation]:
     walmart = {"ticker": "WMT", "declaration_date": date(2024, 2, 20)}
     yield row(
         24,
-        "four dividends under one id: the last written",
+        "four dividends under one id: the last written, dated by the split after it",
         "dividends",
         walmart,
         {"ex_dividend_date": date(2024, 12, 12), "cash_amount": 0.207, "dividend_id": "WMT_2024-02-20_Regular"},
-        "2024-02-21T05:00:00Z",
+        "2024-02-26T21:00:00Z",
         "neo4j:Dividend:WMT_2024-02-20_Regular",
     )
     yield absent(24, "the first three are gone", "dividends", walmart | {"ex_dividend_date": date(2024, 3, 14)})
