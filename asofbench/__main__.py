@@ -16,29 +16,29 @@ from asofbench.run import CACHE, run
 from asofbench.systems import CONTROLS, SYSTEMS, System
 
 
-def main(given: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """The command line; its exit code: 0, 2 for what can't be understood."""
-    asked = _parser().parse_args(given)
-    if asked.command == "cases":
-        write(asked.out, asked.seed)
+    options = _parser().parse_args(arguments)
+    if options.command == "cases":
+        write(options.out, options.seed)
         return 0
-    if asked.command == "freeze":
-        freeze(asked.seed)
+    if options.command == "freeze":
+        freeze(options.seed)
         return 0
-    chosen = [system for system in (*SYSTEMS, *CONTROLS) if _wanted(system, asked.only)]
+    chosen = [system for system in (*SYSTEMS, *CONTROLS) if _wanted(system, options.only)]
     if not chosen:
-        print(f"asofbench: --only must be a part of a system's name, not {asked.only!r}", file=sys.stderr)
+        print(f"asofbench: --only must be a part of a system's name, not {options.only!r}", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory(prefix="asofbench-run-") as scratch:
-        outcomes = run(chosen, asked.seed, asked.cache, Path(scratch), asked.worlds)
-    told = results(outcomes, asked.seed, differences(asked.seed))
-    asked.out.mkdir(parents=True, exist_ok=True)
-    (asked.out / "results.json").write_text(json.dumps(told, indent=1) + "\n")
-    (asked.out / "results.md").write_text(markdown(told))
-    (asked.out / "results.html").write_text(page(told))
-    real = [system for system in told["systems"] if not system["control"]]
-    (asked.out / "picture.svg").write_text(picture(real, list(told["classes"])) + "\n")
-    print(markdown(told).split("\n\n## Failures")[0])
+        outcomes = run(chosen, options.seed, options.cache, Path(scratch), options.worlds)
+    report = results(outcomes, options.seed, differences(options.seed))
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "results.json").write_text(json.dumps(report, indent=1) + "\n")
+    (options.out / "results.md").write_text(markdown(report))
+    (options.out / "results.html").write_text(page(report))
+    real = [system for system in report["systems"] if not system["control"]]
+    (options.out / "picture.svg").write_text(picture(real, list(report["classes"])) + "\n")
+    print(markdown(report).split("\n\n## Failures")[0])
     return 0
 
 

@@ -28,21 +28,21 @@ def asofbench(system: str = "pitlake", seed: str = SEED, worlds: str = "") -> Ta
 
     Raises ValueError for a name that is nobody's and for a system that does not run.
     """
-    named = {slug(name): one for name, one in BY_NAME.items()}
-    if system not in named:
-        raise ValueError(f"system must be one of {', '.join(named)}, not {system!r}")
+    systems = {slug(name): system for name, system in BY_NAME.items()}
+    if system not in systems:
+        raise ValueError(f"system must be one of {', '.join(systems)}, not {system!r}")
     with tempfile.TemporaryDirectory(prefix="asofbench-run-") as scratch:
-        [outcome] = run([named[system]], seed, CACHE, Path(scratch), worlds.split())
+        [outcome] = run([systems[system]], seed, CACHE, Path(scratch), worlds.split())
     if outcome.problem:
         raise ValueError(f"{system} did not run: {outcome.problem}")
-    known = {case.id: case for case in cases(seed)}
-    samples = [_sample(known[one.case], one) for one in outcome.verdicts if one.verdict != UNABLE]
+    case_by_id = {case.id: case for case in cases(seed)}
+    samples = [_sample(case_by_id[verdict.case], verdict) for verdict in outcome.verdicts if verdict.verdict != UNABLE]
     return Task(dataset=samples, solver=answered(), scorer=verdict())
 
 
-def _sample(case: Case, found: Verdict) -> Sample:
-    told = {"class": case.kind, "source": case.source, "verdict": found.verdict, "why": found.why}
-    return Sample(input=str(case.ask.as_json()), target=CAUGHT, id=case.id, metadata=told)
+def _sample(case: Case, graded_verdict: Verdict) -> Sample:
+    metadata = {"class": case.kind, "source": case.source, "verdict": graded_verdict.verdict, "why": graded_verdict.why}
+    return Sample(input=str(case.ask.as_json()), target=CAUGHT, id=case.id, metadata=metadata)
 
 
 @solver
@@ -61,8 +61,8 @@ def verdict() -> Scorer:
     """Right where the case was caught."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        found = state.output.completion
-        right = CORRECT if found == target.text else INCORRECT
-        return Score(value=right, answer=found, explanation=state.metadata["why"])
+        completion = state.output.completion
+        right = CORRECT if completion == target.text else INCORRECT
+        return Score(value=right, answer=completion, explanation=state.metadata["why"])
 
     return score

@@ -23,28 +23,28 @@ svg { color: inherit; } .wide { overflow-x: auto; }
 """
 
 
-def page(told: Mapping[str, Any]) -> str:
+def page(report: Mapping[str, Any]) -> str:
     """The whole page."""
-    systems = [system for system in told["systems"] if not system["control"]]
-    frozen = "cases and graders as frozen" if told["frozen"] else "not as frozen"
-    summary = f"{len(told['classes'])} classes of leaks, {len(systems)} systems"
-    rows = "".join(_row(system) for system in told["systems"])
+    systems = [system for system in report["systems"] if not system["control"]]
+    frozen = "cases and graders as frozen" if report["frozen"] else "not as frozen"
+    summary = f"{len(report['classes'])} classes of leaks, {len(systems)} systems"
+    rows = "".join(_row(system) for system in report["systems"])
     head = "".join(f"<th scope='col'>{name}</th>" for name in COLUMNS)
     return f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>AsOfBench: who sees the future?</title><style>{STYLE}</style>
 <h1>AsOfBench: who sees the future?</h1>
-<p>{summary}, {told["date"][:10]}, seed {escape(told["seed"])}, {frozen}.</p>
-<div class="wide">{picture(systems, list(told["classes"]))}</div>
+<p>{summary}, {report["date"][:10]}, seed {escape(report["seed"])}, {frozen}.</p>
+<div class="wide">{picture(systems, list(report["classes"]))}</div>
 <div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>
-<p>{escape(WORDS)} Controls are systems whose score is known beforehand.{escape(_absent(told))}</p>
+<p>{escape(WORDS)} Controls are systems whose score is known beforehand.{escape(_absent(report))}</p>
 </html>
 """
 
 
-def _absent(told: Mapping[str, Any]) -> str:
-    named = "; ".join(f"{one['name']} ({' '.join(one['why'].split())[:200]})" for one in told["not_run"])
-    return f" Not run: {named}." if named else ""
+def _absent(report: Mapping[str, Any]) -> str:
+    absent = "; ".join(f"{system['name']} ({' '.join(system['why'].split())[:200]})" for system in report["not_run"])
+    return f" Not run: {absent}." if absent else ""
 
 
 def picture(systems: Sequence[Mapping[str, Any]], classes: Sequence[str]) -> str:
@@ -84,9 +84,9 @@ def _square(x: int, y: int, system: Mapping[str, Any], name: str) -> str:
 
 def _row(system: Mapping[str, Any]) -> str:
     shares = "".join(
-        f"<td class='n'>{one['share']:.1%} ({one['low']:.1%}–{one['high']:.1%})</td>"
-        for one in (system[name] for name in (LEAK, WITHHELD, REFUSED, "calls"))
+        f"<td class='n'>{cell['share']:.1%} ({cell['low']:.1%}–{cell['high']:.1%})</td>"
+        for cell in (system[name] for name in (LEAK, WITHHELD, REFUSED, "calls"))
     )
     controls = f"{system['controls']['passed']}/{system['controls']['of']}"
-    named = f"<th scope='row'>{escape(system['name'])}</th><td>{escape(system['configuration'])}</td>"
-    return f"<tr>{named}<td class='n'>{system['asked']}</td>{shares}<td class='n'>{controls}</td></tr>"
+    heading = f"<th scope='row'>{escape(system['name'])}</th><td>{escape(system['configuration'])}</td>"
+    return f"<tr>{heading}<td class='n'>{system['asked']}</td>{shares}<td class='n'>{controls}</td></tr>"

@@ -34,7 +34,9 @@ def results(outcomes: Sequence[Outcome], seed: str, differences: Sequence[str]) 
         "differences": list(differences),
         "machine": _machine(),
         "systems": systems,
-        "not_run": [{"name": one.system.name, "why": one.problem} for one in outcomes if not one.verdicts],
+        "not_run": [
+            {"name": outcome.system.name, "why": outcome.problem} for outcome in outcomes if not outcome.verdicts
+        ],
         "classes": {name: _class(name, systems) for name in CLASSES},
     }
 
@@ -77,56 +79,60 @@ def _share(able: Sequence[Verdict], name: str) -> dict[str, Any]:
 
 def _touching(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """How many calls brought up something from after their instant: what agents' calls are scored by."""
-    calls, touched = sum(one.calls for one in verdicts), sum(one.touched for one in verdicts)
+    calls, touched = sum(verdict.calls for verdict in verdicts), sum(verdict.touched for verdict in verdicts)
     low, high = wilson(touched, calls)
     return {"of": calls, "touched": touched, "share": touched / calls if calls else 0.0, "low": low, "high": high}
 
 
 def _counts(verdicts: Iterable[Verdict], what: str) -> dict[str, dict[str, int]]:
-    found: dict[str, Counter[str]] = {}
+    counters: dict[str, Counter[str]] = {}
     for verdict in verdicts:
-        found.setdefault(getattr(verdict, what), Counter())[verdict.verdict] += 1
-    return {name: dict(counts) for name, counts in found.items()}
+        counters.setdefault(getattr(verdict, what), Counter())[verdict.verdict] += 1
+    return {name: dict(counts) for name, counts in counters.items()}
 
 
 def _failures(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
     """Every failure, told once for the cases of a class that failed alike; `first` is one of them."""
     alike: dict[tuple[str, str, str], list[str]] = {}
-    for one in verdicts:
-        if one.verdict in FAILURES:
-            alike.setdefault((one.kind, one.verdict, _kind(one.why)), []).append(one.case)
+    for failed_verdict in verdicts:
+        if failed_verdict.verdict in FAILURES:
+            alike.setdefault((failed_verdict.kind, failed_verdict.verdict, _kind(failed_verdict.why)), []).append(
+                failed_verdict.case
+            )
     return [
-        {"class": name, "verdict": verdict, "why": why, "cases": len(found), "first": found[0]}
-        for (name, verdict, why), found in alike.items()
+        {"class": name, "verdict": verdict, "why": why, "cases": len(case_ids), "first": case_ids[0]}
+        for (name, verdict, why), case_ids in alike.items()
     ]
 
 
 def _class(name: str, systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Who fails in a class, of the systems that are not controls."""
     real = [system for system in systems if not system["control"]]
-    failing = [one["name"] for one in real if any(one["by_class"].get(name, {}).get(verdict) for verdict in FAILURES)]
+    failing = [
+        system["name"] for system in real if any(system["by_class"].get(name, {}).get(verdict) for verdict in FAILURES)
+    ]
     return {"failed_by": failing, "systems": len(real)}
 
 
-def markdown(told: Mapping[str, Any]) -> str:
+def markdown(report: Mapping[str, Any]) -> str:
     """The results as a page of Markdown."""
-    real = _real(told)
+    real = _real(report)
     lines = [
         "# AsOfBench: results",
         "",
-        _run_on(told),
+        _run_on(report),
         "",
         WORDS,
         "",
         "| " + " | ".join(COLUMNS) + " |",
         "| --- | --- | ---: | --- | --- | --- | --- | --- | ---: |",
-        *(_line(system) for system in told["systems"]),
+        *(_line(system) for system in report["systems"]),
         "",
         "Which classes each system fails in, and in how many cases:",
         "",
         "| class | " + " | ".join(str(place) for place, _ in real) + " |",
         "| --- |" + " ---: |" * len(real),
-        *(_row(name, [system for _, system in real]) for name in told["classes"]),
+        *(_row(name, [system for _, system in real]) for name in report["classes"]),
         "",
         "L leaks, W withholds, R refuses; a dot: right; a dash: the system has no such door. "
         + _widest(system for _, system in real),
@@ -134,20 +140,20 @@ def markdown(told: Mapping[str, Any]) -> str:
         *(f"{place}. {_configured(system)}" for place, system in real),
         "",
     ]
-    if told["not_run"]:
+    if report["not_run"]:
         lines += [
             "Not run:",
             "",
-            *(f"- {one['name']}: {' '.join(one['why'].split())[:200]}" for one in told["not_run"]),
+            *(f"- {system['name']}: {' '.join(system['why'].split())[:200]}" for system in report["not_run"]),
         ]
         lines.append("")
-    return "\n".join([*lines, *_failed(told)])
+    return "\n".join([*lines, *_failed(report)])
 
 
-def _run_on(told: Mapping[str, Any]) -> str:
-    frozen = "cases and graders as frozen" if told["frozen"] else f"NOT AS FROZEN: {'; '.join(told['differences'])}"
-    where = "{system} on {machine}, {processors} processors, Python {python}".format(**told["machine"])
-    return f"Run on {told['date'][:10]}, seed {told['seed']}, {frozen}. {where}."
+def _run_on(report: Mapping[str, Any]) -> str:
+    frozen = "cases and graders as frozen" if report["frozen"] else f"NOT AS FROZEN: {'; '.join(report['differences'])}"
+    where = "{system} on {machine}, {processors} processors, Python {python}".format(**report["machine"])
+    return f"Run on {report['date'][:10]}, seed {report['seed']}, {frozen}. {where}."
 
 
 def _configured(system: Mapping[str, Any]) -> str:
@@ -155,10 +161,13 @@ def _configured(system: Mapping[str, Any]) -> str:
     return f"{system['name']} ({versions}): {system['how']}. Configured as in {system['docs']}."
 
 
-def _failed(told: Mapping[str, Any]) -> list[str]:
+def _failed(report: Mapping[str, Any]) -> list[str]:
     lines = ["## Failures", ""]
-    for _, system in _real(told):
-        kinds = [f"- {one['class']}: {one['verdict']}, {one['why']} ({one['cases']})" for one in system["failures"]]
+    for _, system in _real(report):
+        kinds = [
+            f"- {failure['class']}: {failure['verdict']}, {failure['why']} ({failure['cases']})"
+            for failure in system["failures"]
+        ]
         lines += [f"**{system['name']}**", "", *(kinds or ["- none"]), ""]
     return lines
 
@@ -168,8 +177,8 @@ def _kind(why: str) -> str:
     return re.sub(r"\d[\d.:\-+, \]]*", "… ", " ".join(why.split()))[:90].strip()
 
 
-def _real(told: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
-    return list(enumerate((system for system in told["systems"] if not system["control"]), 1))
+def _real(report: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
+    return list(enumerate((system for system in report["systems"] if not system["control"]), 1))
 
 
 def _line(system: Mapping[str, Any]) -> str:
@@ -187,7 +196,9 @@ def _told(count: int | str, share: Mapping[str, Any]) -> str:
 
 def _widest(systems: Iterable[Mapping[str, Any]]) -> str:
     """What none and all of a class's cases leave open, by how many of them there are."""
-    counts = sorted({sum(told.values()) for system in systems for told in system["by_class"].values()})
+    counts = sorted(
+        {sum(counts_of_class.values()) for system in systems for counts_of_class in system["by_class"].values()}
+    )
     return " ".join(
         f"Of {count} cases, none is {0:.1%} with {wilson(0, count)[0]:.1%}–{wilson(0, count)[1]:.1%}, "
         f"all are {1:.1%} with {wilson(count, count)[0]:.1%}–{wilson(count, count)[1]:.1%}."
@@ -200,5 +211,5 @@ def _row(name: str, systems: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cell(counts: Mapping[str, int]) -> str:
-    told = [f"{verdict[0].upper()}{counts[verdict]}" for verdict in FAILURES if counts.get(verdict)]
-    return " ".join(told) or ("–" if counts.get(UNABLE) else "·")
+    letters = [f"{verdict[0].upper()}{counts[verdict]}" for verdict in FAILURES if counts.get(verdict)]
+    return " ".join(letters) or ("–" if counts.get(UNABLE) else "·")

@@ -49,11 +49,11 @@ def run(systems: Sequence[System], seed: str, cache: Path, scratch: Path, worlds
     families: dict[str, list[System]] = {}
     for system in systems:
         families.setdefault(system.family, []).append(system)
-    one = partial(_family, seed=seed, cache=cache, scratch=scratch, worlds=worlds)
+    run_family = partial(_family, seed=seed, cache=cache, scratch=scratch, worlds=worlds)
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        found = [outcome for outcomes in pool.map(one, families.values()) for outcome in outcomes]
+        outcome_list = [outcome for outcomes in pool.map(run_family, families.values()) for outcome in outcomes]
     order = [system.name for system in systems]
-    return sorted(found, key=lambda outcome: order.index(outcome.system.name))
+    return sorted(outcome_list, key=lambda outcome: order.index(outcome.system.name))
 
 
 def _family(mine: list[System], seed: str, cache: Path, scratch: Path, worlds: Sequence[str]) -> list[Outcome]:
@@ -61,31 +61,33 @@ def _family(mine: list[System], seed: str, cache: Path, scratch: Path, worlds: S
         python = Path(sys.executable) if mine[0].here else environment(mine[0].family, cache)
     except Failed as failed:
         return [Outcome(system=system, problem=f"not installed: {failed}") for system in mine]
-    given = ["--seed", seed, "--out", str(scratch), *(["--worlds", *worlds, "--"] if worlds else [])]
-    command = [str(python), "-m", "asofbench.worker", *given, *(system.name for system in mine)]
+    arguments = ["--seed", seed, "--out", str(scratch), *(["--worlds", *worlds, "--"] if worlds else [])]
+    command = [str(python), "-m", "asofbench.worker", *arguments, *(system.name for system in mine)]
     problem = ""
     try:
         _call(command, MOST_SECONDS, PYTHONPATH=str(ROOT))
     except Failed as failed:
         problem = str(failed)
-    told = versions(python, mine[0].family)
-    return [_outcome(system, seed, scratch, told, problem) for system in mine]
+    installed = versions(python, mine[0].family)
+    return [_outcome(system, seed, scratch, installed, problem) for system in mine]
 
 
-def _outcome(system: System, seed: str, scratch: Path, told: tuple[tuple[str, str], ...], problem: str) -> Outcome:
+def _outcome(system: System, seed: str, scratch: Path, installed: tuple[tuple[str, str], ...], problem: str) -> Outcome:
     file = scratch / f"{slug(system.name)}.json"
     if not file.exists():
-        return Outcome(system=system, versions=told, problem=problem or "it wrote no replies")
+        return Outcome(system=system, versions=installed, problem=problem or "it wrote no replies")
     content = json.loads(file.read_text())
     verdicts = graded(cases(seed), content["replies"])
-    return Outcome(system=system, verdicts=tuple(verdicts), seconds=content["seconds"], versions=told)
+    return Outcome(system=system, verdicts=tuple(verdicts), seconds=content["seconds"], versions=installed)
 
 
-def graded(found: Iterable[Case], told: Iterable[tuple[str, str, dict[str, object]]]) -> list[Verdict]:
+def graded(case_list: Iterable[Case], reply_list: Iterable[tuple[str, str, dict[str, object]]]) -> list[Verdict]:
     """The verdict on every case there are replies to."""
-    replies = {(case, which): Reply(**reply) for case, which, reply in told}  # type: ignore[arg-type]
+    replies = {(case, which): Reply(**reply) for case, which, reply in reply_list}  # type: ignore[arg-type]
     kinds = ("asked", "twin", "later", "control")
-    return [judge(case, *(replies[case.id, kind] for kind in kinds)) for case in found if (case.id, "asked") in replies]
+    return [
+        judge(case, *(replies[case.id, kind] for kind in kinds)) for case in case_list if (case.id, "asked") in replies
+    ]
 
 
 def environment(family: str, cache: Path) -> Path:
@@ -112,10 +114,10 @@ def versions(python: Path, family: str) -> tuple[tuple[str, str], ...]:
     """What is really installed of what a family is made of: (package, version)."""
     names = [package.split("==")[0].split("[")[0] for package in ENVIRONMENTS.get(family, (family,))]
     try:
-        told = json.loads(_call([str(python), "-c", _VERSIONS, *names], 60))
+        installed = json.loads(_call([str(python), "-c", _VERSIONS, *names], 60))
     except Failed:
         return ()
-    return tuple((name, version) for name, version in told)
+    return tuple((name, version) for name, version in installed)
 
 
 def _call(command: list[str], seconds: int, **more: str) -> str:

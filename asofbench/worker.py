@@ -27,21 +27,21 @@ from asofbench.systems import BY_NAME, System
 Asked = tuple[str, str, Question]
 
 
-def main(given: list[str]) -> None:
+def main(arguments: list[str]) -> None:
     """Ask each named system about every world, or about the worlds named."""
     parser = argparse.ArgumentParser(prog="asofbench.worker")
     parser.add_argument("--seed", required=True)
     parser.add_argument("--out", type=Path, required=True, help="an existing folder")
     parser.add_argument("--worlds", nargs="*", default=())
     parser.add_argument("systems", nargs="+")
-    asked = parser.parse_args(given)
-    for name in asked.systems:
+    options = parser.parse_args(arguments)
+    for name in options.systems:
         started = time.monotonic()
         with output_kept() as log:
-            told = list(replies(BY_NAME[name], asked.seed, asked.worlds, log))
+            reply_list = list(replies(BY_NAME[name], options.seed, options.worlds, log))
         seconds = round(time.monotonic() - started, 1)
-        content = {"seconds": seconds, "replies": [[case, which, asdict(reply)] for case, which, reply in told]}
-        (asked.out / f"{slug(name)}.json").write_text(json.dumps(content, default=str))
+        content = {"seconds": seconds, "replies": [[case, which, asdict(reply)] for case, which, reply in reply_list]}
+        (options.out / f"{slug(name)}.json").write_text(json.dumps(content, default=str))
 
 
 def slug(name: str) -> str:
@@ -56,10 +56,10 @@ def replies(system: System, seed: str, only: Sequence[str], log: "Log") -> Itera
             yield from asked_about(system, mine, log)
 
 
-def by_world(found: list[Case]) -> dict[str, list[Case]]:
+def by_world(case_list: list[Case]) -> dict[str, list[Case]]:
     """Cases by the world they share."""
     worlds: dict[str, list[Case]] = {}
-    for case in found:
+    for case in case_list:
         worlds.setdefault(case.world, []).append(case)
     return worlds
 
@@ -75,7 +75,7 @@ def asked_about(system: System, mine: list[Case], log: "Log") -> Iterator[tuple[
     yield from answers(system, [told(row) for row in ever], [(case.id, "twin", case.ask) for case in mine], log)
 
 
-def answers(system: System, rows: Rows, asked: list[Asked], log: "Log") -> Iterator[tuple[str, str, Reply]]:
+def answers(system: System, rows: Rows, questions: list[Asked], log: "Log") -> Iterator[tuple[str, str, Reply]]:
     """A fresh instance of the system, loaded and asked. What it can't load it refuses all questions about."""
     kind = system.adapter_class()
     with tempfile.TemporaryDirectory(prefix="asofbench-") as folder:
@@ -87,8 +87,8 @@ def answers(system: System, rows: Rows, asked: list[Asked], log: "Log") -> Itera
         except Exception:  # noqa: BLE001 - a refusal is whatever the system raises
             problem = f"could not load: {traceback.format_exc(limit=-2)}"
         now = written(datetime.now(timezone.utc))
-        timed = [(case, which, _by_the_clock(one, now)) for case, which, one in asked]
-        for case, which, question in sorted(timed, key=lambda one: one[2].as_of):
+        timed = [(case, which, _by_the_clock(question, now)) for case, which, question in questions]
+        for case, which, question in sorted(timed, key=lambda entry: entry[2].as_of):
             yield case, which, Reply(error=problem) if problem or adapter is None else answer(adapter, question, log)
         if adapter is not None:
             with suppress(Exception):
@@ -106,12 +106,12 @@ def answer(adapter: Adapter, question: Question, log: "Log") -> Reply:
     """One question, and what was printed meanwhile."""
     log.drop()
     try:
-        found: Any = adapter.ask(question)
+        result: Any = adapter.ask(question)
     except Unable:
         return Reply(able=False)
     except Exception as problem:  # noqa: BLE001 - a refusal is whatever the system raises
         return Reply(error=f"{type(problem).__name__}: {problem}", log=log.text())
-    return Reply(answer=found, log=log.text())
+    return Reply(answer=result, log=log.text())
 
 
 class Log:
@@ -144,9 +144,9 @@ def output_kept() -> Iterator[Log]:
         try:
             yield Log(file)
         finally:
-            for descriptor, kept in zip((1, 2), before, strict=True):
-                os.dup2(kept, descriptor)
-                os.close(kept)
+            for descriptor, duplicate in zip((1, 2), before, strict=True):
+                os.dup2(duplicate, descriptor)
+                os.close(duplicate)
 
 
 if __name__ == "__main__":

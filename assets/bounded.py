@@ -29,16 +29,16 @@ class OutOfBounds(Exception):
     """A reader took too long or too much, or its process broke."""
 
 
-def bounded(read: Callable[Given, Found], *given: Given.args, **settings: Given.kwargs) -> Found:
+def bounded(read: Callable[Given, Found], *args: Given.args, **settings: Given.kwargs) -> Found:
     """What a pure function of a module gives. Raises OutOfBounds, and what it raises."""
     receiver, sender = _CONTEXT.Pipe(duplex=False)
-    process = _CONTEXT.Process(target=_answer, args=(sender, SECONDS, MEMORY, read, given, settings), daemon=True)
+    process = _CONTEXT.Process(target=_answer, args=(sender, SECONDS, MEMORY, read, args, settings), daemon=True)
     try:
         process.start()
         sender.close()
         if not receiver.poll(SECONDS):
             raise OutOfBounds(f"{read.__name__} took more than {SECONDS:.0f} seconds")
-        found, error = receiver.recv()
+        result, error = receiver.recv()
     except EOFError:
         raise OutOfBounds(f"{read.__name__} took more than {MEMORY} bytes, or broke") from None
     finally:
@@ -48,11 +48,11 @@ def bounded(read: Callable[Given, Found], *given: Given.args, **settings: Given.
             process.join()
     if error is not None:
         raise error
-    return found  # type: ignore[no-any-return]
+    return result  # type: ignore[no-any-return]
 
 
 def _answer(
-    sender: Connection, seconds: float, memory: int, read: Callable[..., object], given: tuple[object, ...],
+    sender: Connection, seconds: float, memory: int, read: Callable[..., object], args: tuple[object, ...],
     settings: dict[str, object],
 ) -> None:  # fmt: skip
     room = _mapped() + memory
@@ -61,7 +61,7 @@ def _answer(
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(MemoryError):  # then there is nothing to send
         try:
-            answer: tuple[object, Exception | None] = (read(*given, **settings), None)
+            answer: tuple[object, Exception | None] = (read(*args, **settings), None)
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001  the boundary: what a reader raises is raised where it was asked

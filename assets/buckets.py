@@ -119,7 +119,7 @@ class Buckets:
         return Gap("unverifiable", UNREADABLE_RECORD, row.evidence, row.available_at, None)
 
     def _settled(self, table: pa.Table, contest: Contest, day: date | None) -> tuple[pa.Table, list[Gap]]:
-        rows = table.drop_columns([one.name for one in CONTEST_FIELDS])
+        rows = table.drop_columns([column.name for column in CONTEST_FIELDS])
         indexes = contested_rows(table, contest.group)
         if not indexes:
             return rows, []
@@ -128,8 +128,8 @@ class Buckets:
         row_of = dict(members)
         lost = [self._lost(row_of[index], contest.reason, day) for index in settled.losers]
         dropped = frozenset(settled.losers)
-        kept = [settled.repeats.get(index, index) for index in range(table.num_rows) if index not in dropped]
-        return rows.take(kept), lost
+        winners = [settled.repeats.get(index, index) for index in range(table.num_rows) if index not in dropped]
+        return rows.take(winners), lost
 
     def _lost(self, row: dict[str, Any], reason: str, day: date | None) -> Gap:
         return Gap(self._extractor.gap_types[reason], reason, row["evidence"], row[AVAILABLE_AT], day)
@@ -159,8 +159,8 @@ def rows_table(extractor: Normaliser, rows: Sequence[Row]) -> pa.Table:
         columns[RANK] = [row.rank[0] for row in rows]
         columns[SECOND_RANK] = [row.rank[1] for row in rows]
         fields += CONTEST_FIELDS
-    arrays = [_array(columns[one.name], one.type) for one in fields]
-    kinds = [one.with_type(array.type) for one, array in zip(fields, arrays, strict=True)]
+    arrays = [_array(columns[column.name], column.type) for column in fields]
+    kinds = [column.with_type(array.type) for column, array in zip(fields, arrays, strict=True)]
     return pa.Table.from_arrays(arrays, schema=pa.schema(kinds))
 
 

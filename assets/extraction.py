@@ -92,14 +92,14 @@ class Place:
     """Where a record belongs: its evidence, its availability if provable, and the New York day it is filed under.
 
     day None files it under "undated". reason, when set, is the contract's gap reason that already decides the record.
-    told: columns that say how the availability was found.
+    columns: those that say how the availability was found.
     """
 
     evidence: str
     available_at: datetime | None = None
     day: date | None = None
     reason: str = ""
-    told: tuple[tuple[str, Any], ...] = ()
+    columns: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +181,8 @@ class Normaliser:
         try:
             return self.locate(record, run)
         except UNFORESEEN:
-            held = hashlib.sha256(repr(sorted(record.items(), key=str)).encode("utf-8", "replace")).hexdigest()
-            return Place(f"{self.dataset.name}:record:{held}", reason=UNREADABLE_RECORD)
+            digest = hashlib.sha256(repr(sorted(record.items(), key=str)).encode("utf-8", "replace")).hexdigest()
+            return Place(f"{self.dataset.name}:record:{digest}", reason=UNREADABLE_RECORD)
 
     def outcome(self, record: Record, place: Place, run: RunFacts) -> Row | Gap:
         """`normalise` for a record whose place is already known."""
@@ -192,7 +192,7 @@ class Normaliser:
         if not naive and place.available_at > run.observed_at:
             return self._gap(place, self.future.reason, run)
         try:
-            values = {**self.values(record), **dict(place.told)}
+            values = {**self.values(record), **dict(place.columns)}
             contest = (self.contest.contender(record), self.contest.rank(record)) if self.contest else None
         except RecordRefused as refusal:
             return self._gap(place, refusal.reason, run)
@@ -239,9 +239,9 @@ class Extractor(Normaliser):
         return min(day - timedelta(days=self.trail_of(day) if self.trail_of else self.trail) for day in days)
 
 
-def dated(evidence: str, moment: datetime, *told: tuple[str, Any]) -> Place:
+def dated(evidence: str, moment: datetime, *columns: tuple[str, Any]) -> Place:
     """The place of a record whose availability is proven, and the columns that say how."""
-    return Place(evidence, moment, day_of(moment), told=told)
+    return Place(evidence, moment, day_of(moment), columns=columns)
 
 
 @lru_cache(maxsize=16_384)

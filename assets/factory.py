@@ -158,7 +158,9 @@ def run_metadata(report: RunReport, published: Published) -> dict[str, Any]:
         "bytes": published.bytes,
         "files": published.files,
         "preview": dg.MetadataValue.md(preview(report.preview)),
-        "evidence": dg.MetadataValue.md("\n".join(f"- `{one}`" for one in report.preview["evidence"].to_pylist())),
+        "evidence": dg.MetadataValue.md(
+            "\n".join(f"- `{locator}`" for locator in report.preview["evidence"].to_pylist())
+        ),
     }
 
 

@@ -18,16 +18,18 @@ def column_lineage(extractor: Extractor, source: dg.AssetKey) -> dg.TableColumnL
     """Each column that a query returns by name, with the properties in its expression as columns of the source:
     Label.property.
     """
-    found: dict[str, set[str]] = {}
+    reads: dict[str, set[str]] = {}
     for query in (*extractor.windows, *extractor.sweeps):
         labels = dict(_LABELLED.findall(query))
         for expression in _returned(query):
             value, _, name = map(str.strip, expression.rpartition(" AS "))
             if name in extractor.dataset.business_columns:
-                read = {f"{labels[node]}.{one}" for node, one in _PROPERTY.findall(value) if node in labels}
-                found[name] = found.get(name, set()) | read
-    told = {name: [dg.TableColumnDep(source, one) for one in sorted(read)] for name, read in found.items() if read}
-    return dg.TableColumnLineage(told)
+                read = {f"{labels[node]}.{prop}" for node, prop in _PROPERTY.findall(value) if node in labels}
+                reads[name] = reads.get(name, set()) | read
+    dependencies = {
+        name: [dg.TableColumnDep(source, prop) for prop in sorted(read)] for name, read in reads.items() if read
+    }
+    return dg.TableColumnLineage(dependencies)
 
 
 def _returned(query: str) -> list[str]:

@@ -120,9 +120,9 @@ class _Reading:
     """One run's pass over the graph."""
 
     def __init__(
-        self, extractor: Extractor, graph: GraphReader, stage: Stage, run: RunFacts, wanted: frozenset[date]
+        self, extractor: Extractor, graph: GraphReader, stage: Stage, run: RunFacts, days: frozenset[date]
     ) -> None:
-        self._extractor, self._graph, self._run, self._wanted = extractor, graph, run, wanted
+        self._extractor, self._graph, self._run, self._wanted = extractor, graph, run, days
         self._buckets = Buckets(extractor, stage)
         self._met: set[str] = set()
         self.strays = Strays()
@@ -146,9 +146,9 @@ class _Reading:
     def window(self, span: Span) -> int:
         """The records of one span of days, handed to the stage at its end. Returns how many came."""
         margin, trail = self._extractor.margin, self._extractor.trail
-        asked = Span(self._extractor.texts_of(span.days()), span.last).widened(margin, margin)
+        bounds_of_texts = Span(self._extractor.texts_of(span.days()), span.last).widened(margin, margin)
         answered = span.widened(2 * margin + trail, 2 * margin + trail)
-        bounds = {"lo": asked.first.isoformat(), "hi": (asked.last + timedelta(days=1)).isoformat()}
+        bounds = {"lo": bounds_of_texts.first.isoformat(), "hi": (bounds_of_texts.last + timedelta(days=1)).isoformat()}
         came = 0
         for cypher in self._extractor.windows:
             for record in self._records(cypher, bounds):

@@ -161,13 +161,18 @@ def together(reports: Sequence[RunReport]) -> RunReport:
     published = [report.outcome for report in reports if isinstance(report.outcome, Published)]
     outcome = last.outcome
     if isinstance(outcome, Published):
-        days = [(name, count) for one in published for name, count in one.per_day.items()]
-        sums = {name: sum(getattr(one, name) for one in published) for name in SUMMED}
+        days = [(name, count) for outcome in published for name, count in outcome.per_day.items()]
+        sums = {name: sum(getattr(outcome, name) for outcome in published) for name in SUMMED}
         per_day = {name: added(count for day, count in days if day == name) for name in dict(days)}
-        changed, gaps = any(one.changed for one in published), sum((Counter(one.gaps) for one in published), Counter())
+        changed, gaps = (
+            any(outcome.changed for outcome in published),
+            sum((Counter(outcome.gaps) for outcome in published), Counter()),
+        )
         outcome = replace(outcome, per_day=per_day, changed=changed, gaps=dict(gaps), **sums)
     gaps_of_all = sum((Counter(report.gaps) for report in reports), Counter())
-    return replace(last, outcome=outcome, gaps=gaps_of_all, notes=tuple(note for one in reports for note in one.notes))
+    return replace(
+        last, outcome=outcome, gaps=gaps_of_all, notes=tuple(note for report in reports for note in report.notes)
+    )
 
 
 def _reported(
@@ -204,18 +209,18 @@ def _report(staged: Staged, outcome: Published | CheckFailed, checks: tuple[Chec
     dataset = staged.dataset
     pairs = zip(staged.gaps["gap_type"].to_pylist(), staged.gaps["reason"].to_pylist(), strict=True)
     hidden = dataset.open_only or isinstance(outcome, CheckFailed)
-    shown = staged.rows.slice(0, 0 if hidden else PREVIEW_ROWS)
+    preview = staged.rows.slice(0, 0 if hidden else PREVIEW_ROWS)
     return RunReport(
         dataset=dataset.name,
         outcome=outcome,
         checks=(*checks, *warnings(dataset, staged.rows, staged.gaps)),
         gaps=Counter(pairs),
-        preview=pa.Table.from_pylist(shown.to_pylist(), shown.schema),  # the stage's own is gone with its files
+        preview=pa.Table.from_pylist(preview.to_pylist(), preview.schema),  # the stage's own is gone with its files
     )
 
 
 def _with_refusal(checks: tuple[CheckResult, ...], refusal: CheckFailed) -> tuple[CheckResult, ...]:
     """The audit's results with the one that refused, which may have been found before there was a stage to audit."""
     facts = {fact: value if isinstance(value, int) else str(value) for fact, value in refusal.facts.items()}
-    found = CheckResult(name=refusal.check, passed=False, facts=facts, examples=refusal.examples)
-    return (*(check for check in checks if check.name != refusal.check), found)
+    refused = CheckResult(name=refusal.check, passed=False, facts=facts, examples=refusal.examples)
+    return (*(check for check in checks if check.name != refusal.check), refused)

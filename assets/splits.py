@@ -59,16 +59,18 @@ class Split(NamedTuple):
 
 def merged(statements: Iterable[Stated]) -> tuple[Split, ...]:
     """Statements on one ticker, each a day and a ratio, as the splits they tell of, in order of days."""
-    stated = set(statements)
-    settled = {day for day, ratio in stated if ratio is not None}
+    distinct = set(statements)
+    settled = {day for day, ratio in distinct if ratio is not None}
     splits: list[Split] = []
-    for day, ratio in sorted((one for one in stated if one[1] or one[0] not in settled), key=_order):
-        for place, known in enumerate(splits):
-            if known.first == known.last == day and not _same(known.ratio, ratio):
+    for day, ratio in sorted(
+        (statement for statement in distinct if statement[1] or statement[0] not in settled), key=_order
+    ):
+        for place, split in enumerate(splits):
+            if split.first == split.last == day and not _same(split.ratio, ratio):
                 splits[place] = Split(day, day, None)
                 break
-            if day - known.last <= TOLD_APART and _same(known.ratio, ratio):
-                splits[place] = Split(known.first, day, ratio)
+            if day - split.last <= TOLD_APART and _same(split.ratio, ratio):
+                splits[place] = Split(split.first, day, ratio)
                 break
         else:
             splits.append(Split(day, day, ratio))
@@ -119,12 +121,12 @@ def a_share(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
     return public_at if shares == 1.0 else run.fetched_at
 
 
-def _order(one: Stated) -> tuple[date, float]:
-    return one[0], one[1] or 0.0
+def _order(statement: Stated) -> tuple[date, float]:
+    return statement[0], statement[1] or 0.0
 
 
-def _same(one: float | None, other: float | None) -> bool:
-    return one is other or (one is not None and other is not None and isclose(one, other, rel_tol=SAME_RATIO))
+def _same(ratio: float | None, other: float | None) -> bool:
+    return ratio is other or (ratio is not None and other is not None and isclose(ratio, other, rel_tol=SAME_RATIO))
 
 
 class LakeSplits:
@@ -138,11 +140,11 @@ class LakeSplits:
         """Day and ratio of everything stated, by ticker."""
         from pitlake.datasets import get
 
-        found: dict[str, list[Stated]] = {}
+        statements: dict[str, list[Stated]] = {}
         try:
             snapshot = self._lake.snapshot()
         except LakeNotFound:
-            return found
+            return statements
         for name in self._datasets:
             files = snapshot.files(name)
             if files:
@@ -150,8 +152,8 @@ class LakeSplits:
                 sql = STATED.format(rows=reading(files), key=", ".join(get(name).key))
                 with calculator() as connection:
                     for ticker, day, ratio in connection.sql(sql).fetchall():
-                        found.setdefault(ticker, []).append((day, ratio))
-        return found
+                        statements.setdefault(ticker, []).append((day, ratio))
+        return statements
 
     def __call__(self, ticker: str, after: date, until: date) -> float | None:
         """What one share of `after` is on `until`, in shares; None where a split in between is not certain."""

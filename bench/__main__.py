@@ -25,36 +25,36 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; default: all")
     parser.add_argument("--full", action="store_true", help="at the sizes the aims are stated for")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="keep the figures as JSON")
-    asked = parser.parse_args(arguments)
-    unknown = set(asked.parts) - set(PARTS)
+    options = parser.parse_args(arguments)
+    unknown = set(options.parts) - set(PARTS)
     if unknown:
         print(f"part: there is no {', '.join(sorted(unknown))}; choose from {', '.join(PARTS)}", file=sys.stderr)
         return 2
-    told: dict[str, list[Figure]] = {}
-    for part in asked.parts or PARTS:
+    figures_by_name: dict[str, list[Figure]] = {}
+    for part in options.parts or PARTS:
         print(f"measuring {part} …", file=sys.stderr)
         module = import_module(f"bench.{part}")
         load = os.getloadavg()[0]
-        told[part] = module.run(**getattr(module, "FULL", {}) if asked.full else {})
-        show(told[part], f"{part} (load before: {load:.1f} of {os.cpu_count()} cores)")
-        if asked.keep:
-            _keep(asked.keep, told)
-    _judge([one for figures in told.values() for one in figures])
+        figures_by_name[part] = module.run(**getattr(module, "FULL", {}) if options.full else {})
+        show(figures_by_name[part], f"{part} (load before: {load:.1f} of {os.cpu_count()} cores)")
+        if options.keep:
+            _keep(options.keep, figures_by_name)
+    _judge([figure for figures in figures_by_name.values() for figure in figures])
     return 0
 
 
-def _keep(file: Path, told: dict[str, list[Figure]]) -> None:
+def _keep(file: Path, figures_by_name: dict[str, list[Figure]]) -> None:
     """What was measured so far."""
     machine = {"at": datetime.now(timezone.utc).isoformat(timespec="minutes"), "cores": os.cpu_count()}
-    file.write_text(json.dumps({"machine": machine, "parts": told}, indent=1, ensure_ascii=False))
+    file.write_text(json.dumps({"machine": machine, "parts": figures_by_name}, indent=1, ensure_ascii=False))
 
 
 def _judge(figures: list[Figure]) -> None:
-    held = [one for one in figures if met(one) is not None]
-    missed = [one for one in held if not met(one)]
-    print(f"{len(held) - len(missed)} of {len(held)} aims met")
-    for one in missed:
-        print(f"missed: {one['name']} ({one['aim']})")
+    with_aim = [figure for figure in figures if met(figure) is not None]
+    missed = [figure for figure in with_aim if not met(figure)]
+    print(f"{len(with_aim) - len(missed)} of {len(with_aim)} aims met")
+    for figure in missed:
+        print(f"missed: {figure['name']} ({figure['aim']})")
 
 
 if __name__ == "__main__":

@@ -142,9 +142,9 @@ def _month(root: Path, dataset: Dataset, items: int, month: date) -> NewFile:
 
 def rows_of(dataset: Dataset, items: int, month: date) -> pa.Table:
     """A month's rows of so many companies (of articles: so many articles)."""
-    asked = {"count": items, "year": month.year, "month": month.month}
+    params = {"count": items, "year": month.year, "month": month.month}
     with calculator(threads=1) as connection:
-        table = connection.sql(_ROWS[dataset.name], params=asked).to_arrow_table()
+        table = connection.sql(_ROWS[dataset.name], params=params).to_arrow_table()
     return table.select(dataset.arrow_schema.names).cast(dataset.arrow_schema)
 
 

@@ -77,7 +77,7 @@ def landed(root: Path, count: int) -> Lake:
 def asked(lake: Lake, folder: str) -> dict[str, float]:
     """Median CPU milliseconds of opening (T seen before) and of the point query; without them when it is refused."""
     cut_cache, snapshot = CutCache(Path(folder) / "cuts"), lake.snapshot()
-    opened, queried = [], []
+    open_times, queried = [], []
     try:
         for _ in range(ROUNDS + 1):
             started = time.process_time()
@@ -85,21 +85,21 @@ def asked(lake: Lake, folder: str) -> dict[str, float]:
                 snapshot, T, datasets=["prices"], cut_cache=cut_cache, limits=Limits(seconds=600)
             ) as session:
                 clock = processor(session._backend.pid)
-                opened.append(clock() - started)
+                open_times.append(clock() - started)
                 session.sql(POINT)
                 started = clock()
                 session.sql(POINT)
                 queried.append(clock() - started)
     except PitlakeError as refused:
         return {f"refused ({refused})": float("nan")}
-    return {"open": 1000 * statistics.median(opened[1:]), "point query": 1000 * statistics.median(queried[1:])}
+    return {"open": 1000 * statistics.median(open_times[1:]), "point query": 1000 * statistics.median(queried[1:])}
 
 
 def _month(root: Path, parts: int, month: date) -> list[NewFile]:
     rows = biglake.rows_of(get("prices"), COMPANIES, month)
     part = pc.bit_wise_and(pc.cast(rows["volume"], pa.int64()), 0x7FFFFFFF).to_numpy() % parts
-    found = (rows.filter(pa.array(part == number)) for number in range(parts))
-    return [_file(root, month, some) for some in found if some.num_rows]
+    parts_of_rows = (rows.filter(pa.array(part == number)) for number in range(parts))
+    return [_file(root, month, some) for some in parts_of_rows if some.num_rows]
 
 
 def _file(root: Path, month: date, rows: pa.Table) -> NewFile:

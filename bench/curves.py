@@ -23,9 +23,9 @@ Points = list[tuple[float, float]]
 def drawn(part: str, figures: Iterable[Figure]) -> str:
     """A part's curves as SVG; empty where it has none."""
     curves: dict[str, Points] = {}
-    for one in figures:
-        if one.get("curve"):
-            curves.setdefault(one["curve"], []).append((one["at"], one["value"]))
+    for figure in figures:
+        if figure.get("curve"):
+            curves.setdefault(figure["curve"], []).append((figure["at"], figure["value"]))
     if not curves:
         return ""
     points = [point for each in curves.values() for point in each]

@@ -85,36 +85,38 @@ def captures(folder: Path) -> list[Figure]:
     """So many answers fetched, judged, captured and forced to the disk, beside a bare session that parses the same,
     and beside one that also writes each to a file. What was captured is what the provider says.
     """
-    asked = count()
-    kept = CaptureStore(folder / "captures")
+    request_count = count()
+    store = CaptureStore(folder / "captures")
     (folder / "files").mkdir()
 
-    def ours(one: Provider) -> None:
-        with HttpClient(one, kept, "live") as client:
+    def ours(http_provider: Provider) -> None:
+        with HttpClient(http_provider, store, "live") as client:
             for _ in range(REQUESTS):
-                client.fetch(Request("/news", {"page": next(asked)})).json()
-            kept.flush()
+                client.fetch(Request("/news", {"page": next(request_count)})).json()
+            store.flush()
 
-    def bare(one: Provider, files: Path | None = None) -> None:
+    def bare(http_provider: Provider, files: Path | None = None) -> None:
         with requests.Session() as session:
             session.mount("http://", HTTPAdapter(max_retries=Retry(3)))
             for _ in range(REQUESTS):
-                page = next(asked)
-                answer = session.get(f"{one.base_url}/news", params={"page": page}, timeout=30)
+                page = next(request_count)
+                answer = session.get(f"{http_provider.base_url}/news", params={"page": page}, timeout=30)
                 answer.json()
                 if files is not None:
                     (files / f"{page}.json").write_bytes(answer.content)
 
     figures = []
-    with provider() as one:
+    with provider() as http_provider:
         for what, files in (("requests", None), ("requests, bodies written to files", folder / "files")):
-            mine, _, ratio = paired(lambda: ours(one), partial(bare, one, files), ROUNDS, processor())
+            mine, _, ratio = paired(
+                lambda: ours(http_provider), partial(bare, http_provider, files), ROUNDS, processor()
+            )
             against = f"{what}, {len(BODY) // 1000} kB answers"
             aim = "≤ 1.3"
             figures.append(
                 figure("asked, judged and captured, CPU", REQUESTS / mine, "/s", baseline=against, ratio=ratio, aim=aim)
             )
-        for capture in kept.every():
+        for capture in store.every():
             again = requests.get(capture.location, timeout=30)
             assert again.content == capture.body, capture.location
     return figures
@@ -167,8 +169,8 @@ def plain(body: bytes, accepted: Accepted, target: Path) -> None:
     """What a careful person writes with pandas: the same columns, dates read, acceptance joined, one Parquet file."""
     rows = []
     for taxonomy, concepts in json.loads(body)["facts"].items():
-        for concept, told in concepts.items():
-            for unit, facts in told["units"].items():
+        for concept, concept_facts in concepts.items():
+            for unit, facts in concept_facts["units"].items():
                 rows += [{**fact, "concept": f"{taxonomy}:{concept}", "unit": unit} for fact in facts]
     frame = pd.DataFrame(rows)
     for name in ("start", "end", "filed"):

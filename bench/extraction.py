@@ -94,8 +94,8 @@ def published(graph: Graph, name: str) -> Figure:
         with tempfile.TemporaryDirectory() as folder:
             gc.collect()
             started = time.process_time()
-            told = {"run_id": "bench", "observed_at": OBSERVED, "audits": (expected,)}
-            done = run_partitions(all_extractors()[name], DAYS, graph, Lake(folder), **told)
+            arguments = {"run_id": "bench", "observed_at": OBSERVED, "audits": (expected,)}
+            done = run_partitions(all_extractors()[name], DAYS, graph, Lake(folder), **arguments)
             taken.append(time.process_time() - started)
     met = done.total.extracted
     cost = 100_000 * statistics.median(taken[1:]) / met

@@ -31,16 +31,16 @@ def figure(
     """A figure: what was measured, against which baseline, and the aim its ratio is held to ("≤ 1.3"), or its value
     ("≤ 4 s", and where there is no ratio). curve, at: the curve it is a point of, and how far along.
     """
-    held = {"name": name, "value": value, "unit": unit, "baseline": baseline, "ratio": ratio, "aim": aim}
-    return held | ({"curve": curve, "at": at} if curve else {})
+    fields = {"name": name, "value": value, "unit": unit, "baseline": baseline, "ratio": ratio, "aim": aim}
+    return fields | ({"curve": curve, "at": at} if curve else {})
 
 
-def met(one: Figure) -> bool | None:
+def met(figure: Figure) -> bool | None:
     """Whether a figure meets its aim; None where it has none."""
-    if not one["aim"]:
+    if not figure["aim"]:
         return None
-    sign, limit, unit = _AIM.fullmatch(one["aim"]).groups()
-    measured = one["value"] if unit or one["ratio"] is None else one["ratio"]
+    sign, limit, unit = _AIM.fullmatch(figure["aim"]).groups()
+    measured = figure["value"] if unit or figure["ratio"] is None else figure["ratio"]
     return _SIGNS[sign](measured, float(limit))
 
 
@@ -52,8 +52,8 @@ def processor(*pids: int) -> Clock:
     tasks = [Path(f"/proc/{pid}/task") for pid in pids]
 
     def computed() -> float:
-        threads = (one for task in tasks for one in task.glob("*/schedstat"))
-        return time.process_time() + sum(int(one.read_text().split()[0]) for one in threads) / 1e9
+        threads = (schedstat for task in tasks for schedstat in task.glob("*/schedstat"))
+        return time.process_time() + sum(int(schedstat.read_text().split()[0]) for schedstat in threads) / 1e9
 
     return computed
 
@@ -82,9 +82,9 @@ def show(figures: Iterable[Figure], title: str) -> None:
     table = Table(title=title, title_justify="left")
     for column in ("what", "value", "unit", "ratio", "against", "aim", "met"):
         table.add_column(column, justify="right" if column in ("value", "ratio") else "left")
-    for one in figures:
-        ratio = "" if one.get("ratio") is None else f"{one['ratio']:.2f}"
-        value = f"{one['value']:,.3g}" if one["value"] < 1000 else f"{one['value']:,.0f}"
-        said = {None: "", True: "yes", False: "no"}[met(one)]
-        table.add_row(one["name"], value, one["unit"], ratio, one["baseline"], one["aim"], said)
+    for figure in figures:
+        ratio = "" if figure.get("ratio") is None else f"{figure['ratio']:.2f}"
+        value = f"{figure['value']:,.3g}" if figure["value"] < 1000 else f"{figure['value']:,.0f}"
+        verdict = {None: "", True: "yes", False: "no"}[met(figure)]
+        table.add_row(figure["name"], value, figure["unit"], ratio, figure["baseline"], figure["aim"], verdict)
     Console(width=150).print(table)

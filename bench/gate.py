@@ -124,5 +124,5 @@ def _figure(name: str, value: float, unit: str, slow: float | None, aim: float |
 
 
 if __name__ == "__main__":
-    for one in run():
-        print(one)
+    for line in run():
+        print(line)

@@ -21,22 +21,22 @@ def run(records: int = 10_000, searches: int = 100) -> list[Figure]:
     texts = [f"record {number}: {' '.join(rng.choices(WORDS, k=100))}" for number in range(records)]
     written_at = instants(T - timedelta(hours=number) for number in range(records))
     with TemporaryDirectory() as folder:
-        kept = KeptVectors(Path(folder) / "vectors.sqlite")
+        kept_vectors = KeptVectors(Path(folder) / "vectors.sqlite")
         started = time.perf_counter()
-        vectors = kept.of(texts)
-        made = time.perf_counter() - started
+        vectors = kept_vectors.of(texts)
+        build_seconds = time.perf_counter() - started
         started = time.perf_counter()
-        kept.of(texts)
+        kept_vectors.of(texts)
         again = time.perf_counter() - started
         seconds = []
         for number in range(searches):
             started = time.perf_counter()
-            asked = kept.asked(f"{rng.choice(WORDS)} and {rng.choice(WORDS)} {number}")
-            ranked(asked, vectors, written_at, T, count=10)
+            query_vector = kept_vectors.asked(f"{rng.choice(WORDS)} and {rng.choice(WORDS)} {number}")
+            ranked(query_vector, vectors, written_at, T, count=10)
             seconds.append(time.perf_counter() - started)
-        kept.close()
+        kept_vectors.close()
     return [
         figure(f"search over {records:,} records, p50", 1000 * statistics.median(seconds), "ms", aim="≤ 50"),
-        figure(f"{records:,} texts of 100 words embedded", made, "s"),
+        figure(f"{records:,} texts of 100 words embedded", build_seconds, "s"),
         figure("the same read back", again, "s"),
     ]

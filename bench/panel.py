@@ -48,12 +48,14 @@ def panel(session: Session, paths: list[str], seen: str, events: pa.Table) -> li
         mine, other, ratio = paired(ours, lambda: native.sql(PANEL).fetchall(), ROUNDS, clock)
         figures = [_figure(mine, other, ratio, "DuckDB ASOF on a native table")]
         facts = native.sql("FROM facts").to_arrow_table()
-        one = native.sql("SELECT * EXCLUDE (concept) FROM facts WHERE concept = 'us-gaap:Concept7'").to_arrow_table()
+        concept_facts = native.sql(
+            "SELECT * EXCLUDE (concept) FROM facts WHERE concept = 'us-gaap:Concept7'"
+        ).to_arrow_table()
     theirs = _polars(facts, events)
     _agree(answer, theirs().to_pylist(), "polars")
     mine, other, ratio = paired(ours, theirs, ROUNDS, clock)
     figures.append(_figure(mine, other, ratio, "polars join_asof on frames in memory"))
-    return figures + feast(session, one, events)
+    return figures + feast(session, concept_facts, events)
 
 
 def feast(session: Session, facts: pa.Table, events: pa.Table) -> list[Figure]:
@@ -62,8 +64,8 @@ def feast(session: Session, facts: pa.Table, events: pa.Table) -> list[Figure]:
         return []
     with tempfile.TemporaryDirectory() as folder:
         pq.write_table(facts, Path(folder) / "facts.parquet")
-        asked = events.slice(0, FEAST_EVENTS).rename_columns(["ticker", "event_timestamp"])
-        pq.write_table(asked, Path(folder) / "events.parquet")
+        event_frame = events.slice(0, FEAST_EVENTS).rename_columns(["ticker", "event_timestamp"])
+        pq.write_table(event_frame, Path(folder) / "events.parquet")
         script = Path(__file__).with_name("feast_join.py")
         # -P: this folder's platform.py is not the standard library's.
         ran = subprocess.run([python, "-P", str(script), folder], capture_output=True, text=True, check=True)
@@ -93,10 +95,10 @@ def _polars(facts: pa.Table, events: pa.Table) -> Callable[[], pa.Table]:
     concepts = facts_read.select("concept").unique()
 
     def join() -> pa.Table:
-        stated = facts_read.group_by("ticker", "concept", "available_at").agg(pl.col("value_number").max())
-        right = stated.sort("available_at")
-        asked = left.join(concepts, how="cross").sort("available_at")
-        joined = asked.join_asof(right, on="available_at", by=["ticker", "concept"], check_sortedness=False)
+        values_at = facts_read.group_by("ticker", "concept", "available_at").agg(pl.col("value_number").max())
+        right = values_at.sort("available_at")
+        questions = left.join(concepts, how="cross").sort("available_at")
+        joined = questions.join_asof(right, on="available_at", by=["ticker", "concept"], check_sortedness=False)
         return joined.select(pl.col("value_number").count(), pl.col("value_number").sum().alias("sum")).to_arrow()
 
     return join

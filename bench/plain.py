@@ -17,18 +17,18 @@ from resources.graph.open import open_graph
 
 def days(lake: Lake, first: date, last: date) -> None:
     """Every dataset by day, from the graph that the environment names."""
-    wanted = [date.fromordinal(day) for day in range(first.toordinal(), last.toordinal() + 1)]
+    days_of_span = [date.fromordinal(day) for day in range(first.toordinal(), last.toordinal() + 1)]
     with open_graph() as graph:
         for extractor in all_extractors().values():
             if extractor.dataset.partitioned:
-                run_partitions(extractor, wanted, graph, lake, run_id="plain", audits=(expected,))
+                run_partitions(extractor, days_of_span, graph, lake, run_id="plain", audits=(expected,))
 
 
 def releases(lake: Lake, tickers: set[str]) -> None:
     """Snapshots and outcomes of every release of these companies. Raises the refusal when one is refused."""
-    wanted = [event for event in earnings_bundles.events(lake) if event.ticker in tickers]
+    selected = [event for event in earnings_bundles.events(lake) if event.ticker in tickers]
     for build in (earnings_bundles.build, earnings_outcomes.build):
-        outcome = build(lake, wanted, run_id="plain", audits=(expected,)).outcome
+        outcome = build(lake, selected, run_id="plain", audits=(expected,)).outcome
         if isinstance(outcome, Exception):
             raise outcome
 

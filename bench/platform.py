@@ -72,8 +72,8 @@ class Place:
 
     def begin(self) -> None:
         """Put the lake back to where it starts, and forget what sessions had cut."""
-        for one in (self.lake, self.folder / "cache"):
-            shutil.rmtree(one, ignore_errors=True)
+        for path in (self.lake, self.folder / "cache"):
+            shutil.rmtree(path, ignore_errors=True)
         if self.base is not None:
             shutil.copytree(self.base, self.lake)
 
@@ -130,12 +130,12 @@ def _releases(lake: Lake, house: House, least: int) -> list[Event]:
     """Every release of as many companies as have `least`, made partitions in the house's Dagster."""
     earnings_events.derive(lake, run_id="bench")
     chosen: list[Event] = []
-    known = events(lake)
-    for ticker in sorted({event.ticker for event in known}):
+    event_list = events(lake)
+    for ticker in sorted({event.ticker for event in event_list}):
         if len(chosen) < least:
-            chosen += [event for event in known if event.ticker == ticker]
+            chosen += [event for event in event_list if event.ticker == ticker]
     with patch.dict(os.environ, house.environment), dg.DagsterInstance.get() as instance:
-        register(instance, known)
+        register(instance, event_list)
     return chosen
 
 
@@ -175,8 +175,8 @@ def _measured(work: Work, house: House, place: Place, rounds: int) -> Iterator[F
         lakes.append(place.keep("command"))
         plains.append(_process(house, place, sys.executable, "-m", "bench.plain", what, str(place.lake), *of))
         lakes.append(place.keep("plain"))
-        for one in lakes[:-1]:
-            compare(one, lakes[-1], work.assets)
+        for older_lake in lakes[:-1]:
+            compare(older_lake, lakes[-1], work.assets)
     yield from _figures(work, served, commands, plains)
 
 
@@ -214,24 +214,24 @@ class Runs:
             with contextlib.suppress(psutil.NoSuchProcess):
                 if any(SPAWNED in word for word in process.cmdline()):
                     tree = (process, *process.children(recursive=True))
-                    self._spent[process.pid] = sum(sum(one.cpu_times()[:4]) for one in tree)
+                    self._spent[process.pid] = sum(sum(child.cpu_times()[:4]) for child in tree)
 
 
 def _figures(
     work: Work, served: Sequence[tuple[Backfill, float]], commands: Sequence[Spent], plains: Sequence[Spent]
 ) -> Iterator[Figure]:
-    runs = [Spent(one.published - one.created, cpu) for one, cpu in served]
+    runs = [Spent(backfill.published - backfill.created, cpu) for backfill, cpu in served]
     command = " ".join(work.command[:3]).split(" --")[0]
     for name, taken in (("the backfill's run, from made to ended", runs), (f"{command}, the process", commands)):
         for kind, unit, aim in (("wall", "s", ""), ("cpu", "s of CPU", work.aim)):
-            ours, plain = ([getattr(one, kind) for one in way] for way in (taken, plains))
+            ours, plain = ([getattr(spent, kind) for spent in way] for way in (taken, plains))
             ratio = median(a / b for a, b in zip(ours, plain, strict=True))
             against = f"plain script, {median(plain):.1f} {unit}"
             yield figure(f"{work.name}: {name}", median(ours), unit, baseline=against, ratio=ratio, aim=aim)
-    backfills = [one for one, _ in served]
-    yield figure(f"{work.name}: asked for to published", median(one.published for one in backfills), "s")
-    yield figure(f"{work.name}: asked for to completed", median(one.seen for one in backfills), "s")
-    yield figure(f"{work.name}: runs it took", max(one.runs for one in backfills), "runs")
+    backfills = [backfill for backfill, _ in served]
+    yield figure(f"{work.name}: asked for to published", median(backfill.published for backfill in backfills), "s")
+    yield figure(f"{work.name}: asked for to completed", median(backfill.seen for backfill in backfills), "s")
+    yield figure(f"{work.name}: runs it took", max(backfill.runs for backfill in backfills), "runs")
     parts = len(work.partitions) * len(work.assets)
     cost = median(a.cpu - b.cpu for a, b in zip(runs, plains, strict=True))
     yield figure(f"Dagster's own cost per {work.part}", 1000 * cost / parts, "ms of CPU")

@@ -73,19 +73,19 @@ def _measure(dataset: Dataset, rows: pa.Table, scratch: Path) -> list[Figure]:
     assert due.select(rows.column_names).cast(rows.schema).sort_by("evidence").equals(rows.sort_by("evidence"))
     came = due.sort_by("evidence")  # as the rows came, with what the lake adds to them
     in_order = [(dataset.entity, "ascending"), ("available_at", "ascending")]
-    alone, made = scratch / "alone.parquet", iter([scratch / f"lake-{number}" for number in range(2 * ROUNDS)])
+    alone, lake_roots = scratch / "alone.parquet", iter([scratch / f"lake-{number}" for number in range(2 * ROUNDS)])
 
-    def against(named: str, theirs: Callable[[], None], aim: str = "") -> Figure:
+    def against(label: str, theirs: Callable[[], None], aim: str = "") -> Figure:
         lakes: list[Lake] = []
         ours, other, ratio = paired(
-            lambda: lakes.append(_publish(dataset, rows, next(made))), theirs, ROUNDS, processor()
+            lambda: lakes.append(_publish(dataset, rows, next(lake_roots))), theirs, ROUNDS, processor()
         )
-        assert all(_published(one, dataset).equals(due) for one in lakes)
+        assert all(_published(root, dataset).equals(due) for root in lakes)
         assert pa.parquet.read_table(alone, partitioning=None).equals(due)
-        for one in lakes:
-            shutil.rmtree(one.root)
+        for root in lakes:
+            shutil.rmtree(root.root)
         size = alone.stat().st_size / 1e6
-        baseline = f"{named}, {size / other:,.0f} MB/s"
+        baseline = f"{label}, {size / other:,.0f} MB/s"
         name = f"stage and publish {dataset.name}"
         return figure(name, size / ours, "MB/s of CPU", baseline=baseline, ratio=1 / ratio, aim=aim)
 
@@ -119,5 +119,5 @@ def _published(lake: Lake, dataset: Dataset) -> pa.Table:
 
 
 if __name__ == "__main__":
-    for one in run():
-        print(one)
+    for line in run():
+        print(line)

@@ -47,9 +47,11 @@ def run(facts: int = 400_000, news: int = 100_000, prices: int = 1_600_000) -> l
             keep(Store(lake.root), name, BEFORE)
         site = Path(scratch) / "site"
         seconds, printed = _measured(["-c", REPORT, "--lake", str(lake.location), "--output", str(site)])
-        by_hand, said = _measured(["-c", BY_HAND], json.dumps({name: _counted(lake, name) for name in DATASETS}))
-        told = json.loads((site / NUMBERS).read_text())["datasets"]
-        assert {name: [told[name]["rows"], told[name]["keys"]] for name in DATASETS} == json.loads(said)
+        by_hand, output = _measured(["-c", BY_HAND], json.dumps({name: _counted(lake, name) for name in DATASETS}))
+        dataset_numbers = json.loads((site / NUMBERS).read_text())["datasets"]
+        assert {
+            name: [dataset_numbers[name]["rows"], dataset_numbers[name]["keys"]] for name in DATASETS
+        } == json.loads(output)
     rows = f"{(facts + news + prices) / 1e6:.1f} million rows"
     return [
         figure(
@@ -69,14 +71,14 @@ def _counted(lake: Lake, name: str) -> str:
     return f"SELECT count(*), count(DISTINCT ({key})) FROM {reading(lake.snapshot().files(name))}"
 
 
-def _measured(command: list[str], given: str = "") -> tuple[float, str]:
+def _measured(command: list[str], stdin: str = "") -> tuple[float, str]:
     """A process's seconds of processor time, and what it said."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    said = subprocess.run([sys.executable, *command], input=given, capture_output=True, check=True, text=True).stdout
+    output = subprocess.run([sys.executable, *command], input=stdin, capture_output=True, check=True, text=True).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, said
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, output
 
 
 if __name__ == "__main__":
-    for one in run():
-        print(one)
+    for line in run():
+        print(line)

@@ -88,9 +88,9 @@ def _rows(counts: tuple[int, ...], sessions: tuple[int, ...]) -> Iterator[Figure
 
 def _at_once(lake: Lake, cut_cache: CutCache, many: int, name: str) -> Iterator[Figure]:
     """So many sessions held open together, and all of them asked at the same time."""
-    with ExitStack() as held, ThreadPoolExecutor(many) as pool:
+    with ExitStack() as exits, ThreadPoolExecutor(many) as pool:
         started = time.perf_counter()
-        sessions = list(pool.map(lambda _: held.enter_context(opened(lake, cut_cache)), range(many)))
+        sessions = list(pool.map(lambda _: exits.enter_context(opened(lake, cut_cache)), range(many)))
         yield figure(f"open {many} sessions, {name}", time.perf_counter() - started, "s")
         asks = [session for session in sessions for _ in range(ROUNDS * 4)]
         started = time.perf_counter()
@@ -175,10 +175,10 @@ def opened(lake: Lake, cut_cache: CutCache, back: timedelta = timedelta(0)) -> S
 def _opening(lake: Lake, cut_cache: CutCache, days: int = 37) -> float:
     """CPU milliseconds to open, each time so many days earlier; 0: at an instant asked before. Footers were read."""
     opened(lake, cut_cache).close()
-    held: list[Session] = []
+    sessions: list[Session] = []
     instants = iter(timedelta(days=days * number) for number in range(1, 11))
-    taken = _cost(lambda: held.append(opened(lake, cut_cache, next(instants))), 10)
-    for session in held:
+    taken = _cost(lambda: sessions.append(opened(lake, cut_cache, next(instants))), 10)
+    for session in sessions:
         session.close()
     return taken
 

@@ -49,10 +49,10 @@ def run(articles: int = 100_000, vectors: int = 50_000) -> list[Figure]:
     """Milliseconds of CPU of each search, and its ratio."""
     with tempfile.TemporaryDirectory() as folder:
         lake, cuts = _build(Path(folder) / "lake", articles, vectors), CutCache(Path(folder) / "cuts")
-        asked = {"datasets": ("news", "embeddings", "text_vectors"), "limits": LIMITS, "cut_cache": cuts}
+        arguments = {"datasets": ("news", "embeddings", "text_vectors"), "limits": LIMITS, "cut_cache": cuts}
         with (
-            open_session(lake.snapshot(), T, **asked) as session,
-            open_session(lake.snapshot(), T, **asked) as reading,
+            open_session(lake.snapshot(), T, **arguments) as session,
+            open_session(lake.snapshot(), T, **arguments) as reading,
         ):
             reading.sql("CREATE TEMP TABLE changed AS SELECT 1")
             return [*_words(session, reading), *_nearest(session)]
@@ -61,22 +61,22 @@ def run(articles: int = 100_000, vectors: int = 50_000) -> list[Figure]:
 def _words(session: Session, reading: Session) -> list[Figure]:
     (articles,) = session.sql("SELECT count(*) FROM news").rows()[0]
     started = time.process_time()
-    found = session.run("news_full_text", **_RARE, limit=articles).arrow()["id"].to_pylist()
+    matching_ids = session.run("news_full_text", **_RARE, limit=articles).arrow()["id"].to_pylist()
     first = time.process_time() - started
-    assert sorted(found) == sorted(one for (one,) in session.sql(_FOUND).rows())
+    assert sorted(matching_ids) == sorted(id_ for (id_,) in session.sql(_FOUND).rows())
     searches = {
         "two rare words": _RARE,
         "two words, each in one article of forty": {"query": "w1100 AND w900"},
         "two frequent words": {"query": "w2 w5"},
         "a phrase of two frequent words": {"query": '"w2 w5"'},
     }
-    one = partial(session.run, "news_full_text", query="w2 w5", ticker="T00007")
-    company, _, _ = paired(one, one, ROUNDS, processor(session._backend.pid))
+    search_one = partial(session.run, "news_full_text", query="w2 w5", ticker="T00007")
+    company, _, _ = paired(search_one, search_one, ROUNDS, processor(session._backend.pid))
     return [
         figure(f"the first search of {articles:,} articles, which makes the index", first, "s of CPU"),
         *(
-            _searched(f"{name}, best 20 of {articles:,}", session, reading, asked, _aim(articles, "≤ 50 ms"))
-            for name, asked in searches.items()
+            _searched(f"{name}, best 20 of {articles:,}", session, reading, params, _aim(articles, "≤ 50 ms"))
+            for name, params in searches.items()
         ),
         figure(
             f"two frequent words, one company's best 20 of {articles:,}",
@@ -92,10 +92,10 @@ def _aim(texts: int, aim: str) -> str:
     return aim if texts >= MILLION else ""
 
 
-def _searched(name: str, session: Session, reading: Session, asked: dict[str, str], aim: str) -> Figure:
-    indexed, every = (partial(each.run, "news_full_text", **asked) for each in (session, reading))
+def _searched(name: str, session: Session, reading: Session, params: dict[str, str], aim: str) -> Figure:
+    indexed, every = (partial(each.run, "news_full_text", **params) for each in (session, reading))
     assert indexed().arrow().equals(every().arrow())
-    (backend,) = (one for query, one in session._index.opened.items() if "news" in query[1])
+    (backend,) = (backend for query, backend in session._index.opened.items() if "news" in query[1])
     mine, other, ratio = paired(indexed, every, ROUNDS, processor(backend.pid, reading._backend.pid))
     baseline = f"every text read, {1000 * other:,.0f} ms"
     return figure(name, 1000 * mine, "ms of CPU", baseline=baseline, ratio=ratio, aim=aim)
@@ -104,14 +104,14 @@ def _searched(name: str, session: Session, reading: Session, asked: dict[str, st
 def _nearest(session: Session) -> list[Figure]:
     (vectors,) = session.sql("SELECT count(*) FROM lake.embeddings").rows()[0]
     (stored,) = session.sql("SELECT vector FROM lake.embeddings ORDER BY id LIMIT 1").rows()[0]
-    asked = {"embedding": stored}
-    search = partial(session.run, "vector_news", **asked)
+    params = {"embedding": stored}
+    search = partial(session.run, "vector_news", **params)
     started = time.process_time()
-    assert search().arrow()["id"][0] == session.sql(_SCORED, asked).arrow()["id"][0]
+    assert search().arrow()["id"][0] == session.sql(_SCORED, params).arrow()["id"][0]
     first = time.process_time() - started
-    (backend,) = (one for query, one in session._index.opened.items() if "embeddings" in query[1])
+    (backend,) = (backend for query, backend in session._index.opened.items() if "embeddings" in query[1])
     clock = processor(backend.pid, session._backend.pid)
-    mine, other, ratio = paired(search, partial(session.sql, _SCORED, asked), ROUNDS, clock)
+    mine, other, ratio = paired(search, partial(session.sql, _SCORED, params), ROUNDS, clock)
     name = f"nearest of {vectors:,} vectors of {WIDTH} numbers"
     against = {"baseline": f"plain SQL, {1000 * other:,.0f} ms", "ratio": ratio}
     return [
@@ -132,13 +132,13 @@ def _build(root: Path, articles: int, vectors: int) -> Lake:
         near = _of(texts, _VECTORS, embeddings.arrow_schema, count=vectors // len(months))
         files["news"].append(biglake.write(root, news, f"{month:%Y-%m}", texts))
         files["embeddings"].append(biglake.write(root, embeddings, f"{month:%Y-%m}", near))
-    for name, written in files.items():
-        biglake.commit(root, name, written)
+    for name, file_rows in files.items():
+        biglake.commit(root, name, file_rows)
         biglake.bury(root, lake, get(name))
     return lake
 
 
-def _of(news: pa.Table, sql: str, schema: pa.Schema, **asked: object) -> pa.Table:
+def _of(news: pa.Table, sql: str, schema: pa.Schema, **params: object) -> pa.Table:
     with calculator(threads=1) as connection:
         connection.register("news", news)
-        return connection.sql(sql, params=asked or None).to_arrow_table().select(schema.names).cast(schema)
+        return connection.sql(sql, params=params or None).to_arrow_table().select(schema.names).cast(schema)

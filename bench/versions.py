@@ -74,17 +74,17 @@ def grown(root: Path, count: int) -> Lake:
     tables, log = DeltaTables(store), LakeLog(store)
     articles = staged(NEWS, ROWS, text=200)
     _publish(lake, [0], articles)
-    head, made = log.head(), []
+    head, versions = log.head(), []
     commit = json.loads(_commit(root, head.tables["news"]).read_text().splitlines()[-1])
-    told = _commit(root, head.tables["news"]).read_text().splitlines()[0]
+    action = _commit(root, head.tables["news"]).read_text().splitlines()[0]
     for number in range(1, count):
         file = _file(root, number, _rows(number, articles))
-        made.append(file)
+        versions.append(file)
         version = head.tables["news"] + 1
         if (version + 1) % INTERVAL == 0:
             tables.commit("news", NEWS.arrow_schema, version - 1, [file])
         else:
-            _commit(root, version).write_text(f"{told}\n{json.dumps(_renamed(commit, file))}")
+            _commit(root, version).write_text(f"{action}\n{json.dumps(_renamed(commit, file))}")
         head = _entry(root, head, version)
         if number % A_WEEK == 0 or number == count - 1:
             lake.compact(NEWS, before="2027-01")
@@ -112,22 +112,22 @@ def _sizes(lake: Lake, count: int) -> dict[str, float]:
 
 def _asked(lake: Lake, few: Lake, count: int, folder: Path) -> Iterator[Figure]:
     """Opening, answers and a publish on top, each beside the lake of few versions."""
-    cuts = {one.root: CutCache(folder / f"cuts {one.root.name}") for one in (lake, few)}
+    cuts = {lake_side.root: CutCache(folder / f"cuts {lake_side.root.name}") for lake_side in (lake, few)}
 
-    def opened(one: Lake) -> Session:
-        return open_session(Lake(one.root).snapshot(), T, datasets=["news"], cut_cache=cuts[one.root])
+    def opened(lake_side: Lake) -> Session:
+        return open_session(Lake(lake_side.root).snapshot(), T, datasets=["news"], cut_cache=cuts[lake_side.root])
 
     answers = []
-    for one in (lake, few):
-        with opened(one) as session:
+    for lake_side in (lake, few):
+        with opened(lake_side) as session:
             answers.append(session.sql(QUESTION).rows())
     assert answers[0] == answers[1]
     assert answers[0][0][0] == count * ROWS
     for what, work in (
-        ("newest version's files", lambda one: Lake(one.root).snapshot().files("news")),
-        ("open a session", lambda one: opened(one).close()),
+        ("newest version's files", lambda lake_side: Lake(lake_side.root).snapshot().files("news")),
+        ("open a session", lambda lake_side: opened(lake_side).close()),
     ):
-        ours, theirs = (_cost(lambda one=one, work=work: work(one)) for one in (lake, few))
+        ours, theirs = (_cost(lambda lake_side=lake_side, work=work: work(lake_side)) for lake_side in (lake, few))
         label = f"{what}, {count:,} versions"
         more = {"baseline": BASE, "ratio": ours / theirs, "aim": "≤ 1.5", "curve": what, "at": count}
         yield figure(label, ours, "ms of CPU", **more)
@@ -137,14 +137,14 @@ def _asked(lake: Lake, few: Lake, count: int, folder: Path) -> Iterator[Figure]:
         yield figure(f"{what}, {count:,} versions", cost, "ms of CPU")
         pinned = lake.entry(version).tables["news"]
         delta = DeltaTable(str(lake.root / table_key("news")), version=pinned)
-        told = {Path(file.path).name: (file.rows, file.size) for file in lake.snapshot(version).files("news")}
+        sizes = {Path(file.path).name: (file.rows, file.size) for file in lake.snapshot(version).files("news")}
         actions = pa.table(delta.get_add_actions(flatten=True)).to_pylist()
-        assert told == {Path(one["path"]).name: (one["num_records"], one["size_bytes"]) for one in actions}
+        assert sizes == {Path(add["path"]).name: (add["num_records"], add["size_bytes"]) for add in actions}
     yield figure(f"list {count:,} versions", _cost(lambda: list(Lake(lake.root).versions()), 1), "ms of CPU")
     articles = staged(NEWS, ROWS, text=200)
     ours, theirs = (
-        statistics.median(_publish(Lake(one.root), [count + number], articles) for number in range(ROUNDS))
-        for one in (lake, few)
+        statistics.median(_publish(Lake(lake_side.root), [count + number], articles) for number in range(ROUNDS))
+        for lake_side in (lake, few)
     )
     label = f"publish {ROWS} articles, {count:,} versions"
     more = {"baseline": BASE, "ratio": ours / theirs, "aim": "≤ 1.5", "curve": f"publish {ROWS} articles", "at": count}
@@ -153,15 +153,15 @@ def _asked(lake: Lake, few: Lake, count: int, folder: Path) -> Iterator[Figure]:
 
 def _vacuumed(lake: Lake, count: int) -> Iterator[Figure]:
     """A vacuum that keeps the newest version and an old one."""
-    kept = lake.head() // 3
-    before = _content(lake, kept), _content(lake)
-    dry = _cost(lambda: Lake(lake.root).vacuum(timedelta(0), [kept]), 1)
+    oldest = lake.head() // 3
+    before = _content(lake, oldest), _content(lake)
+    dry = _cost(lambda: Lake(lake.root).vacuum(timedelta(0), [oldest]), 1)
     yield figure(f"vacuum, dry run, {count:,} versions", dry / 1e3, "s of CPU", aim=f"≤ {MOST_SECONDS}")
     done = []
-    taken = _cost(lambda: done.append(lake.vacuum(timedelta(0), [kept], dry_run=False)), 1)
+    taken = _cost(lambda: done.append(lake.vacuum(timedelta(0), [oldest], dry_run=False)), 1)
     yield figure(f"vacuum of {count:,} versions", taken / 1e3, "s of CPU", aim=f"≤ {MOST_SECONDS}")
     assert len(done[0].files) > 0
-    assert (_content(Lake(lake.root), kept), _content(Lake(lake.root))) == before
+    assert (_content(Lake(lake.root), oldest), _content(Lake(lake.root))) == before
 
 
 def _content(lake: Lake, version: int | None = None) -> list[Any]:

@@ -36,11 +36,11 @@ def run(root: Path = DEMO, moves: int = 50) -> list[Figure]:
         return []
     with TestClient(application(doors), base_url="http://127.0.0.1:8765") as client:
         first = _milliseconds(client, HOME)
-        asked = [
+        requests = [
             Asked(FIRST + timedelta(minutes=chance.randrange(MINUTES)), chance.choice(TICKERS)) for _ in range(moves)
         ]
-        moved = [_milliseconds(client, one) for one in asked]
-        again = [_milliseconds(client, asked[-1]) for _ in range(10)]
+        moved = [_milliseconds(client, request) for request in requests]
+        again = [_milliseconds(client, requests[-1]) for _ in range(10)]
     return [
         figure("first page", first, "ms", aim="≤ 300"),
         figure(f"move of T, p50 of {moves} instants never asked for", median(moved), "ms", aim="≤ 150"),
@@ -48,7 +48,7 @@ def run(root: Path = DEMO, moves: int = 50) -> list[Figure]:
     ]
 
 
-def _milliseconds(client: TestClient, asked: Asked) -> float:
+def _milliseconds(client: TestClient, request: Asked) -> float:
     began = time.perf_counter()
-    client.get(asked.address()).raise_for_status()
+    client.get(request.address()).raise_for_status()
     return 1000 * (time.perf_counter() - began)

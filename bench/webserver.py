@@ -38,10 +38,10 @@ def ask(url: str, query: str, **variables: Any) -> Any:
     body = json.dumps({"query": query, "variables": variables}).encode()
     request = urllib.request.Request(f"{url}/graphql", body, {"content-type": "application/json"})
     with urllib.request.urlopen(request, timeout=120) as reply:
-        told = json.load(reply)
-    if told.get("errors"):
-        raise RuntimeError(told["errors"][0]["message"])
-    return told["data"]
+        answer = json.load(reply)
+    if answer.get("errors"):
+        raise RuntimeError(answer["errors"][0]["message"])
+    return answer["data"]
 
 
 def wait_until_healthy(url: str) -> None:
@@ -52,7 +52,7 @@ def wait_until_healthy(url: str) -> None:
             statuses = ask(url, HEALTH)["instance"]["daemonHealth"]["allDaemonStatuses"]
         except OSError:
             statuses = []
-        if statuses and all(one["healthy"] for one in statuses if one["required"]):
+        if statuses and all(status["healthy"] for status in statuses if status["required"]):
             return
         time.sleep(POLL_SECONDS)
     raise TimeoutError("webserver and daemon did not come up")
@@ -62,9 +62,9 @@ def backfill(
     url: str, assets: Sequence[str], partitions: Sequence[str], look: Callable[[], object] = lambda: None
 ) -> Backfill:
     """Launch one and wait for its end, looking every now and then. Raises RuntimeError where it is refused or fails."""
-    asked = {"assetSelection": [{"path": [name]} for name in assets], "partitionNames": list(partitions)}
+    body = {"assetSelection": [{"path": [name]} for name in assets], "partitionNames": list(partitions)}
     began = time.time()
-    launched = ask(url, LAUNCH, asked=asked)["launchPartitionBackfill"]
+    launched = ask(url, LAUNCH, asked=body)["launchPartitionBackfill"]
     if "backfillId" not in launched:
         raise RuntimeError(f"{launched['__typename']}: {launched.get('message', '')}")
     while True:

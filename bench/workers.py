@@ -89,10 +89,12 @@ def run(scale: int = 1, days: int = 240, runs: int = 4) -> list[Figure]:
         sample_server(scale) as server,
         _house(Path(scratch), server),
     ):
-        one, two = (_backfill(Path(scratch), count, days, runs) for count in (1, 2))
-        compare(two.lake, one.lake, BY_DAY)
+        one_worker, two = (_backfill(Path(scratch), count, days, runs) for count in (1, 2))
+        compare(two.lake, one_worker.lake, BY_DAY)
         rows = sum(file.rows for name in BY_DAY for file in two.lake.snapshot().files(name))
-        return list(_figures(one, two, f"{days:,} days of {len(BY_DAY)} datasets ({rows:,} rows) in {runs} runs"))
+        return list(
+            _figures(one_worker, two, f"{days:,} days of {len(BY_DAY)} datasets ({rows:,} rows) in {runs} runs")
+        )
 
 
 @contextmanager
@@ -122,16 +124,16 @@ def _backfill(folder: Path, count: int, days: int, runs: int) -> Done:
         dg.DagsterInstance.get() as instance,
         ExitStack() as stack,
     ):
-        before = {one.run_id for one in instance.get_runs()}
+        before = {run.run_id for run in instance.get_runs()}
         _launch(days, runs)
-        launched = [one.run_id for one in instance.get_runs() if one.run_id not in before]
+        launched = [run.run_id for run in instance.get_runs() if run.run_id not in before]
         commands = [(_program("celery"), *WORKER, "-n", f"worker-{number}@%h") for number in range(count)]
-        workers = [stack.enter_context(_running(*one)) for one in zip(commands, logs, strict=True)]
+        workers = [stack.enter_context(_running(*worker)) for worker in zip(commands, logs, strict=True)]
         done = _ended(instance, launched, workers)
-        spent = [_stopped(one) for one in workers]
+        spent = [_stopped(worker) for worker in workers]
     return Done(
-        max(one.end for one in done) - min(one.start for one in done),
-        tuple(_share(done, *one) for one in zip(logs, spent, strict=True)),
+        max(run.end for run in done) - min(run.start for run in done),
+        tuple(_share(done, *worker) for worker in zip(logs, spent, strict=True)),
         Lake(lake),
     )
 
@@ -142,36 +144,36 @@ def _launch(days: int, runs: int) -> None:
     edges = [FIRST + timedelta(days=days * number // runs) for number in range(runs + 1)]
     spans = [{"start": first, "end": end - timedelta(days=1)} for first, end in pairwise(edges)]
     tags = [{f"dagster/asset_partition_range_{name}": f"{day}" for name, day in span.items()} for span in spans]
-    asked = [[*launch, json.dumps(one)] for one in tags]
+    commands = [[*launch, json.dumps(tag)] for tag in tags]
     with ThreadPoolExecutor(runs) as pool:
-        list(pool.map(partial(subprocess.run, cwd=ROOT, check=True, capture_output=True), asked))
+        list(pool.map(partial(subprocess.run, cwd=ROOT, check=True, capture_output=True), commands))
 
 
 def _ended(instance: dg.DagsterInstance, launched: Sequence[str], workers: Sequence[Process]) -> list[Ran]:
     """The runs once all have ended. Raises RuntimeError where one fails, or a worker is gone."""
     while True:
         records = instance.get_run_records(dg.RunsFilter(run_ids=list(launched)))
-        runs = [one.dagster_run for one in records]
-        if all(one.is_finished for one in runs):
+        runs = [record.dagster_run for record in records]
+        if all(run.is_finished for run in runs):
             break
-        if any(one.poll() is not None for one in workers):
+        if any(worker.poll() is not None for worker in workers):
             raise RuntimeError("a worker ended before its runs; what they published does not count")
         time.sleep(POLL_SECONDS)
-    if not all(one.is_success for one in runs):
+    if not all(run.is_success for run in runs):
         raise RuntimeError("a run failed; what the others published does not count")
-    return [Ran(one.dagster_run.run_id, one.start_time or 0.0, one.end_time or 0.0) for one in records]
+    return [Ran(record.dagster_run.run_id, record.start_time or 0.0, record.end_time or 0.0) for record in records]
 
 
 def _share(done: Sequence[Ran], log: Path, spent: float) -> Worker:
     """What a worker did, by the runs its log names."""
-    said = log.read_text()
-    mine = [one for one in done if one.name in said]
-    return Worker(len(mine), sum(one.end - one.start for one in mine), spent)
+    log_text = log.read_text()
+    mine = [run for run in done if run.name in log_text]
+    return Worker(len(mine), sum(run.end - run.start for run in mine), spent)
 
 
 @contextmanager
 def _running(command: Sequence[str], log: Path) -> Iterator[Process]:
-    with log.open("wb") as said, subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=said) as process:
+    with log.open("wb") as output, subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output) as process:
         try:
             yield process
         finally:
@@ -191,11 +193,11 @@ def _program(name: str) -> str:
     return str(Path(sys.executable).with_name(name))
 
 
-def _figures(one: Done, two: Done, name: str) -> Iterator[Figure]:
-    [alone] = one.workers
-    yield figure(f"{name}: one worker", one.wall, "s")
-    against = f"one worker, {one.wall:.0f} s"
-    yield figure(f"{name}: two workers", two.wall, "s", baseline=against, ratio=one.wall / two.wall, aim=AIM)
+def _figures(one_worker: Done, two: Done, name: str) -> Iterator[Figure]:
+    [alone] = one_worker.workers
+    yield figure(f"{name}: one worker", one_worker.wall, "s")
+    against = f"one worker, {one_worker.wall:.0f} s"
+    yield figure(f"{name}: two workers", two.wall, "s", baseline=against, ratio=one_worker.wall / two.wall, aim=AIM)
     most = max(each.cpu for each in two.workers)
     against = f"one worker, {alone.cpu:.0f} s"
     yield figure("the busier of two workers", most, "s of CPU", baseline=against, ratio=alone.cpu / most, aim=AIM)

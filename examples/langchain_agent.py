@@ -23,15 +23,18 @@ RULES = "Answer from the tools alone. Cite the evidence and the available_at of 
 STEPS = 50
 
 
-def tool(lake: Client, one: mcp_types.Tool) -> StructuredTool:
+def tool(lake: Client, listed_tool: mcp_types.Tool) -> StructuredTool:
     """A tool of the lake's server as one of LangChain's, whose adapter for MCP knows the first SDK alone."""
 
     async def call(**arguments: Any) -> str:
-        answer = await lake.call_tool(one.name, arguments)
+        answer = await lake.call_tool(listed_tool.name, arguments)
         return json.dumps(answer.structured_content) if answer.structured_content else str(answer.content)
 
     return StructuredTool(
-        name=one.name, description=one.description or "", args_schema=one.input_schema, coroutine=call
+        name=listed_tool.name,
+        description=listed_tool.description or "",
+        args_schema=listed_tool.input_schema,
+        coroutine=call,
     )
 
 
@@ -39,7 +42,7 @@ async def answer(as_of: str, question: str) -> str:
     """What the agent says to a question, with the lake's tools as its own."""
     server = StdioServerParameters(command="pitlake", args=["mcp", "--as-of", as_of], env={**os.environ})
     async with Client(server) as lake:
-        tools = [tool(lake, one) for one in (await lake.list_tools()).tools]
+        tools = [tool(lake, listed_tool) for listed_tool in (await lake.list_tools()).tools]
         agent = create_agent(ChatOpenAI(model=os.environ["OPENAI_MODEL"]), tools, system_prompt=RULES)
         with suppress(GraphRecursionError):  # the client would let it out in a group
             state = await agent.ainvoke({"messages": [HumanMessage(question)]}, {"recursion_limit": STEPS})

@@ -130,8 +130,8 @@ def add_split(graph: Graph, ticker: str, cik: str, day: date, ratio: tuple[objec
 
 def add_actions(graph: Graph, company: Company) -> None:
     """The company's dividends and splits as the upstream stores them: of one id, the last dividend written."""
-    kept = {dividend.id: dividend for dividend in dividends(company)}
-    for dividend in kept.values():
+    rows = {dividend.id: dividend for dividend in dividends(company)}
+    for dividend in rows.values():
         add_dividend(graph, dividend, company.cik, dividend.declared)
     if company.ticker in SPLITS:
         day, before, after = SPLITS[company.ticker]

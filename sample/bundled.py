@@ -43,14 +43,14 @@ def _entries(provider: str) -> tuple[Mapping[str, Any], ...]:
     return tuple(json.loads((files("sample") / "external" / provider / "answers.json").read_text()))
 
 
-def find(provider: str, method: str, path: str, params: Mapping[str, str], said: str = "") -> Bundled | None:
+def find(provider: str, method: str, path: str, params: Mapping[str, str], request_body: str = "") -> Bundled | None:
     """The answer to a request, None when there is none. said: the request's body as text."""
     for entry in _entries(provider):
         if (
             entry.get("method", DEFAULT_METHOD) == method
             and entry["path"].strip("/") == path.strip("/")
             and all(params.get(name) == value for name, value in entry.get("params", {}).items())
-            and entry.get("contains", "") in said
+            and entry.get("contains", "") in request_body
         ):
             body = (files("sample") / "external" / provider / entry["file"]).read_bytes()
             return Bundled(body, entry.get("status", 200), entry.get("headers", dict(JSON_HEADERS)))
@@ -59,8 +59,8 @@ def find(provider: str, method: str, path: str, params: Mapping[str, str], said:
 
 def captured(provider: Provider, request: Request, fetched_at: datetime) -> Capture:
     """A bundled answer as the client would have captured it. Raises NotCaptured when there is none."""
-    found = find(provider.name, request.method.upper(), request.path, dict(request.query), json.dumps(request.json))
-    if found is None:
+    answer = find(provider.name, request.method.upper(), request.path, dict(request.query), json.dumps(request.json))
+    if answer is None:
         raise NotCaptured(provider.url(request))
     return Capture(
         source=provider.name,
@@ -68,11 +68,11 @@ def captured(provider: Provider, request: Request, fetched_at: datetime) -> Capt
         url=provider.url(request),
         params=request.query,
         payload=request.json,
-        status=found.status,
-        headers=dict(found.headers),
-        body=found.body,
+        status=answer.status,
+        headers=dict(answer.headers),
+        body=answer.body,
         fetched_at=fetched_at,
-        sha256=sha256(found.body).hexdigest(),
+        sha256=sha256(answer.body).hexdigest(),
         request_key=request.key(provider.name),
     )
 

@@ -53,12 +53,12 @@ def sessions() -> dict[date, TradingDay]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # The library has yet to follow pandas 3.1.
         calendar = exchange_calendars.get_calendar("XNYS", start="2021-01-04", end="2025-12-31")
-    found = calendar.schedule
+    schedule = calendar.schedule
     return {
         stamp.date(): TradingDay(
             stamp.date(), opens.to_pydatetime().astimezone(NEW_YORK), closes.to_pydatetime().astimezone(NEW_YORK)
         )
-        for stamp, opens, closes in zip(found.index, found["open"], found["close"], strict=True)
+        for stamp, opens, closes in zip(schedule.index, schedule["open"], schedule["close"], strict=True)
     }
 
 

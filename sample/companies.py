@@ -269,8 +269,8 @@ def add_company(graph: Graph, company: Company) -> None:
 
 def add_relations(graph: Graph) -> None:
     """Neighbours in the list of companies are named together in the news: stored once, without the way back."""
-    listed = list(companies())
-    for source, target in pairwise(listed):
+    filers = list(companies())
+    for source, target in pairwise(filers):
         graph.edge(
             ("Company", "RELATED_TO", "Company"),
             source.cik,

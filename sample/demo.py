@@ -95,9 +95,11 @@ def fill(home: Path) -> None:
         with step(f"publishing every dataset, {FIRST_DAY} to {LAST_DAY}, in one run", of=len(chosen())) as tick:
             publish(job, instance, tick, chosen(), ALL_DAYS)
         releases = instance.get_dynamic_partitions(EARNINGS_SET)
-        told = [key for key in releases if key.startswith(f"{TOLD}|")]
-        with step(f"building what was known beside {len(told)} of {len(releases)} releases", of=len(BUNDLES)) as tick:
-            publish(job, instance, tick, BUNDLES, tags(told[0], told[-1]))
+        pinned_keys = [key for key in releases if key.startswith(f"{TOLD}|")]
+        with step(
+            f"building what was known beside {len(pinned_keys)} of {len(releases)} releases", of=len(BUNDLES)
+        ) as tick:
+            publish(job, instance, tick, BUNDLES, tags(pinned_keys[0], pinned_keys[-1]))
 
 
 def chosen() -> list[str]:
@@ -145,7 +147,8 @@ def publish(
     os.environ.update(FAST_EVENTS)
     instance.add_event_listener(run_id, heard)
     outcome = job.execute_in_process(
-        run_config=QUIET | {"ops": {name: asked for name, asked in outside.run_config().items() if name in names}},
+        run_config=QUIET
+        | {"ops": {name: op_config for name, op_config in outside.run_config().items() if name in names}},
         instance=instance,
         run_id=run_id,
         tags=dict(tags),
@@ -154,8 +157,8 @@ def publish(
     )
     if not outcome.success:
         failures = [event for event in outcome.all_events if event.is_step_failure]
-        told = "; ".join(f"{event.step_key}: {event.step_failure_data.error_display_string}" for event in failures)
-        raise PitlakeError(f"the run failed ({told})")
+        errors = "; ".join(f"{event.step_key}: {event.step_failure_data.error_display_string}" for event in failures)
+        raise PitlakeError(f"the run failed ({errors})")
 
 
 def contents(lake: Lake) -> Table:
@@ -189,8 +192,8 @@ def show(lake: Lake, demonstration: Demonstration) -> None:
     for as_of, answer in expected.items():
         with asking(lake, as_of) as session:
             value, _, teller = session.sql(demonstration.sql).rows()[0]
-        shown = f"{value:,.1f}".removesuffix(".0")
-        out.print(f"  as of {as_of}  {shown:>18}  from {demonstration.told_by} {teller}")
+        text = f"{value:,.1f}".removesuffix(".0")
+        out.print(f"  as of {as_of}  {text:>18}  from {demonstration.told_by} {teller}")
         if value != answer:
             raise PitlakeError(f"the manifest of the sample world expects {answer:,} as of {as_of}")
     out.print(f"  They differ because {demonstration.because}.")

@@ -126,10 +126,10 @@ def link_filer(graph: Graph, filing: Filing, relation: str = "PRIMARY_FILER", **
     """The edge to the company with the returns after the filing, and the edges to its form and its benchmarks."""
     company, accession = filing.company, filing.accession
     returns = event_returns(company, accession, filing.accepted)
-    made = (filing.accepted + timedelta(hours=9)).astimezone(timezone.utc).isoformat(timespec="seconds")
-    facts: dict[str, object] = {"symbol": company.ticker, "created_at": made}
+    link_created = (filing.accepted + timedelta(hours=9)).astimezone(timezone.utc).isoformat(timespec="seconds")
+    facts: dict[str, object] = {"symbol": company.ticker, "created_at": link_created}
     graph.edge(("Report", relation, "Company"), accession, company.cik, **(facts | returns | overrides))
-    add_influences(graph, "Report", accession, company, made, returns)
+    add_influences(graph, "Report", accession, company, link_created, returns)
     graph.edge(("Report", "IN_CATEGORY", "AdminReport"), accession, filing.form.split("/", maxsplit=1)[0])
 
 
@@ -183,22 +183,22 @@ def add_whole_text(graph: Graph, filing: Filing, content: str, linked: bool = Tr
 def _exhibit_text(filing: Filing, random: Random) -> str:
     if filing.quarter is None:
         return prose(random, 6)
-    quarter, stated = filing.quarter, figures(filing.company, position_of(filing.company, filing.quarter.end))
+    quarter, results = filing.quarter, figures(filing.company, position_of(filing.company, filing.quarter.end))
     return (
         f"{filing.company.name} reports results for the quarter ended {quarter.end:%B %d, %Y}: revenue of "
-        f"${stated.revenue / 1e6:,.0f} million and diluted earnings of ${stated.eps:.2f} a share. {prose(random, 6)}"
+        f"${results.revenue / 1e6:,.0f} million and diluted earnings of ${results.eps:.2f} a share. {prose(random, 6)}"
     )
 
 
 def _add_statements(graph: Graph, filing: Filing) -> None:
     company: Company = filing.company
-    stated: Figures = figures(company, position_of(company, filing.period))
+    results: Figures = figures(company, position_of(company, filing.period))
     period = {"endDate": filing.period.isoformat()}
     for kind, lines in {
-        "BalanceSheets": {"Assets": stated.assets, "Liabilities": stated.liabilities},
-        "StatementsOfIncome": {"Revenues": stated.revenue, "NetIncomeLoss": stated.net_income},
-        "StatementsOfCashFlows": {"NetCashProvidedByOperatingActivities": stated.cash_flow},
-        "StatementsOfShareholdersEquity": {"StockholdersEquity": stated.assets - stated.liabilities},
+        "BalanceSheets": {"Assets": results.assets, "Liabilities": results.liabilities},
+        "StatementsOfIncome": {"Revenues": results.revenue, "NetIncomeLoss": results.net_income},
+        "StatementsOfCashFlows": {"NetCashProvidedByOperatingActivities": results.cash_flow},
+        "StatementsOfShareholdersEquity": {"StockholdersEquity": results.assets - results.liabilities},
     }.items():
         value = {name: [{"value": str(amount), "unitRef": "usd", "period": period}] for name, amount in lines.items()}
         add_statement(graph, filing, kind, value)

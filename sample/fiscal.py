@@ -62,15 +62,15 @@ class Figures:
 def quarters(company: Company) -> tuple[Quarter, ...]:
     """Every quarter of the fiscal years that end in 2021 to 2026, oldest first."""
     month, rule = company.year_end
-    found: list[Quarter] = []
+    fiscal_quarters: list[Quarter] = []
     for year in range(_FIRST_YEAR, _LAST_YEAR + 1):
         start = _year_end(year - 1, month, rule) + timedelta(days=1)
         last = _year_end(year, month, rule)
-        opened = start
+        quarter_start = start
         for number, end in enumerate(_quarter_ends(start, last, rule, month), start=1):
-            found.append(Quarter(year, number, opened, end, start))
-            opened = end + timedelta(days=1)
-    return tuple(found)
+            fiscal_quarters.append(Quarter(year, number, quarter_start, end, start))
+            quarter_start = end + timedelta(days=1)
+    return tuple(fiscal_quarters)
 
 
 def _quarter_ends(start: date, last: date, rule: str, month: int) -> list[date]:

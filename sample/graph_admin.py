@@ -57,9 +57,9 @@ class GraphAdmin:
             BadInput: a label has nodes and lacks its constraint.
         """
         there = self._indexed()
-        wanted = [(label, key, True) for label, key in keys.items()]
-        wanted += [(label, name, False) for label, name in indexes]
-        for label, name, unique in wanted:
+        constraints = [(label, key, True) for label, key in keys.items()]
+        constraints += [(label, name, False) for label, name in indexes]
+        for label, name, unique in constraints:
             if (label, name) in there:
                 continue
             if self.write(f"MATCH (n:{_name(label)}) RETURN 1 AS one LIMIT 1"):

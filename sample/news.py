@@ -57,8 +57,10 @@ def articles(company: Company) -> Iterator[Article]:
     number = _FIRST_ID + company.index * _IDS_EACH
     for filing in filings(company):
         if filing.items == EARNINGS_ITEMS and filing.quarter:
-            stated = figures(company, position_of(company, filing.quarter.end))
-            title = f"{company.name} Q{filing.quarter.number} Revenue ${stated.revenue / 1e6:,.0f}M, EPS ${stated.eps}"
+            results = figures(company, position_of(company, filing.quarter.end))
+            title = (
+                f"{company.name} Q{filing.quarter.number} Revenue ${results.revenue / 1e6:,.0f}M, EPS ${results.eps}"
+            )
             created = filing.accepted + timedelta(seconds=random.randrange(20, 900))
             yield _article(company, number, created, (title, ("Earnings", "News"), ()), random)
             number += 1
@@ -80,10 +82,10 @@ def _article(
     company: Company,
     number: int,
     created: datetime,
-    told: tuple[str, tuple[str, ...], tuple[str, ...]],
+    story: tuple[str, tuple[str, ...], tuple[str, ...]],
     random: Random,
 ) -> Article:
-    title, channels, tags = told
+    title, channels, tags = story
     return Article(
         company=company,
         id=f"bzNews_{number}",
@@ -134,8 +136,8 @@ def add_article(graph: Graph, article: Article, edge: dict[str, object] | None =
         properties["embedding"] = embedding(article.body.strip() or f"{article.title} {article.teaser}")
     graph.node("News", article.id, **(properties | overrides))
     returns = event_returns(article.company, article.id, article.created)
-    made = iso_new_york(article.created)
-    add_influences(graph, "News", article.id, article.company, made, returns)
+    created = iso_new_york(article.created)
+    add_influences(graph, "News", article.id, article.company, created, returns)
     if edge:
         graph.edges["News", "INFLUENCES", "Company"][-1][2].update(edge)
     return article.id

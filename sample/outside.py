@@ -21,7 +21,7 @@ LOOKED_AT = datetime(2024, 5, 28, 12, tzinfo=timezone.utc)
 AS_LOOKED_AT = ("av_estimates", "av_earnings_calendar", "web_results", "web_syntheses")
 """What counts from when it was looked at, and by then was: so that there is something of it as of a past instant."""
 NORTHERN = "0001104485"
-SCOPES = {name: one.example for name, one in all_feeds().items()} | {
+SCOPES = {name: feed.example for name, feed in all_feeds().items()} | {
     "av_daily_bars": Scope(tickers=("AAPL", "NOG")),
     "macro_observations": Scope(series=("GDP", "PAYEMS", "DGS2", "DGS10", "DGS30")),
     "web_results": Scope(queries=("AAPL guidance",)),
@@ -70,9 +70,9 @@ def unpack(lake: Lake) -> int:
 
 def run_config() -> dict[str, Any]:
     """The config of the feeds' assets: replay, and what each is asked for; and where the desk's files lie."""
-    asked = {name: scope.as_json() for name, scope in SCOPES.items()}
+    configs = {name: scope.as_json() for name, scope in SCOPES.items()}
     dropped = {name: {"config": {"folder": str(DROPS / name)}} for name in all_drops()}
-    return {name: {"config": {"mode": "replay"} | _given(facts)} for name, facts in asked.items()} | dropped
+    return {name: {"config": {"mode": "replay"} | _given(facts)} for name, facts in configs.items()} | dropped
 
 
 def _given(facts: dict[str, Any]) -> dict[str, Any]:

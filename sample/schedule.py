@@ -151,8 +151,8 @@ def _periodic(company: Company) -> Iterator[Filing]:
 
 
 def _known(company: Company, form: str, quarter: Quarter, modelled: datetime) -> datetime:
-    known = _KNOWN.get((company.ticker, form, quarter.end))
-    return at(*known) if known else modelled
+    exception = _KNOWN.get((company.ticker, form, quarter.end))
+    return at(*exception) if exception else modelled
 
 
 def _clock(random: Random, first: str, last: str) -> str:

@@ -74,10 +74,10 @@ def digits(length: int, *names: object) -> str:
 class Graph:
     """A part of the world: nodes by label and id, edges by (start label, type, end label).
 
-    `known` holds the ids of nodes that several parts share; the parts of one world are built over one set.
+    `node_keys` holds the ids of nodes that several parts share; the parts of one world are built over one set.
     """
 
-    known: set[tuple[str, str]] = field(default_factory=set)
+    node_keys: set[tuple[str, str]] = field(default_factory=set)
     nodes: dict[str, dict[str, Properties]] = field(default_factory=lambda: defaultdict(dict))
     edges: dict[EdgeKind, list[tuple[str, str, Properties]]] = field(default_factory=lambda: defaultdict(list))
 
@@ -94,8 +94,8 @@ class Graph:
 
     def shared(self, label: str, node_id: str, /, **properties: object) -> str:
         """`merged`, unless an earlier part of this world has made the node."""
-        if (label, node_id) not in self.known:
-            self.known.add((label, node_id))
+        if (label, node_id) not in self.node_keys:
+            self.node_keys.add((label, node_id))
             self.merged(label, node_id, **properties)
         return node_id
 

@@ -129,8 +129,8 @@ def _add_networks(graph: Graph, filing: Filing, ids: list[str]) -> None:
         "report_id": url,
         "company_cik": filing.company.cik,
     }
-    shown = [node_id for node_id in ids if f"_{NET_INCOME}_" in node_id or f"_{OPERATING_INCOME}_" in node_id]
-    for order, node_id in enumerate(shown, start=1):
+    shown_ids = [node_id for node_id in ids if f"_{NET_INCOME}_" in node_id or f"_{OPERATING_INCOME}_" in node_id]
+    for order, node_id in enumerate(shown_ids, start=1):
         graph.edge(
             ("Abstract", "PRESENTATION_EDGE", "Fact"),
             abstract,
@@ -143,7 +143,7 @@ def _add_networks(graph: Graph, filing: Filing, ids: list[str]) -> None:
             parent_order=1,
             child_order=order,
         )
-    parent, child = shown[0], shown[1]
+    parent, child = shown_ids[0], shown_ids[1]
     graph.edge(
         ("Fact", "CALCULATION_EDGE", "Fact"),
         parent,

@@ -136,15 +136,15 @@ def opening(call: Call, random: Random) -> list[str]:
     lines = [f"{_EXECUTIVES[0][0]}: Good day, and welcome to the call of {call.company.name}."]
     quarter_end = _reported_quarter(call)
     if quarter_end:
-        stated = figures(call.company, position_of(call.company, quarter_end))
-        lines.append(f"{_EXECUTIVES[1][0]}: Revenue for the quarter was ${stated.revenue / 1e6:,.0f} million.")
+        quarter_figures = figures(call.company, position_of(call.company, quarter_end))
+        lines.append(f"{_EXECUTIVES[1][0]}: Revenue for the quarter was ${quarter_figures.revenue / 1e6:,.0f} million.")
     return [*lines, f"{_EXECUTIVES[1][0]}: {prose(random, 4)}"]
 
 
 def _reported_quarter(call: Call) -> date | None:
-    wanted = (call.fiscal_year, call.fiscal_quarter)
+    fiscal_period = (call.fiscal_year, call.fiscal_quarter)
     quarters = (filing.quarter for filing in filings(call.company) if filing.quarter)
-    return next((q.end for q in quarters if (q.fiscal_year, q.number) == wanted), None)
+    return next((q.end for q in quarters if (q.fiscal_year, q.number) == fiscal_period), None)
 
 
 def exchange(random: Random) -> list[dict[str, str]]:

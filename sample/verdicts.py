@@ -36,47 +36,47 @@ class Outcomes:
         if expectation.kind == ABSENT:
             return self._presence(expectation)
         rows = self._rows(expectation.dataset, expectation.key)
-        wanted = expectation.revisions or (Revision(expectation.values, expectation.available_at),)
-        if len(rows) != len(wanted):
-            return [f"{len(rows)} rows instead of {len(wanted)}"]
-        pairs = zip(rows, wanted, strict=True)
-        found = [fault for got, one in pairs for fault in self._row_faults(expectation.dataset, got, one)]
+        revisions = expectation.revisions or (Revision(expectation.values, expectation.available_at),)
+        if len(rows) != len(revisions):
+            return [f"{len(rows)} rows instead of {len(revisions)}"]
+        pairs = zip(rows, revisions, strict=True)
+        faults = [fault for got, revision in pairs for fault in self._row_faults(expectation.dataset, got, revision)]
         if expectation.kind != REVISIONS and expectation.locator not in ("", rows[0]["evidence"]):
-            found.append(f"evidence is {rows[0]['evidence']}")
-        return found
+            faults.append(f"evidence is {rows[0]['evidence']}")
+        return faults
 
     def _gap_faults(self, expectation: Expectation) -> list[str]:
         gaps = self._rows(gap_table_name(expectation.dataset), {"locator": expectation.locator})
         if [(gap["gap_type"], gap["reason"]) for gap in gaps] != [(expectation.gap_type, expectation.reason)]:
             return [f"the gaps are {[gap['reason'] for gap in gaps]}"]
-        found = self._instant_faults(gaps[0], expectation.available_at)
+        faults = self._instant_faults(gaps[0], expectation.available_at)
         if self._rows(expectation.dataset, {"evidence": expectation.locator}):
-            found.append("it is a row too")
-        return found
+            faults.append("it is a row too")
+        return faults
 
     def _presence(self, expectation: Expectation) -> list[str]:
         dataset, locator = expectation.dataset, expectation.locator
-        found = []
+        faults = []
         if expectation.key and self._rows(dataset, expectation.key):
-            found.append("there are rows")
+            faults.append("there are rows")
         if locator and self._rows(dataset, {"evidence": locator}):
-            found.append("it is a row")
+            faults.append("it is a row")
         if locator and self._rows(gap_table_name(dataset), {"locator": locator}):
-            found.append("it is a gap")
-        return found
+            faults.append("it is a gap")
+        return faults
 
-    def _row_faults(self, dataset: str, row: Row, wanted: Revision) -> list[str]:
+    def _row_faults(self, dataset: str, row: Row, revision: Revision) -> list[str]:
         kinds = {column.name: column.type for column in get(dataset).columns}
-        found = self._instant_faults(row, wanted.available_at)
-        for column, value in wanted.values.items():
+        faults = self._instant_faults(row, revision.available_at)
+        for column, value in revision.values.items():
             if not _same(row[column], value, kinds[column]):
-                found.append(f"{column} is {row[column]!r} instead of {value!r}")
-        return found
+                faults.append(f"{column} is {row[column]!r} instead of {value!r}")
+        return faults
 
-    def _instant_faults(self, row: Row, wanted: str | None) -> list[str]:
+    def _instant_faults(self, row: Row, expected_at: str | None) -> list[str]:
         moment = cast("datetime", row["available_at"])
-        as_stated = moment >= self._observed_from if wanted is None else iso(moment) == wanted
-        return [] if as_stated else [f"available at {iso(moment)} instead of {wanted or 'the observation'}"]
+        as_stated = moment >= self._observed_from if expected_at is None else iso(moment) == expected_at
+        return [] if as_stated else [f"available at {iso(moment)} instead of {expected_at or 'the observation'}"]
 
     def _rows(self, table: str, columns: Values) -> list[dict[str, object]]:
         if not self._tables.get(table):
@@ -88,9 +88,9 @@ class Outcomes:
         return [dict(zip(names, values, strict=True)) for values in answer.fetchall()]
 
 
-def _same(got: object, wanted: object, kind: str) -> bool:
+def _same(got: object, expected: object, kind: str) -> bool:
     if kind == "json" and isinstance(got, str):
         got = json.loads(got)
-    if isinstance(got, float) and isinstance(wanted, float):
-        return math.isclose(got, wanted, rel_tol=1e-12, abs_tol=1e-12)
-    return got == wanted
+    if isinstance(got, float) and isinstance(expected, float):
+        return math.isclose(got, expected, rel_tol=1e-12, abs_tol=1e-12)
+    return got == expected

@@ -32,11 +32,11 @@ class Part:
 
 def parts(scale: int = 1) -> Iterator[Part]:
     """The world at a scale: ×1 is the real companies, ×10 adds nine of our own making for each, and so on."""
-    known: set[tuple[str, str]] = set()
-    yield Part("calendar, classification and benchmarks", _shared(Graph(known)))
+    node_keys: set[tuple[str, str]] = set()
+    yield Part("calendar, classification and benchmarks", _shared(Graph(node_keys)))
     for company in companies(scale):
-        yield Part(company.ticker, _company(Graph(known), company))
-    last = Graph(known)
+        yield Part(company.ticker, _company(Graph(node_keys), company))
+    last = Graph(node_keys)
     add_relations(last)
     plant_all(last)
     yield Part("oddities", last)

@@ -169,7 +169,7 @@ def add_context(graph: Graph, filing: Filing, fact: Fact, salt: str = "") -> str
     company, members, period = filing.company, fact.members, _add_period(graph, fact.period)
     node_id = digits(19, company.cik, period, *members, *fact.typed, salt)
     explicit = [f"{company.cik}:{namespace(_SEGMENT_AXIS, filing)}:{_SEGMENT_AXIS}"] * len(members)
-    if ("Context", node_id) not in graph.known:
+    if ("Context", node_id) not in graph.node_keys:
         graph.shared(
             "Context",
             node_id,
@@ -212,7 +212,7 @@ def _add_concept(graph: Graph, filing: Filing, fact: Fact) -> str:
 def add_member(graph: Graph, filing: Filing, member: str) -> str:
     """A member under the segment axis and its domain. Their ids carry the CIK of the address, without its zeros."""
     axis, domain, node_id = (_part_id(filing, qname) for qname in (_SEGMENT_AXIS, _SEGMENT_DOMAIN, member))
-    new_axis, new_member = ("Dimension", axis) not in graph.known, ("Member", node_id) not in graph.known
+    new_axis, new_member = ("Dimension", axis) not in graph.node_keys, ("Member", node_id) not in graph.node_keys
     if new_axis:
         local = _SEGMENT_AXIS.split(":")[1]
         network = f"{filing.folder}/role/Segments"

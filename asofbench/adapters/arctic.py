@@ -44,8 +44,8 @@ class Arctic(Visible):
         if question.kind == "listing":
             return self._symbols(at)
         if question.kind in ("statistics", "counts"):
-            told = self.library.get_description(question.entity, as_of=self._as_of(at))
-            return told.row_count if question.kind == "counts" else str(told)
+            description = self.library.get_description(question.entity, as_of=self._as_of(at))
+            return description.row_count if question.kind == "counts" else str(description)
         self.asked = [question.entity] if question.entity else [entity for entity, _, _ in question.spine]
         if question.kind == "frequency":
             self.asked = self._written_by(at)
@@ -58,12 +58,12 @@ class Arctic(Visible):
             return []
         until = {"date_range": (None, pd.Timestamp(naive(at)))} if self.options.get("newest") else {}
         requests = [ReadRequest(entity, as_of=as_of, **until) for entity in self.asked]
-        found: dict[tuple[str, str], dict[str, Any]] = {}
+        newest_rows: dict[tuple[str, str], dict[str, Any]] = {}
         for entity, got in zip(self.asked, self.library.read_batch(requests), strict=True):
             rows = got.data.sort_values("loaded_at", kind="stable").to_dict("records") if hasattr(got, "data") else []
             for row in rows:
-                found[entity, row["item"]] = {**row, "entity": entity}
-        return list(found.values())
+                newest_rows[entity, row["item"]] = {**row, "entity": entity}
+        return list(newest_rows.values())
 
     def _symbols(self, at: datetime) -> list[str]:
         as_of = self._as_of(at)
@@ -75,8 +75,8 @@ class Arctic(Visible):
         """The symbols that an instant's reader can read."""
         if self.options.get("live") or self.options.get("newest"):
             return self._symbols(at)
-        written = [name for name, told in self.library.list_versions().items() if told.date <= at]
-        return sorted({name.symbol for name in written})
+        names = [name for name, version in self.library.list_versions().items() if version.date <= at]
+        return sorted({name.symbol for name in names})
 
     def _as_of(self, at: datetime) -> datetime | str | None:
         """What is read: a snapshot's name ("" where none was made yet), an instant, or None for the newest."""

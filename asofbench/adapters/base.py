@@ -42,13 +42,13 @@ class Adapter(ABC):
 
     def typed(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """A row with instants instead of texts: event, available_at (or None), loaded_at."""
-        given = dict(row)
-        found = {name: given[name] for name in ("entity", "item", "value", "text")}
-        found["event"], found["loaded_at"] = read(given["event"]), read(given["loaded_at"])
-        found["available_at"] = careful(given) if self.careful else plain(given)
+        source_row = dict(row)
+        typed_row = {name: source_row[name] for name in ("entity", "item", "value", "text")}
+        typed_row["event"], typed_row["loaded_at"] = read(source_row["event"]), read(source_row["loaded_at"])
+        typed_row["available_at"] = careful(source_row) if self.careful else plain(source_row)
         if not self.careful:
-            found["extra"] = given.get("extra")
-        return found
+            typed_row["extra"] = source_row.get("extra")
+        return typed_row
 
 
 class Visible(Adapter):
@@ -77,8 +77,8 @@ class Visible(Adapter):
 
     def known(self, entity: str, item: str, at: datetime) -> Any:
         """One value as of an instant, or None."""
-        found = [row["value"] for row in self.visible(at) if (row["entity"], row["item"]) == (entity, item)]
-        return found[0] if found else None
+        item_values = [row["value"] for row in self.visible(at) if (row["entity"], row["item"]) == (entity, item)]
+        return item_values[0] if item_values else None
 
 
 def batches(rows: Rows) -> list[tuple[datetime, Rows]]:
@@ -94,7 +94,7 @@ def naive(value: Any) -> Any:
 
 def newest(rows: Rows) -> Rows:
     """The row loaded last per entity and item."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    newest_rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row in sorted(rows, key=lambda row: (row["loaded_at"], row["available_at"] is not None)):
-        found[row["entity"], row["item"]] = row
-    return list(found.values())
+        newest_rows[row["entity"], row["item"]] = row
+    return list(newest_rows.values())

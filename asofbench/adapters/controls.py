@@ -17,21 +17,21 @@ class Oracle(Visible):
 
     def load(self, rows: Rows) -> None:
         """Rows with the instant from which each is public."""
-        known: set[tuple[str, str]] = set()
+        seen_items: set[tuple[str, str]] = set()
         self.rows: list[tuple[datetime, Any]] = []
         for row in sorted(rows, key=lambda row: row["loaded_at"]):
-            told, loaded, name = careful(row), read(row["loaded_at"]), (row["entity"], row["item"])
-            if told is not None and "extra" not in row:
-                self.rows.append((max(told, loaded) if name in known else told, row))
-            known.add(name)
+            row_time, loaded, name = careful(row), read(row["loaded_at"]), (row["entity"], row["item"])
+            if row_time is not None and "extra" not in row:
+                self.rows.append((max(row_time, loaded) if name in seen_items else row_time, row))
+            seen_items.add(name)
 
     def visible(self, at: datetime) -> Rows:
         """The newest per entity and item."""
-        found = {}
+        newest_rows = {}
         for public, row in sorted(self.rows, key=lambda pair: pair[0]):
             if self._shows(public, at):
-                found[row["entity"], row["item"]] = row
-        return list(found.values())
+                newest_rows[row["entity"], row["item"]] = row
+        return list(newest_rows.values())
 
     def _shows(self, public: datetime, at: datetime) -> bool:
         off = self.options.get("off")

@@ -39,8 +39,10 @@ class Delta(Visible):
             if question.kind == "listing":
                 return [str(part) for part in table.partitions()]
             actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
-            kept = ("num_records",) if question.kind == "counts" else ("min.value", "max.value", "min.text", "max.text")
-            return [[action.get(name) for name in kept] for action in actions]
+            prefixes = (
+                ("num_records",) if question.kind == "counts" else ("min.value", "max.value", "min.text", "max.text")
+            )
+            return [[action.get(name) for name in prefixes] for action in actions]
         if question.kind in ("clock", "error", "escape"):
             raise Unable(question.kind)
         return super().ask(question)

@@ -60,8 +60,8 @@ class Duck(Adapter):
 
     def sql(self, text: str) -> list[tuple[Any, ...]]:
         """Rows of the last statement, as JSON can hold them."""
-        found = self.connection.execute(text).fetchall() if self.connection else []
-        return [tuple(shown(cell) for cell in row) for row in found]
+        result_rows = self.connection.execute(text).fetchall() if self.connection else []
+        return [tuple(shown(cell) for cell in row) for row in result_rows]
 
     def names(self) -> dict[str, str]:
         """What statements may name."""
@@ -128,12 +128,12 @@ def _joined(sql: Any, names: dict[str, str], entity: str, item: str, at: datetim
 def by_item(rows: list[tuple[Any, ...]], columns: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
     """Rows as `rows` wants them: per item its value, its text and whatever else came."""
     names = [column[0] for column in columns]
-    found = {}
+    newest_rows = {}
     for row in rows:
-        told = dict(zip(names, row, strict=True))
-        first = [told.pop(name) for name in ("entity", "item", "value", "text")]
-        found[first[1]] = [*first[2:], *(value for value in told.values() if value is not None)]
-    return found
+        named_row = dict(zip(names, row, strict=True))
+        first = [named_row.pop(name) for name in ("entity", "item", "value", "text")]
+        newest_rows[first[1]] = [*first[2:], *(value for value in named_row.values() if value is not None)]
+    return newest_rows
 
 
 def shown(cell: Any) -> Any:

@@ -43,11 +43,11 @@ class Feast(Visible):
     def visible(self, at: datetime) -> Rows:
         """The historical features of every key as of T."""
         if at not in self.cached:
-            asked = pd.DataFrame({"key": self.keys, "event_timestamp": [pd.Timestamp(at)] * len(self.keys)})
+            entities = pd.DataFrame({"key": self.keys, "event_timestamp": [pd.Timestamp(at)] * len(self.keys)})
             more: dict[str, Any] = {"filter_by_created_timestamp": True} if self.options.get("filtered") else {}
             features = [f"facts:{name}" for name in self.features]
-            found = self.store.get_historical_features(entity_df=asked, features=features, **more).to_df()
-            self.cached[at] = [_row(row) for row in found.to_dict("records") if isinstance(row["text"], str)]
+            features_frame = self.store.get_historical_features(entity_df=entities, features=features, **more).to_df()
+            self.cached[at] = [_row(row) for row in features_frame.to_dict("records") if isinstance(row["text"], str)]
         return self.cached[at]
 
 

@@ -38,14 +38,14 @@ class Frame(Visible):
         import pandas as pd
 
         right = pd.DataFrame(self.rows).astype({self.options["on"]: "datetime64[us]"})
-        asked = pd.DataFrame(left).astype({"at": "datetime64[us]"})
-        found = pd.merge_asof(asked, right, left_on="at", right_on=self.options["on"], by=KEYS)
-        return [dict(row) for row in found.to_dict("records")]
+        left_frame = pd.DataFrame(left).astype({"at": "datetime64[us]"})
+        joined = pd.merge_asof(left_frame, right, left_on="at", right_on=self.options["on"], by=KEYS)
+        return [dict(row) for row in joined.to_dict("records")]
 
     def _polars(self, left: list[dict[str, Any]]) -> list[dict[str, Any]]:
         import polars as pl
 
         right = pl.DataFrame(self.rows, infer_schema_length=None).with_columns(pl.col(self.options["on"]).set_sorted())
-        asked = pl.DataFrame(left).with_columns(pl.col("at").set_sorted())
-        found = asked.join_asof(right, left_on="at", right_on=self.options["on"], by=KEYS, check_sortedness=False)
-        return found.to_dicts()
+        left_frame = pl.DataFrame(left).with_columns(pl.col("at").set_sorted())
+        joined = left_frame.join_asof(right, left_on="at", right_on=self.options["on"], by=KEYS, check_sortedness=False)
+        return joined.to_dicts()

@@ -39,8 +39,8 @@ class Iceberg(Visible):
             return super().ask(question)
         snapshot = self._snapshot(read(question.as_of))
         files = [] if snapshot is None else self.table.inspect.files(snapshot_id=snapshot).to_pylist()
-        kept = {"listing": "file_path", "statistics": "readable_metrics", "counts": "record_count"}[question.kind]
-        return [file[kept] if question.kind == "counts" else str(file[kept]) for file in files]
+        column = {"listing": "file_path", "statistics": "readable_metrics", "counts": "record_count"}[question.kind]
+        return [file[column] if question.kind == "counts" else str(file[column]) for file in files]
 
     def visible(self, at: datetime) -> Rows:
         """The newest per entity and item of the snapshot at T."""
@@ -55,5 +55,5 @@ class Iceberg(Visible):
         moment: datetime | None = at
         if self.options.get("live"):
             moment = max((done for came, done in self.made if came <= at), default=None)
-        found = None if moment is None else self.table.snapshot_as_of_timestamp(int(moment.timestamp() * 1000))
-        return None if found is None else int(found.snapshot_id)
+        snapshot = None if moment is None else self.table.snapshot_as_of_timestamp(int(moment.timestamp() * 1000))
+        return None if snapshot is None else int(snapshot.snapshot_id)

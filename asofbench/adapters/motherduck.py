@@ -25,20 +25,20 @@ class Server:
         self.file = Path(self._folder.name) / "facts.duckdb"
         duckdb.connect(str(self.file)).close()
         command = str(Path(sys.executable).with_name("mcp-server-motherduck"))
-        given = ["--db-path", str(self.file), *(["--init-sql", init] if init else [])]
+        arguments = ["--db-path", str(self.file), *(["--init-sql", init] if init else [])]
         self._loop = asyncio.new_event_loop()
-        self._client = Client(StdioTransport(command=command, args=given, env={"HOME": self._folder.name}))
+        self._client = Client(StdioTransport(command=command, args=arguments, env={"HOME": self._folder.name}))
         self._loop.run_until_complete(self._client.__aenter__())
 
     def sql(self, text: str) -> list[tuple[Any, ...]]:
         """Rows of a query by the tool `execute_query`. Raises RuntimeError with what the server says."""
         called = self._client.call_tool("execute_query", {"sql": text}, raise_on_error=False)
-        found = self._loop.run_until_complete(called)
-        said = "".join(getattr(part, "text", "") for part in found.content)
-        told = json.loads(said) if said.startswith("{") else {}
-        if found.is_error or not told.get("success", False):
-            raise RuntimeError(said)
-        return [tuple(row) for row in told["rows"]]
+        reply = self._loop.run_until_complete(called)
+        reply_text = "".join(getattr(part, "text", "") for part in reply.content)
+        reply_json = json.loads(reply_text) if reply_text.startswith("{") else {}
+        if reply.is_error or not reply_json.get("success", False):
+            raise RuntimeError(reply_text)
+        return [tuple(row) for row in reply_json["rows"]]
 
 
 SERVERS: dict[str, Server] = {}

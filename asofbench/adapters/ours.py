@@ -50,7 +50,7 @@ class Pitlake(Adapter):
         self.at = ""
 
     def _publish(self, run: str, came: datetime, part: Rows) -> None:
-        kept, gaps = {}, []
+        row_values, gaps = {}, []
         for place, row in enumerate(part):
             typed = self.typed(row)
             evidence = f"asofbench:{typed['entity']}:{typed['item']}"
@@ -59,11 +59,11 @@ class Pitlake(Adapter):
                 continue
             stamps = {"available_at_source": "provider_metadata", "evidence": evidence}
             del typed["loaded_at"]
-            kept[typed["entity"], typed["item"], typed["available_at"]] = {**typed, **stamps}
-        table = pa.Table.from_pylist(list(kept.values()), staged_schema(FACTS))
+            row_values[typed["entity"], typed["item"], typed["available_at"]] = {**typed, **stamps}
+        table = pa.Table.from_pylist(list(row_values.values()), staged_schema(FACTS))
         with self.lake.stage(FACTS, run) as stage:
             stage.look(entities=sorted({row["entity"] for row in part}))
-            stage.add(None, table, gaps, extracted=len(kept) + len(gaps))
+            stage.add(None, table, gaps, extracted=len(row_values) + len(gaps))
             self.lake.publish(stage, observed_at=came)
 
     def ask(self, question: Question) -> Any:
@@ -77,8 +77,8 @@ class Pitlake(Adapter):
         return asked(self._sql, question, self._names())
 
     def _sql(self, text: str) -> list[tuple[Any, ...]]:
-        found = self.session.sql(text).rows() if self.session else []
-        return [tuple(shown(cell) for cell in row) for row in found]
+        result_rows = self.session.sql(text).rows() if self.session else []
+        return [tuple(shown(cell) for cell in row) for row in result_rows]
 
     def _names(self) -> dict[str, str]:
         """Its revisions are what lies under the view; its files are the lake's."""

@@ -38,10 +38,10 @@ class TraderHarness(Visible):
         return self.cached[1]
 
     async def _told(self, context: ToolContext) -> Rows:
-        found = []
+        answers = []
         for code in self.codes:
-            told = await handle_get_fundamentals({"stock_code": code}, context)
-            if "error" not in told:
+            reply = await handle_get_fundamentals({"stock_code": code}, context)
+            if "error" not in reply:
                 entity, _, item = code.partition("|")
-                found.append({"entity": entity, "item": item, "value": told["revenue"], "text": told["roe"]})
-        return found
+                answers.append({"entity": entity, "item": item, "value": reply["revenue"], "text": reply["roe"]})
+        return answers

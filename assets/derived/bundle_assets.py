@@ -47,12 +47,12 @@ def bundle_assets(partitions: dg.PartitionsDefinition[str]) -> list[dg.AssetsDef
         ]
 
 
-def _snapshots(lake: Lake, wanted: Sequence[Event], run_id: str, config: SnapshotConfig) -> RunReport:
-    return earnings_bundles.build(lake, wanted, run_id=run_id, anchors=config.anchors, audits=(expected,))
+def _snapshots(lake: Lake, events: Sequence[Event], run_id: str, config: SnapshotConfig) -> RunReport:
+    return earnings_bundles.build(lake, events, run_id=run_id, anchors=config.anchors, audits=(expected,))
 
 
-def _outcomes(lake: Lake, wanted: Sequence[Event], run_id: str, _config: SnapshotConfig) -> RunReport:
-    return earnings_outcomes.build(lake, wanted, run_id=run_id, audits=(expected,))
+def _outcomes(lake: Lake, events: Sequence[Event], run_id: str, _config: SnapshotConfig) -> RunReport:
+    return earnings_outcomes.build(lake, events, run_id=run_id, audits=(expected,))
 
 
 def _dep(name: str) -> dg.AssetDep:
@@ -81,12 +81,12 @@ def event_asset(
     def materialise(
         context: dg.AssetExecutionContext, config: SnapshotConfig, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        opened, keys = lake.open(), frozenset(context.partition_keys)
-        wanted = [event for event in earnings_bundles.events(opened) if event.key in keys]
-        unknown = keys - {event.key for event in wanted}
+        lake_now, keys = lake.open(), frozenset(context.partition_keys)
+        events = [event for event in earnings_bundles.events(lake_now) if event.key in keys]
+        unknown = keys - {event.key for event in events}
         if unknown:
             raise dg.Failure(f"the lake knows no release of {', '.join(sorted(unknown)[:5])}", allow_retries=False)
-        report = build(opened, wanted, context.run.run_id, config)
+        report = build(lake_now, events, context.run.run_id, config)
         if isinstance(report.outcome, CheckFailed):
             yield from shown(context, dataset, report)
             return

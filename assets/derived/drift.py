@@ -53,28 +53,28 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Fi
     leave their records out.
     """
     rows: list[Row] = []
-    asked: set[str] = set()
-    known, said, splits = LakeReleases(lake), LakeStatements(lake), LakeSplits(lake)
+    polled: set[str] = set()
+    releases, statements, splits = LakeReleases(lake), LakeStatements(lake), LakeSplits(lake)
     for unit in feed.units(scope):
         captures, refusal = collected(feed, unit, client.fetch)
         if refusal is None:
-            asked |= {capture.location for capture in captures}
+            polled |= {capture.location for capture in captures}
         run = RunFacts(
             observed_at=clock.now(),
             as_accepted=lake.filings_count_from == ACCEPTANCE,
-            releases=known,
-            statements=said,
+            releases=releases,
+            statements=statements,
             splits=splits,
         )
-        rows += [one for one, _ in outcomes(feed, unit, captures, refusal, run) if isinstance(one, Row)]
+        rows += [outcome for outcome, _ in outcomes(feed, unit, captures, refusal, run) if isinstance(outcome, Row)]
     try:
         snapshot = lake.snapshot()
     except LakeNotFound:
         snapshot = Snapshot(0)
-    return compared(feed, rows_table(feed, rows), snapshot, asked)
+    return compared(feed, rows_table(feed, rows), snapshot, polled)
 
 
-def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, asked: Collection[str]) -> list[FieldDrift]:
+def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, polled: Collection[str]) -> list[FieldDrift]:
     """Today's rows beside the first-seen ones of one lake version, field by field, and the records that are missing.
 
     asked: the questions, as evidence begins with them, whose first-seen records should be told today.
@@ -94,20 +94,23 @@ def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, asked: Collection[
             QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY observed_at, available_at, content_hash) = 1),
         t AS (SELECT * FROM today QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY available_at DESC) = 1)"""
     with calculator(today=today) as connection:
-        [told] = connection.sql(f"{first} SELECT {', '.join(('count(*)', *counts))} FROM f JOIN t ON {same}").fetchall()
+        [counts_row] = connection.sql(
+            f"{first} SELECT {', '.join(('count(*)', *counts))} FROM f JOIN t ON {same}"
+        ).fetchall()
         [missing] = connection.sql(
             f"""{first} SELECT count(*), count_if(NOT EXISTS (FROM t WHERE {same})) FROM f
             WHERE list_contains($asked, _asked)""",
-            params={"asked": sorted(asked)},
+            params={"asked": sorted(polled)},
         ).fetchall()
-    found = []
-    if told[0]:
-        found = [
-            FieldDrift(feed.dataset.name, name, told[0], count) for name, count in zip(fields, told[1:], strict=True)
+    drifts = []
+    if counts_row[0]:
+        drifts = [
+            FieldDrift(feed.dataset.name, name, counts_row[0], count)
+            for name, count in zip(fields, counts_row[1:], strict=True)
         ]
     if missing[0]:
-        found.append(FieldDrift(feed.dataset.name, WHOLE_RECORD, *missing))
-    return found
+        drifts.append(FieldDrift(feed.dataset.name, WHOLE_RECORD, *missing))
+    return drifts
 
 
 def wilson(changed: int, compared: int) -> tuple[float, float]:
@@ -140,7 +143,7 @@ def derive(
     for feed, scope in _last_asked(store, datasets):
         with HttpClient(feed.provider, store, mode) as client:
             try:
-                measured += [(feed, one) for one in measure(feed, scope, client, lake)]
+                measured += [(feed, drift) for drift in measure(feed, scope, client, lake)]
             except NotCaptured:
                 continue
     store.flush()
@@ -148,7 +151,7 @@ def derive(
     with lake.stage(DATASET, run_id) as stage:
 
         def fill() -> None:
-            rows = [_row(feed, one, moment) for feed, one in measured]
+            rows = [_row(feed, drift, moment) for feed, drift in measured]
             stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), extracted=len(rows))
 
         return concluded(stage, lake, fill, lambda: moment, audits)
@@ -160,21 +163,21 @@ def _last_asked(store: CaptureStore, datasets: Collection[str]) -> Iterator[tupl
     for run_id, name in store.runs():
         facts = store.run(run_id, name)
         if name in all_feeds() and (name in datasets or not datasets):
-            last[name] = max(last.get(name, facts), facts, key=lambda one: str(one["until"]))
+            last[name] = max(last.get(name, facts), facts, key=lambda facts: str(facts["until"]))
     for name, facts in sorted(last.items()):
         yield all_feeds()[name], Scope.of_json(facts["scope"])
 
 
-def _row(feed: Feed, one: FieldDrift, moment: datetime) -> dict[str, Any]:
-    low, high = wilson(one.changed, one.compared)
+def _row(feed: Feed, drift: FieldDrift, moment: datetime) -> dict[str, Any]:
+    low, high = wilson(drift.changed, drift.compared)
     return {
-        **one._asdict(),
+        **drift._asdict(),
         "source": feed.provider.name,
         "measured_at": moment,
-        "share": one.changed / one.compared,
+        "share": drift.changed / drift.compared,
         "low": low,
         "high": high,
         "available_at": moment,
         "available_at_source": DATASET.source_tag,
-        "evidence": f"drift:{one.dataset}:{one.field}:{clock.iso(moment)}",
+        "evidence": f"drift:{drift.dataset}:{drift.field}:{clock.iso(moment)}",
     }

@@ -88,9 +88,9 @@ def as_of(released_at: datetime, anchor: str) -> datetime:
     if anchor == "next_open":
         day = clock.new_york_day(released_at)
         for offset in range(MOST_DAYS_SHUT):
-            found = exchange_session(day + timedelta(days=offset))
-            if found is not None and found.open > released_at:
-                return found.open
+            session = exchange_session(day + timedelta(days=offset))
+            if session is not None and session.open > released_at:
+                return session.open
     if _MINUTES.fullmatch(anchor):
         return released_at + timedelta(minutes=int(anchor))
     raise BadInput("anchor", f"{anchor!r} is unknown", f"give {', '.join(ANCHORS)}, or minutes such as -60 or +30")
@@ -98,7 +98,7 @@ def as_of(released_at: datetime, anchor: str) -> datetime:
 
 def build(
     lake: Lake,
-    wanted: Sequence[Event],
+    events: Sequence[Event],
     *,
     run_id: str,
     anchors: Sequence[str] = ANCHORS,
@@ -110,12 +110,12 @@ def build(
     A snapshot of an instant that is yet to come is a gap, and so is a section that nothing is known of.
     """
     observed = observed_at or lake.now()
-    moments = [(event, anchor, as_of(event.public_at, anchor)) for event in wanted for anchor in anchors]
+    moments = [(event, anchor, as_of(event.public_at, anchor)) for event in events for anchor in anchors]
     past = [moment for moment in moments if moment[2] <= observed]
-    cited, before = _cited(lake, wanted), _values(lake, wanted)
-    version, known = lake.head(), receipts.ids(lake.location)
+    cited, before = _cited(lake, events), _values(lake, events)
+    version, existing_receipts = lake.head(), receipts.ids(lake.location)
     bundles = each(partial(_ask, lake, version), past)
-    kept = [bundle.answer.keep(lake) for bundle in bundles]
+    receipt_ids = [bundle.answer.keep(lake) for bundle in bundles]
 
     def fill() -> None:
         for bundle in bundles:
@@ -131,22 +131,22 @@ def build(
 
     with lake.stage(DATASET, run_id) as stage:
         report = concluded(stage, lake, fill, lambda: observed, audits)
-    ours = {name: bundle for name, bundle in zip(kept, bundles, strict=True) if name not in known}
-    _keep_cited(lake, ours, _cited(lake, wanted) - cited)
+    ours = {name: bundle for name, bundle in zip(receipt_ids, bundles, strict=True) if name not in existing_receipts}
+    _keep_cited(lake, ours, _cited(lake, events) - cited)
     return report
 
 
-def _values(lake: Lake, wanted: Sequence[Event]) -> dict[tuple[str, str], set[tuple[str, str]]]:
+def _values(lake: Lake, events: Sequence[Event]) -> dict[tuple[str, str], set[tuple[str, str]]]:
     """What the lake's snapshots of these events hold: (section, name) by accession number and anchor."""
-    found: dict[tuple[str, str], set[tuple[str, str]]] = {}
-    for accession_no, anchor, section, name in _stored(lake, wanted, "accession_no, anchor, section, name"):
-        found.setdefault((accession_no, anchor), set()).add((section, name))
-    return found
+    values: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for accession_no, anchor, section, name in _stored(lake, events, "accession_no, anchor, section, name"):
+        values.setdefault((accession_no, anchor), set()).add((section, name))
+    return values
 
 
-def _cited(lake: Lake, wanted: Sequence[Event]) -> set[str]:
+def _cited(lake: Lake, events: Sequence[Event]) -> set[str]:
     """What the lake's snapshots of these events cite."""
-    return {evidence for (evidence,) in _stored(lake, wanted, "evidence")}
+    return {evidence for (evidence,) in _stored(lake, events, "evidence")}
 
 
 def _keep_cited(lake: Lake, ours: Mapping[str, Bundle], newly: set[str]) -> None:
@@ -164,12 +164,12 @@ def _keep_cited(lake: Lake, ours: Mapping[str, Bundle], newly: set[str]) -> None
             bundle.answer.keep(lake)
 
 
-def _stored(lake: Lake, wanted: Sequence[Event], columns: str) -> list[tuple[Any, ...]]:
+def _stored(lake: Lake, events: Sequence[Event], columns: str) -> list[tuple[Any, ...]]:
     question = (
         f"SELECT DISTINCT {columns} FROM earnings_snapshots_revisions "
         "WHERE list_contains($accessions::VARCHAR[], accession_no)"
     )
-    accessions = sorted({event.accession_no for event in wanted})
+    accessions = sorted({event.accession_no for event in events})
     with connect(lake=lake, open_mode=True, datasets=[DATASET.name], isolation="in_process") as session:
         return session.sql(question, {"accessions": accessions}).rows()
 
@@ -183,14 +183,14 @@ def _ask(lake: Lake, version: int, moment: tuple[Event, str, datetime]) -> Bundl
 
 def _rows(bundle: Bundle) -> Iterator[dict[str, Any]]:
     for row in bundle.answer.arrow().to_pylist():
-        known = {name: row[name] for name in ANSWERED}
-        yield _row(bundle) | known | {"known_at": row["available_at"], "withdrawn": False}
+        values = {name: row[name] for name in ANSWERED}
+        yield _row(bundle) | values | {"known_at": row["available_at"], "withdrawn": False}
 
 
 def _withdrawn(bundle: Bundle, before: Mapping[tuple[str, str], set[tuple[str, str]]]) -> Iterator[dict[str, Any]]:
     answer = bundle.answer.arrow()
-    found = set(zip(answer["section"].to_pylist(), answer["name"].to_pylist(), strict=True))
-    for section, name in sorted(before.get((bundle.event.accession_no, bundle.anchor), set()) - found):
+    names = set(zip(answer["section"].to_pylist(), answer["name"].to_pylist(), strict=True))
+    for section, name in sorted(before.get((bundle.event.accession_no, bundle.anchor), set()) - names):
         yield _row(bundle) | {"section": section, "name": name, "withdrawn": True}
 
 
@@ -218,9 +218,9 @@ def _available_at(bundle: Bundle) -> datetime:
     return max(bundle.as_of, bundle.event.public_at)
 
 
-def _gaps(bundle: Bundle, found: set[str]) -> Iterator[StagedGap]:
+def _gaps(bundle: Bundle, names: set[str]) -> Iterator[StagedGap]:
     for section in SECTIONS:
-        if section not in found:
+        if section not in names:
             locator = f"{_locator(bundle.event, bundle.anchor)}/{section}"
             yield StagedGap(NOTHING_KNOWN.type, NOTHING_KNOWN.reason, locator, _available_at(bundle))
 

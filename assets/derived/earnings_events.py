@@ -50,15 +50,15 @@ def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audi
 
 def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], list[StagedGap]]:
     """The rows of one lake version by an instant, and a gap for every statement that no release is near."""
-    told = [release for source in RELEASES for release in source.read(snapshot)]
-    rows = [row for release in told for row in _rows(release, release, moment)]
-    by_company = _by_company(told)
+    announcements = [release for source in RELEASES for release in source.read(snapshot)]
+    rows = [row for release in announcements for row in _rows(release, release, moment)]
+    by_company = _by_company(announcements)
     gaps = []
     for source in STATEMENTS:
         for statement in source.read(snapshot):
-            found = _releases_near(statement, source, by_company)
-            rows += [row for release in found for row in _rows(release, statement, moment)]
-            if not found:
+            candidates = _releases_near(statement, source, by_company)
+            rows += [row for release in candidates for row in _rows(release, statement, moment)]
+            if not candidates:
                 gaps.append(StagedGap(NO_EVENT.type, NO_EVENT.reason, statement.evidence))
     return list(_without_repeats(rows)), gaps
 
@@ -67,17 +67,17 @@ def when(event_at: datetime, known_at: datetime) -> str:
     """Where an instant lies in its New York day's session, as known at another: before_open, during, after_close or
     no_session.
     """
-    found = session_by(clock.new_york_day(event_at), known_at)
-    if found is None:
+    session = session_by(clock.new_york_day(event_at), known_at)
+    if session is None:
         return "no_session"
-    if event_at < found.open:
+    if event_at < session.open:
         return "before_open"
-    return "during" if event_at < found.close else "after_close"
+    return "during" if event_at < session.close else "after_close"
 
 
-def _by_company(told: Iterable[Announcement]) -> Releases:
+def _by_company(announcements: Iterable[Announcement]) -> Releases:
     releases: Releases = defaultdict(list)
-    for release in told:
+    for release in announcements:
         for ticker in release.tickers:
             releases[ticker, release.day].append(release)
     return releases
@@ -92,8 +92,8 @@ def _releases_near(statement: Announcement, source: AnnouncementSource, releases
     for day in days_around(statement.day, source):
         for ticker in statement.tickers:
             for release in releases.get((ticker, day), ()):
-                known = first.setdefault(release.statement, release)
-                if release.order < known.order:
+                earliest = first.setdefault(release.statement, release)
+                if release.order < earliest.order:
                     first[release.statement] = release
     return [first[accession_no] for accession_no in sorted(first)]
 
@@ -104,13 +104,16 @@ def _rows(release: Announcement, statement: Announcement, moment: datetime) -> I
     yield row
     plan = planned(clock.new_york_day(row["event_at"]))
     if plan is not None and row["session"] is not None and row["available_at"] < plan.open <= moment:
-        held = when(row["event_at"], plan.open)
-        if held != row["session"]:
-            yield row | {"session": held, "available_at": plan.open}
+        timing = when(row["event_at"], plan.open)
+        if timing != row["session"]:
+            yield row | {"session": timing, "available_at": plan.open}
 
 
 def _row(release: Announcement, statement: Announcement) -> dict[str, Any]:
-    later, event_at = max(release, statement, key=lambda one: one.available_at), release.fields["event_at"]
+    later, event_at = (
+        max(release, statement, key=lambda announcement: announcement.available_at),
+        release.fields["event_at"],
+    )
     return {
         **dict.fromkeys(DATASET.business_columns),
         **release.fields,
@@ -127,11 +130,11 @@ def _row(release: Announcement, statement: Announcement) -> dict[str, Any]:
 def _without_repeats(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The rows in order: the last of those that one instant shows of a statement, unless it was said before."""
     last = {(*_identity(row), row["available_at"]): row for row in rows}
-    said: dict[tuple[Any, ...], dict[str, Any]] = {}
+    seen_rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in sorted(last.values(), key=lambda row: (row["available_at"], *_identity(row))):
         content = {name: row[name] for name in DATASET.content_columns}
-        if said.get(_identity(row)) != content:
-            said[_identity(row)] = content
+        if seen_rows.get(_identity(row)) != content:
+            seen_rows[_identity(row)] = content
             yield row
 
 

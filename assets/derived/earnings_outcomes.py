@@ -67,7 +67,7 @@ class Window(NamedTuple):
 
 def build(
     lake: Lake,
-    wanted: Sequence[Event],
+    events: Sequence[Event],
     *,
     run_id: str,
     observed_at: datetime | None = None,
@@ -79,7 +79,7 @@ def build(
     way; a week after its end it is a gap.
     """
     observed = observed_at or lake.now()
-    symbols = sorted({MARKET, *(event.ticker for event in wanted)})
+    symbols = sorted({MARKET, *(event.ticker for event in events)})
     series = {symbol: Series({}, []) for symbol in symbols}
     with connect(lake=lake, open_mode=True, datasets=["prices", *SPLITS], isolation="in_process") as session:
         for bar in session.sql(BARS, {"symbols": symbols}).arrow().to_pylist():
@@ -88,7 +88,7 @@ def build(
             series[split["ticker"]].splits.append(split)
 
     def fill() -> None:
-        for event in wanted:
+        for event in events:
             rows, gaps = [], []
             for window in windows(event.event_at):
                 row = outcome(event, window, series[event.ticker], series[MARKET])
@@ -108,7 +108,7 @@ def windows(event_at: datetime) -> Iterator[Window]:
     """The windows of a release, by the exchange's sessions: from the last close up to it to the n-th after it."""
     day = clock.new_york_day(event_at)
     around = [day + timedelta(days=offset) for offset in range(-MOST_DAYS_SHUT, 2 * WINDOWS[-1] + MOST_DAYS_SHUT)]
-    closes = [(each, found.close) for each in around if (found := exchange_session(each)) is not None]
+    closes = [(each, session.close) for each in around if (session := exchange_session(each)) is not None]
     before = [each for each, close in closes if close <= event_at]
     after = [(each, close) for each, close in closes if close > event_at]
     if before:
@@ -137,8 +137,8 @@ def outcome(event: Event, window: Window, series: Series, market: Series) -> dic
         "change": change.percent,
         "market_change": market_percent,
         "excess": None if market_percent is None else change.percent - market_percent,
-        "evidence_ids": [evidence for one in used for evidence in one.get("evidence_ids", [one.get("evidence")])],
-        "available_at": max(event.public_at, window.closed_at, *(one["available_at"] for one in used)),
+        "evidence_ids": [evidence for part in used for evidence in part.get("evidence_ids", [part.get("evidence")])],
+        "available_at": max(event.public_at, window.closed_at, *(part["available_at"] for part in used)),
         "available_at_source": DATASET.source_tag,
         "evidence": end["evidence"],
     }

@@ -33,9 +33,9 @@ OnEvents = Callable[[dg.DagsterInstance, Sequence[Event]], object]
 """What is done with all releases once they are published: who keeps the partitions is outside of here."""
 
 
-def derived_assets(told: OnEvents) -> list[dg.AssetsDefinition]:
+def derived_assets(on_events: OnEvents) -> list[dg.AssetsDefinition]:
     """Every derived dataset's asset."""
-    return [names_asset(), earnings_events_asset(told), text_vectors_asset(), drift_asset()]
+    return [names_asset(), earnings_events_asset(on_events), text_vectors_asset(), drift_asset()]
 
 
 def names_asset() -> dg.AssetsDefinition:
@@ -51,17 +51,17 @@ def names_asset() -> dg.AssetsDefinition:
     return named
 
 
-def earnings_events_asset(told: OnEvents) -> dg.AssetsDefinition:
+def earnings_events_asset(on_events: OnEvents) -> dg.AssetsDefinition:
     """Earnings events, downstream of every dataset that tells of them; each release is then a partition."""
 
     @_asset(get("earnings_events"), earnings_events.READS)
     def earnings(
         context: dg.AssetExecutionContext, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        opened = lake.open()
-        report = earnings_events.derive(opened, run_id=context.run.run_id, audits=[expected])
+        lake_now = lake.open()
+        report = earnings_events.derive(lake_now, run_id=context.run.run_id, audits=[expected])
         yield from shown(context, get("earnings_events"), report)
-        told(context.instance, events(opened))
+        on_events(context.instance, events(lake_now))
 
     return earnings
 

@@ -77,12 +77,12 @@ def statements(snapshot: Snapshot, captures: Iterable[Capture], until: datetime)
 
     An answer about names that can't be read is a gap, and so is a name of which nothing says since when it was borne.
     """
-    told, gaps, polls = [*_cover_pages(snapshot), *_snapshots(snapshot)], [], defaultdict(list)
+    name_statements, gaps, polls = [*_cover_pages(snapshot), *_snapshots(snapshot)], [], defaultdict(list)
     for capture in captures:
         try:
             if poll := polled(capture):
                 polls[poll.cik].append(poll)
-            told += of_header(capture)
+            name_statements += of_header(capture)
         except (Unparsable, Unreadable, LookupError, TypeError, AttributeError):
             gaps.append(StagedGap(UNPARSABLE.type, UNPARSABLE.reason, capture.evidence))
     for of_company in polls.values():
@@ -90,13 +90,13 @@ def statements(snapshot: Snapshot, captures: Iterable[Capture], until: datetime)
         undated: dict[str, StagedGap] = {}
         for number, poll in enumerate(of_company):
             rows, unproven = of_poll(poll, of_company[:number])
-            told += rows
+            name_statements += rows
             undated = {gap.locator.partition("&item=")[2]: gap for gap in unproven} | undated
         gaps += undated.values()
     first: dict[tuple[Any, ...], Said] = {}
-    for one in sorted(told, key=lambda one: (one["available_at"], one["evidence"])):
-        if one["available_at"] <= until:
-            first.setdefault(tuple(one[name] for name in DATASET.identity), one)
+    for statement in sorted(name_statements, key=lambda statement: (statement["available_at"], statement["evidence"])):
+        if statement["available_at"] <= until:
+            first.setdefault(tuple(statement[name] for name in DATASET.identity), statement)
     return list(first.values()), gaps
 
 
@@ -130,16 +130,19 @@ def polled(capture: Capture) -> Poll | None:
     answer = capture.json()
     filings = answer["filings"]
     recent = filings["recent"]
-    listed = [(dating.day(day), form) for day, form in zip(recent["filingDate"], recent["form"], strict=True)]
+    dated_forms = [(dating.day(day), form) for day, form in zip(recent["filingDate"], recent["form"], strict=True)]
     return Poll(
         fetched_at=capture.fetched_at,
         location=capture.location,
         cik=_names.cik(answer["cik"]),
         name=str(answer["name"]),
-        former=tuple((str(one["name"]), _day(one["from"]), _day(one["to"])) for one in answer.get("formerNames") or ()),
-        tickers=tuple(str(one) for one in answer.get("tickers") or ()),
-        days=tuple(sorted({day for day, form in listed if not withheld(form) and not is_by_others(form)})),
-        first_listed=min((day for day, _ in listed), default=date.max),
+        former=tuple(
+            (str(former["name"]), _day(former["from"]), _day(former["to"]))
+            for former in answer.get("formerNames") or ()
+        ),
+        tickers=tuple(str(ticker) for ticker in answer.get("tickers") or ()),
+        days=tuple(sorted({day for day, form in dated_forms if not withheld(form) and not is_by_others(form)})),
+        first_listed=min((day for day, _ in dated_forms), default=date.max),
         pages=tuple(
             (dating.day(page["filingFrom"]), dating.day(page["filingTo"])) for page in filings.get("files") or ()
         ),
@@ -159,7 +162,7 @@ def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[Said], list[Stage
             gaps.append(_undated(poll, name))
     ended = max((to for _, _, to in poll.former), default=date.min)
     begins = max(ended, _unknown_until(poll.name, earlier)) + ONE_DAY
-    strangers = [one for one in earlier if not one.knows(poll.name)]
+    strangers = [poll_before for poll_before in earlier if not poll_before.knows(poll.name)]
     day = None if strangers and not poll.knows(strangers[-1].name) else _shown(poll, begins, None)
     if day is not None:
         rows.append(_borne(poll, poll.name, day))
@@ -213,8 +216,8 @@ def _of_header(capture: Capture) -> Iterator[Said]:
     if withheld(header.form_type) or is_by_others(header.form_type):
         return
     accepted = dating.edgar_header(header.acceptance).instant
-    shown = clock.new_york_day(released(accepted, header.form_type, header.filing_date).at)
-    filed = max(header.filing_date or shown, shown)
+    released_on = clock.new_york_day(released(accepted, header.form_type, header.filing_date).at)
+    filed = max(header.filing_date or released_on, released_on)
     for cik, name in _headers.conformed_names(text):
         evidence = f"{capture.location}&item={cik}"
         at = dating.end_of_day(filed)
@@ -231,18 +234,18 @@ def _borne(poll: Poll, name: str, since: date) -> Said:
 def _borne_since(cik: str, name: str, since: date, location: str, fetched_at: datetime) -> Said:
     """A name that EDGAR says was borne from a day on, proven public at that day's end, or when fetched if earlier."""
     at, evidence = min(dating.end_of_day(since), fetched_at), f"{location}&item={name}"
-    said = _said(cik, "company_name", [name], EDGAR_NAME, f"{name}/{since}", at, evidence)
-    return said | {"since": since, "available_at_source": DATASET.source_tag}
+    statement = _said(cik, "company_name", [name], EDGAR_NAME, f"{name}/{since}", at, evidence)
+    return statement | {"since": since, "available_at_source": DATASET.source_tag}
 
 
 def _cover_pages(snapshot: Snapshot) -> Iterator[Said]:
     for row in _rows(snapshot, "xbrl_facts", COVER_PAGES):
         ticker = row["concept"] == "dei:TradingSymbol"
-        found = _symbols(row["found"]) if ticker else row["found"]
+        names = _symbols(row["found"]) if ticker else row["found"]
         kind, accession_no = "ticker" if ticker else "company_name", row["accession_no"]
-        if found:
-            said = _said(row["cik"], kind, found, DEI, accession_no, row["at"], row["evidence"], accession_no)
-            yield said
+        if names:
+            statement = _said(row["cik"], kind, names, DEI, accession_no, row["at"], row["evidence"], accession_no)
+            yield statement
 
 
 def _snapshots(snapshot: Snapshot) -> Iterator[Said]:
@@ -262,9 +265,9 @@ def _rows(snapshot: Snapshot, dataset: str, question: str) -> list[Said]:
     return [row | {"at": from_micros(row["at"])} for row in rows]
 
 
-def _symbols(found: Iterable[str]) -> list[str]:
+def _symbols(spelled_symbols: Iterable[str]) -> list[str]:
     """Tickers as cover pages spell them: several in one text, an exchange before them, or a word for none."""
-    parts = (part.rpartition(":")[2].strip().upper() for text in found for part in _BETWEEN.split(text))
+    parts = (part.rpartition(":")[2].strip().upper() for text in spelled_symbols for part in _BETWEEN.split(text))
     return sorted({part for part in parts if part not in _NO_TICKER})
 
 

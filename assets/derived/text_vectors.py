@@ -88,11 +88,11 @@ def missing(snapshot: Snapshot, kind: str, model: str, until: datetime) -> Itera
     if not files:
         return
     snapshot.fetch([*files, *had])
-    known = KNOWN.format(rows=reading(had), kind=kind, model=model) if had else NONE
-    asked = NEW.format(name=id_, ticker=ticker, text=text, rows=reading(files), known=known, characters=CHARACTERS)
+    existing = KNOWN.format(rows=reading(had), kind=kind, model=model) if had else NONE
+    query = NEW.format(name=id_, ticker=ticker, text=text, rows=reading(files), known=existing, characters=CHARACTERS)
     with calculator() as sql:
-        found = sql.sql(asked, params={"observed": until}).to_arrow_table()
-    for batch in found.to_batches(max_chunksize=BATCH):
+        new_texts = sql.sql(query, params={"observed": until}).to_arrow_table()
+    for batch in new_texts.to_batches(max_chunksize=BATCH):
         yield batch.to_pylist()
 
 

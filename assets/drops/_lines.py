@@ -60,8 +60,8 @@ def file_name(unit: Unit) -> str:
 def _record(header: Sequence[str], line: Sequence[str], number: int, optional: Mapping[str, str]) -> dict[str, Any]:
     if len(line) != len(header):
         return {"problem": OTHER_SHAPE.reason, "place": number, "cells": list(line)}
-    told = {name: cell.strip() for name, cell in zip(header, line, strict=True)}
-    return {"place": number, **told, **{name: told.get(name) or meant for name, meant in optional.items()}}
+    fields = {name: cell.strip() for name, cell in zip(header, line, strict=True)}
+    return {"place": number, **fields, **{name: fields.get(name) or meant for name, meant in optional.items()}}
 
 
 def _named(record: Record, key: Sequence[str]) -> tuple[str, ...]:

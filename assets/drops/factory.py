@@ -60,11 +60,11 @@ def drop_asset(feed: Feed) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, config: DropConfig, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         with not_retried():
-            opened = lake.open()
-            store = CaptureStore.of(opened.location)
+            lake_now = lake.open()
+            store = CaptureStore.of(lake_now.location)
             received = receive(feed, config.path(dataset.name), store)
         context.log.info("received %d files", len(received))
-        reports = list(publish(feed, store, opened, run_id=context.run.run_id, audits=(expected,)))
+        reports = list(publish(feed, store, lake_now, run_id=context.run.run_id, audits=(expected,)))
         yield from shown(context, dataset, reports[-1])
 
     return materialise

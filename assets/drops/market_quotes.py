@@ -40,19 +40,19 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 def values(record: Record) -> dict[str, Any]:
     """The business columns of a quote."""
-    found = parsed(record, PARSERS)
+    row = parsed(record, PARSERS)
     for required in ("quoted_on", "value"):
-        if found[required] is None:
+        if row[required] is None:
             raise RecordRefused(f"{required} is unreadable")
-    return found
+    return row
 
 
 def kind(value: Any) -> str:
     """One of the kinds there are, in any case."""
-    found = fields.required_word(value).lower()
-    if found not in KINDS:
+    word = fields.required_word(value).lower()
+    if word not in KINDS:
         raise Unreadable("no such kind")
-    return found
+    return word
 
 
 PARSERS = {

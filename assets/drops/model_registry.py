@@ -35,20 +35,20 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 def last_day(value: Any) -> date | None:
     """A day, or the last one of a month: who says no more may have known all of it."""
-    found = fields.word(value)
-    month = _MONTH.fullmatch(found or "")
+    word = fields.word(value)
+    month = _MONTH.fullmatch(word or "")
     if month:
         year, number = int(month[1]), int(month[2])
         return date(year, number, monthrange(year, number)[1])
-    return fields.day(found)
+    return fields.day(word)
 
 
 def address(value: Any) -> str:
     """An address on the web."""
-    found = fields.required_word(value)
-    if fields.host(found) is None:
+    address = fields.required_word(value)
+    if fields.host(address) is None:
         raise Unreadable("no address")
-    return found
+    return address
 
 
 PARSERS = {

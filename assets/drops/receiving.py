@@ -91,8 +91,14 @@ def publish(
 def _waiting(store: CaptureStore, feed: Feed, lake: Lake) -> list[Capture]:
     received = sorted(store.every(feed.provider.name), key=lambda capture: (capture.fetched_at, capture.url))
     newest: Mapping[str, Capture] = {capture.request_key: capture for capture in received}
-    judged = {one.run_id.rpartition(".")[2]: one for one in lake.judgements(feed.dataset.name) if not one.refusal}
-    refused = {one.run_id.rpartition(".")[2] for one in lake.judgements(feed.dataset.name) if one.refusal}
+    judged = {
+        judgement.run_id.rpartition(".")[2]: judgement
+        for judgement in lake.judgements(feed.dataset.name)
+        if not judgement.refusal
+    }
+    refused = {
+        judgement.run_id.rpartition(".")[2] for judgement in lake.judgements(feed.dataset.name) if judgement.refusal
+    }
 
     def waits(capture: Capture) -> bool:
         mark = _mark(capture)

@@ -55,8 +55,8 @@ def _read_pdf(body: bytes) -> NoteValues:
             room -= len(texts[-1])
             if room < 0:
                 return {"problem": contract.UNREADABLE.reason}
-        stated = pdf.metadata.title if pdf.metadata else None
-        return _told(stated, "\n".join(texts)) | {"pages": len(pdf.pages)}
+        pdf_title = pdf.metadata.title if pdf.metadata else None
+        return _told(pdf_title, "\n".join(texts)) | {"pages": len(pdf.pages)}
     except FileNotDecryptedError:
         return {"problem": contract.LOCKED.reason}
     except (PyPdfError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError):
@@ -94,11 +94,11 @@ def values(record: Record) -> NoteValues:
     return {column.name: record[column.name] for column in DATASET.columns}
 
 
-def _told(stated: str | None, text: str) -> NoteValues:
+def _told(pdf_title: str | None, text: str) -> NoteValues:
     clean = text.replace("\x00", "").strip()
     if not clean:
         return {"problem": contract.NO_TEXT.reason}
-    title = (stated or "").replace("\x00", "").strip() or clean.splitlines()[0].lstrip("# ").strip()
+    title = (pdf_title or "").replace("\x00", "").strip() or clean.splitlines()[0].lstrip("# ").strip()
     return {"title": title[:LONGEST_TITLE] or None, "text": clean}
 
 

@@ -29,15 +29,15 @@ def feed(name: str) -> Feed:
 @cache
 def _modules() -> dict[str, str]:
     """The datasets' modules by dataset, none imported."""
-    sources = [found for found in iter_modules(__path__) if found.ispkg]
+    sources = [source for source in iter_modules(__path__) if source.ispkg]
     return {
-        found.name: f"{__name__}.{source.name}.{found.name}"
+        module.name: f"{__name__}.{source.name}.{module.name}"
         for source in sources
-        for found in iter_modules([f"{place}/{source.name}" for place in __path__])
-        if not found.name.startswith("_")
+        for module in iter_modules([f"{place}/{source.name}" for place in __path__])
+        if not module.name.startswith("_")
     }
 
 
 def _feed(module: str) -> Feed:
-    found: Feed = import_module(module).FEED
-    return found
+    feed: Feed = import_module(module).FEED
+    return feed

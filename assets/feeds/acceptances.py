@@ -25,17 +25,19 @@ from pitlake.errors import Unreadable
 MICROSECOND = timedelta(microseconds=1)
 
 
-def readings(found: Dated) -> tuple[datetime, ...]:
+def readings(accepted: Dated) -> tuple[datetime, ...]:
     """Every instant that an acceptance may have been, the latest last."""
-    if found.rule == dating.LATER:
-        return _as_utc(found.instant), found.instant
-    return (found.instant - MICROSECOND,) if found.rule == dating.DATE_ONLY else (found.instant,)
+    if accepted.rule == dating.LATER:
+        return _as_utc(accepted.instant), accepted.instant
+    return (accepted.instant - MICROSECOND,) if accepted.rule == dating.DATE_ONLY else (accepted.instant,)
 
 
-def release(found: Dated, form: str | None, filing_date: date | None, *, as_accepted: bool = False) -> Release:
+def release(accepted: Dated, form: str | None, filing_date: date | None, *, as_accepted: bool = False) -> Release:
     """When a filing was released, whatever its acceptance may have been: never before any of its readings says so."""
-    possible = [released(at, form, filing_date, as_accepted=as_accepted) for at in readings(found)]
-    return Release(max(found.instant, *(one.at for one in possible)), possible[-1].rule, found.instant)
+    possible = [released(at, form, filing_date, as_accepted=as_accepted) for at in readings(accepted)]
+    return Release(
+        max(accepted.instant, *(release_at.at for release_at in possible)), possible[-1].rule, accepted.instant
+    )
 
 
 def proven_by(texts: Iterable[str]) -> tuple[str, Dated] | None:
@@ -48,15 +50,15 @@ def proven_by(texts: Iterable[str]) -> tuple[str, Dated] | None:
     return None
 
 
-def with_what_was_known(dataset: Dataset, found: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
+def with_what_was_known(dataset: Dataset, found_outcomes: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
     """The outcomes of a unit, each filing with the best acceptance that its own text and all earlier ones prove."""
-    outcomes = list(found)
-    numbers = {one.values["accession_no"] for one, _ in outcomes if isinstance(one, Row)}
-    known: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    outcomes = list(found_outcomes)
+    numbers = {outcome.values["accession_no"] for outcome, _ in outcomes if isinstance(outcome, Row)}
+    statements_of: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for statement in run.statements(dataset, "accession_no", numbers) if run.statements and numbers else ():
-        known[statement["accession_no"]].append(statement)
+        statements_of[statement["accession_no"]].append(statement)
     for outcome, day in outcomes:
-        statements = known[outcome.values["accession_no"]] if isinstance(outcome, Row) else ()
+        statements = statements_of[outcome.values["accession_no"]] if isinstance(outcome, Row) else ()
         if not isinstance(outcome, Row) or not statements:
             yield outcome, day
             continue
@@ -80,7 +82,11 @@ def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, 
     one instant: a better proof of it is no other content.
     """
     content = [name for name in dataset.content_columns if name != "accepted_at"]
-    published = [one for one in statements if one["cik"] == row.values["cik"] and one[AVAILABLE_AT] <= run.observed_at]
+    published = [
+        statement
+        for statement in statements
+        if statement["cik"] == row.values["cik"] and statement[AVAILABLE_AT] <= run.observed_at
+    ]
     if not published or any(published[-1][name] != row.values[name] for name in content):
         return row
     before = published[-1]
@@ -99,13 +105,13 @@ def _settled(row: Mapping[str, Any], statements: Sequence[Mapping[str, Any]]) ->
     """The acceptance that earlier statements prove together with the row's own text; None where they add nothing."""
     own = Dated(row["accepted_at"], row["acceptance_rule"])
     possible = _possible(row)
-    for one in statements:
-        before = Dated(one["accepted_at"], one["acceptance_rule"])
+    for statement in statements:
+        before = Dated(statement["accepted_at"], statement["acceptance_rule"])
         if before.rule not in UNPROVEN and _whole(before.instant) in possible:
-            return one["acceptance_raw"], before
+            return statement["acceptance_raw"], before
     if own.rule not in UNPROVEN:
         return None
-    return proven_by([row["acceptance_raw"], *(one["acceptance_raw"] for one in statements)])
+    return proven_by([row["acceptance_raw"], *(statement["acceptance_raw"] for statement in statements)])
 
 
 def _possible(filing: Mapping[str, Any]) -> set[datetime]:

@@ -21,7 +21,7 @@ _LOOSE = re.compile(
 )
 
 
-def latest(stated: str, zone: ZoneInfo) -> datetime:
+def latest(text: str, zone: ZoneInfo) -> datetime:
     """The latest instant a text can mean. Raises Unreadable.
 
     With an offset it is exact, but for a fraction of a second. Without, it is the end of the minute by `zone`'s clock,
@@ -29,7 +29,7 @@ def latest(stated: str, zone: ZoneInfo) -> datetime:
     A day alone is its END in New York or in `zone`, whichever is later: late by 25 hours, or by 50 with no known zone.
     3/4/2024 is the later of its two readings.
     """
-    spelled = " ".join(stated.split())
+    spelled = " ".join(text.split())
     for exact in (dating.rfc2822, dating.iso):
         try:
             return exact(spelled, dating.EVER)  # what is older than the web is judged by who asks
@@ -43,9 +43,9 @@ def latest(stated: str, zone: ZoneInfo) -> datetime:
     return max(_end_of_day(day, zone) for day in _days(spelled))
 
 
-def _loose(found: re.Match[str]) -> datetime:
+def _loose(match: re.Match[str]) -> datetime:
     """ISO-8601 with an offset, not spelled strictly; a fraction of a second counts as the whole of it."""
-    day, clock, seconds, fraction, offset = found.groups()
+    day, clock, seconds, fraction, offset = match.groups()
     colon = offset if offset.upper() == "Z" or ":" in offset else f"{offset[:3]}:{offset[3:]}"
     exact = dating.iso(f"{day}T{clock}:{seconds or '00'}{colon.upper()}", dating.EVER)
     return exact + timedelta(seconds=1 if fraction else 0)

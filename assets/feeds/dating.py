@@ -92,10 +92,10 @@ def end_of_day(published: date) -> datetime:
 
 def end_of_day_text(text: object) -> datetime:
     """`end_of_day` of a date in ISO or basic form that an exchange's listing may state. Raises Unreadable."""
-    found = day(text)
-    if found in EPOCH_DAYS:
+    published = day(text)
+    if published in EPOCH_DAYS:
         raise Unreadable("no plausible date")
-    return believed(end_of_day(found), LISTED)
+    return believed(end_of_day(published), LISTED)
 
 
 def rfc2822(text: object, since: datetime = ONLINE) -> datetime:
@@ -103,12 +103,12 @@ def rfc2822(text: object, since: datetime = ONLINE) -> datetime:
     if not isinstance(text, str) or _YEAR_OF_ZEROS.search(text):  # the parser takes the year 0001 for 2001
         raise Unreadable("no RFC 2822 date")
     try:
-        found = parsedate_to_datetime(text)
+        moment = parsedate_to_datetime(text)
     except (ValueError, TypeError, OverflowError):
         raise Unreadable("no RFC 2822 date") from None
-    if found.tzinfo is None:
+    if moment.tzinfo is None:
         raise Unreadable("no offset")
-    return believed(_utc(found), since)
+    return believed(_utc(moment), since)
 
 
 def iso(text: object, since: datetime = ONLINE) -> datetime:
@@ -169,9 +169,9 @@ def edgar(text: object, form: str | None = None) -> Dated:
 
 def wall_clock(text: str) -> datetime | None:
     """The digits of a text of EDGAR's JSON, whose clock it does not say; None for what has an offset or no time."""
-    found = _CLOCK.fullmatch(text.strip())
+    match = _CLOCK.fullmatch(text.strip())
     try:
-        return datetime.fromisoformat(f"{found[1]}T{found[2]}{found[3] or ''}") if found else None
+        return datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3] or ''}") if match else None
     except ValueError:
         return None
 

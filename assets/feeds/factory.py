@@ -91,9 +91,9 @@ def feed_asset(feed: Feed) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, config: FeedConfig, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         with not_retried():
-            opened = lake.open()
-        with not_retried(), HttpClient(feed.provider, CaptureStore.of(opened.location), config.mode) as client:
-            report = run_feed(feed, config.scope(), client, opened, run_id=context.run.run_id, audits=(expected,))
+            lake_now = lake.open()
+        with not_retried(), HttpClient(feed.provider, CaptureStore.of(lake_now.location), config.mode) as client:
+            report = run_feed(feed, config.scope(), client, lake_now, run_id=context.run.run_id, audits=(expected,))
         yield from shown(context, dataset, report)
 
     return materialise

@@ -85,7 +85,7 @@ class Whole(NamedTuple):
 
 def in_order(captures: Sequence[Capture]) -> bool:
     """Whether pages were answered one after the other: else some are of another sitting, and records lie between."""
-    return all(one.fetched_at <= other.fetched_at for one, other in pairwise(captures))
+    return all(capture.fetched_at <= other.fetched_at for capture, other in pairwise(captures))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,16 +31,16 @@ def text(value: Any) -> str | None:
 
 def word(value: Any) -> str | None:
     """An identifier or name, stripped; None when null or blank."""
-    found = text(value)
-    return None if found is None else found.strip()
+    stripped = text(value)
+    return None if stripped is None else stripped.strip()
 
 
 def required_word(value: Any) -> str:
     """`word` of a field that may not be missing."""
-    found = word(value)
-    if found is None:
+    name = word(value)
+    if name is None:
         raise Unreadable("a text is required")
-    return found
+    return name
 
 
 def names(value: Any) -> list[str]:
@@ -49,8 +49,8 @@ def names(value: Any) -> list[str]:
         return []
     if not isinstance(value, list):
         raise Unreadable("no list of names")
-    found = [required_word(member.get("name") if isinstance(member, dict) else member) for member in value]
-    return list(dict.fromkeys(found))
+    members = [required_word(member.get("name") if isinstance(member, dict) else member) for member in value]
+    return list(dict.fromkeys(members))
 
 
 def number(value: Any) -> float | None:
@@ -63,12 +63,12 @@ def number(value: Any) -> float | None:
     elif isinstance(value, bool) or not isinstance(value, (int, float)):
         raise Unreadable("no number")
     try:
-        found = float(value)
+        parsed_number = float(value)
     except OverflowError:
         raise Unreadable("no finite number") from None
-    if not math.isfinite(found):
+    if not math.isfinite(parsed_number):
         raise Unreadable("no finite number")
-    return found
+    return parsed_number
 
 
 def whole(value: Any) -> int:
@@ -89,17 +89,17 @@ def flag(value: Any) -> bool | None:
 
 def day(value: Any) -> date | None:
     """A day `2024-01-04`; None when null or blank."""
-    found = word(value)
-    return None if found is None else iso_day(found)
+    spelled = word(value)
+    return None if spelled is None else iso_day(spelled)
 
 
 def host(url: str) -> str | None:
     """The host of an address, lower case and without www.; None when there is none."""
     try:
-        found = urlsplit(url).hostname
+        hostname = urlsplit(url).hostname
     except ValueError:
         return None
-    return found.removeprefix("www.") if found else None
+    return hostname.removeprefix("www.") if hostname else None
 
 
 def objects(value: Any) -> Iterable[Any]:

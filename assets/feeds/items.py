@@ -30,7 +30,7 @@ OURS = frozenset(
 )  # fmt: skip
 
 
-def named(run: RunFacts, record: Record, *parts: Any, told: Any = None) -> str:
+def named(run: RunFacts, record: Record, *parts: Any, content: Any = None) -> str:
     """The evidence of one record: where its kind is asked for, the hash of what it tells, and its name.
 
     It is the same whatever else the answer held and whenever it was asked for. parts: the name, complete in its
@@ -38,9 +38,11 @@ def named(run: RunFacts, record: Record, *parts: Any, told: Any = None) -> str:
     """
     again = (f"again-{record[TWICE]}",) if TWICE in record else ()
     name = "/".join("" if part is None else str(part) for part in (*parts, *again))
-    if told is None:
-        told = sorted(((str(key), value) for key, value in record.items() if key not in OURS), key=lambda pair: pair[0])
-    spelled = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    if content is None:
+        content = sorted(
+            ((str(key), value) for key, value in record.items() if key not in OURS), key=lambda pair: pair[0]
+        )
+    spelled = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
     digest = hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{run.location}#sha256={digest}&item={quote(name, safe='/:', errors='replace')}"
 
@@ -62,8 +64,8 @@ def told_once(
     first: dict[Hashable, object] = {}
     count: dict[Hashable, int] = {}
     for record, capture in came:
-        name, told = key(record), content(record)
-        if told == first.setdefault(name, told):
+        name, told_content = key(record), content(record)
+        if told_content == first.setdefault(name, told_content):
             yield record, capture
         else:
             count[name] = count.get(name, 0) + 1

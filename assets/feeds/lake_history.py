@@ -36,5 +36,5 @@ class LakeStatements:
             SELECT {columns(dataset.business_columns)}, {instants} FROM {reading(files)} e
             WHERE {quoted(column)} IN (SELECT unnest($wanted)) ORDER BY e.available_at, content_hash"""
         with calculator() as connection:
-            found = connection.sql(question, params={"wanted": sorted(values)}).to_arrow_table().to_pylist()
-        return [row | {name: from_micros(row[name]) for name in (AVAILABLE_AT, OBSERVED_AT)} for row in found]
+            revisions = connection.sql(question, params={"wanted": sorted(values)}).to_arrow_table().to_pylist()
+        return [row | {name: from_micros(row[name]) for name in (AVAILABLE_AT, OBSERVED_AT)} for row in revisions]

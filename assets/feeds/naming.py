@@ -37,13 +37,13 @@ class Naming:
     id: str = ""
 
 
-def named(naming: Naming, dataset: Dataset, found: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
+def named(naming: Naming, dataset: Dataset, found_outcomes: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
     """The outcomes of one unit, in their order, each row with its name."""
-    outcomes = list(found)
-    rows = [one.values for one, _ in outcomes if isinstance(one, Row)]
+    outcomes = list(found_outcomes)
+    rows = [outcome.values for outcome, _ in outcomes if isinstance(outcome, Row)]
     entities = {row[dataset.entity] for row in rows}
-    known = run.statements(dataset, dataset.entity, entities) if run.statements and rows else []
-    names = iter(_names(naming, rows, known))
+    statements = run.statements(dataset, dataset.entity, entities) if run.statements and rows else []
+    names = iter(_names(naming, rows, statements))
     for outcome, day in outcomes:
         if isinstance(outcome, Row):
             yield replace(outcome, values={**outcome.values, naming.column: next(names)}), day
@@ -51,13 +51,13 @@ def named(naming: Naming, dataset: Dataset, found: Iterable[Outcome], run: RunFa
             yield outcome, day
 
 
-def _names(naming: Naming, rows: Sequence[Values], known: Iterable[Values]) -> list[Any]:
+def _names(naming: Naming, rows: Sequence[Values], statements: Iterable[Values]) -> list[Any]:
     def group(values: Values) -> tuple[Any, ...]:
         return tuple(values[column] for column in naming.group)
 
-    told: defaultdict[tuple[Any, ...], defaultdict[Any, list[Values]]] = defaultdict(lambda: defaultdict(list))
-    for statement in known:
-        told[group(statement)][statement[naming.column]].append(statement)
+    statements_of: defaultdict[tuple[Any, ...], defaultdict[Any, list[Values]]] = defaultdict(lambda: defaultdict(list))
+    for statement in statements:
+        statements_of[group(statement)][statement[naming.column]].append(statement)
     groups: defaultdict[tuple[Any, ...], list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         groups[group(row)].append(place)
@@ -68,44 +68,44 @@ def _names(naming: Naming, rows: Sequence[Values], known: Iterable[Values]) -> l
         for place in places:
             if rows[place] not in distinct:
                 distinct.append(rows[place])
-        given = _given(naming, distinct, told[key])
+        group_names = _given(naming, distinct, statements_of[key])
         for place in places:
-            names[place] = given[distinct.index(rows[place])]
+            names[place] = group_names[distinct.index(rows[place])]
     return names
 
 
-def _given(naming: Naming, rows: Sequence[Values], told: Mapping[Any, Sequence[Values]]) -> list[Any]:
+def _given(naming: Naming, rows: Sequence[Values], statements_of: Mapping[Any, Sequence[Values]]) -> list[Any]:
     """The names of one group's rows: of all pairs of a row and a known name the most alike first, then fresh ones."""
     ids = _ids(naming, rows)
     pairs = [
         (_alike(naming, row, statements, ids), -place, name)
         for place, row in enumerate(rows)
-        for name, statements in told.items()
+        for name, statements in statements_of.items()
     ]
-    given: dict[int, Any] = {}
+    name_of: dict[int, Any] = {}
     for likeness, place, name in sorted(pairs, key=lambda pair: pair[:2], reverse=True):
-        if likeness > 0 and -place not in given and name not in given.values():
-            given[-place] = name
-    taken = {*told, *given.values()}
+        if likeness > 0 and -place not in name_of and name not in name_of.values():
+            name_of[-place] = name
+    taken = {*statements_of, *name_of.values()}
     for place, row in enumerate(rows):
-        if place not in given:
-            given[place] = naming.fresh(row, taken)
-            taken.add(given[place])
-    return [given[place] for place in range(len(rows))]
+        if place not in name_of:
+            name_of[place] = naming.fresh(row, taken)
+            taken.add(name_of[place])
+    return [name_of[place] for place in range(len(rows))]
 
 
-def _ids(naming: Naming, stated: Iterable[Values]) -> set[Any]:
-    return {values[naming.id] for values in stated} - {None} if naming.id else set()
+def _ids(naming: Naming, rows: Iterable[Values]) -> set[Any]:
+    return {values[naming.id] for values in rows} - {None} if naming.id else set()
 
 
 def _alike(naming: Naming, row: Values, statements: Sequence[Values], present: Collection[Any]) -> float:
     """How alike a row and a known record are. Equal ids prove that they are the same. Differing ones prove that they
     are not only while the answer still has the known one: a correction may come under a new id, in place of the old.
     """
-    own, known = _ids(naming, (row,)), _ids(naming, statements)
-    if own & known:
+    own, own_ids = _ids(naming, (row,)), _ids(naming, statements)
+    if own & own_ids:
         return math.inf
-    if own and not known.isdisjoint(present):
+    if own and not own_ids.isdisjoint(present):
         return 0
     return max(naming.likeness(row, statement) for statement in statements)
 
@@ -115,8 +115,8 @@ def first_dated(group: tuple[str, ...], dated: str, *, moved_at_most: timedelta,
     has gone from there is the one that came beside it; one that finds its name taken has the next, a step on.
     """
 
-    def likeness(one: Values, other: Values) -> float:
-        apart: timedelta = abs(one[dated] - other[dated])
+    def likeness(row: Values, other: Values) -> float:
+        apart: timedelta = abs(row[dated] - other[dated])
         return 0 if apart > moved_at_most else 1 + (moved_at_most - apart) / moved_at_most
 
     def fresh(row: Values, taken: Collection[Any]) -> Any:

@@ -59,8 +59,8 @@ class LakeReleases:
 
         filing_date: as who asks knows it, where the lake knows none.
         """
-        found = self._of_cik(cik).get(accession_no)
-        return found and found.release(filing_date)
+        filing = self._of_cik(cik).get(accession_no)
+        return filing and filing.release(filing_date)
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
         """The release of the ticker's 8-K with item 2.02 accepted on that New York day, the last one of several."""
@@ -73,15 +73,15 @@ class LakeReleases:
             last[day] = max(at, last.get(day, at))
         return last
 
-    def _filings(self, question: str, asked: str) -> dict[str, Filing]:
+    def _filings(self, question: str, subject: str) -> dict[str, Filing]:
         """By accession number, from every dataset that knows acceptances: one with a filing date, else the earliest."""
         if self._snapshot is None:
             try:
                 self._snapshot = self._lake.snapshot()
             except LakeNotFound:
                 self._snapshot = Snapshot(0)
-        known: dict[str, Filing] = {}
-        ciks = Tickers(self._snapshot).resolve(asked, None).ciks if question is OF_TICKER else ()
+        filings: dict[str, Filing] = {}
+        ciks = Tickers(self._snapshot).resolve(subject, None).ciks if question is OF_TICKER else ()
         for dataset, (facts, earnings) in FILED.items():
             files = self._snapshot.files(dataset)
             if not files:
@@ -92,12 +92,12 @@ class LakeReleases:
             sql = f"""
                 SELECT DISTINCT accession_no, epoch_us({accepted}), {rule}, form_type, {filing_date}, release_rule
                 FROM {reading(files)} WHERE {whose}"""
-            given = {name: value for name, value in (("asked", asked), ("ciks", list(ciks))) if f"${name}" in sql}
+            params = {name: value for name, value in (("asked", subject), ("ciks", list(ciks))) if f"${name}" in sql}
             with calculator() as connection:
-                for number, at, by, form_type, day, released_by in connection.sql(sql, params=given).fetchall():
+                for number, at, by, form_type, day, released_by in connection.sql(sql, params=params).fetchall():
                     filing = Filing(Dated(from_micros(at), by), form_type, day, released_by == BY_ACCEPTANCE)
-                    known[number] = min(filing, known.get(number, filing), key=_order)
-        return known
+                    filings[number] = min(filing, filings.get(number, filing), key=_order)
+        return filings
 
 
 def _order(filing: Filing) -> tuple[bool, datetime]:

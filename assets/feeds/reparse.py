@@ -49,9 +49,9 @@ class Difference:
 
 def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Difference:
     """Parse a run again. Raises BadInput for a run that left no captures here, CaptureDamaged."""
-    kept = store.run(run_id, feed.dataset.name)
-    until = clock.instant(kept["until"])
-    found = Difference()
+    run_facts = store.run(run_id, feed.dataset.name)
+    until = clock.instant(run_facts["until"])
+    difference = Difference()
     rows = []
     with HttpClient(feed.provider, store, "replay", until=until) as client:
         run = RunFacts(
@@ -62,18 +62,18 @@ def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Differe
             splits=LakeSplits(lake),
             earlier=earlier_captures(feed.provider, store),
         )
-        for unit in feed.units(Scope.of_json(kept["scope"])):
+        for unit in feed.units(Scope.of_json(run_facts["scope"])):
             captures, refusal = collected(feed, unit, _captured_alone(client))
             for outcome, _ in outcomes(feed, unit, captures, refusal, run):
                 if isinstance(outcome, Row):
                     rows.append(outcome)
                 else:
-                    found.gaps += 1
+                    difference.gaps += 1
     if rows:
         today = rows_table(feed, rows)
         hashes = content_hashes(today, feed.dataset.content_columns)
-        _compare(feed, lake, today.append_column("_hash", hashes), found)
-    return found
+        _compare(feed, lake, today.append_column("_hash", hashes), difference)
+    return difference
 
 
 def _captured_alone(client: HttpClient) -> Fetch:
@@ -88,7 +88,7 @@ def _captured_alone(client: HttpClient) -> Fetch:
     return fetch
 
 
-def _compare(feed: Feed, lake: Lake, today: pa.Table, found: Difference) -> None:
+def _compare(feed: Feed, lake: Lake, today: pa.Table, difference: Difference) -> None:
     dataset = feed.dataset
     try:
         snapshot = lake.snapshot()
@@ -97,7 +97,7 @@ def _compare(feed: Feed, lake: Lake, today: pa.Table, found: Difference) -> None
     files = snapshot.files(dataset.name)
     snapshot.fetch(files)
     if not files:
-        found.added = today.num_rows
+        difference.added = today.num_rows
         return
     same_record = " AND ".join(f't."{name}" IS NOT DISTINCT FROM e."{name}"' for name in dataset.identity)
     numbered = today.append_column("_position", pa.array(range(today.num_rows)))
@@ -107,20 +107,20 @@ def _compare(feed: Feed, lake: Lake, today: pa.Table, found: Difference) -> None
         FROM today t JOIN {reading(files)} e ON {same_record} GROUP BY ALL"""
     stored = f"SELECT {columns((*dataset.content_columns, AVAILABLE_AT), 'e.')} FROM {reading(files)} e"
     with calculator(today=numbered) as connection:
-        known = {position: (same, dated) for position, same, dated in connection.sql(question).fetchall()}
-        for position, (same, dated) in sorted(known.items()):
+        states = {position: (same, dated) for position, same, dated in connection.sql(question).fetchall()}
+        for position, (same, dated) in sorted(states.items()):
             if same:
-                found.same += 1
-                found.redated += not dated
+                difference.same += 1
+                difference.redated += not dated
             else:
-                found.changed += 1
-                if len(found.examples) < EXAMPLES:
+                difference.changed += 1
+                if len(difference.examples) < EXAMPLES:
                     sql = (
                         f"{stored} JOIN today t ON {same_record} WHERE t._position = {position} ORDER BY e.available_at"
                     )
                     before = connection.sql(sql).to_arrow_table().to_pylist()[-1]
-                    found.examples += _lines(dataset.identity, before, today.slice(position, 1).to_pylist()[0])
-    found.added = today.num_rows - len(known)
+                    difference.examples += _lines(dataset.identity, before, today.slice(position, 1).to_pylist()[0])
+    difference.added = today.num_rows - len(states)
 
 
 def _lines(identity: Sequence[str], before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:

@@ -58,11 +58,11 @@ def taken_at(capture: str) -> int:
 
 def read_by(lake: Lake, dataset: str, store: CaptureStore) -> frozenset[str]:
     """The captures that began a state which the lake has read."""
-    found: set[str] = set()
+    captures: set[str] = set()
     for run_id in {look.run_id for look in lake.looks(dataset)}:
         with suppress(BadInput):  # its captures are elsewhere
-            found.update(store.run(run_id, dataset).get("read", ()))
-    return frozenset(found)
+            captures.update(store.run(run_id, dataset).get("read", ()))
+    return frozenset(captures)
 
 
 def unread_rounds(
@@ -98,8 +98,8 @@ def _first_request(feed: Feed, unit: Unit) -> Request | None:
 
     try:
         next(iter(feed.collect(unit, fetch)), None)
-    except _Asked as asked:
-        return asked.request
+    except _Asked as first_request:
+        return first_request.request
     return None
 
 
@@ -119,20 +119,22 @@ def _state(
         with suppress(AnswerRefused, NotCaptured, Unparsable):
             for _ in feed.collect(unit, fetch):
                 pass
-        later = [one for key in keys for one in store.instants(feed.provider.name, key) if one > until]
-        own = [one for one in later if one <= until + SITTING and (following is None or one < following)]
+        later = [instant for key in keys for instant in store.instants(feed.provider.name, key) if instant > until]
+        own = [
+            instant for instant in later if instant <= until + SITTING and (following is None or instant < following)
+        ]
         if not own:
             return State(unit, capture, until, newest=not later)
         until = min(own)
 
 
 def _rounds(states: Sequence[State]) -> Iterator[list[State]]:
-    found: list[State] = []
-    for state in sorted(states, key=lambda one: one.until):
-        again = any(state.unit.name == one.unit.name for one in found)
-        if found and (again or state.until > found[-1].until + SITTING):
-            yield found
-            found = []
-        found.append(state)
-    if found:
-        yield found
+    batch: list[State] = []
+    for state in sorted(states, key=lambda state: state.until):
+        again = any(state.unit.name == earlier.unit.name for earlier in batch)
+        if batch and (again or state.until > batch[-1].until + SITTING):
+            yield batch
+            batch = []
+        batch.append(state)
+    if batch:
+        yield batch

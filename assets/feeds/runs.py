@@ -131,7 +131,7 @@ class _Run:
         at = observed_at or until
         read_clock: Callable[[], datetime] = clock.now if at is None else lambda: at
         store = self._store if until is None else self._store.until(until)
-        seen, told, splits = _Seen(read_clock), LakeStatements(lake), LakeSplits(lake)
+        seen, statements, splits = _Seen(read_clock), LakeStatements(lake), LakeSplits(lake)
         entities = [feed.entity_of(unit) for unit in units]
         with lake.stage(feed.dataset, self._run_id) as stage:
             stage.look(_days(self._scope), () if all(entities) else None)
@@ -154,7 +154,7 @@ class _Run:
                         observed_at=read_clock() if at or mode != "replay" else _answered(captures, read_clock()),
                         as_accepted=lake.filings_count_from == ACCEPTANCE,
                         releases=self._releases,
-                        statements=told,
+                        statements=statements,
                         splits=splits,
                         earlier=earlier_captures(feed.provider, store),
                     )
@@ -207,9 +207,11 @@ def _answered(captures: Sequence[Capture], now: datetime) -> datetime:
 
 def _look(stage: Stage, looked: Sequence[tuple[Whole | None, str | None, Sequence[Capture]]]) -> None:
     """Tell the stage what was looked at: not a unit that was last answered in an earlier sitting than others."""
-    asked = [max((clock.micros(one.fetched_at) for one in captures), default=None) for *_, captures in looked]
-    last = max((at for at in asked if at is not None), default=0)
-    for (whole, entity, _), at in zip(looked, asked, strict=True):
+    answered_at = [
+        max((clock.micros(capture.fetched_at) for capture in captures), default=None) for *_, captures in looked
+    ]
+    last = max((at for at in answered_at if at is not None), default=0)
+    for (whole, entity, _), at in zip(looked, answered_at, strict=True):
         if at is not None and at < last - SITTING:
             continue
         if entity is not None:
@@ -235,8 +237,10 @@ class _Seen:
 
     def at(self, *instants: datetime) -> None:
         """Note some."""
-        known = [] if self._last is None else [self._last]
-        self._last = max((*known, *(one for one in instants if one.tzinfo is not None)), default=None)
+        instants_before = [] if self._last is None else [self._last]
+        self._last = max(
+            (*instants_before, *(instant for instant in instants if instant.tzinfo is not None)), default=None
+        )
 
     def last(self) -> datetime:
         """The latest, never ahead of the clock; the clock where nothing was seen."""
@@ -265,28 +269,30 @@ def outcomes(
     feed: Feed, unit: Unit, captures: Sequence[Capture], refusal: AnswerRefused | None, run: RunFacts
 ) -> Iterable[Outcome]:
     """One row or gap for each source record of a unit; a refused, unreadable or empty answer is a record too."""
-    found = _outcomes(feed, unit, captures, refusal, run)
+    found_outcomes = _outcomes(feed, unit, captures, refusal, run)
     if feed.naming is not None:
-        return named(feed.naming, feed.dataset, found, run)
+        return named(feed.naming, feed.dataset, found_outcomes, run)
     if feed.among is not None:
-        return feed.among(feed.dataset, found, run)
+        return feed.among(feed.dataset, found_outcomes, run)
     if feed.as_fetched and captures:
-        return _first_held(feed, unit, found, captures, run)
-    return found
+        return _first_held(feed, unit, found_outcomes, captures, run)
+    return found_outcomes
 
 
 def _first_held(
-    feed: Feed, unit: Unit, found: Iterable[Outcome], captures: Sequence[Capture], run: RunFacts
+    feed: Feed, unit: Unit, outcomes: Iterable[Outcome], captures: Sequence[Capture], run: RunFacts
 ) -> Iterator[Outcome]:
     """The outcomes of one unit, none of them dated before the first capture that holds its content."""
     fetched_at = max(capture.fetched_at for capture in captures)
     first: dict[str, datetime] = {}
     for capture in captures:
         for older in run.earlier(capture) if run.earlier else ():
-            for one, _ in _outcomes(feed, unit, [older], None, run):
-                if isinstance(one, Row):
-                    first[_content(one)] = min(older.fetched_at, first.get(_content(one), fetched_at))
-    for outcome, day in found:
+            for older_outcome, _ in _outcomes(feed, unit, [older], None, run):
+                if isinstance(older_outcome, Row):
+                    first[_content(older_outcome)] = min(
+                        older.fetched_at, first.get(_content(older_outcome), fetched_at)
+                    )
+    for outcome, day in outcomes:
         if outcome.available_at is None:
             yield outcome, day
             continue
@@ -313,9 +319,9 @@ def earlier_captures(provider: Provider, store: CaptureStore) -> Callable[[Captu
     """A function that gives the usable captures of a capture's request that were taken before it."""
 
     def earlier(capture: Capture) -> Iterator[Capture]:
-        for one in store.newest_first(capture.source, capture.request_key):
-            if one.fetched_at < capture.fetched_at and provider.judge(one) == OK:
-                yield one
+        for older in store.newest_first(capture.source, capture.request_key):
+            if older.fetched_at < capture.fetched_at and provider.judge(older) == OK:
+                yield older
 
     return earlier
 
@@ -327,18 +333,18 @@ def _outcomes(
     facts: dict[int, RunFacts] = {}
     try:
         for record, capture in feed.records(unit, captures):
-            known = facts.get(id(capture))
-            if known is None:
-                known = facts[id(capture)] = replace(
+            capture_facts = facts.get(id(capture))
+            if capture_facts is None:
+                capture_facts = facts[id(capture)] = replace(
                     run,
                     fetched_at=capture.fetched_at,
                     evidence=capture.evidence,
                     location=feed.provider.location(capture),
                 )
-            for one in feed.split(record):
+            for part in feed.split(record):
                 count += 1
-                place = feed.place(one, known)
-                yield feed.outcome(one, place, known), place.day
+                place = feed.place(part, capture_facts)
+                yield feed.outcome(part, place, capture_facts), place.day
     except Unparsable as problem:
         count += 1
         yield Gap(UNPARSABLE.type, UNPARSABLE.reason, problem.evidence, None, None), None

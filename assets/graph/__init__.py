@@ -13,6 +13,9 @@ from assets.extraction import Extractor
 @cache
 def all_extractors() -> dict[str, Extractor]:
     """Every extractor of the graph, by dataset name, in alphabetical order."""
-    modules = (import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__))
+    modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     extractors = [module.EXTRACTOR for module in modules if hasattr(module, "EXTRACTOR")]
-    return {extractor.dataset.name: extractor for extractor in sorted(extractors, key=lambda one: one.dataset.name)}
+    return {
+        extractor.dataset.name: extractor
+        for extractor in sorted(extractors, key=lambda extractor: extractor.dataset.name)
+    }

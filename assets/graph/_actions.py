@@ -8,14 +8,14 @@ from assets.graph import texts
 from pitlake.datasets import _shared as shared
 
 
-def place_action(evidence: str, ticker: Any, stated: Any, date_nodes: Any, *, differs: str) -> Place:
+def place_action(evidence: str, ticker: Any, date_text: Any, date_nodes: Any, *, differs: str) -> Place:
     """The close of the stated day, through a Date of that very day. `date_nodes`: (date, close) pairs it hangs on."""
-    day = texts.leading_day(stated)
+    day = texts.leading_day(date_text)
     if texts.word(ticker) is None:
         return Place(evidence, day=day, reason=shared.NO_TICKER.reason)
     if not date_nodes:
         return Place(evidence, day=day, reason=shared.NO_DATE.reason)
-    closes = [close for linked, close in date_nodes if _same_day(linked, stated)]
+    closes = [close for linked, close in date_nodes if _same_day(linked, date_text)]
     if not closes:
         return Place(evidence, day=day, reason=differs)
     close_at = texts.readable(texts.instant, closes[0])
@@ -26,6 +26,6 @@ def place_action(evidence: str, ticker: Any, stated: Any, date_nodes: Any, *, di
     return dated(evidence, close_at)
 
 
-def _same_day(linked: Any, stated: Any) -> bool:
-    day: date | None = texts.readable(texts.day, stated)
+def _same_day(linked: Any, date_text: Any) -> bool:
+    day: date | None = texts.readable(texts.day, date_text)
     return day is not None and texts.readable(texts.day, linked) == day

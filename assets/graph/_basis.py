@@ -36,16 +36,16 @@ def factors(bars: Sequence[Bar], splits: Sequence[Split], traded: Mapping[date, 
     bars: of one entity, in order of days. splits: executed by the look at them. traded: closes known to be as traded.
     """
     readings = {bar.day: _readings(bar.day, splits) for bar in bars}
-    found: dict[date, float | None] = {}
+    factor_of: dict[date, float | None] = {}
     for bar in bars:
         choices = readings[bar.day]
         if bar.day in traded:
-            found[bar.day] = _nearest(choices or [1.0], log(traded[bar.day] / bar.close), SAME_CLOSE, LEAST_APART)
+            factor_of[bar.day] = _nearest(choices or [1.0], log(traded[bar.day] / bar.close), SAME_CLOSE, LEAST_APART)
         else:
-            found[bar.day] = 1.0 if choices == [1.0] else None
+            factor_of[bar.day] = 1.0 if choices == [1.0] else None
     for order, forward in ((bars[::-1], False), (bars, True)):
-        _spread(order, forward, readings, splits, traded.keys(), found)
-    return found
+        _spread(order, forward, readings, splits, traded.keys(), factor_of)
+    return factor_of
 
 
 def _readings(day: date, splits: Sequence[Split]) -> list[float]:
@@ -65,44 +65,44 @@ def _spread(
     readings: Mapping[date, list[float]],
     splits: Sequence[Split],
     traded: Collection[date],
-    found: dict[date, float | None],
+    factor_of: dict[date, float | None],
 ) -> None:
     """Prove bars by their neighbours: each by the one before it in `order`."""
     sure = True
-    for known, bar in pairwise(order):
-        earlier, later = (known, bar) if forward else (bar, known)
-        factor, settled = found[known.day], found[bar.day]
+    for earlier_bar, bar in pairwise(order):
+        earlier, later = (earlier_bar, bar) if forward else (bar, earlier_bar)
+        factor, settled = factor_of[earlier_bar.day], factor_of[bar.day]
         shares = between(splits, earlier.day, later.day)
         if settled is not None:
-            parted = factor is not None and _parted(earlier, later, found, shares, splits)
+            parted = factor is not None and _parted(earlier, later, factor_of, shares, splits)
             sure = bar.day in traded or (sure and not parted)
         elif sure and factor is not None and shares is not None and later.day - earlier.day <= MOST_APART:
             # The earlier close as traded is the later opening as traded, times the shares it has become.
             jump = log(later.open * shares / earlier.close)
-            wanted = log(factor) - jump if forward else log(factor) + jump
-            found[bar.day] = _nearest(readings[bar.day], wanted, MOST_MOVE, LEAST_SPLIT)
+            target = log(factor) - jump if forward else log(factor) + jump
+            factor_of[bar.day] = _nearest(readings[bar.day], target, MOST_MOVE, LEAST_SPLIT)
 
 
-def _nearest(choices: Sequence[float], wanted: float, most: float, least: float) -> float | None:
+def _nearest(choices: Sequence[float], target: float, most: float, least: float) -> float | None:
     """The one choice whose logarithm is near what is wanted, within `most`, while no other is nearer to it than
     `least`; None without one.
     """
-    ranked = sorted(choices, key=lambda factor: abs(log(factor) - wanted))
+    ranked = sorted(choices, key=lambda factor: abs(log(factor) - target))
     apart = min((abs(log(ranked[0]) - log(other)) for other in ranked[1:]), default=inf)
-    if not ranked or apart < least or abs(log(ranked[0]) - wanted) > min(most, apart * SHARE_OF_DISTANCE):
+    if not ranked or apart < least or abs(log(ranked[0]) - target) > min(most, apart * SHARE_OF_DISTANCE):
         return None
     return ranked[0]
 
 
 def _parted(
-    earlier: Bar, later: Bar, found: Mapping[date, float | None], shares: float | None, splits: Sequence[Split]
+    earlier: Bar, later: Bar, factor_of: Mapping[date, float | None], shares: float | None, splits: Sequence[Split]
 ) -> bool:
     """Whether two settled neighbours part as if a split that is on record near them lay on another day than it says:
     then nothing is proven through them.
     """
     if shares is None:
         return True
-    first, second = (found[bar.day] or 1.0 for bar in (earlier, later))
+    first, second = (factor_of[bar.day] or 1.0 for bar in (earlier, later))
     move = abs(log(later.open * second * shares / (earlier.close * first)))
     near = [
         abs(log(split.ratio))

@@ -53,8 +53,8 @@ def place_call(record: Record, run: RunFacts, evidence: str) -> Place:
     return place
 
 
-def _is_midnight(stated: Any, start: datetime) -> bool:
-    return _MIDNIGHT.match(str(stated).strip()) is not None or start.astimezone(NEW_YORK).time() == time()
+def _is_midnight(text: Any, start: datetime) -> bool:
+    return _MIDNIGHT.match(str(text).strip()) is not None or start.astimezone(NEW_YORK).time() == time()
 
 
 def call_values(record: Record) -> dict[str, Any]:

@@ -80,9 +80,9 @@ def linked_companies(pairs: Any) -> list[tuple[str, str | None]]:
 
 @lru_cache(maxsize=texts.TEXTS_REMEMBERED)  # every fact of a filing names the same companies
 def _linked(pairs: tuple[tuple[Any, Any], ...]) -> list[tuple[str, str | None]]:
-    found = ((texts.readable(texts.cik, cik), texts.word(ticker)) for cik, ticker in pairs)
+    linked = ((texts.readable(texts.cik, cik), texts.word(ticker)) for cik, ticker in pairs)
     return sorted(
-        {(cik, ticker) for cik, ticker in found if cik is not None}, key=lambda pair: (pair[0], pair[1] or "")
+        {(cik, ticker) for cik, ticker in linked if cik is not None}, key=lambda pair: (pair[0], pair[1] or "")
     )
 
 
@@ -108,8 +108,8 @@ def content_extractor(
         return place_filing(record, run, f"neo4j:{label}:{record['node']}")
 
     def values(record: Record) -> dict[str, Any]:
-        found = filing_values(record) | parsed(record, parsers)
-        return required(found, name) if name else found
+        row = filing_values(record) | parsed(record, parsers)
+        return required(row, name) if name else row
 
     return Extractor(
         dataset=dataset,

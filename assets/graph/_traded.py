@@ -77,26 +77,28 @@ def factors(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date])
 
 def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dict[Entity, EntitySplits]:
     """Every entity whose shares were split after `since` and by `until`, with all its splits by then."""
-    by_symbol = {symbol: list(stated) for symbol, stated in LakeSplits(lake, ("polygon_splits",)).statements.items()}
+    by_symbol = {
+        symbol: list(statements) for symbol, statements in LakeSplits(lake, ("polygon_splits",)).statements.items()
+    }
     by_company: dict[str, list[Stated]] = {}
     for node in _rows(graph, SPLITS, {}):
         day = texts.leading_day(node["day"])
         if day is not None:
-            stated = day, _ratio(node["before"], node["after"])
+            splits = day, _ratio(node["before"], node["after"])
             for company in node["companies"]:
-                by_company.setdefault(str(company), []).append(stated)
+                by_company.setdefault(str(company), []).append(splits)
             if not node["companies"]:
-                by_symbol.setdefault(str(node["ticker"]), []).append(stated)
-    found: dict[Entity, EntitySplits] = {}
-    if not any(since < day for stated in (*by_company.values(), *by_symbol.values()) for day, _ in stated):
-        return found
+                by_symbol.setdefault(str(node["ticker"]), []).append(splits)
+    split_entities: dict[Entity, EntitySplits] = {}
+    if not any(since < day for statements in (*by_company.values(), *by_symbol.values()) for day, _ in statements):
+        return split_entities
     for node in _rows(graph, ENTITIES, {"symbols": sorted(by_symbol), "ids": sorted(by_company)}):
         label, entity_id, symbol = str(node["label"]), str(node["entity_id"]), str(node["symbol"])
         own = by_company.get(entity_id, []) if label == "Company" else []
-        executed = [one for one in (*by_symbol.get(symbol, ()), *own) if one[0] <= until]
+        executed = [split for split in (*by_symbol.get(symbol, ()), *own) if split[0] <= until]
         if any(day > since for day, _ in executed):
-            found[label, entity_id] = EntitySplits(symbol, merged(executed))
-    return found
+            split_entities[label, entity_id] = EntitySplits(symbol, merged(executed))
+    return split_entities
 
 
 def _ratio(before: object, after: object) -> float | None:
@@ -106,34 +108,34 @@ def _ratio(before: object, after: object) -> float | None:
 
 def _series(graph: GraphReader, entities: Collection[Entity], since: date) -> dict[Entity, list[_basis.Bar]]:
     """The bars of entities from a day on, in order of days."""
-    found: dict[Entity, list[_basis.Bar]] = {}
-    asked = {"ids": sorted({entity_id for _, entity_id in entities}), "lo": since.isoformat()}
-    for node in _rows(graph, SERIES, asked):
+    bars_of: dict[Entity, list[_basis.Bar]] = {}
+    params = {"ids": sorted({entity_id for _, entity_id in entities}), "lo": since.isoformat()}
+    for node in _rows(graph, SERIES, params):
         entity, day = (str(node["label"]), str(node["entity_id"])), texts.leading_day(node["date"])
         found_prices = [texts.readable(texts.number, node[name]) for name in ("open", "close")]
         if entity in entities and day is not None and all(price is not None and price > 0 for price in found_prices):
-            found.setdefault(entity, []).append(_basis.Bar(day, *found_prices))
-    return {entity: sorted(bars) for entity, bars in found.items()}
+            bars_of.setdefault(entity, []).append(_basis.Bar(day, *found_prices))
+    return {entity: sorted(bars) for entity, bars in bars_of.items()}
 
 
 def _closes(lake: Lake, entities: Mapping[Entity, EntitySplits]) -> dict[Entity, dict[date, float]]:
     """Closes known to be as traded, by day: those that a source gives so, and those that the lake saw before any split
     that could have changed them.
     """
-    told, symbols = LakeStatements(lake), {known.symbol for known in entities.values()}
+    statements, symbols = LakeStatements(lake), {entity_splits.symbol for entity_splits in entities.values()}
     raw: dict[str, dict[date, float]] = {}
-    for bar in told(av_daily_bars.DATASET, "ticker", symbols):
+    for bar in statements(av_daily_bars.DATASET, "ticker", symbols):
         if bar["close"] > 0:
             raw.setdefault(bar["ticker"], {}).setdefault(bar["date"], bar["close"])
-    found = {entity: dict(raw.get(known.symbol, {})) for entity, known in entities.items()}
+    closes = {entity: dict(raw.get(entity_splits.symbol, {})) for entity, entity_splits in entities.items()}
     labels = {kind: label for label, kind in KINDS.items()}
-    for bar in told(prices.DATASET, "symbol", symbols):
+    for bar in statements(prices.DATASET, "symbol", symbols):
         entity, seen = (labels[bar["entity_kind"]], bar["entity_id"]), new_york_day(bar[OBSERVED_AT])
-        if entity in found and bar["close"]:
+        if entity in closes and bar["close"]:
             splits = entities[entity].splits
             if not any(bar["date"] < split.last and split.first <= seen for split in splits):
-                found[entity][bar["date"]] = bar["close"]
-    return found
+                closes[entity][bar["date"]] = bar["close"]
+    return closes
 
 
 def _rows(graph: GraphReader, cypher: str, params: Mapping[str, Any]) -> Iterator[Record]:

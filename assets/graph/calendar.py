@@ -50,9 +50,9 @@ def split(record: Record) -> Iterator[Record]:
         yield {**record, CLOSED: None}
         return
     between = (day + timedelta(number) for number in range(1, (following - day).days))
-    closed = [one for one in between if planned(one) is not None]
-    for told, plan in zip([None, *closed], [*closed, following], strict=True):
-        yield {**record, CLOSED: told, FOLLOWING: plan.isoformat()}
+    closed = [plan for plan in between if planned(plan) is not None]
+    for previous, plan in zip([None, *closed], [*closed, following], strict=True):
+        yield {**record, CLOSED: previous, FOLLOWING: plan.isoformat()}
 
 
 def locate(record: Record, _run: RunFacts) -> Place:
@@ -78,14 +78,14 @@ def locate(record: Record, _run: RunFacts) -> Place:
 
 def values(record: Record) -> dict[str, Any]:
     """The business columns of a day; sessions only for trading days."""
-    found = parsed(record, PARSERS)
+    row = parsed(record, PARSERS)
     session = dict.fromkeys(SESSION)
-    if found["is_trading_day"]:
+    if row["is_trading_day"]:
         session = parsed(record, dict.fromkeys(SESSION, texts.instant))
     early = session["market_close"] is not None and closes_early(session["market_close"])
-    if found[FOLLOWING] is not None and not timedelta(0) < found[FOLLOWING] - found["date"] <= timedelta(LONGEST):
+    if row[FOLLOWING] is not None and not timedelta(0) < row[FOLLOWING] - row["date"] <= timedelta(LONGEST):
         raise RecordRefused(f"{FOLLOWING} is unreadable")
-    return found | session | {"is_early_close": early, CLOSED: record[CLOSED]}
+    return row | session | {"is_early_close": early, CLOSED: record[CLOSED]}
 
 
 def closes_early(close_at: datetime) -> bool:

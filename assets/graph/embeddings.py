@@ -70,21 +70,21 @@ def prepared(_graph: GraphReader, lake: Lake, run: RunFacts, _days: Sequence[dat
             snapshot.fetch(files)
             text = ", ".join(f"coalesce({part}, '')" for part in parts)
             with calculator() as sql:
-                asked = NEWEST.format(name=name, text=text, rows=reading(files))
-                found = sql.sql(asked, params={"observed": run.observed_at}).fetchall()
-            digests |= {(kind, one): digest for one, digest in found}
+                query = NEWEST.format(name=name, text=text, rows=reading(files))
+                newest = sql.sql(query, params={"observed": run.observed_at}).fetchall()
+            digests |= {(kind, id_): digest for id_, digest in newest}
     return replace(EXTRACTOR, locate=partial(locate, digests=digests), prepared=None)
 
 
 def _is_another(record: Record, digests: Digests) -> bool:
     """Whether the lake knows the embedded text, and as another one."""
     try:
-        known = digests.get((record["kind"], record["id"] if record["kind"] == "news" else exchange(record)["id"]))
+        digest = digests.get((record["kind"], record["id"] if record["kind"] == "news" else exchange(record)["id"]))
     except RecordRefused:
         return False
     parser = texts.text if record["kind"] == "news" else texts.json_array
     parts = (texts.readable(parser, record[part]) or "" for part in TEXTS[record["kind"]][2])
-    return known is not None and known != sha256("\x1f".join(parts).encode()).hexdigest()
+    return digest is not None and digest != sha256("\x1f".join(parts).encode()).hexdigest()
 
 
 def locate(record: Record, run: RunFacts, digests: Digests) -> Place:
@@ -101,15 +101,15 @@ def locate(record: Record, run: RunFacts, digests: Digests) -> Place:
 def values(record: Record) -> dict[str, Any]:
     """The text's id in its dataset, and the vector."""
     try:
-        found = vector(record["vector"])
+        embedding = vector(record["vector"])
     except Unreadable:
         raise RecordRefused("vector is unreadable") from None
     if record["kind"] == "news":
         tickers = filter(None, map(texts.word, record["tickers"] or ()))
-        named = {"id": record["id"], "ticker": min(tickers, default=None)}
+        facts = {"id": record["id"], "ticker": min(tickers, default=None)}
     else:
-        named = exchange(record)
-    return {"kind": record["kind"], **named, "vector": found}
+        facts = exchange(record)
+    return {"kind": record["kind"], **facts, "vector": embedding}
 
 
 def exchange(record: Record) -> dict[str, Any]:

@@ -86,8 +86,8 @@ def _one_basis(record: Record, happened: datetime, window_end: datetime, split_e
     percent = texts.readable(texts.first_number, record["value"])
     if percent is None:
         return True
-    known = split_entities.get((record["label"], str(record["entity_id"])))
-    splits = known.splits if known is not None and record["benchmark"] == "stock" else ()
+    entity = split_entities.get((record["label"], str(record["entity_id"])))
+    splits = entity.splits if entity is not None and record["benchmark"] == "stock" else ()
     shares = between(splits, new_york_day(happened) - CLOSE_BEFORE, new_york_day(window_end))
     move = log1p(percent / 100) if percent > -100 else -inf
     return shares is not None and abs(move) < ODD_RETURN and fits(move, log(shares))

@@ -44,8 +44,8 @@ PARSERS = {
 
 def is_news(spelled: Any) -> bool:
     """Whether an id may be an article's: it is there, and no accession number of a filing gone astray."""
-    found = texts.word(spelled)
-    return found is not None and not FILING_ID.fullmatch(found)
+    name = texts.word(spelled)
+    return name is not None and not FILING_ID.fullmatch(name)
 
 
 def locate(record: Record, _run: RunFacts) -> Place:
@@ -68,8 +68,8 @@ def locate(record: Record, _run: RunFacts) -> Place:
 def values(record: Record) -> dict[str, Any]:
     """The business columns of an article."""
     tickers = sorted({ticker for ticker in map(texts.word, record["tickers"] or ()) if ticker is not None})
-    named = {"id": texts.word(record["id"]), "ticker": tickers[0] if tickers else None, "tickers": tickers}
-    return named | parsed(record, PARSERS)
+    facts = {"id": texts.word(record["id"]), "ticker": tickers[0] if tickers else None, "tickers": tickers}
+    return facts | parsed(record, PARSERS)
 
 
 EXTRACTOR = Extractor(dataset=DATASET, windows=(WINDOW,), sweeps=(UNDATED,), locate=locate, values=values)

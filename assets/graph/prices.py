@@ -68,9 +68,9 @@ def values(record: Record, factors: Factors) -> dict[str, Any]:
 
 
 def _factor(record: Record, factors: Factors) -> float | None:
-    known = factors.get((record["label"], str(record["entity_id"])))
+    entity = factors.get((record["label"], str(record["entity_id"])))
     day = texts.leading_day(record["date"])
-    return 1.0 if known is None or day is None else known(day)
+    return 1.0 if entity is None or day is None else entity(day)
 
 
 def extractor(factors: Factors) -> Extractor:

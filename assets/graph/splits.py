@@ -41,8 +41,8 @@ def values(record: Record) -> dict[str, Any]:
     shares_after = texts.readable(texts.number, record["split_to"])
     if not shares_before or not shares_after or min(shares_before, shares_after) < 0:
         raise RecordRefused(contract.NO_RATIO.reason)
-    named = parsed(record, {"ticker": texts.word, "execution_date": texts.day})
-    return named | {"split_from": shares_before, "split_to": shares_after}
+    facts = parsed(record, {"ticker": texts.word, "execution_date": texts.day})
+    return facts | {"split_from": shares_before, "split_to": shares_after}
 
 
 EXTRACTOR = Extractor(

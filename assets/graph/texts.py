@@ -37,8 +37,8 @@ def is_absent(value: Any) -> bool:
     if value is None:
         return True
     if isinstance(value, str):
-        said = value.strip()
-        return len(said) <= _LONGEST_ABSENT and said.lower() in _ABSENT_WORDS
+        stripped = value.strip()
+        return len(stripped) <= _LONGEST_ABSENT and stripped.lower() in _ABSENT_WORDS
     return isinstance(value, float) and math.isnan(value)
 
 
@@ -65,12 +65,12 @@ def number(value: Any) -> float | None:
     elif isinstance(value, bool) or not isinstance(value, (int, float)):
         raise Unreadable("no number")
     try:
-        found = float(value)
+        parsed_number = float(value)
     except OverflowError:
         raise Unreadable("no finite number") from None
-    if not math.isfinite(found):
+    if not math.isfinite(parsed_number):
         raise Unreadable("no finite number")
-    return found
+    return parsed_number
 
 
 def plain_number(value: Any) -> str | None:
@@ -90,12 +90,12 @@ def _plain_number(spelled: str) -> str:
 
 def whole(value: Any) -> int | None:
     """A whole number ("2,025", "3", 3.0); None when absent."""
-    found = number(value)
-    if found is None:
+    parsed_number = number(value)
+    if parsed_number is None:
         return None
-    if not found.is_integer() or abs(found) >= 2**53:
+    if not parsed_number.is_integer() or abs(parsed_number) >= 2**53:
         raise Unreadable("no whole number")
-    return int(found)
+    return int(parsed_number)
 
 
 def flag(value: Any) -> bool | None:
@@ -133,23 +133,23 @@ def _instant(value: str) -> datetime | None:
     if text[10:11] != "T" or text[-3:-2] != ":":
         spelled = _BARE_OFFSET.sub(r"\1:\2", _BLANK_SEPARATED.sub(r"\1T", text))
     try:
-        found = clock.instant(spelled)
+        moment = clock.instant(spelled)
     except BadInstant as fault:
         raise Unreadable(f"no instant ({fault.fault})") from None
-    stated = datetime.fromisoformat(spelled).utcoffset()
-    if stated is None or not _WESTMOST <= stated <= _EASTMOST:
+    offset = datetime.fromisoformat(spelled).utcoffset()
+    if offset is None or not _WESTMOST <= offset <= _EASTMOST:
         raise Unreadable("no instant (offset)")
-    if found.year == date.max.year:
+    if moment.year == date.max.year:
         raise Unreadable("no instant (out_of_range)")
-    return found + timedelta(microseconds=1) if finer and finer[2].strip("0") else found
+    return moment + timedelta(microseconds=1) if finer and finer[2].strip("0") else moment
 
 
 def published(value: Any) -> datetime | None:
     """`instant` of what an article, a filing or a call says of its publication: none is older than 1990."""
-    found = instant(value)
-    if found is not None and found < _FIRST_PUBLISHED:
+    moment = instant(value)
+    if moment is not None and moment < _FIRST_PUBLISHED:
         raise Unreadable("no instant (implausible)")
-    return found
+    return moment
 
 
 def day(value: Any) -> date | None:
@@ -160,10 +160,10 @@ def day(value: Any) -> date | None:
 def leading_day(value: Any) -> date | None:
     """The day a text begins with, or None: where to file a record whose instant can't be read. Never raises."""
     try:
-        found = iso_day(str(value).strip()[:10])
+        parsed_day = iso_day(str(value).strip()[:10])
     except Unreadable:
         return None
-    return None if found.year == date.max.year else found  # the last day has no end to be filed by
+    return None if parsed_day.year == date.max.year else parsed_day  # the last day has no end to be filed by
 
 
 def session_day(moment: datetime | None, claimed: date | None) -> bool:
@@ -222,27 +222,27 @@ def strings(value: Any) -> list[str] | None:
 
 def keywords(value: Any) -> list[str] | None:
     """`strings` whose plain text may name several, with commas between."""
-    found = strings(value)
-    return [word.strip() for word in value.split(",") if word.strip()] if found == [str(value).strip()] else found
+    members = strings(value)
+    return [word.strip() for word in value.split(",") if word.strip()] if members == [str(value).strip()] else members
 
 
 @lru_cache(maxsize=TEXTS_REMEMBERED)  # the same authors, channels and items again and again
 def _strings(spelled: str) -> tuple[str, ...]:
-    found = readable(_json, spelled)
-    return _texts_in(found) if isinstance(found, list) else (spelled.strip(),)
+    members = readable(_json, spelled)
+    return _texts_in(members) if isinstance(members, list) else (spelled.strip(),)
 
 
-def _texts_in(found: Any) -> tuple[str, ...]:
-    if not isinstance(found, list):
+def _texts_in(json_value: Any) -> tuple[str, ...]:
+    if not isinstance(json_value, list):
         raise Unreadable("not a list of texts")
-    members = (text(member) for member in found)
+    members = (text(member) for member in json_value)
     return tuple(member.strip() for member in members if member is not None)
 
 
 def labels(value: Any) -> list[str] | None:
     """`keywords` with HTML entities resolved ("Software &amp; Apps")."""
-    found = keywords(value)
-    return None if found is None else [html.unescape(member) for member in found]
+    names = keywords(value)
+    return None if names is None else [html.unescape(member) for member in names]
 
 
 def first_number(value: Any) -> float | None:

@@ -76,21 +76,21 @@ def _complete(record: Record) -> bool:
 
 def values(record: Record) -> dict[str, Any]:
     """The business columns of a fact."""
-    found = parsed(record, PARSERS)
+    row = parsed(record, PARSERS)
     label, balance = min(record["concepts"], key=str)
     units = sorted(unit for unit in map(texts.word, record["units"] or ()) if unit is not None)
-    named = {
+    facts = {
         "accepted_at": texts.instant(record["created"]),
         "label": texts.word(label),
         "balance": texts.word(balance),
         "unit": units[0] if units else None,
     }
-    return _filings.filing_values(record) | found | named | period(record) | qualifiers(record) | amount(record, found)
+    return _filings.filing_values(record) | row | facts | period(record) | qualifiers(record) | amount(record, row)
 
 
 def period(record: Record) -> dict[str, Any]:
     """The period with its last day inclusive: the graph stores ends and instants one day late, starts as they are."""
-    stored = {tuple(one) for one in record["periods"]}
+    stored = {tuple(period_pair) for period_pair in record["periods"]}
     if len(stored) > 1:
         raise RecordRefused(contract.TWO_PERIODS.reason)
     kind, first, last = _days(*stored.pop())
@@ -122,11 +122,11 @@ def qualifiers(record: Record) -> dict[str, Any]:
     axes = {tuple(sorted(map(qualified_name, axes))) for axes in record["contexts"]}
     if len(axes) > 1:
         raise RecordRefused(contract.TWO_CONTEXTS.reason)
-    found = next(iter(axes))
-    if len(found) > len(members):
+    axis = next(iter(axes))
+    if len(axis) > len(members):
         raise RecordRefused(contract.TYPED_DIMENSION.reason)
     return {
-        "dimensions": "|".join(found),
+        "dimensions": "|".join(axis),
         "members": "|".join(members),
         "member_count": len(members),
     }
@@ -137,11 +137,11 @@ def qualified_name(node: str) -> str:
     return ":".join(str(node).rsplit(":", 2)[-2:])
 
 
-def amount(record: Record, found: dict[str, Any]) -> dict[str, Any]:
+def amount(record: Record, row: dict[str, Any]) -> dict[str, Any]:
     """The value as text without separators and, where the fact is numeric, as a number."""
-    if found["is_nil"]:
+    if row["is_nil"]:
         return {"value": None, "value_number": None}
-    if not found["is_numeric"]:
+    if not row["is_numeric"]:
         return {
             "value": None if texts.is_absent(record["value"]) else texts.text(record["value"]),
             "value_number": None,
@@ -162,9 +162,9 @@ def precision(record: Record) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=texts.TEXTS_REMEMBERED)
-def _decimals(stated: str | None) -> int:
-    number = texts.readable(texts.whole, stated)
-    return INFINITE_DECIMALS if stated == "INF" else NO_DECIMALS if number is None else number
+def _decimals(text: str | None) -> int:
+    number = texts.readable(texts.whole, text)
+    return INFINITE_DECIMALS if text == "INF" else NO_DECIMALS if number is None else number
 
 
 EXTRACTOR = Extractor(

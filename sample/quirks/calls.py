@@ -81,22 +81,22 @@ def _duplicates(graph: Graph) -> Iterator[Expectation]:
         add_call(graph, twin)
         add_remarks(graph, twin, ["Ada Merriweather: Good day."])
         add_exchange(graph, twin, 0, _parts("Wen O'Hara"))
-    told, other = f"{ODD}_2024-05-02T10.00", f"{ODD}_2024-05-02T10:00:00-04:00"
+    call_id, other = f"{ODD}_2024-05-02T10.00", f"{ODD}_2024-05-02T10:00:00-04:00"
     yield row(
         31,
         "one call told twice alike comes out once",
         "transcripts",
-        {"transcript_id": told},
+        {"transcript_id": call_id},
         {"ticker": ODD},
         "2024-05-03T14:00:00Z",
-        f"neo4j:Transcript:{told}",
+        f"neo4j:Transcript:{call_id}",
     )
     yield absent(31, "its twin is the same record seen twice", "transcripts", locator=f"neo4j:Transcript:{other}")
     yield row(
         31,
         "its exchange comes out once",
         "qa_exchanges",
-        {"transcript_id": told, "sequence": 0},
+        {"transcript_id": call_id, "sequence": 0},
         {"questioner": "Wen O'Hara"},
         "2024-05-03T14:00:00Z",
     )
@@ -104,7 +104,7 @@ def _duplicates(graph: Graph) -> Iterator[Expectation]:
         31,
         "its remarks come out once",
         "prepared_remarks",
-        {"transcript_id": told},
+        {"transcript_id": call_id},
         {"content": ["Ada Merriweather: Good day."]},
         "2024-05-03T14:00:00Z",
     )

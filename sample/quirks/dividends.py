@@ -34,14 +34,14 @@ def _ended(day: date) -> str:
 
 
 def _amounts(graph: Graph) -> Iterator[Expectation]:
-    for day, amount, kept in ((date(2024, 5, 6), 0.2475, 0.247), (date(2024, 5, 7), 0.7075, 0.708)):
+    for day, amount, rounded in ((date(2024, 5, 6), 0.2475, 0.247), (date(2024, 5, 7), 0.7075, 0.708)):
         locator = _declared(graph, day, amount)
         yield row(
             2,
-            f"{amount} is kept as {kept}",
+            f"{amount} is kept as {rounded}",
             "dividends",
             {"ticker": ODD, "declaration_date": day},
-            {"cash_amount": kept, "dividend_type": "Regular"},
+            {"cash_amount": rounded, "dividend_type": "Regular"},
             _ended(day),
             locator,
         )

@@ -36,8 +36,8 @@ def odd_filing(
 ) -> Filing:
     """A filing of the company that carries the oddities; `end` is the last day of its quarter."""
     quarter: Quarter | None = quarters(_COMPANY)[position_of(_COMPANY, end)] if end else None
-    named = accession(_COMPANY, accepted.year, 900_000 + number)
-    return Filing(_COMPANY, form, accepted, quarter, items, (), named)
+    number_text = accession(_COMPANY, accepted.year, 900_000 + number)
+    return Filing(_COMPANY, form, accepted, quarter, items, (), number_text)
 
 
 def _add(graph: Graph, filing: Filing, **overrides: object) -> Filing:

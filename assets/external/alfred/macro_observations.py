@@ -77,15 +77,15 @@ def windows(vintages: Sequence[Any]) -> list[tuple[str, str]]:
 
 def _observations(series: str, start: str, end: str, fetch: Fetch) -> Iterator[Capture]:
     """The pages of a window, until there are as many as the answers state; a page that is short before is the last."""
-    asked = {"series_id": series, "realtime_start": start, "realtime_end": end, "limit": PAGE}
+    params = {"series_id": series, "realtime_start": start, "realtime_end": end, "limit": PAGE}
     offset = 0
     for _ in range(MOST_PAGES):
-        capture = fetch(_ask(OBSERVATIONS, **asked, offset=offset or None))
+        capture = fetch(_ask(OBSERVATIONS, **params, offset=offset or None))
         yield capture
-        length, stated = len(_told(capture, "observations")), _stated(capture, "count")
+        length, total = len(_told(capture, "observations")), _stated(capture, "count")
         offset += length
         whole_page = max(1, min(PAGE, _stated(capture, "limit") or PAGE))
-        if length < whole_page or not _in_place(capture) or (stated is not None and offset >= stated):
+        if length < whole_page or not _in_place(capture) or (total is not None and offset >= total):
             return
 
 
@@ -120,14 +120,14 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
     for capture in captures:
         if not _is(capture, OBSERVATIONS):
             continue
-        asked = dict(capture.params)
-        carried = asked.get("realtime_start") if asked.get("realtime_start") in ends else None
+        params = dict(capture.params)
+        carried = params.get("realtime_start") if params.get("realtime_start") in ends else None
         body = _body(capture)
         for row in _listed(capture, "observations"):
             # A carried row repeats what the window before this one told with its own vintage.
             if carried is None or not isinstance(row, dict) or row.get("realtime_start") != carried:
                 yield _record(row, body.get("realtime_start"), facts), capture
-        ends.add(asked.get("realtime_end", ""))
+        ends.add(params.get("realtime_end", ""))
     yield from (({"problem": contract.FEWER.reason}, capture) for capture in _short(captures))
     for capture in captures:
         for path, name in ((VINTAGES, "vintage_dates"), (RELEASE, "releases"), (DATES, "release_dates")):
@@ -151,8 +151,8 @@ def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
     """Every vintage of every observation, where all windows were read to their end."""
     pages = [capture for capture in captures if _is(capture, OBSERVATIONS)]
     read = {dict(page.params).get("realtime_start") for page in pages}
-    asked = {start for start, _ in windows(_told(captures[0], "vintage_dates"))} if captures else set()
-    return Whole(unit.name) if read == asked and in_order(pages) and not any(_short(captures)) else None
+    starts = {start for start, _ in windows(_told(captures[0], "vintage_dates"))} if captures else set()
+    return Whole(unit.name) if read == starts and in_order(pages) and not any(_short(captures)) else None
 
 
 def _record(row: Any, began: Any, facts: dict[str, Any]) -> Record:
@@ -178,12 +178,12 @@ def locate(record: Record, run: RunFacts) -> Place:
 def values(record: Record) -> dict[str, Any]:
     """The business columns of one observation in one vintage."""
     withdrawn = record["value"] == WITHDRAWN
-    found = parsed({"observation_date": record["date"], "value": None if withdrawn else record["value"]}, PARSERS)
-    if found["observation_date"] is None:
+    row = parsed({"observation_date": record["date"], "value": None if withdrawn else record["value"]}, PARSERS)
+    if row["observation_date"] is None:
         raise RecordRefused("observation_date is unreadable")
-    if found["value"] is None and not withdrawn:
+    if row["value"] is None and not withdrawn:
         raise RecordRefused("value is unreadable")
-    return found | {
+    return row | {
         "series_id": record["series_id"],
         "vintage_date": fields.day(record["realtime_start"]),
         "value_text": None if withdrawn else str(record["value"]).strip(),
@@ -197,18 +197,18 @@ PARSERS = {"observation_date": fields.day, "value": fields.number}
 def _release(captures: Sequence[Capture]) -> tuple[int | None, frozenset[date]]:
     """The release's number and the days its calendar names; None and no day where that is not told."""
     number = next((_release_of(capture) for capture in captures if _is(capture, RELEASE)), None)
-    named = {
-        _day(one.get("date"))
+    facts = {
+        _day(release_date.get("date"))
         for capture in captures
         if _is(capture, DATES)
-        for one in _members(capture, "release_dates")
-        if one.get("release_id") == number
+        for release_date in _members(capture, "release_dates")
+        if release_date.get("release_id") == number
     }
-    return number, frozenset(day for day in named if day is not None)
+    return number, frozenset(day for day in facts if day is not None)
 
 
 def _release_of(capture: Capture) -> int | None:
-    number = next((one.get("id") for one in _members(capture, "releases")), None)
+    number = next((release.get("id") for release in _members(capture, "releases")), None)
     return number if isinstance(number, int) else None
 
 
@@ -221,20 +221,20 @@ def _day(value: Any) -> date | None:
 
 def _members(capture: Capture, name: str) -> list[dict[str, Any]]:
     """The objects of a list; none where the answer is of another shape."""
-    return [one for one in _told(capture, name) if isinstance(one, dict)]
+    return [member for member in _told(capture, name) if isinstance(member, dict)]
 
 
 def _told(capture: Capture, name: str) -> list[Any]:
     """A list; empty where the answer is of another shape, which `records` tells of."""
-    listed = _body(capture).get(name)
-    return listed if isinstance(listed, list) else []
+    members = _body(capture).get(name)
+    return members if isinstance(members, list) else []
 
 
 def _listed(capture: Capture, name: str) -> list[Any]:
-    listed = _body(capture).get(name)
-    if not isinstance(listed, list):
+    value = _body(capture).get(name)
+    if not isinstance(value, list):
         raise Unparsable(capture.evidence, f"the answer has no list {name}")
-    return listed
+    return value
 
 
 def _body(capture: Capture) -> dict[str, Any]:

@@ -52,9 +52,9 @@ def bars(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
             yield {**shared, **bar}, capture
 
 
-def days(found: Iterable[Came]) -> set[date]:
+def days(bars: Iterable[Came]) -> set[date]:
     """The days of bars, as far as they can be read."""
-    read = (read_or_spelled(dating.day, str(record["stamp"])[:10]) for record, _ in found)
+    read = (read_or_spelled(dating.day, str(record["stamp"])[:10]) for record, _ in bars)
     return {day for day in read if isinstance(day, date)}
 
 
@@ -73,12 +73,12 @@ def _of_object(unit: Unit, capture: Capture) -> Iterator[dict[str, Any]]:
     about = answer.get("Meta Data")
     about = {_plain(name): str(value) for name, value in about.items()} if isinstance(about, dict) else {}
     answer_about(unit.name, about.get("Symbol"), capture.evidence)
-    stated = {"zone": about.get("Time Zone"), "interval": about.get("Interval")}
+    facts = {"zone": about.get("Time Zone"), "interval": about.get("Interval")}
     for name, series in answer.items():
         if name.startswith("Time Series") and isinstance(series, dict):
             for stamp, figures in series.items():
                 plain = {_plain(key): value for key, value in figures.items()} if isinstance(figures, dict) else {}
-                yield {key: value for key, value in stated.items() if value} | plain | {"stamp": stamp}
+                yield {key: value for key, value in facts.items() if value} | plain | {"stamp": stamp}
 
 
 def _of_lines(capture: Capture) -> Iterator[dict[str, Any]]:

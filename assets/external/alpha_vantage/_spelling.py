@@ -26,10 +26,10 @@ def number(value: Any) -> float | None:
 
 def required_number(value: Any) -> float:
     """A finite number that may not be missing. Raises Unreadable."""
-    found = number(value)
-    if found is None:
+    parsed_number = number(value)
+    if parsed_number is None:
         raise Unreadable("a number is required")
-    return found
+    return parsed_number
 
 
 def word(value: Any) -> str | None:
@@ -37,9 +37,9 @@ def word(value: Any) -> str | None:
     return None if is_absent(value) else fields.word(value)
 
 
-def answer_about(ticker: str, stated: Any, evidence: str) -> None:
+def answer_about(ticker: str, symbol: Any, evidence: str) -> None:
     """Refuse an answer that says it is about another symbol. Raises Unparsable."""
-    if stated is not None and str(stated).strip().upper() != ticker:
+    if symbol is not None and str(symbol).strip().upper() != ticker:
         raise Unparsable(evidence, "the answer is about another symbol")
 
 

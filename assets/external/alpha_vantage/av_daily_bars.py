@@ -35,7 +35,7 @@ def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record a bar."""
-    return told_once(_bars.bars(unit, captures), lambda one: read_or_spelled(dating.day, one["stamp"]), _bars.told)
+    return told_once(_bars.bars(unit, captures), lambda bar: read_or_spelled(dating.day, bar["stamp"]), _bars.told)
 
 
 def locate(record: Record, run: RunFacts) -> Place:

@@ -57,11 +57,11 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record a quarter and one a year; a year brings the quarter it ends with."""
-    return told_once(_periods(unit, captures), lambda one: (one["kind"], _end_of(one)))
+    return told_once(_periods(unit, captures), lambda period: (period["kind"], _end_of(period)))
 
 
-def _end_of(one: Record) -> Hashable:
-    return read_or_spelled(dating.day, one.get("fiscalDateEnding"))
+def _end_of(period: Record) -> Hashable:
+    return read_or_spelled(dating.day, period.get("fiscalDateEnding"))
 
 
 def _periods(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
@@ -69,31 +69,31 @@ def _periods(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
         answer = capture.json()
         quarters, years = (_objects(answer, name, capture) for name in ("quarterlyEarnings", "annualEarnings"))
         answer_about(unit.name, answer.get("symbol"), capture.evidence)
-        ending = {_end_of(one): one for one in reversed(quarters)}
+        ending = {_end_of(quarter): quarter for quarter in reversed(quarters)}
         running = _running(years)
-        found: list[Record] = [{**one, "kind": QUARTER} for one in quarters]
-        for one in years:
-            end = one.get("fiscalDateEnding")
-            quarter = ending.get(_end_of(one))
+        periods: list[Record] = [{**quarter, "kind": QUARTER} for quarter in quarters]
+        for year in years:
+            end = year.get("fiscalDateEnding")
+            quarter = ending.get(_end_of(year))
             facts = {"kind": YEAR, "running": end == running, "undated": quarter is None}
-            told = {name: (quarter or {}).get(name) for name in ("reportedDate", "reportTime")}
-            found.append({"fiscalDateEnding": end, "reportedEPS": one.get("reportedEPS"), **told, **facts})
-        yield from (({**one, "ticker": unit.name}, capture) for one in found)
+            report_time = {name: (quarter or {}).get(name) for name in ("reportedDate", "reportTime")}
+            periods.append({"fiscalDateEnding": end, "reportedEPS": year.get("reportedEPS"), **report_time, **facts})
+        yield from (({**period, "ticker": unit.name}, capture) for period in periods)
 
 
 def _objects(answer: Any, name: str, capture: Capture) -> list[dict[str, Any]]:
-    found = answer.get(name) if isinstance(answer, dict) else None
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    members = answer.get(name) if isinstance(answer, dict) else None
+    if not isinstance(members, list) or not all(isinstance(member, dict) for member in members):
         raise Unparsable(capture.evidence, f"{name} is not a list of records")
-    return found
+    return members
 
 
 def _running(years: Sequence[Record]) -> str | None:
     """The end of the newest year where it follows the one before too soon: quarters of a running year, summed up."""
     ends = []
-    for one in years:
+    for year in years:
         try:
-            ends.append((dating.day(one.get("fiscalDateEnding")), one["fiscalDateEnding"]))
+            ends.append((dating.day(year.get("fiscalDateEnding")), year["fiscalDateEnding"]))
         except Unreadable:
             continue
     ends = sorted(set(ends), reverse=True)
@@ -136,15 +136,15 @@ def public_at(ticker: str, day: date, time_of_day: str, releases: Releases | Non
     day may be early, and then its end is.
     """
     if releases is not None:
-        found = releases(ticker, day)
+        release = releases(ticker, day)
         hours = session(day)
-        late_enough = time_of_day != AFTER_CLOSE or hours is None or found is None or found >= hours.close
-        if found is not None and late_enough:
-            return max(min(found, dating.end_of_day(day)), start_of_new_york_day(day)), FILING
-        if found is None:
-            found = releases(ticker, day + timedelta(days=1))
-            if found is not None:
-                return max(found, dating.end_of_day(day)), FILING_NEXT_DAY
+        late_enough = time_of_day != AFTER_CLOSE or hours is None or release is None or release >= hours.close
+        if release is not None and late_enough:
+            return max(min(release, dating.end_of_day(day)), start_of_new_york_day(day)), FILING
+        if release is None:
+            release = releases(ticker, day + timedelta(days=1))
+            if release is not None:
+                return max(release, dating.end_of_day(day)), FILING_NEXT_DAY
     return dating.end_of_day(day), END_OF_DAY
 
 

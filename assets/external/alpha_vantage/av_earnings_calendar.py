@@ -48,11 +48,11 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record a line. A line that is too short or too long may be a torn one and is kept for its gap."""
-    return told_once(_lines(unit, captures), _what, lambda one: [one.get(name) for name in FIELDS])
+    return told_once(_lines(unit, captures), _what, lambda line: [line.get(name) for name in FIELDS])
 
 
-def _what(one: Record) -> Hashable:
-    return read_or_spelled(word, one["symbol"]), read_or_spelled(dating.day, one["fiscalDateEnding"])
+def _what(line: Record) -> Hashable:
+    return read_or_spelled(word, line["symbol"]), read_or_spelled(dating.day, line["fiscalDateEnding"])
 
 
 def _lines(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:

@@ -27,18 +27,21 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record an estimate."""
     return told_once(
         _estimates(unit, captures),
-        lambda one: (read_or_spelled(word, one.get("horizon")), read_or_spelled(dating.day, one.get("date"))),
+        lambda estimate: (
+            read_or_spelled(word, estimate.get("horizon")),
+            read_or_spelled(dating.day, estimate.get("date")),
+        ),
     )
 
 
 def _estimates(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     for capture in captures:
         answer = capture.json()
-        found = answer.get("estimates") if isinstance(answer, dict) else None
-        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        estimates = answer.get("estimates") if isinstance(answer, dict) else None
+        if not isinstance(estimates, list) or not all(isinstance(estimate, dict) for estimate in estimates):
             raise Unparsable(capture.evidence, "estimates is not a list of records")
         answer_about(unit.name, answer.get("symbol"), capture.evidence)
-        yield from (({**one, "ticker": unit.name}, capture) for one in found)
+        yield from (({**estimate, "ticker": unit.name}, capture) for estimate in estimates)
 
 
 def locate(record: Record, run: RunFacts) -> Place:

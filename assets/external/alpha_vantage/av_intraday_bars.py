@@ -90,8 +90,8 @@ def _end_of(month: str) -> datetime:
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record a bar, over all months."""
-    found = _bars.bars(unit, captures)
-    return told_once(found, lambda one: (one["interval"], read_or_spelled(start_of, one["stamp"])), _bars.told)
+    bars = _bars.bars(unit, captures)
+    return told_once(bars, lambda bar: (bar["interval"], read_or_spelled(start_of, bar["stamp"])), _bars.told)
 
 
 def locate(record: Record, run: RunFacts) -> Place:

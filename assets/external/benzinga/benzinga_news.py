@@ -122,9 +122,9 @@ def locate(record: Record, run: RunFacts) -> Place:
 def values(record: Record) -> dict[str, Any]:
     """The business columns of an article."""
     item = record["item"]
-    found = parsed({**item, "tickers": item.get("stocks", item.get("symbols"))}, PARSERS)
-    tickers = sorted(found["tickers"])
-    return found | {
+    row = parsed({**item, "tickers": item.get("stocks", item.get("symbols"))}, PARSERS)
+    tickers = sorted(row["tickers"])
+    return row | {
         "id": _number(item),
         "ticker": tickers[0] if tickers else None,
         "tickers": tickers,
@@ -153,8 +153,8 @@ def _instant(value: Any) -> datetime | None:
 
 
 def _headline(value: Any) -> str | None:
-    found = fields.text(value)
-    return None if found is None else html.unescape(found)
+    headline = fields.text(value)
+    return None if headline is None else html.unescape(headline)
 
 
 def _labels(value: Any) -> list[str]:

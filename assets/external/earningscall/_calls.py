@@ -32,7 +32,7 @@ def companies(scope: Scope) -> list[tuple[str, str]]:
     if not scope.tickers:
         raise BadInput("tickers", "no company is named", "name tickers such as NASDAQ:MSFT")
     default = scope.options.get("exchange", DEFAULT_EXCHANGE)
-    return [(exchange or default, ticker) for exchange, _, ticker in (one.rpartition(":") for one in scope.tickers)]
+    return [(exchange or default, ticker) for exchange, _, ticker in (name.rpartition(":") for name in scope.tickers)]
 
 
 def company_units(scope: Scope) -> Sequence[Unit]:
@@ -48,10 +48,10 @@ def company(unit: Unit) -> str:
 def quarter_units(scope: Scope) -> Sequence[Unit]:
     """One unit a company and fiscal quarter of option `quarters`, such as "2023Q1,2023Q2". Raises BadInput."""
     lag(scope)
-    spelled = [one.strip().upper() for one in scope.options.get("quarters", "").split(",") if one.strip()]
+    spelled = [part.strip().upper() for part in scope.options.get("quarters", "").split(",") if part.strip()]
     if not spelled:
         raise BadInput("quarters", "no fiscal quarter is named", "give quarters such as 2023Q1,2023Q2")
-    quarters = [_quarter(one) for one in spelled]
+    quarters = [_quarter(quarter) for quarter in spelled]
     return [
         Unit(f"{exchange}:{ticker}:{year}Q{quarter}", scope)
         for exchange, ticker in companies(scope)
@@ -68,23 +68,23 @@ def _quarter(spelled: str) -> tuple[int, int]:
 
 def lag(scope: Scope) -> timedelta:
     """What is added to a call's start: option `lag_hours`, else a day. Raises BadInput."""
-    stated = scope.options.get("lag_hours")
-    if stated is None:
+    hours = scope.options.get("lag_hours")
+    if hours is None:
         return contract.DEFAULT_LAG
-    if not (stated.isascii() and stated.isdigit()) or int(stated) not in LAG_HOURS:
+    if not (hours.isascii() and hours.isdigit()) or int(hours) not in LAG_HOURS:
         raise BadInput("lag_hours", "is out of range", f"give {LAG_HOURS[0]} to {LAG_HOURS[-1]}")
-    return timedelta(hours=int(stated))
+    return timedelta(hours=int(hours))
 
 
 def listed_lag(scope: Scope, call: str) -> timedelta:
     """`lag` of a call whose start is the word of the company's list alone. Raises BadInput for less than 12 hours."""
-    found = lag(scope)
-    if found < LEAST_LAG_OF_LISTED:
+    default_lag = lag(scope)
+    if default_lag < LEAST_LAG_OF_LISTED:
         least = LEAST_LAG_OF_LISTED // timedelta(hours=1)
         raise BadInput(
             "lag_hours", f"is too short for {call}, whose own answer states no start", f"give {least} or more"
         )
-    return found
+    return default_lag
 
 
 def named_call(unit: Unit) -> dict[str, Any]:
@@ -121,48 +121,48 @@ def is_answer(capture: Capture, path: str) -> bool:
 def events(capture: Capture) -> tuple[str | None, list[Any]]:
     """The company's name and its calls. Raises Unparsable."""
     body = capture.json()
-    listed = body.get("events") if isinstance(body, dict) else None
-    if not isinstance(listed, list):
+    members = body.get("events") if isinstance(body, dict) else None
+    if not isinstance(members, list):
         raise Unparsable(capture.evidence, "the answer has no list of events")
     name = body.get("company_name")
-    return (name if isinstance(name, str) else None), listed
+    return (name if isinstance(name, str) else None), members
 
 
 def listed_starts(captures: Sequence[Capture], call: dict[str, Any]) -> list[Any]:
     """Every start the company's list states for a call, as it is spelled; a list may tell of one call twice."""
-    wanted = call["year"], call["quarter"]
+    quarter = call["year"], call["quarter"]
     return [
         event.get("conference_date")
         for capture in captures
         if is_answer(capture, EVENTS)
         for event in events(capture)[1]
         if isinstance(event, dict)
-        and tuple(read_or_spelled(fields.whole, event.get(name)) for name in ("year", "quarter")) == wanted
+        and tuple(read_or_spelled(fields.whole, event.get(name)) for name in ("year", "quarter")) == quarter
     ]
 
 
 def latest(spelled: Sequence[Any]) -> Any:
     """The latest of stated starts as it is spelled; None where there is none. Raises Unreadable."""
-    return max(((at, one) for one in spelled if (at := instant(one)) is not None), default=(None, None))[1]
+    return max(((at, text) for text in spelled if (at := instant(text)) is not None), default=(None, None))[1]
 
 
 def instant(value: Any) -> datetime | None:
     """A start with its local offset; None when null or blank, and at midnight there or in New York, which stands for
     a day without a time. Raises Unreadable.
     """
-    found = _exact(value)
-    return None if found is None or _midnight_of(value, found) else found
+    moment = _exact(value)
+    return None if moment is None or _midnight_of(value, moment) else moment
 
 
 def _exact(value: Any) -> datetime | None:
-    stated = fields.word(value)
-    return None if stated is None else dating.iso(stated)
+    text = fields.word(value)
+    return None if text is None else dating.iso(text)
 
 
-def _midnight_of(value: Any, found: datetime) -> date | None:
+def _midnight_of(value: Any, moment: datetime) -> date | None:
     """The later of the days whose first instant this is, where it is stated or in New York; else None."""
-    readings = datetime.fromisoformat(str(value).strip()), found.astimezone(NEW_YORK)
-    return max((one.date() for one in readings if one.time() == time()), default=None)
+    readings = datetime.fromisoformat(str(value).strip()), moment.astimezone(NEW_YORK)
+    return max((reading.date() for reading in readings if reading.time() == time()), default=None)
 
 
 def when_fetched(record: Record, run: RunFacts, *names: Any) -> Place:
@@ -176,11 +176,11 @@ def when_published(record: Record, run: RunFacts) -> Place:
     file written later.
     """
     evidence = named(run, record, record["exchange"], record["symbol"], f"{record['year']}Q{record['quarter']}")
-    stated = (record.get("start"), *record["listed"])
+    starts = (record.get("start"), *record["listed"])
     try:
-        start = later(*stated)
+        start = later(*starts)
         published = publication(record.get("published") or ())
-        days = [day for one in stated if (at := _exact(one)) and (day := _midnight_of(one, at))]
+        days = [day for start in starts if (at := _exact(start)) and (day := _midnight_of(start, at))]
     except Unreadable:
         return Place(evidence, reason="call_start is unreadable")
     fetched_at = run.fetched_at or run.observed_at
@@ -191,17 +191,17 @@ def when_published(record: Record, run: RunFacts) -> Place:
     return dated(evidence, max(filter(None, (spoken, published, record["written"]))))
 
 
-def publication(stated: Sequence[Any]) -> datetime | None:
+def publication(texts: Sequence[Any]) -> datetime | None:
     """The latest of stated publications; at midnight the end of that day, for no time is stated then. None without
     one. Raises Unreadable.
     """
-    return max(filter(None, map(_publication, stated)), default=None)
+    return max(filter(None, map(_publication, texts)), default=None)
 
 
 def _publication(value: Any) -> datetime | None:
-    found = _exact(value)
-    day = found and _midnight_of(value, found)
-    return max(found, dating.end_of_day(day)) if found and day else found
+    moment = _exact(value)
+    day = moment and _midnight_of(value, moment)
+    return max(moment, dating.end_of_day(day)) if moment and day else moment
 
 
 def _after_release(ticker: str, days: Sequence[date], run: RunFacts) -> datetime | None:
@@ -233,9 +233,9 @@ def call_values(record: Record) -> dict[str, Any]:
     )
 
 
-def later(*stated: Any) -> datetime | None:
+def later(*texts: Any) -> datetime | None:
     """The later of stated starts; None where there is none."""
-    return max(filter(None, map(instant, stated)), default=None)
+    return max(filter(None, map(instant, texts)), default=None)
 
 
 def written(capture: Capture) -> datetime | None:
@@ -243,11 +243,11 @@ def written(capture: Capture) -> datetime | None:
 
     It was there when fetched, and a header that lies ahead or can't be read tells no more than that.
     """
-    stated = capture.headers.get("last-modified")
-    if stated is None:
+    header = capture.headers.get("last-modified")
+    if header is None:
         return None
     try:
-        return min(dating.rfc2822(stated, dating.EVER), capture.fetched_at)
+        return min(dating.rfc2822(header, dating.EVER), capture.fetched_at)
     except Unreadable:
         return capture.fetched_at
 

@@ -38,37 +38,37 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """A record per call."""
     for capture in captures:
-        listed = capture.json()
-        if not isinstance(listed, list):
+        calls = capture.json()
+        if not isinstance(calls, list):
             raise Unparsable(capture.evidence, "the answer is not a list of calls")
         had: set[str] = set()
-        for call in listed:
+        for call in calls:
             if not isinstance(call, dict):
                 yield {"problem": answers.OTHER_SHAPE.reason, "told": call}, capture
                 continue
-            known = str([call.get(name) for name in KEY])
-            problem = answers.REPEATED.reason if known in had else ""
+            call_key = str([call.get(name) for name in KEY])
+            problem = answers.REPEATED.reason if call_key in had else ""
             yield {**call, "listed_on": unit.name, "problem": problem}, capture
-            had.add(known)
+            had.add(call_key)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
     """When the page was fetched."""
     if record["problem"]:
-        return Place(named(run, record, UNNAMED, told=record.get("told")), reason=record["problem"])
+        return Place(named(run, record, UNNAMED, content=record.get("told")), reason=record["problem"])
     return calls.when_fetched(record, run, *(record.get(name) for name in KEY), record["listed_on"])
 
 
 def values(record: Record) -> dict[str, Any]:
     """The business columns of a listed call."""
-    stated = {
+    facts = {
         "call_start": record.get("conference_date"),
         "stated_start": record.get("conference_date"),
         "company_name": record.get("company_name"),
         "transcript_ready": record.get("transcript_ready"),
         "listed_on": record["listed_on"],
     }
-    return calls.call_values(record) | parsed(stated, PARSERS)
+    return calls.call_values(record) | parsed(facts, PARSERS)
 
 
 PARSERS = {

@@ -23,22 +23,22 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
     """A record per call."""
     exchange, ticker = unit.name.split(":")
     for capture in captures:
-        company, listed = calls.events(capture)
+        company, events = calls.events(capture)
         had: set[Any] = set()
-        for event in listed:
+        for event in events:
             if not isinstance(event, dict):
                 yield {"problem": answers.OTHER_SHAPE.reason, "told": event}, capture
                 continue
-            known = str((event.get("year"), event.get("quarter")))
-            asked = {"exchange": exchange, "symbol": ticker, "company_name": company}
-            yield {**event, **asked, "problem": answers.REPEATED.reason if known in had else ""}, capture
-            had.add(known)
+            event_key = str((event.get("year"), event.get("quarter")))
+            facts = {"exchange": exchange, "symbol": ticker, "company_name": company}
+            yield {**event, **facts, "problem": answers.REPEATED.reason if event_key in had else ""}, capture
+            had.add(event_key)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
     """When the list was fetched."""
     if record["problem"]:
-        return Place(named(run, record, UNNAMED, told=record.get("told")), reason=record["problem"])
+        return Place(named(run, record, UNNAMED, content=record.get("told")), reason=record["problem"])
     return calls.when_fetched(record, run, *(record.get(name) for name in ("exchange", "symbol", "year", "quarter")))
 
 

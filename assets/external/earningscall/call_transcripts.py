@@ -36,8 +36,8 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
         body = capture.json()
         if not isinstance(body, dict):
             raise Unparsable(capture.evidence, "the answer is not a transcript")
-        stated = body.get("event")
-        event: Mapping[str, Any] = stated if isinstance(stated, dict) else {}
+        raw_event = body.get("event")
+        event: Mapping[str, Any] = raw_event if isinstance(raw_event, dict) else {}
         record = {
             **call,
             "start": event.get("conference_date"),
@@ -54,10 +54,10 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 def _lag(unit: Unit, event: Mapping[str, Any]) -> timedelta:
     """The lag of a call, by whose word its start is."""
     try:
-        told = calls.instant(event.get("conference_date"))
+        conference_at = calls.instant(event.get("conference_date"))
     except Unreadable:
-        told = None
-    return calls.lag(unit.scope) if told else calls.listed_lag(unit.scope, unit.name)
+        conference_at = None
+    return calls.lag(unit.scope) if conference_at else calls.listed_lag(unit.scope, unit.name)
 
 
 def _published(*places: Mapping[str, Any]) -> list[Any]:
@@ -105,16 +105,16 @@ def _spoken(turn: Mapping[str, Any]) -> str | None:
 
 def _turns(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The speakers' turns with what is known of each; blank ones are left out. Raises Unreadable."""
-    named = body.get("speaker_name_map_v2") or {}
-    if not isinstance(named, dict):
+    names = body.get("speaker_name_map_v2") or {}
+    if not isinstance(names, dict):
         raise Unreadable("no names of speakers")
     turns = []
     for turn in fields.objects(body.get("speakers") or []):
         if not isinstance(turn, dict):
             raise Unreadable("no turn")
         text, speaker = _spoken(turn), fields.word(turn.get("speaker"))
-        known = (named.get(speaker) if speaker else None) or turn.get("speaker_info")
-        facts = known if isinstance(known, dict) else {}
+        name = (names.get(speaker) if speaker else None) or turn.get("speaker_info")
+        facts = name if isinstance(name, dict) else {}
         if text is not None:
             turns.append(
                 {

@@ -21,8 +21,8 @@ from resources.http.providers.fred_md import PROVIDER
 _VINTAGE = re.compile(r"([1-9]\d{3}-(?:0[1-9]|1[0-2]))(?:-md)?\.csv", re.ASCII)
 # How a file's first column may spell months; the first spelling that reads most of its lines is the file's.
 _SPELLINGS = tuple(
-    re.compile(one, re.ASCII)
-    for one in (
+    re.compile(pattern, re.ASCII)
+    for pattern in (
         r"(?P<month>\d{1,2})/0?1/(?P<year>\d{4})(?: 0?0:00(?::00)?)?",
         r"0?1[./-](?P<month>\d{1,2})[./-](?P<year>\d{4})",
         r"(?P<month>\d{1,2})/\d{1,2}/(?P<year>\d{4})",
@@ -73,18 +73,18 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
 def _months(spelled: Sequence[str]) -> list[date | None]:
     """The months that the lines of one file name, in the spelling that reads most of them."""
     return max(
-        ([_first_of_month(spelling, one) for one in spelled] for spelling in _SPELLINGS),
+        ([_first_of_month(spelling, text) for text in spelled] for spelling in _SPELLINGS),
         key=lambda months: len(set(months) - {None}),
     )
 
 
 def _first_of_month(spelling: re.Pattern[str], spelled: str) -> date | None:
-    found = spelling.fullmatch(spelled.strip())
-    if not found:
+    match = spelling.fullmatch(spelled.strip())
+    if not match:
         return None
-    name = found["month"].lower()[:3]
+    name = match["month"].lower()[:3]
     try:
-        return date(int(found["year"]), _NAMES.index(name) + 1 if name.isalpha() else int(name), 1)
+        return date(int(match["year"]), _NAMES.index(name) + 1 if name.isalpha() else int(name), 1)
     except ValueError:
         return None
 
@@ -105,8 +105,8 @@ def _month(
 
 
 def _vintage(url: str) -> str | None:
-    found = _VINTAGE.search(url)
-    return found[1] if found else None
+    match = _VINTAGE.search(url)
+    return match[1] if match else None
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -119,25 +119,25 @@ def locate(record: Record, run: RunFacts) -> Place:
     return dated(evidence, _written(record["modified"], record["vintage"]) or run.fetched_at or run.observed_at)
 
 
-def _written(stated: str | None, vintage: str) -> datetime | None:
+def _written(header: str | None, vintage: str) -> datetime | None:
     first = start_of_new_york_day(date.fromisoformat(f"{vintage}-01"))
     try:
-        return dating.rfc2822(stated, max(first, dating.ONLINE))
+        return dating.rfc2822(header, max(first, dating.ONLINE))
     except Unreadable:
         return None
 
 
 def values(record: Record) -> dict[str, Any]:
     """The business columns of one cell."""
-    found = parsed({"value": record["value"]}, {"value": fields.number})
-    if found["value"] is None:
+    row = parsed({"value": record["value"]}, {"value": fields.number})
+    if row["value"] is None:
         raise RecordRefused("value is unreadable")
     try:
         code = int(fields.number(record["code"]) or 0) or None
     except Unreadable:
         code = None
     named_by = {"series": record["series"], "observation_date": record["month"]}
-    return found | named_by | {"vintage": record["vintage"], "transformation": code}
+    return row | named_by | {"vintage": record["vintage"], "transformation": code}
 
 
 FEED = Feed(

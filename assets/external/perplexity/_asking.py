@@ -67,9 +67,9 @@ def asked(capture: Capture) -> tuple[str, str]:
     payload = capture.payload if isinstance(capture.payload, dict) else {}
     if capture.url.endswith("/search"):
         return SEARCH, str(payload.get("query", ""))
-    named = {model: name for name, model in MODELS.items()}
+    model_names = {model: name for name, model in MODELS.items()}
     messages = payload.get("messages") or [{}]
-    return named.get(str(payload.get("model")), "ask"), str(messages[0].get("content", ""))
+    return model_names.get(str(payload.get("model")), "ask"), str(messages[0].get("content", ""))
 
 
 def is_locator(capture: Capture) -> bool:
@@ -123,17 +123,17 @@ def _present(body: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if value is not None}
 
 
-def _one_of(options: Mapping[str, str], name: str, known: Sequence[str], default: str) -> str:
+def _one_of(options: Mapping[str, str], name: str, allowed: Sequence[str], default: str) -> str:
     chosen = options.get(name, default)
-    if chosen != default and chosen not in known:
-        raise BadInput(name, f"there is no {chosen!r}", f"choose one of {', '.join(known)}")
+    if chosen != default and chosen not in allowed:
+        raise BadInput(name, f"there is no {chosen!r}", f"choose one of {', '.join(allowed)}")
     return chosen
 
 
 def _whole(options: Mapping[str, str], name: str, default: int | None, most: int) -> int | None:
-    stated = options.get(name)
-    if stated is None:
+    text = options.get(name)
+    if text is None:
         return default
-    if not (stated.isascii() and stated.isdigit()) or not 1 <= int(stated) <= most:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= most:
         raise BadInput(name, "is not a number in range", f"give 1 to {most}")
-    return int(stated)
+    return int(text)

@@ -33,11 +33,13 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
         results = _results(capture)
         best: dict[Any, int] = {}
         for place, result in enumerate(results):
-            best[_url(result)] = max(place, best.get(_url(result), place), key=lambda one: _rank(results[one], one))
+            best[_url(result)] = max(
+                place, best.get(_url(result), place), key=lambda other: _rank(results[other], other)
+            )
         for place, result in enumerate(results):
             repeat = _url(result) is not None and best[_url(result)] != place
-            asked = {"place": place, "operation": operation, "query": query, "locator": locator}
-            yield {"result": result, "repeat": repeat, **asked}, capture
+            facts = {"place": place, "operation": operation, "query": query, "locator": locator}
+            yield {"result": result, "repeat": repeat, **facts}, capture
 
 
 def _results(capture: Capture) -> list[Any]:
@@ -46,12 +48,12 @@ def _results(capture: Capture) -> list[Any]:
     """
     body = capture.json()
     chat = not capture.url.endswith("/search")
-    listed = body.get("search_results" if chat else "results") if isinstance(body, dict) else body
-    if listed is None and chat and isinstance(body, dict) and "choices" in body:
+    results = body.get("search_results" if chat else "results") if isinstance(body, dict) else body
+    if results is None and chat and isinstance(body, dict) and "choices" in body:
         return []
-    if not isinstance(listed, list):
+    if not isinstance(results, list):
         raise Unparsable(capture.evidence, "the answer has no list of results")
-    return [one for part in listed for one in (part if isinstance(part, list) else [part])]
+    return [result for part in results for result in (part if isinstance(part, list) else [part])]
 
 
 def _rank(result: Any, place: int) -> tuple[bool, int, int]:
@@ -68,10 +70,10 @@ def _claimed(value: Any) -> datetime | None:
 
     A day ends in New York; a time without an offset is read by the last clock on Earth.
     """
-    stated = fields.word(value)
-    if stated is None:
+    claim = fields.word(value)
+    if claim is None:
         return None
-    return dating.believed(claimed.latest(stated, WESTMOST if ":" in stated else NEW_YORK))
+    return dating.believed(claimed.latest(claim, WESTMOST if ":" in claim else NEW_YORK))
 
 
 def _claimed_day(value: Any) -> date | None:

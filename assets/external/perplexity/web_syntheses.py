@@ -39,9 +39,9 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
 
 def without_thoughts(prose: str) -> tuple[str, int]:
     """Prose without its <think> blocks, and how many there were."""
-    kept, count = _THOUGHT.subn("", prose)
-    kept, headless = _HEADLESS.subn("", kept)
-    return kept.strip(), count + headless
+    text, count = _THOUGHT.subn("", prose)
+    text, headless = _HEADLESS.subn("", text)
+    return text.strip(), count + headless
 
 
 def _prose(body: Any) -> str | None:
@@ -75,7 +75,7 @@ def values(record: Record) -> dict[str, Any]:
         "query": record["query"],
         "model": model if isinstance(model, str) else None,
         "answer": prose,
-        "citations": [one for one in cited if isinstance(one, str)] if isinstance(cited, list) else [],
+        "citations": [citation for citation in cited if isinstance(citation, str)] if isinstance(cited, list) else [],
         "thoughts_removed": thoughts,
     }
 

@@ -103,12 +103,12 @@ def place(record: Record, run: RunFacts, *, named_by: str, dated_by: str, undate
 def or_refused(parser: Callable[[Any], Any], value: Any, reason: str) -> Any:
     """What the parser makes of a value that may not be missing. Raises RecordRefused with the reason."""
     try:
-        found = parser(value)
+        parsed_value = parser(value)
     except (Unreadable, OverflowError):
-        found = None
-    if found is None:
+        parsed_value = None
+    if parsed_value is None:
         raise RecordRefused(reason)
-    return found
+    return parsed_value
 
 
 def _answer(capture: Capture) -> dict[str, Any]:

@@ -45,8 +45,8 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def _what(record: Record) -> Hashable:
     kinds = (("ticker", fields.word), ("ex_dividend_date", fields.day), ("dividend_type", fields.word))
-    told = (("declaration_date", dating.day), ("cash_amount", fields.number))
-    return tuple(read_or_spelled(parser, record.get(name)) for name, parser in (*kinds, *told))
+    parsers = (("declaration_date", dating.day), ("cash_amount", fields.number))
+    return tuple(read_or_spelled(parser, record.get(name)) for name, parser in (*kinds, *parsers))
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -73,11 +73,11 @@ def values(record: Record) -> dict[str, Any]:
     }
 
 
-def likeness(one: Values, other: Values) -> int:
+def likeness(row: Values, other: Values) -> int:
     """By day, amount, declaration and kind. What has gone from its day is what came in its place, a few days off."""
-    same = [one[name] == other[name] for name in WEIGHTS]
-    near = abs(one["ex_dividend_date"] - other["ex_dividend_date"]) <= _pages.MOVED_AT_MOST
-    alike = same[0] or one["cash_amount"] == other["cash_amount"] or one["dividend_type"] == other["dividend_type"]
+    same = [row[name] == other[name] for name in WEIGHTS]
+    near = abs(row["ex_dividend_date"] - other["ex_dividend_date"]) <= _pages.MOVED_AT_MOST
+    alike = same[0] or row["cash_amount"] == other["cash_amount"] or row["dividend_type"] == other["dividend_type"]
     return (
         1 + sum(weight for equal, weight in zip(same, WEIGHTS.values(), strict=True) if equal) if near and alike else 0
     )

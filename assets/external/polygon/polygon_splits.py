@@ -30,19 +30,19 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     return told_once(_pages.items(unit, captures), _what, _pages.content)
 
 
-def _what(one: Record) -> Hashable:
+def _what(record: Record) -> Hashable:
     kinds = (("ticker", fields.word), ("execution_date", dating.day))
     ratio = (("split_from", fields.number), ("split_to", fields.number))
-    return tuple(read_or_spelled(parser, one.get(name)) for name, parser in (*kinds, *ratio))
+    return tuple(read_or_spelled(parser, record.get(name)) for name, parser in (*kinds, *ratio))
 
 
 def locate(record: Record, run: RunFacts) -> Place:
     """The close of the execution day, its end where the exchange is shut, if the answer was made after it."""
     undated = contract.NO_DATE.reason
     place = _pages.place(record, run, named_by="execution_date", dated_by="execution_date", undated=undated)
-    held = session(dating.day(record["execution_date"])) if place.available_at is not None else None
-    if held is not None:
-        place = dated(place.evidence, held.close)
+    session_day = session(dating.day(record["execution_date"])) if place.available_at is not None else None
+    if session_day is not None:
+        place = dated(place.evidence, session_day.close)
     if run.fetched_at is not None and place.available_at is not None and place.available_at > run.fetched_at:
         return Place(place.evidence, day=place.day, reason=shared.FUTURE.reason)  # it may yet be called off
     return place
@@ -59,17 +59,17 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def _side(value: Any) -> float:
-    found: float = _pages.or_refused(fields.number, value, contract.NO_RATIO.reason)
-    if found <= 0:
+    parsed_value: float = _pages.or_refused(fields.number, value, contract.NO_RATIO.reason)
+    if parsed_value <= 0:
         raise RecordRefused(contract.NO_RATIO.reason)
-    return found
+    return parsed_value
 
 
-def likeness(one: Values, other: Values) -> int:
+def likeness(row: Values, other: Values) -> int:
     """By day and ratio. What has gone from its day is what came in its place, a few days off."""
-    near = abs(one["execution_date"] - other["execution_date"]) <= _pages.MOVED_AT_MOST
-    same_ratio = all(one[name] == other[name] for name in ("split_from", "split_to"))
-    return 1 + 4 * (one["execution_date"] == other["execution_date"]) + 2 * same_ratio if near else 0
+    near = abs(row["execution_date"] - other["execution_date"]) <= _pages.MOVED_AT_MOST
+    same_ratio = all(row[name] == other[name] for name in ("split_from", "split_to"))
+    return 1 + 4 * (row["execution_date"] == other["execution_date"]) + 2 * same_ratio if near else 0
 
 
 NAMING = Naming(

@@ -59,20 +59,20 @@ def parsed(text: str) -> Header:
 
 def conformed_names(text: str) -> list[tuple[str, str]]:
     """Who a header is about: each CIK with the name it bears in it, once."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     name = ""
     for label, value in _lines(text):
         if label == "COMPANY CONFORMED NAME":
             name = value
         elif label == "CENTRAL INDEX KEY" and name:
-            found.setdefault(_names.cik(value), name)
+            names.setdefault(_names.cik(value), name)
             name = ""
-    return list(found.items())
+    return list(names.items())
 
 
 def former_names(text: str) -> list[tuple[str, str, date]]:
     """The former names a header lists: CIK, name and the day it was first borne on, which is what EDGAR dates."""
-    found: list[tuple[str, str, date]] = []
+    names: list[tuple[str, str, date]] = []
     cik = name = ""
     for label, value in _lines(text):
         if label == "CENTRAL INDEX KEY":
@@ -80,9 +80,9 @@ def former_names(text: str) -> list[tuple[str, str, date]]:
         elif label == "FORMER CONFORMED NAME":
             name = value
         elif label == "DATE OF NAME CHANGE" and cik and name:
-            found.append((cik, name, dating.day(value)))
+            names.append((cik, name, dating.day(value)))
             name = ""
-    return found
+    return names
 
 
 def _first(lines: dict[str, list[str]], name: str) -> str | None:
@@ -109,15 +109,15 @@ def acceptances(captures: Iterable[Capture]) -> dict[str, tuple[str, Capture]]:
     """The acceptance of each header among captures, by accession number. One that can't be read is as if not there:
     the JSON then dates its filing, which is later.
     """
-    found = {}
+    acceptances_by_number = {}
     for capture in captures:
         if is_header(capture):
             try:
                 header = parsed(capture.text())
             except Unreadable:
                 continue
-            found[header.accession_no] = (header.acceptance, capture)
-    return found
+            acceptances_by_number[header.accession_no] = (header.acceptance, capture)
+    return acceptances_by_number
 
 
 def is_header(capture: Capture) -> bool:

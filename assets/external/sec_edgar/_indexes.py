@@ -76,15 +76,15 @@ def entries(text: str) -> Iterator[IndexEntry]:
 
 
 def _fixed(line: str, *, by_company: bool) -> IndexEntry:
-    found = _FIXED.fullmatch(line.strip())
-    names = _TWO_COLUMNS.fullmatch(found[1]) if found else None
-    if not found or not names:
+    match = _FIXED.fullmatch(line.strip())
+    names = _TWO_COLUMNS.fullmatch(match[1]) if match else None
+    if not match or not names:
         raise Unreadable("no index line")
     left, right = names[1], names[2]
     if by_company:
-        left, _, right = (part.strip() for part in found[1].rpartition("  "))
+        left, _, right = (part.strip() for part in match[1].rpartition("  "))
     form, company = (right, left) if by_company else (left, right)
-    return _entry(form, company, found[2], found[3], found[4])
+    return _entry(form, company, match[2], match[3], match[4])
 
 
 def _piped(line: str) -> IndexEntry:

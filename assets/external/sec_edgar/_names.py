@@ -36,10 +36,10 @@ def optional_day(value: Any) -> date | None:
 
 def cik(value: Any) -> str:
     """A CIK as ten digits, from a number or text, padded or not. Raises Unreadable."""
-    found = None if isinstance(value, bool) else _CIK.fullmatch(str(value).strip())
-    if not found:
+    match = None if isinstance(value, bool) else _CIK.fullmatch(str(value).strip())
+    if not match:
         raise Unreadable("no CIK")
-    return found[1].zfill(_WIDE)
+    return match[1].zfill(_WIDE)
 
 
 def optional_cik(value: Any) -> str | None:
@@ -49,7 +49,7 @@ def optional_cik(value: Any) -> str | None:
 
 def ciks(value: Any) -> list[str]:
     """The CIKs of a list, sorted. Raises Unreadable."""
-    return sorted({cik(one) for one in fields.objects(value)})
+    return sorted({cik(member) for member in fields.objects(value)})
 
 
 def accession(value: Any) -> str:
@@ -64,10 +64,10 @@ def items(value: Any) -> list[str]:
     """The items of an 8-K, from "2.02,9.01" or a list. Raises Unreadable."""
     if value is None:
         return []
-    listed = value.split(",") if isinstance(value, str) else value
-    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+    members = value.split(",") if isinstance(value, str) else value
+    if not isinstance(members, list) or not all(isinstance(member, str) for member in members):
         raise Unreadable("no items")
-    return [one.strip() for one in listed if one.strip()]
+    return [member.strip() for member in members if member.strip()]
 
 
 def flag(value: Any) -> bool | None:
@@ -88,13 +88,13 @@ def one_a_cik(scope: Scope) -> list[Unit]:
     """One unit a company. Raises BadInput without CIKs, or for an invalid one."""
     if not scope.ciks:
         raise BadInput("ciks", "no company is named", "give CIKs, such as 320193")
-    return [Unit(one, scope) for one in known_ciks(scope.ciks)]
+    return [Unit(number, scope) for number in known_ciks(scope.ciks)]
 
 
-def known_ciks(given: Iterable[str]) -> list[str]:
+def known_ciks(spellings: Iterable[str]) -> list[str]:
     """CIKs as ten digits, in order and once. Raises BadInput for an invalid one."""
     try:
-        return list(dict.fromkeys(cik(one) for one in given))
+        return list(dict.fromkeys(cik(spelling) for spelling in spellings))
     except Unreadable:
         raise BadInput("ciks", "one of them is not a CIK", "give CIKs as digits, such as 320193") from None
 

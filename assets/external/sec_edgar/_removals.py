@@ -46,8 +46,8 @@ def request(of_cik: str, accession_no: str) -> Request:
 
 def accession_of(capture: Capture) -> str | None:
     """The filing whose document a capture is; None for any other capture."""
-    found = _FOLDER.search(capture.url)
-    return "-".join(found.groups()) if found else None
+    match = _FOLDER.search(capture.url)
+    return "-".join(match.groups()) if match else None
 
 
 def parsed(text: str) -> Removal:
@@ -61,10 +61,10 @@ def parsed(text: str) -> Removal:
 
 
 def _element(text: str, name: str, *, raw: bool = False) -> str | None:
-    found = re.findall(rf"<{name}>(.*?)</{name}>", text, re.DOTALL)
-    if len(found) != 1:
+    values = re.findall(rf"<{name}>(.*?)</{name}>", text, re.DOTALL)
+    if len(values) != 1:
         return None
-    return found[0] if raw else " ".join(html.unescape(found[0]).split()) or None
+    return values[0] if raw else " ".join(html.unescape(values[0]).split()) or None
 
 
 def is_common_equity(security_class: str | None) -> bool | None:
@@ -73,7 +73,7 @@ def is_common_equity(security_class: str | None) -> bool | None:
     None when there are none, or none that tell.
     """
     words = security_class or ""
-    named = (_BEHIND.sub("", one) for one in _CLASSES.split(words))
-    if any(_EQUITY.search(one) and not _OTHER.search(one) for one in named):
+    class_names = (_BEHIND.sub("", class_name) for class_name in _CLASSES.split(words))
+    if any(_EQUITY.search(class_name) and not _OTHER.search(class_name) for class_name in class_names):
         return True
     return False if _OTHER.search(words) or _PARTS.search(words) else None

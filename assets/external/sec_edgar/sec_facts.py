@@ -55,10 +55,10 @@ def _told_once(facts: Sequence[Record], capture: Capture) -> Iterator[Record]:
 def _concepts(answer: Mapping[str, Any], capture: Capture) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The concepts of either kind of answer with their units. Raises Unparsable."""
     alone = "tag" in answer
-    listed: Any = {answer.get("taxonomy"): {answer["tag"]: answer}} if alone else answer.get("facts")
-    if not isinstance(listed, dict):
+    taxonomies: Any = {answer.get("taxonomy"): {answer["tag"]: answer}} if alone else answer.get("facts")
+    if not isinstance(taxonomies, dict):
         raise Unparsable(capture.evidence, "facts has another shape")
-    for taxonomy, concepts in listed.items():
+    for taxonomy, concepts in taxonomies.items():
         if not isinstance(concepts, dict):
             raise Unparsable(capture.evidence, "a taxonomy has another shape")
         for name, concept in concepts.items():
@@ -87,8 +87,8 @@ def locate(record: Record, run: RunFacts) -> Place:
     release = run.releases.release(accession_no, record["cik"], filed) if run.releases is not None else None
     if release is None:
         return Place(evidence, reason=contract.UNKNOWN_FILING.reason)
-    told = ((RELEASE_RULE.name, release.rule), (ACCEPTED_AT.name, release.accepted_at))
-    place = dated(evidence, release.at, *told)
+    columns = ((RELEASE_RULE.name, release.rule), (ACCEPTED_AT.name, release.accepted_at))
+    place = dated(evidence, release.at, *columns)
     return replace(place, reason=contract.STATED_TWICE.reason) if TWICE in record else place
 
 

@@ -88,15 +88,15 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     yield index
     lost: AnswerRefused | None = None
     for cik in dict.fromkeys(entry.cik for entry in _wanted(index, unit.scope)):
-        known = False
+        complete = False
         try:
             for capture in _submissions(cik, unit.scope, fetch):
-                known = True
+                complete = True
                 yield capture
         except AnswerRefused as refusal:
             if refusal.gap_type != "no_data":
                 raise
-            lost = refusal if known else lost  # the filing of a registrant without submissions is a gap by the index
+            lost = refusal if complete else lost  # the filing of a registrant without submissions is a gap by the index
     if lost is not None:
         raise lost
 
@@ -114,9 +114,9 @@ def _submissions(cik: str, scope: Scope, fetch: Fetch) -> Iterator[Capture]:
 
 def _older_pages(main: Capture, cik: str, since: date | None) -> list[str]:
     """The further pages a main answer names, those that end before `since` left out."""
-    listed = _filings(main).get("files") or []
+    page_entries = _filings(main).get("files") or []
     try:
-        pages = [(str(page["name"]), dating.day(page["filingTo"])) for page in listed]
+        pages = [(str(page["name"]), dating.day(page["filingTo"])) for page in page_entries]
     except (KeyError, TypeError, Unreadable):
         raise Unparsable(main.evidence, "its list of pages has another shape") from None
     if not all(name.startswith(f"CIK{cik}-submissions-") and "/" not in name for name, _ in pages):
@@ -126,15 +126,15 @@ def _older_pages(main: Capture, cik: str, since: date | None) -> list[str]:
 
 def _undecided(pages: Iterable[Capture], cik: str, scope: Scope) -> Iterator[tuple[str, str]]:
     """The filings whose header is wanted."""
-    wanted = _names.option(scope.options, "headers", HEADERS)
-    if wanted == "none":
+    headers = _names.option(scope.options, "headers", HEADERS)
+    if headers == "none":
         return
     for page in pages:
         for record in _rows(page):
-            found = _accepted(record)
-            undecided = found is None or found.rule in UNPROVEN
-            asked = wanted == "all" or (undecided and (wanted == "undecided" or EARNINGS in items_of(record)))
-            if asked and _inside(record["filing_date"], scope):
+            accepted = _accepted(record)
+            undecided = accepted is None or accepted.rule in UNPROVEN
+            needed = headers == "all" or (undecided and (headers == "undecided" or EARNINGS in items_of(record)))
+            if needed and _inside(record["filing_date"], scope):
                 with suppress(Unreadable):  # its row is a gap
                     yield cik, _names.accession(record["accession_no"])
 
@@ -185,15 +185,15 @@ def _proven(pages: Iterable[Capture]) -> dict[str, tuple[str, dating.Dated]]:
         for row in _rows(page):
             if isinstance(row["acceptance"], str):
                 served[str(row["accession_no"])].add(row["acceptance"])
-    found = {number: proven_by(texts) for number, texts in served.items() if len(texts) > 1}
-    return {number: one for number, one in found.items() if one is not None}
+    acceptances = {number: proven_by(texts) for number, texts in served.items() if len(texts) > 1}
+    return {number: acceptance for number, acceptance in acceptances.items() if acceptance is not None}
 
 
 def _wanted(index: Capture, scope: Scope) -> list[_indexes.IndexEntry]:
     """The entries of an index that the scope is about. Raises Unparsable."""
     forms = frozenset(filter(None, scope.options.get("forms", "").split(",")))
     try:
-        return [one for one in _indexes.entries(index.text()) if not forms or one.form_type in forms]
+        return [entry for entry in _indexes.entries(index.text()) if not forms or entry.form_type in forms]
     except Unreadable as problem:
         raise Unparsable(index.evidence, str(problem)) from None
 
@@ -201,10 +201,10 @@ def _wanted(index: Capture, scope: Scope) -> list[_indexes.IndexEntry]:
 def _filings(page: Capture) -> Mapping[str, Any]:
     """The `filings` of a main answer; an older page has its columns without that wrapper."""
     answer = page.json()
-    found = answer.get("filings", {"recent": answer, "files": []})
-    if not isinstance(found, dict) or not isinstance(found.get("recent"), dict):
+    pages = answer.get("filings", {"recent": answer, "files": []})
+    if not isinstance(pages, dict) or not isinstance(pages.get("recent"), dict):
         raise Unparsable(page.evidence, "filings has another shape")
-    return found
+    return pages
 
 
 def _rows(page: Capture) -> Iterator[dict[str, Any]]:
@@ -231,7 +231,7 @@ def _accepted(record: Record) -> dating.Dated | None:
     if PROVEN in record and not record["header"]:
         return cast("dating.Dated", record[PROVEN])
     acceptance, form_type, header = record.get("acceptance"), record.get("form_type"), record.get("header")
-    if not all(one is None or isinstance(one, str) for one in (acceptance, form_type)):
+    if not all(value is None or isinstance(value, str) for value in (acceptance, form_type)):
         return None
     return _decided(acceptance, form_type, header[0] if header else None)
 
@@ -241,12 +241,12 @@ def locate(record: Record, run: RunFacts) -> Place:
     evidence = named(run, record, record["cik"], record["accession_no"])
     if record.get("header"):
         evidence += f"&header={quote(record['header'][0])}"
-    found = _accepted(record)
+    accepted = _accepted(record)
     try:
         _names.accession(record["accession_no"])
     except Unreadable:
-        return Place(evidence, found and found.instant, reason=contract.NO_ACCESSION.reason)
-    if found is None:
+        return Place(evidence, accepted and accepted.instant, reason=contract.NO_ACCESSION.reason)
+    if accepted is None:
         return Place(evidence, reason=contract.NO_ACCEPTANCE.reason)
     if withheld(record.get("form_type")):
         return Place(evidence, reason=WITHHELD.reason)
@@ -254,22 +254,22 @@ def locate(record: Record, run: RunFacts) -> Place:
         form, filing_date = fields.word(record.get("form_type")), _names.optional_day(record.get("filing_date"))
     except Unreadable:  # `values` says which
         return dated(evidence, run.observed_at)
-    at, rule, _ = release(found, form, filing_date, as_accepted=run.as_accepted)
+    at, rule, _ = release(accepted, form, filing_date, as_accepted=run.as_accepted)
     place = dated(evidence, at, (RELEASE_RULE.name, rule))
     return replace(place, reason=contract.TOLD_OTHERWISE.reason) if TWICE in record else place
 
 
 def values(record: Record) -> dict[str, Any]:
     """The business columns of a filing."""
-    found = _accepted(record)
-    if found is None:
+    accepted = _accepted(record)
+    if accepted is None:
         raise RecordRefused(contract.NO_ACCEPTANCE.reason)
     plain = parsed(record, PARSERS)
     return plain | {
         "accession_no": record["accession_no"].strip(),
         "cik": record["cik"],
-        "accepted_at": found.instant,
-        "acceptance_rule": found.rule,
+        "accepted_at": accepted.instant,
+        "acceptance_rule": accepted.rule,
         "acceptance_raw": record["header"][0] if record["header"] else record["acceptance"],
         "url": _names.address(record["cik"], record["accession_no"].strip(), plain["primary_document"]),
     }

@@ -62,8 +62,8 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
         if len(hits) < PAGE or start + PAGE >= total:
             break
     if scope.options.get("headers") == HEADERS[1]:
-        found = [_filing(hit) for page in pages for hit in _hits(page)[1]]
-        yield from _headers.fetched(dict.fromkeys(filter(None, found)), fetch)
+        filings = [_filing(hit) for page in pages for hit in _hits(page)[1]]
+        yield from _headers.fetched(dict.fromkeys(filter(None, filings)), fetch)
 
 
 def _request(unit: Unit, start: int) -> Request:
@@ -71,12 +71,12 @@ def _request(unit: Unit, start: int) -> Request:
     dates: dict[str, Any] = {}
     if scope.date_from or scope.date_to:
         dates = {"dateRange": "custom", "startdt": scope.date_from, "enddt": scope.date_to}
-    asked = {
+    params = {
         "q": unit.name,
         "forms": scope.options.get("forms"),
         "ciks": ",".join(_names.known_ciks(scope.ciks)) or None,
     }
-    return Request("/LATEST/search-index", {**asked, **dates, "from": start or None}, host=SEARCH)
+    return Request("/LATEST/search-index", {**params, **dates, "from": start or None}, host=SEARCH)
 
 
 def _filing(hit: Record) -> tuple[str, str] | None:
@@ -93,8 +93,8 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
     total = met = 0
     pages = [capture for capture in captures if not _headers.is_header(capture)]
     for page in pages:
-        stated, hits = _hits(page)
-        total, met = max(total, stated), met + len(hits)
+        stated_total, hits = _hits(page)
+        total, met = max(total, stated_total), met + len(hits)
         for hit in hits:
             header = headers.get(str(hit["accession_no"]))
             record = {**hit, "query": unit.name, "header": header[0] if header else None}
@@ -109,26 +109,26 @@ def _hits(page: Capture) -> tuple[int, list[dict[str, Any]]]:
     """How many hits there are, and those of the page with their names as columns. Raises Unparsable."""
     try:
         answer = page.json()["hits"]
-        return int(answer["total"]["value"]), [_hit(found) for found in answer["hits"]]
+        return int(answer["total"]["value"]), [_hit(hit) for hit in answer["hits"]]
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         raise Unparsable(page.evidence, "hits has another shape") from None
 
 
-def _hit(found: dict[str, Any]) -> dict[str, Any]:
-    told = found["_source"]
+def _hit(hit: dict[str, Any]) -> dict[str, Any]:
+    source = hit["_source"]
     return {
-        "accession_no": told["adsh"],
-        "document": found["_id"].partition(":")[2],
-        "form_type": told["form"],
-        "cik": next(iter(told["ciks"]), None),
-        "ciks": told["ciks"],
-        "root_forms": told["root_forms"],
-        "file_type": told["file_type"],
-        "file_description": told["file_description"],
-        "sequence": None if told["sequence"] is None else str(told["sequence"]),
-        "items": told["items"],
-        "filing_date": told["file_date"],
-        "period_ending": told["period_ending"],
+        "accession_no": source["adsh"],
+        "document": hit["_id"].partition(":")[2],
+        "form_type": source["form"],
+        "cik": next(iter(source["ciks"]), None),
+        "ciks": source["ciks"],
+        "root_forms": source["root_forms"],
+        "file_type": source["file_type"],
+        "file_description": source["file_description"],
+        "sequence": None if source["sequence"] is None else str(source["sequence"]),
+        "items": source["items"],
+        "filing_date": source["file_date"],
+        "period_ending": source["period_ending"],
     }
 
 
@@ -139,10 +139,10 @@ def locate(record: Record, run: RunFacts) -> Place:
     evidence = named(run, record, record["query"], record["accession_no"], record["document"])
     if withheld(record["form_type"]):
         return Place(evidence, reason=WITHHELD.reason)
-    found = _release(record, run)
-    if found is None:
+    release = _release(record, run)
+    if release is None:
         return Place(evidence, reason=contract.UNKNOWN_FILING.reason)
-    place = dated(evidence, found.at, (RELEASE_RULE.name, found.rule))
+    place = dated(evidence, release.at, (RELEASE_RULE.name, release.rule))
     return replace(place, reason=contract.TOLD_OTHERWISE.reason) if TWICE in record else place
 
 
@@ -154,8 +154,8 @@ def _release(record: Record, run: RunFacts) -> Release | None:
         accession_no, ciks = _names.accession(record["accession_no"]), _names.ciks(record["ciks"])
     except Unreadable:
         return None
-    known = [run.releases.release(accession_no, cik, filed) for cik in ciks] if run.releases is not None else []
-    return min((one for one in known if one is not None), default=None)
+    releases = [run.releases.release(accession_no, cik, filed) for cik in ciks] if run.releases is not None else []
+    return min((release for release in releases if release is not None), default=None)
 
 
 def values(record: Record) -> dict[str, Any]:

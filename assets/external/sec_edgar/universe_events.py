@@ -86,11 +86,11 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     for capture in _lists(unit, fetch):
         captures.append(capture)
         yield capture
-    found = [(record["cik"], record["accession_no"], record["form_type"]) for record, _ in _filings(unit, captures)]
+    filings = [(record["cik"], record["accession_no"], record["form_type"]) for record, _ in _filings(unit, captures)]
     if options.get("headers") == "all":
-        yield from _headers.fetched(dict.fromkeys((cik, number) for cik, number, _ in found), fetch)
+        yield from _headers.fetched(dict.fromkeys((cik, number) for cik, number, _ in filings), fetch)
     if options.get("documents") != "none":
-        removals = ((cik, number) for cik, number, form in found if form == EXCHANGES_REMOVAL)
+        removals = ((cik, number) for cik, number, form in filings if form == EXCHANGES_REMOVAL)
         yield from _there(dict.fromkeys(removals), fetch)
 
 
@@ -124,25 +124,27 @@ def _there(removals: Mapping[tuple[str, str], None], fetch: Fetch) -> Iterator[C
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """One record a filing, registrant and event."""
-    said = {
-        _removals.accession_of(one): _removals.parsed(one.text()) for one in captures if _removals.accession_of(one)
+    removals = {
+        _removals.accession_of(capture): _removals.parsed(capture.text())
+        for capture in captures
+        if _removals.accession_of(capture)
     }
     headers = _headers.acceptances(captures)
     for record, capture in _filings(unit, captures):
         number = str(record["accession_no"])
-        yield {**record, "removal": said.get(number), "header": headers.get(number)}, capture
+        yield {**record, "removal": removals.get(number), "header": headers.get(number)}, capture
     yield from _renames(unit, captures)
 
 
 def _filings(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """The filings of submissions or of an index that do something to their company."""
-    for record, capture in sec_filings.records(unit, [one for one in captures if not _is_index(one)]):
+    for record, capture in sec_filings.records(unit, [capture for capture in captures if not _is_index(capture)]):
         event = event_of(record["form_type"], sec_filings.items_of(record))
         if event:
             yield {**record, "event": event, "told_by": contract.SUBMISSIONS}, capture
     for capture in filter(_is_index, captures):
-        listed = ((record, capture) for record in _listed(unit.scope, capture))
-        yield from told_once(listed, lambda one: (one["cik"], one["accession_no"]))
+        filings = ((record, capture) for record in _listed(unit.scope, capture))
+        yield from told_once(filings, lambda filing: (filing["cik"], filing["accession_no"]))
 
 
 def _is_index(capture: Capture) -> bool:
@@ -186,19 +188,19 @@ def _is_filer(entry: _indexes.IndexEntry) -> bool:
 
 def _renames(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """One record a former name: the first filing that EDGAR lists after its last day, which bears the next one."""
-    mains = [one for one in captures if one.url.endswith(".json") and "-submissions-" not in one.url]
+    mains = [capture for capture in captures if capture.url.endswith(".json") and "-submissions-" not in capture.url]
     for main in mains if unit.scope.ciks else ():
-        found = [one for one, _ in sec_filings.records(unit, captures) if TWICE not in one]
-        filings = sorted(found, key=lambda one: (str(one["filing_date"]), str(one["accession_no"])))
+        distinct_filings = [filing for filing, _ in sec_filings.records(unit, captures) if TWICE not in filing]
+        filings = sorted(distinct_filings, key=lambda filing: (str(filing["filing_date"]), str(filing["accession_no"])))
         answer = main.json()
         former = answer.get("formerNames") or []
         if not isinstance(former, list):
             raise Unparsable(main.evidence, "its former names have another shape")
         names = [{"name": answer.get("name")}, *former]
         for newer, older in pairwise(names):
-            told = _names_told(newer, older, main)
-            first = next((one for one in filings if _follows(one, *told["between"])), None)
-            yield {**(first or {"accession_no": None}), **told, "cik": unit.name}, main
+            rename = _names_told(newer, older, main)
+            first = next((filing for filing in filings if _follows(filing, *rename["between"])), None)
+            yield {**(first or {"accession_no": None}), **rename, "cik": unit.name}, main
 
 
 def _names_told(newer: Any, older: Any, main: Capture) -> dict[str, Any]:
@@ -208,8 +210,8 @@ def _names_told(newer: Any, older: Any, main: Capture) -> dict[str, Any]:
         new, old = fields.required_word(newer["name"]), fields.required_word(older["name"])
     except (AttributeError, KeyError, TypeError, Unreadable):
         raise Unparsable(main.evidence, "its former names have another shape") from None
-    told = {"event": contract.RENAMED, "told_by": contract.SUBMISSIONS, "company_name": new, "former_name": old}
-    return told | {"between": between}
+    rename = {"event": contract.RENAMED, "told_by": contract.SUBMISSIONS, "company_name": new, "former_name": old}
+    return rename | {"between": between}
 
 
 def _follows(filing: Record, until: date, since: date | None) -> bool:
@@ -259,8 +261,8 @@ def _exchange(record: Record) -> str | None:
     form = record["form_type"]
     if form != EXCHANGES_REMOVAL and not form.startswith(CERTIFICATE):
         return None
-    told: str | None = record.get("exchange")
-    return told or EXCHANGES.get(_filer(record["accession_no"])) or CERTIFICATES.get(form)
+    exchange: str | None = record.get("exchange")
+    return exchange or EXCHANGES.get(_filer(record["accession_no"])) or CERTIFICATES.get(form)
 
 
 FEED = Feed(

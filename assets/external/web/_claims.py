@@ -27,12 +27,12 @@ LONGEST_QUOTE = 400
 
 @dataclass(frozen=True)
 class Claim:
-    """A reader's claim. kind: what it is about. stated: the date or time, as spelled. quote: the words that make it,
+    """A reader's claim. kind: what it is about. text: the date or time, as spelled. quote: the words that make it,
     verbatim. place: where they stand: the raw body, a header, or the text as shown. method: who found it, and how.
     """
 
     kind: Kind
-    stated: str
+    text: str
     quote: str
     place: Place
     method: str
@@ -85,27 +85,27 @@ def decide(candidate: Candidate, capture: Capture, source: AllowedHost) -> Datin
     None when no claim stands, and when the page tells of an update that can't be read: the text may be that young.
     """
     proven = prove(candidate, capture, source)
-    stands = {id(one.claim) for one in proven}
-    told = [one for one in candidate.claims if one.kind == "modified"]
-    if any(id(claim) not in stands for claim in told):
+    stands = {id(dated.claim) for dated in proven}
+    modified = [claim for claim in candidate.claims if claim.kind == "modified"]
+    if any(id(claim) not in stands for claim in modified):
         return None
-    dating_claims = [one for one in proven if one.claim.kind != "served"]
+    dating_claims = [dated for dated in proven if dated.claim.kind != "served"]
     if not dating_claims:
         served = next(iter(proven), None)
         return Dating(capture.fetched_at, None, None, served.claim, proven) if served else None
-    latest_claim = max(dating_claims, key=lambda one: one.instant)
-    published = next((one.instant for one in dating_claims if one.claim.kind == "published"), None)
+    latest_claim = max(dating_claims, key=lambda dated: dated.instant)
+    published = next((dated.instant for dated in dating_claims if dated.claim.kind == "published"), None)
     return Dating(latest_claim.instant, latest_claim.instant, published, latest_claim.claim, proven)
 
 
 def plausible(proven: Sequence[ProvenClaim], fetched_at: datetime) -> bool:
     """Whether no claim is older than the web or younger than the page's own download."""
-    return all(FIRST_PAGE <= one.instant <= fetched_at + AHEAD for one in proven)
+    return all(FIRST_PAGE <= dated.instant <= fetched_at + AHEAD for dated in proven)
 
 
 def _stands(claim: Claim, candidate: Candidate, capture: Capture) -> bool:
-    """Whether the quoted words are in the answer and hold what is stated."""
-    if not claim.stated.strip() or claim.stated not in claim.quote or len(claim.quote) > LONGEST_QUOTE:
+    """Whether the quoted words are in the answer and hold the text."""
+    if not claim.text.strip() or claim.text not in claim.quote or len(claim.quote) > LONGEST_QUOTE:
         return False
     if claim.place == "header":
         return claim.quote in {f"{name}: {value}" for name, value in capture.headers.items()}
@@ -114,7 +114,7 @@ def _stands(claim: Claim, candidate: Candidate, capture: Capture) -> bool:
 
 def _reading(claim: Claim, capture: Capture, source: AllowedHost) -> datetime | None:
     try:
-        instant = claimed.latest(claim.stated, source.zone)
+        instant = claimed.latest(claim.text, source.zone)
     except Unreadable:
         return None
     if claim.kind == "served":

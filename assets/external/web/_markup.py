@@ -54,11 +54,11 @@ def read(capture: Capture, url: str) -> Sequence[Candidate]:
     """The page as one candidate; none for what is not HTML. One that takes too long to read has no title, no text."""
     if not capture.headers.get("content-type", HTML[0]).lower().startswith(HTML):
         return ()
-    found = Candidate(url, None, None, ())
+    candidate = Candidate(url, None, None, ())
     if len(capture.body) <= LARGEST_FILE:
         with suppress(OutOfBounds):
-            found = bounded(_read, capture.text(), url)
-    return (replace(found, claims=(*found.claims, *_headers(capture))),)
+            candidate = bounded(_read, capture.text(), url)
+    return (replace(candidate, claims=(*candidate.claims, *_headers(capture))),)
 
 
 def _read(page: str, url: str) -> Candidate:
@@ -86,14 +86,14 @@ def _json_ld(tree: LexborHTMLParser, page: str, url: str) -> Iterator[Claim]:
 
 def _own_articles(body: Any, url: str) -> Iterator[dict[str, Any]]:
     """The top-level articles that are this page, not those it links to."""
-    listed = body if isinstance(body, list) else [body]
-    listed = [one for node in listed if isinstance(node, dict) for one in _graph(node)]
-    for node in listed:
+    nodes = body if isinstance(body, list) else [body]
+    nodes = [member for node in nodes if isinstance(node, dict) for member in _graph(node)]
+    for node in nodes:
         if not isinstance(node, dict):
             continue
         types = node.get("@type")
-        named = {str(one).lower() for one in (types if isinstance(types, list) else [types])}
-        if named & ARTICLES and _is_of(node, url):
+        names = {str(name).lower() for name in (types if isinstance(types, list) else [types])}
+        if names & ARTICLES and _is_of(node, url):
             yield node
 
 
@@ -105,8 +105,8 @@ def _graph(node: dict[str, Any]) -> list[Any]:
 def _is_of(node: dict[str, Any], url: str) -> bool:
     """Whether the addresses an article states, if any, are the page's."""
     main = node.get("mainEntityOfPage")
-    stated = [node.get("url"), node.get("@id"), main.get("@id") if isinstance(main, dict) else main]
-    paths = {_path(one) for one in stated if isinstance(one, str) and one.startswith("http")}
+    addresses = [node.get("url"), node.get("@id"), main.get("@id") if isinstance(main, dict) else main]
+    paths = {_path(address) for address in addresses if isinstance(address, str) and address.startswith("http")}
     return not paths or _path(url) in paths
 
 
@@ -122,29 +122,32 @@ def _tags(tree: LexborHTMLParser, page: str) -> Iterator[Claim]:
     tags = [(_name(node), (node.attributes.get("content") or "").strip()) for node in tree.css("meta")]
     raw = _META.findall(_closed(page))
     for ranked, kind in ((PUBLISHED_TAGS, "published"), (MODIFIED_TAGS, "modified")):
-        for wanted in ranked:
+        for tag in ranked:
             for name, content in tags:
-                if name == wanted and content:
-                    yield _claim(kind, content, _tag(raw, wanted, content), f"meta {wanted}")
+                if name == tag and content:
+                    yield _claim(kind, content, _tag(raw, tag, content), f"meta {tag}")
 
 
 def _name(node: LexborNode) -> str:
-    found = node.attributes
-    return (found.get("property") or found.get("name") or found.get("itemprop") or "").strip().lower()
+    attributes = node.attributes
+    return (attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or "").strip().lower()
 
 
 def _times(tree: LexborHTMLParser, page: str) -> Iterator[Claim]:
     raw = _TIME.findall(_closed(page))
     for node in tree.css("time[datetime]"):
-        about, stated = (node.attributes.get("itemprop") or "").lower(), (node.attributes.get("datetime") or "").strip()
+        about, time_text = (
+            (node.attributes.get("itemprop") or "").lower(),
+            (node.attributes.get("datetime") or "").strip(),
+        )
         kind = "modified" if about == "datemodified" else "published"
-        if stated and (about in {"datepublished", "datemodified"} or "pubdate" in node.attributes):
-            yield _claim(kind, stated, _tag(raw, "datetime", stated), f"time {about or 'pubdate'}")
+        if time_text and (about in {"datepublished", "datemodified"} or "pubdate" in node.attributes):
+            yield _claim(kind, time_text, _tag(raw, "datetime", time_text), f"time {about or 'pubdate'}")
 
 
 def _notes(text: str) -> Iterator[Claim]:
-    for found in _NOTE.finditer(text):
-        yield Claim("modified", found[1], found[0], "shown", "note of an update")
+    for match in _NOTE.finditer(text):
+        yield Claim("modified", match[1], match[0], "shown", "note of an update")
 
 
 def _headers(capture: Capture) -> Iterator[Claim]:
@@ -155,14 +158,14 @@ def _headers(capture: Capture) -> Iterator[Claim]:
             yield Claim(kind, value, f"{name}: {value}", "header", f"http {name}")
 
 
-def _claim(kind: str, stated: str, quote: str, method: str) -> Claim:
-    return Claim("modified" if kind == "modified" else "published", stated, quote, "body", method)
+def _claim(kind: str, text: str, quote: str, method: str) -> Claim:
+    return Claim("modified" if kind == "modified" else "published", text, quote, "body", method)
 
 
 def _member(page: str, name: str, value: str) -> str:
     """The JSON member as it stands in the page, "" when it is spelled with escapes: then it is not proven."""
-    found = re.search(rf'"{re.escape(name)}"\s*:\s*"{re.escape(value)}"', page)
-    return found[0] if found else ""
+    match = re.search(rf'"{re.escape(name)}"\s*:\s*"{re.escape(value)}"', page)
+    return match[0] if match else ""
 
 
 def _tag(raw: Sequence[str], name: str, content: str) -> str:

@@ -50,8 +50,8 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 def locate(record: Record, run: RunFacts) -> Place:
     """When the latest proven claim says; a page that was only seen to be there, when it was fetched."""
     candidate: claims.Candidate = record["candidate"]
-    claimed = [(one.kind, one.stated) for one in candidate.claims if one.kind != "served"]
-    evidence = named(run, record, candidate.url, told=[candidate.title, candidate.text, claimed])
+    claimed = [(claim.kind, claim.text) for claim in candidate.claims if claim.kind != "served"]
+    evidence = named(run, record, candidate.url, content=[candidate.title, candidate.text, claimed])
     if record["repeat"]:
         return Place(evidence, reason=answers.REPEATED.reason)
     if record["source"] is None:
@@ -81,15 +81,15 @@ def values(record: Record) -> dict[str, Any]:
         "dated_at": dating.dated_at,
         "claim_method": dating.claim.method,
         "claim_quote": "date" if served else dating.claim.quote,  # a download's own time is not content
-        "claims": json.dumps([_told(one) for one in dating.proven], ensure_ascii=False, separators=(",", ":")),
+        "claims": json.dumps([_told(claim) for claim in dating.proven], ensure_ascii=False, separators=(",", ":")),
     }
 
 
 def _told(proven: claims.ProvenClaim) -> dict[str, str]:
-    told = {"kind": proven.claim.kind, "method": proven.claim.method}
+    facts = {"kind": proven.claim.kind, "method": proven.claim.method}
     if proven.claim.kind == "served":
-        return told
-    return {**told, "stated": proven.claim.stated, "instant": clock.iso(proven.instant)}
+        return facts
+    return {**facts, "stated": proven.claim.text, "instant": clock.iso(proven.instant)}
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:

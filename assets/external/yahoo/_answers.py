@@ -15,10 +15,10 @@ def results(capture: Capture, envelope: str) -> list[Any]:
     """The results in an answer's envelope. Raises Unparsable."""
     answer = capture.json()
     inside = answer.get(envelope) if isinstance(answer, dict) else None
-    found = inside.get("result") if isinstance(inside, dict) else None
-    if not isinstance(found, list):
+    results = inside.get("result") if isinstance(inside, dict) else None
+    if not isinstance(results, list):
         raise Unparsable(capture.evidence, "the answer has no results")
-    return found
+    return results
 
 
 def number(value: Any) -> float | None:
@@ -35,10 +35,10 @@ def is_absent(value: Any) -> bool:
 
 def required_number(value: Any) -> float:
     """A number that may not be missing. Raises Unreadable."""
-    found = number(value)
-    if found is None:
+    parsed_number = number(value)
+    if parsed_number is None:
         raise Unreadable("a number is required")
-    return found
+    return parsed_number
 
 
 def one_a_ticker(scope: Scope) -> Sequence[Unit]:

@@ -52,7 +52,7 @@ SPELLED = {
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     """The newest 100 events of a company, which is what the source gives at most."""
-    asked = [
+    requests = [
         {"operator": "eq", "operands": [name, value]}
         for name, value in (("ticker", unit.name), ("eventtype", REPORTED))
     ]
@@ -63,7 +63,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
             method="POST",
             json={
                 "size": MOST,
-                "query": {"operator": "and", "operands": asked},
+                "query": {"operator": "and", "operands": requests},
                 "sortField": "startdatetime",
                 "sortType": "DESC",
                 "entityIdType": "earnings",
@@ -75,13 +75,15 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record an event, by the names of the answer's own columns."""
-    found = (
+    events = (
         ({**event, "asked": unit.name}, capture)
         for capture in captures
         for table in _tables(capture)
         for event in _events(table, capture)
     )
-    return told_once(found, lambda one: read_or_spelled(lambda text: _dates.of_text(text).day, one["startdatetime"]))
+    return told_once(
+        events, lambda event: read_or_spelled(lambda text: _dates.of_text(text).day, event["startdatetime"])
+    )
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
@@ -117,15 +119,15 @@ def locate(record: Record, run: RunFacts) -> Place:
     # The day may be corrected: what comes for a gap is known by its company alone.
     evidence = f"{named(run, record, record['asked'])}&start={quote(str(record['startdatetime']), safe=':')}"
     try:
-        found = _dates.of_text(record["startdatetime"])
+        start = _dates.of_text(record["startdatetime"])
     except Unreadable:
         return Place(evidence, reason=contract.NO_DATE.reason)
     if record.get("ticker", record["asked"]) != record["asked"]:
-        return Place(evidence, day=found.day, reason=figures.OTHER_TICKER.reason)
+        return Place(evidence, day=start.day, reason=figures.OTHER_TICKER.reason)
     if TWICE in record:
-        return Place(evidence, day=found.day, reason=figures.TOLD_TWICE.reason)
-    place = dated(evidence, a_share(record["asked"], found.available_at, run))
-    if _answers.is_absent(record["epsactual"]) and found.available_at <= run.observed_at:
+        return Place(evidence, day=start.day, reason=figures.TOLD_TWICE.reason)
+    place = dated(evidence, a_share(record["asked"], start.available_at, run))
+    if _answers.is_absent(record["epsactual"]) and start.available_at <= run.observed_at:
         return Place(evidence, place.available_at, place.day, contract.NOT_REPORTED.reason)
     return place
 

@@ -45,9 +45,9 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
     """One record a rating."""
     return told_once(
         _ratings(unit, captures),
-        lambda one: (
-            read_or_spelled(fields.word, one.get("firm")),
-            read_or_spelled(_dates.instant_of_epoch, one.get("epochGradeDate")),
+        lambda rating: (
+            read_or_spelled(fields.word, rating.get("firm")),
+            read_or_spelled(_dates.instant_of_epoch, rating.get("epochGradeDate")),
         ),
     )
 
@@ -57,9 +57,9 @@ def _ratings(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
         for result in _answers.results(capture, "quoteSummary"):
             module = result.get(MODULE) if isinstance(result, dict) else None
             history = module.get("history") if isinstance(module, dict) else None
-            if not isinstance(history, list) or not all(isinstance(one, dict) for one in history):
+            if not isinstance(history, list) or not all(isinstance(rating, dict) for rating in history):
                 raise Unparsable(capture.evidence, "the history is not a list of records")
-            yield from (({**one, "ticker": unit.name}, capture) for one in history)
+            yield from (({**rating, "ticker": unit.name}, capture) for rating in history)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -67,13 +67,13 @@ def locate(record: Record, run: RunFacts) -> Place:
     # The instant may be corrected: what comes for a gap is known by its company and firm alone.
     evidence = f"{named(run, record, record['ticker'], record.get('firm'))}&graded={record.get('epochGradeDate')}"
     try:
-        found = _dates.of_instant(_dates.instant_of_epoch(record.get("epochGradeDate")))
+        graded = _dates.of_instant(_dates.instant_of_epoch(record.get("epochGradeDate")))
     except Unreadable:
         return Place(evidence, reason=contract.NO_DATE.reason)
     if TWICE in record:
-        return Place(evidence, day=found.day, reason=figures.TOLD_TWICE.reason)
+        return Place(evidence, day=graded.day, reason=figures.TOLD_TWICE.reason)
     targeted = any(record.get(name) for name in SPELLED.values())
-    return dated(evidence, a_share(record["ticker"], found.available_at, run) if targeted else found.available_at)
+    return dated(evidence, a_share(record["ticker"], graded.available_at, run) if targeted else graded.available_at)
 
 
 def values(record: Record) -> dict[str, Any]:
