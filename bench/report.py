@@ -17,14 +17,14 @@ from bench.figures import Figure, figure
 from pitlake import clock
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.publishing.looks import Look, keep
+from pitlake.lake.publishing.polls import Poll, keep
 from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.query import columns, reading
 from pitlake.report.site import NUMBERS
 
 DATASETS = ("xbrl_facts", "news", "prices")
 FULL = {"facts": 2_000_000, "news": 500_000, "prices": 8_000_000}
-BEFORE = Look(clock.micros(datetime(2025, 12, 1, tzinfo=timezone.utc)), "before", (("1999-01-01", "1999-12-31"),))
+BEFORE = Poll(clock.micros(datetime(2025, 12, 1, tzinfo=timezone.utc)), "before", (("1999-01-01", "1999-12-31"),))
 REPORT = """
 import sys
 from pitlake.cli import invoke

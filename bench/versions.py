@@ -24,7 +24,7 @@ from bench.publish import OBSERVED, staged
 from pitlake.clock import start_of_new_york_day
 from pitlake.datasets import get
 from pitlake.lake import Lake
-from pitlake.lake.publishing import looks
+from pitlake.lake.publishing import polls
 from pitlake.lake.storage.files import MONTH_COLUMN, NewFile, write_parquet
 from pitlake.lake.storage.log import LOG, Entry, LakeLog
 from pitlake.lake.storage.store import Store
@@ -89,8 +89,8 @@ def grown(root: Path, count: int) -> Lake:
         if number % A_WEEK == 0 or number == count - 1:
             lake.compact(NEWS, before="2027-01")
             head = LakeLog(store).head()
-    for part in range(0, count, looks.MOST_LOOKS):
-        looks._put(store, "news", [_look(number) for number in range(part, min(part + looks.MOST_LOOKS, count))])
+    for part in range(0, count, polls.MOST_POLLS):
+        polls._put(store, "news", [_poll(number) for number in range(part, min(part + polls.MOST_POLLS, count))])
     return lake
 
 
@@ -237,9 +237,9 @@ def _entry(root: Path, head: Entry, version: int) -> Entry:
     return entry
 
 
-def _look(number: int) -> looks.Look:
+def _poll(number: int) -> polls.Poll:
     day = _day(number).isoformat()
-    return looks.Look(_micros(number), uuid.uuid4().hex, ((day, day),))
+    return polls.Poll(_micros(number), uuid.uuid4().hex, ((day, day),))
 
 
 def _commit(root: Path, version: int) -> Path:

@@ -62,7 +62,7 @@ class Pitlake(Adapter):
             row_values[typed["entity"], typed["item"], typed["available_at"]] = {**typed, **stamps}
         table = pa.Table.from_pylist(list(row_values.values()), staged_schema(FACTS))
         with self.lake.stage(FACTS, run) as stage:
-            stage.look(entities=sorted({row["entity"] for row in part}))
+            stage.poll(entities=sorted({row["entity"] for row in part}))
             stage.add(None, table, gaps, extracted=len(row_values) + len(gaps))
             self.lake.publish(stage, observed_at=came)
 

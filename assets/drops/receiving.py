@@ -84,7 +84,7 @@ def publish(
             return
     if not waiting:
         with lake.stage(feed.dataset, run_id) as stage:
-            stage.look(entities=())
+            stage.poll(entities=())
             yield concluded(stage, lake, lambda: None, clock.now, audits)
 
 

@@ -14,7 +14,7 @@ from assets.extraction import Normaliser, Record, RunFacts
 from assets.feeds.naming import Naming, Outcome
 from pitlake import clock
 from pitlake.contract import Dataset
-from pitlake.lake.publishing.looks import Bounds
+from pitlake.lake.publishing.polls import Bounds
 from resources.http.capture import Capture, Request
 from resources.http.provider import Provider
 

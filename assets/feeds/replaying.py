@@ -59,7 +59,7 @@ def taken_at(capture: str) -> int:
 def read_by(lake: Lake, dataset: str, store: CaptureStore) -> frozenset[str]:
     """The captures that began a state which the lake has read."""
     captures: set[str] = set()
-    for run_id in {look.run_id for look in lake.looks(dataset)}:
+    for run_id in {poll.run_id for poll in lake.polls(dataset)}:
         with suppress(BadInput):  # its captures are elsewhere
             captures.update(store.run(run_id, dataset).get("read", ()))
     return frozenset(captures)

@@ -26,7 +26,7 @@ from pitlake.datasets._external import EMPTY, EMPTY_PART, UNPARSABLE
 from pitlake.errors import AnswerRefused, NotCaptured, Unparsable
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import Audit
-from pitlake.lake.publishing.looks import FOREVER
+from pitlake.lake.publishing.polls import FOREVER
 from pitlake.lake.publishing.publish import Published
 from pitlake.lake.publishing.stage import Stage
 from pitlake.lake.storage.conventions import ACCEPTANCE
@@ -134,7 +134,7 @@ class _Run:
         seen, statements, splits = _Seen(read_clock), LakeStatements(lake), LakeSplits(lake)
         entities = [feed.entity_of(unit) for unit in units]
         with lake.stage(feed.dataset, self._run_id) as stage:
-            stage.look(_days(self._scope), () if all(entities) else None)
+            stage.poll(_days(self._scope), () if all(entities) else None)
 
             def fill() -> None:
                 buckets, last, cited = Buckets(feed, stage), read_clock(), list[str]()
@@ -160,7 +160,7 @@ class _Run:
                     )
                     whole = self._fill(unit, captures, refusal, run, buckets, stage, seen)
                     looked.append((whole, str(entity) if refusal is None and all(entities) else None, captures))
-                _look(stage, looked)
+                _poll(stage, looked)
                 buckets.close_all()
                 self._facts = {
                     "scope": self._scope.as_json(),
@@ -205,7 +205,7 @@ def _answered(captures: Sequence[Capture], now: datetime) -> datetime:
     return min(now, max((capture.fetched_at for capture in captures), default=now))
 
 
-def _look(stage: Stage, looked: Sequence[tuple[Whole | None, str | None, Sequence[Capture]]]) -> None:
+def _poll(stage: Stage, looked: Sequence[tuple[Whole | None, str | None, Sequence[Capture]]]) -> None:
     """Tell the stage what was looked at: not a unit that was last answered in an earlier sitting than others."""
     answered_at = [
         max((clock.micros(capture.fetched_at) for capture in captures), default=None) for *_, captures in looked
@@ -215,9 +215,9 @@ def _look(stage: Stage, looked: Sequence[tuple[Whole | None, str | None, Sequenc
         if at is not None and at < last - SITTING:
             continue
         if entity is not None:
-            stage.look(entities=[entity])
+            stage.poll(entities=[entity])
         if whole is not None:
-            stage.poll(*whole)
+            stage.cover(*whole)
 
 
 def _days(scope: Scope) -> tuple[date, date] | None:

@@ -13,10 +13,10 @@ from pitlake import datasets, machine
 from pitlake.contract import Dataset
 from pitlake.datasets._shared import RELEASE_RULE
 from pitlake.errors import LakeFault, LakeNotFound, VersionVacuumed
-from pitlake.lake.publishing import judgements, looks
+from pitlake.lake.publishing import judgements, polls
 from pitlake.lake.publishing.audit import Audit
 from pitlake.lake.publishing.judgements import Judgement
-from pitlake.lake.publishing.looks import Look
+from pitlake.lake.publishing.polls import Poll
 from pitlake.lake.publishing.publish import Published, Publisher
 from pitlake.lake.publishing.stage import Stage, remove_stale
 from pitlake.lake.storage import claims, conventions, faults, incidents
@@ -198,9 +198,9 @@ class Lake:
         """Return how many items each source's dates alone vouched for, as noted before `until`. Raises LakeError."""
         return claims.counted(self._store, until)
 
-    def looks(self, dataset: str) -> list[Look]:
-        """Every look at a dataset's source, newest first. Raises LakeError."""
-        return looks.kept(self._store, dataset)
+    def polls(self, dataset: str) -> list[Poll]:
+        """Return every poll of a dataset's source, newest first. Raises LakeError."""
+        return polls.kept(self._store, dataset)
 
     @_working
     def compact(self, dataset: Dataset | str, before: str | None = None) -> Compacted:

@@ -1,4 +1,4 @@
-"""Late arrivals: rows that a later look brought though a completed one had looked where they lie and held none of them.
+"""Late arrivals: rows that a later poll brought though a completed one had looked where they lie and held none of them.
 
 They keep their source's date, for nothing speaks against it. Here they are counted, so that who asks as of an instant
 knows how much may yet come before it.
@@ -13,19 +13,19 @@ import pyarrow as pa
 
 from pitlake import clock
 from pitlake.contract import INSTANT, Dataset
-from pitlake.lake.publishing.looks import Look
+from pitlake.lake.publishing.polls import Poll
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.tables.query import quoted, reading
 from pitlake.report.clocks import HOUR_OF, LAG_OF, START
 
 MOST_LISTED = 20
 EVER = ("0001-01-01", "9999-12-31")
-LOOKS = pa.schema(
+POLLS = pa.schema(
     [("observed", INSTANT), ("first_day", pa.string()), ("last_day", pa.string()), ("entities", pa.int64())]
 )
 ENTITIES = pa.schema([("number", pa.int64()), ("entity", pa.string())])
-# Which looks may have missed what: the last one before a row was first observed that covered its day and entity, at or
-# after the instant the row is dated by. Hours tell of most rows that no look can have; of others, places (a day and an
+# Which polls may have missed what: the last one before a row was first observed that covered its day and entity, at or
+# after the instant the row is dated by. Hours tell of most rows that no poll can have; of others, places (a day and an
 # entity) are few.
 DAY = "strftime(available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
 MISSED = f"""
@@ -33,7 +33,7 @@ WITH
     hourly AS (SELECT hour, lag, observed AS seen, {START} AS available_at, {DAY} AS day FROM hours),
     maybe AS (
         SELECT DISTINCT hour, lag FROM hourly
-        JOIN looks ON observed < seen AND observed >= available_at AND day BETWEEN first_day AND last_day
+        JOIN polls ON observed < seen AND observed >= available_at AND day BETWEEN first_day AND last_day
     ),
     rows AS (
         SELECT available_at, observed_at, evidence, {{entity}}::VARCHAR AS entity, {DAY} AS day
@@ -43,9 +43,9 @@ WITH
     missed AS (
         SELECT day, places.entity, observed_at, max(observed) AS missed_at
         FROM places
-        JOIN looks ON observed < observed_at AND observed >= first AND day BETWEEN first_day AND last_day
+        JOIN polls ON observed < observed_at AND observed >= first AND day BETWEEN first_day AND last_day
         WHERE entities IS NULL OR places.entity IS NULL
-            OR EXISTS (FROM entities WHERE entities.number = looks.entities AND entities.entity = places.entity)
+            OR EXISTS (FROM entities WHERE entities.number = polls.entities AND entities.entity = places.entity)
         GROUP BY ALL
     ),
     late AS (
@@ -63,7 +63,7 @@ FROM late ORDER BY observed_at DESC, available_at DESC, evidence LIMIT {{limit}}
 
 @dataclass(frozen=True)
 class Arrival:
-    """A row that came late: what it is dated by, the last look that missed it, and the one that brought it."""
+    """A row that came late: what it is dated by, the last poll that missed it, and the one that brought it."""
 
     available_at: datetime
     missed_at: datetime
@@ -86,25 +86,25 @@ def arrivals(
     dataset: Dataset,
     files: Sequence[DataFile],
     hours: pa.Table | None,
-    looks: Sequence[Look],
+    polls: Sequence[Poll],
 ) -> LateArrivals:
-    """The late arrivals among a version's rows, by the looks at their dataset. hours: those of the rows' Clocks."""
-    if hours is None or not looks:
+    """The late arrivals among a version's rows, by the polls at their dataset. hours: those of the rows' Clocks."""
+    if hours is None or not polls:
         return LateArrivals()
     sets: dict[frozenset[str], int] = {}
     spans = [
         {
-            "observed": clock.from_micros(look.observed),
+            "observed": clock.from_micros(poll.observed),
             "first_day": first,
             "last_day": last,
-            "entities": None if look.entities is None else sets.setdefault(look.entities, len(sets)),
+            "entities": None if poll.entities is None else sets.setdefault(poll.entities, len(sets)),
         }
-        for look in looks
-        for first, last in ((EVER,) if look.days is None else look.days)
+        for poll in polls
+        for first, last in ((EVER,) if poll.days is None else poll.days)
     ]
     names = [{"number": number, "entity": name} for entities, number in sets.items() for name in entities]
     sql.register("hours", hours)
-    sql.register("looks", pa.Table.from_pylist(spans, LOOKS))
+    sql.register("polls", pa.Table.from_pylist(spans, POLLS))
     sql.register("entities", pa.Table.from_pylist(names, ENTITIES))
     query = MISSED.format(entity=quoted(dataset.entity), rows=reading(files), limit=MOST_LISTED)
     found = sql.sql(query).fetchall()

@@ -143,7 +143,7 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
             sources=seen.sources,
             lags=seen.lags,
             lag_quantiles=seen.quantiles,
-            late=late.arrivals(sql, dataset, files, seen.hours, lake.looks(dataset.name)),
+            late=late.arrivals(sql, dataset, files, seen.hours, lake.polls(dataset.name)),
             newest=seen.newest,
             observed=seen.observed,
             freshness=freshness(dataset, seen.newest, at),

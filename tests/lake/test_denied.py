@@ -22,7 +22,7 @@ CONVENTIONS = ["_lake/filings_count_from", "_lake/ends_at"]
 # As root: without the rights that let it pass by every permission.
 ORDINARY = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"] if os.geteuid() == 0 else []
 PLACES = [
-    ".", "_lake", "_lake/log", "_lake/log/*.json", "_lake/looks", "_lake/looks/toys", "_lake/looks/toys/*.json",
+    ".", "_lake", "_lake/log", "_lake/log/*.json", "_lake/polls", "_lake/polls/toys", "_lake/polls/toys/*.json",
     "_lake/receipts", "_lake/receipts/*.json", "_lake/vacuums", "_lake/vacuums/*.json", "_lake/judgements",
     *CONVENTIONS, "_lake/judgements/toys", "_lake/judgements/toys/*.json", "_lake/incidents", "_lake/incidents/*.json",
     *(f"{table}{below}" for table in ("tables/toys", "gaps/toys", "superseded/toys")

@@ -38,7 +38,7 @@ def look(lake, dataset, records, observed_at, *, days=None, entities=None, run_i
                 own = [row for row in rows if clock.new_york_day(row["available_at"]) == day]
                 stage.add(day, pa.Table.from_pylist(own, staged_schema(dataset)), extracted=len(own))
         else:
-            stage.look(days and (days[0], days[-1]), entities)
+            stage.poll(days and (days[0], days[-1]), entities)
             stage.add(None, pa.Table.from_pylist(rows, staged_schema(dataset)), extracted=len(rows))
         lake.publish(stage, observed_at)
 

@@ -10,7 +10,7 @@ import pytest
 from assets.feeds import runs
 from assets.feeds.replaying import unread_rounds
 from pitlake.datasets import get
-from pitlake.lake.publishing import looks as kept_looks
+from pitlake.lake.publishing import polls
 from pitlake.lake.publishing.diff import RowFindings
 from pitlake.lake.publishing.sightings import Sightings
 from tests.wall.late import asking, graph, judge, sources
@@ -68,7 +68,7 @@ def test_what_was_seen_otherwise_stays_as_it_was(tmp_path, way):
 
 
 def claims_count_after_the_last_revision(patch):
-    patch.setattr(RowFindings, "look", lambda self, sightings: None)
+    patch.setattr(RowFindings, "apply_polls", lambda self, sightings: None)
 
 
 def gaps_keep_their_records_dates(patch):
@@ -76,7 +76,7 @@ def gaps_keep_their_records_dates(patch):
 
 
 def looks_are_not_kept(patch):
-    patch.setattr(kept_looks, "keep", lambda *_: None)
+    patch.setattr(polls, "keep", lambda *_: None)
 
 
 def the_key_holds_the_amount(patch):
@@ -124,7 +124,7 @@ def newest_captures_alone_are_read(patch):
 
 
 def complete_polls_are_ignored(patch):
-    patch.setattr(Sightings, "polled_before", lambda self, positions: np.full(len(positions), kept_looks.NEVER))
+    patch.setattr(Sightings, "polled_before", lambda self, positions: np.full(len(positions), polls.NEVER))
 
 
 def outside_answers(tmp_path):

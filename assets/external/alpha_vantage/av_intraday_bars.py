@@ -21,7 +21,7 @@ from pitlake.datasets import av_intraday_bars as contract
 from pitlake.datasets.av_intraday_bars import DATASET
 from pitlake.errors import BadInput, RecordRefused, Unreadable
 from pitlake.exchange import session_by
-from pitlake.lake.publishing.looks import Bounds
+from pitlake.lake.publishing.polls import Bounds
 from resources.http.capture import Capture, Request
 from resources.http.providers.alpha_vantage import PROVIDER
 

@@ -8,7 +8,7 @@ available at the source's date of the change (the contract's revised_at) where t
 In a source-dated history (revised_at = "available_at") each instant of an identity is a statement of its own: it is
 unchanged when the lake has that very statement, and only other content under the same instant is dated by observation.
 
-And nothing of what a look has seen, as a row or as a gap, is ever dated at or before that look: whatever the source
+And nothing of what a poll has seen, as a row or as a gap, is ever dated at or before that poll: whatever the source
 says, this content was not there yet. A gap about what was seen before counts when observed.
 """
 
@@ -25,7 +25,7 @@ from pitlake import clock
 from pitlake.contract import BASES, BETWEEN_POLLS, OBSERVED, SOURCE_DATE, Dataset
 from pitlake.lake.publishing.identities import LikelyFiles
 from pitlake.lake.publishing.likeness import GAP, hashes
-from pitlake.lake.publishing.looks import NEVER
+from pitlake.lake.publishing.polls import NEVER
 from pitlake.lake.publishing.sightings import HISTORY, Sightings
 from pitlake.lake.publishing.stage import Staged
 from pitlake.lake.storage.arrays import Positions, as_micros, as_numbers
@@ -83,8 +83,8 @@ class RowFindings:
         """Other contents of identities that the lake has, the newest of them from `before`."""
         self.changed[positions], self.claimed[positions], self.last_seen[positions] = True, claimed, before
 
-    def look(self, sightings: Sightings) -> None:
-        """Take account of when looks saw what the rows tell of."""
+    def apply_polls(self, sightings: Sightings) -> None:
+        """Take account of when polls saw what the rows tell of."""
         new = ~self.known & (self.claimed > NEVER)
         last = sightings.of_rows(np.flatnonzero(new & self.changed), np.flatnonzero(new & ~self.changed))
         self.last_seen = np.maximum(self.last_seen, last)
@@ -120,7 +120,7 @@ def new_rows(
             judge(staged, files, observed_at, findings)
         if dataset.frozen and (files := stored.holding(columns(dataset.frozen))):
             _against_frozen(staged, files, observed_at, findings)
-        findings.look(sightings)
+        findings.apply_polls(sightings)
         findings.floor = sightings.floors(np.flatnonzero(~findings.known), followed)
     found = findings.new_rows(staged, observed_at)
     if dataset.captured:
@@ -149,7 +149,7 @@ def new_gaps(
 ) -> NewGaps:
     """The staged gaps the lake version doesn't have: a gap is its type, reason and locator.
 
-    late: the present, where looks were made after the observation: captured gaps are not put into the time before.
+    late: the present, where polls were made after the observation: captured gaps are not put into the time before.
     """
     positions = _unknown_gaps(staged, stored)
     observed = clock.micros(observed_at)

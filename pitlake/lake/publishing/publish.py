@@ -17,14 +17,14 @@ import pyarrow as pa
 from pitlake import clock, machine
 from pitlake.contract import GAP_SCHEMA, Dataset, gap_table_name
 from pitlake.errors import BadInput, PastChanged
-from pitlake.lake.publishing import identities, looks
+from pitlake.lake.publishing import identities, polls
 from pitlake.lake.publishing.audit import Audit, CheckResult, enforce, freshness, frozen, past_never_changes
 from pitlake.lake.publishing.diff import NewGaps, NewRows, new_gaps, new_rows
 from pitlake.lake.publishing.fairness import WriterTurn
 from pitlake.lake.publishing.identities import LikelyFiles
 from pitlake.lake.publishing.likeness import GAP, LOCATOR, kinds, repeated, spelled
-from pitlake.lake.publishing.looks import Look, Looks
 from pitlake.lake.publishing.months import Month, instants, months_of_gaps, months_of_rows, years_of_tombstones
+from pitlake.lake.publishing.polls import Poll, Polls
 from pitlake.lake.publishing.refusal import judge
 from pitlake.lake.publishing.sightings import Sightings
 from pitlake.lake.publishing.stage import Staged, with_gaps_of
@@ -120,9 +120,9 @@ class Publisher:
         judged = judge(staged, observed_at, audits)
         staged, results = judged.staged, judged.checks
         enforce(staged.dataset, results)
-        days, entities = staged.looked_at
-        look = Look(clock.micros(observed_at), staged.run_id, days, entities, staged.polls)
-        looks.keep(self._store, staged.dataset.name, look)
+        days, entities = staged.polled
+        poll = Poll(clock.micros(observed_at), staged.run_id, days, entities, staged.coverage)
+        polls.keep(self._store, staged.dataset.name, poll)
         turn = WriterTurn(self._store, self._log, staged.dataset.name)
         return turn.attempts(partial(self._publish_once, staged, observed_at, results))
 
@@ -190,7 +190,7 @@ class Publisher:
         tables = (staged.dataset.name, gap_table_name(staged.dataset.name))
         rows, gaps = (self._tables.pinned(name, base.tables).files for name in tables)
         self._store.fetch((*rows, *gaps))
-        before = Looks(self._store, staged.dataset.name, observed_at, but=staged.run_id)
+        before = Polls(self._store, staged.dataset.name, observed_at, but=staged.run_id)
         stored = LikelyFiles(self._store, tables[0], rows, kinds(staged.dataset), staged.hashes)
         stored_gaps = LikelyFiles(self._store, tables[1], gaps, (columns(GAP), LOCATOR))
         sightings = Sightings(staged, stored, stored_gaps, before, observed_at)

@@ -1,4 +1,4 @@
-"""Sightings: which staged records looks have seen before or since, as a row or as a gap, and when.
+"""Sightings: which staged records polls have seen before or since, as a row or as a gap, and when.
 
 A row is known by what it tells of (the contract's thing) and by its names: its evidence, without the answer it came in,
 and what gaps of its kind are called. What a sighting means for a record's date is decided in diff.
@@ -17,7 +17,7 @@ from pitlake import clock
 from pitlake.contract import INSTANT, SOURCE_CLOCK
 from pitlake.lake.publishing.identities import LikelyFiles
 from pitlake.lake.publishing.likeness import EVIDENCE, LOCATOR, Hashes, hashes, named, names, spelled
-from pitlake.lake.publishing.looks import FOREVER, NEVER, Bounds, Looks, Poll
+from pitlake.lake.publishing.polls import FOREVER, NEVER, Bounds, Coverage, Polls
 from pitlake.lake.publishing.stage import UNDATED, Staged
 from pitlake.lake.storage.arrays import Positions, as_numbers
 from pitlake.lake.storage.manifest import DataFile
@@ -52,13 +52,13 @@ class Sightings:
     """What one lake version had seen of the staged records as of an observation."""
 
     def __init__(
-        self, staged: Staged, rows: LikelyFiles, gaps: LikelyFiles, looks: Looks, observed_at: datetime
+        self, staged: Staged, rows: LikelyFiles, gaps: LikelyFiles, polls: Polls, observed_at: datetime
     ) -> None:
-        self._staged, self._dataset, self._looks = staged, staged.dataset, looks
+        self._staged, self._dataset, self._polls = staged, staged.dataset, polls
         self._rows, self._gaps, self._observed = rows, gaps, observed_at
 
     def of_rows(self, known: Positions, unknown: Positions) -> Positions:
-        """Per staged row the last look that saw what it tells of, in microseconds; NEVER where none did, or not asked.
+        """Per staged row the last poll that saw what it tells of, in microseconds; NEVER where none did, or not asked.
 
         known, unknown: positions of rows whose identity the lake has, and has not.
         """
@@ -91,7 +91,7 @@ class Sightings:
         """Which of these staged rows the lake has read a later answer about: one that told of the same, or one that
         told all that there was where they belong.
         """
-        if not len(positions) or self._looks.newest:
+        if not len(positions) or self._polls.newest:
             return np.zeros(len(positions), bool)
         observed = clock.micros(self._observed)
         later = self._polled(positions)[1] < FOREVER
@@ -101,7 +101,7 @@ class Sightings:
         for like in filter(None, (self._rows_like(self._dataset.thing), gaps)):
             for position, seen, entity in self._ask(positions, SINCE.format(like=like)):
                 after = FOREVER if seen is None else seen
-                after = min(after, *(self._looks.next(**where) for where in self._where(position, OPEN, entity)))
+                after = min(after, *(self._polls.next(**where) for where in self._where(position, OPEN, entity)))
                 later[place_of[position]] |= observed < after < FOREVER
         return later
 
@@ -116,7 +116,7 @@ class Sightings:
         entities = frozenset(
             map(str, pc.unique(self._staged.rows[self._dataset.entity].take(pa.array(positions))).to_pylist())
         )
-        for names_of_bounds, table in polls_by_columns(self._looks.polls, entities, clock.micros(self._observed)):
+        for names_of_bounds, table in polls_by_columns(self._polls.coverage, entities, clock.micros(self._observed)):
             whole = f"(poll.entity IS NULL OR poll.entity = {quoted(self._dataset.entity)}::VARCHAR)"
             within = " AND ".join(self._within(name, number) for number, name in enumerate(names_of_bounds)) or "true"
             query = POLLED.format(entity=whole, within=within)
@@ -137,12 +137,12 @@ class Sightings:
         )
 
     def overruled(self, positions: Positions, available: Positions) -> npt.NDArray[np.bool_]:
-        """Which of these staged rows, available so, a look made after the observation speaks against: it saw what they
+        """Which of these staged rows, available so, a poll made after the observation speaks against: it saw what they
         tell of, and the lake tells it otherwise until its next revision.
         """
         found = np.zeros(len(positions), bool)
         dataset, observed = self._dataset, clock.micros(self._observed)
-        if not len(positions) or self._looks.newest:
+        if not len(positions) or self._polls.newest:
             return found
         alike = self._rows_like(dataset.identity if dataset.revised_at == HISTORY else dataset.thing)
         if alike is None:
@@ -151,7 +151,7 @@ class Sightings:
         for position, known, next_at, seen, day, entity in self._ask(positions, OVERRULING.format(like=alike)):
             if known is not None and known <= available[place_of[position]]:
                 after = FOREVER if seen is None else seen
-                after = min(after, *(self._looks.next(**where) for where in self._where(position, day, entity)))
+                after = min(after, *(self._polls.next(**where) for where in self._where(position, day, entity)))
                 found[place_of[position]] = observed < after < (FOREVER if next_at is None else next_at)
         return found
 
@@ -179,7 +179,7 @@ class Sightings:
         """Which of these staged gaps bear the name of what was seen, as a row or as a gap; all, where a poll of all
         that there was may not have held them.
         """
-        if self._dataset.captured and any(at < clock.micros(self._observed) for at, _ in self._looks.polls):
+        if self._dataset.captured and any(at < clock.micros(self._observed) for at, _ in self._polls.coverage):
             return np.ones(len(positions), bool)
         gaps = self._staged.gaps.select(["locator"]).append_column("_position", _numbered(self._staged.gaps.num_rows))
         asked = _hashed(gaps, positions, [LOCATOR])[LOCATOR]
@@ -223,19 +223,19 @@ class Sightings:
             JOIN {reading(files)} g ON {named("g.locator")} = s.name"""
 
     def _note(self, last: Positions, positions: Positions, like: str | None, until: str = "<") -> None:
-        """Take down the last look that saw each of these rows' likes. What another part of a record brought at the same
+        """Take down the last poll that saw each of these rows' likes. What another part of a record brought at the same
         instant is no earlier sighting, so that it makes no difference in which order a run publishes its days.
         """
         if like is None:
             return
         for place, observed, day, entity in self._ask(positions, SEEN.format(like=like, until=until)):
-            looks = [self._looks.last(**where) for where in self._where(place, day, entity)]
+            polls = [self._polls.last(**where) for where in self._where(place, day, entity)]
             if not self._dataset.partitioned or self._dataset.revised_at != HISTORY:
-                looks.append(observed)  # but another statement does not speak against one
-            last[place] = max(last[place], *looks)
+                polls.append(observed)  # but another statement does not speak against one
+            last[place] = max(last[place], *polls)
 
     def _where(self, place: int, day: str, entity: str | None) -> list[dict[str, str | None]]:
-        """Where looks had to look for what a staged row tells of: where it was filed, and where it is filed now."""
+        """Where polls had to look for what a staged row tells of: where it was filed, and where it is filed now."""
         staged, dataset = self._staged, self._dataset
         if not dataset.partitioned:
             own = staged.rows[dataset.entity][place].as_py()
@@ -262,7 +262,7 @@ class Sightings:
 
 
 def polls_by_columns(
-    polls: Iterable[tuple[int, Poll]], entities: frozenset[str], observed: int
+    polls: Iterable[tuple[int, Coverage]], entities: frozenset[str], observed: int
 ) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
     """Polls that may have been about some of these entities, by the columns that bound them: of each entity (null: all
     of them) and bounds the last one before the observation, NEVER if none, and the first one after it, else FOREVER.

@@ -32,7 +32,7 @@ from pitlake.gate.rules import forbidden_path
 from pitlake.lake.publishing.duplicates import Duplicates, find_duplicates, told_by
 from pitlake.lake.publishing.hashing import Hasher
 from pitlake.lake.publishing.likeness import Hashes, hashes, keys
-from pitlake.lake.publishing.looks import Bounds, Poll, Spans, spans
+from pitlake.lake.publishing.polls import Bounds, Coverage, Spans, spans
 from pitlake.lake.publishing.spill_file import SpillFile
 from pitlake.lake.storage.arrays import Positions, as_micros
 from pitlake.lake.storage.store import Store
@@ -98,7 +98,7 @@ class Staged:
 
     `rows` and `gaps` are in partition order; `row_partition` and `gap_partition` index `partitions` (New York days as
     YYYY-MM-DD, or "undated"). `content_hash` is of `rows`; `extracted` counts the source records met per partition.
-    `looked_at` is what the run looked at, as far as it is not all of the dataset: its days, and its entities. `polls`
+    `polled` is what the run looked at, as far as it is not all of the dataset: its days, and its entities. `coverage`
     are the parts of the source of which it saw all that there was. `parts` are the stages made of it.
     """
 
@@ -111,8 +111,8 @@ class Staged:
     gaps: pa.Table
     gap_partition: Positions
     extracted: dict[str, int]
-    looked_at: tuple[Spans | None, frozenset[str] | None]
-    polls: tuple[Poll, ...] = ()
+    polled: tuple[Spans | None, frozenset[str] | None]
+    coverage: tuple[Coverage, ...] = ()
     parts: "list[Staged]" = field(default_factory=list, repr=False, compare=False)
 
     @cached_property
@@ -186,9 +186,9 @@ class Stage:
         self._loaded: list[Staged] = []
         self._days: Spans | None = None
         self._entities: set[str] | None = None
-        self._polls: dict[Bounds, set[str] | None] = {}
+        self._coverage: dict[Bounds, set[str] | None] = {}
 
-    def look(self, days: tuple[date, date] | None = None, entities: Iterable[str] | None = None) -> None:
+    def poll(self, days: tuple[date, date] | None = None, entities: Iterable[str] | None = None) -> None:
         """Say what of an unpartitioned dataset the run looks at: from one New York day to another, and these entities
         beside those of its rows; None: all there are, as for a run that says nothing. For entities in several parts.
         """
@@ -197,10 +197,10 @@ class Stage:
         if entities is not None:
             self._entities = {*(self._entities or ()), *entities}
 
-    def poll(self, entity: str | None = None, bounds: Bounds = ()) -> None:
+    def cover(self, entity: str | None = None, bounds: Bounds = ()) -> None:
         """Say of what the run saw all that there was: of an entity (None: of all of them) within bounds of columns."""
-        before = self._polls.get(bounds, set())
-        self._polls[bounds] = None if entity is None or before is None else {*before, entity}
+        before = self._coverage.get(bounds, set())
+        self._coverage[bounds] = None if entity is None or before is None else {*before, entity}
 
     def add(
         self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[StagedGap] = (), *, extracted: int
@@ -239,15 +239,16 @@ class Stage:
             gaps=gaps,
             gap_partition=gap_partition,
             extracted=dict(self._extracted),
-            looked_at=self._looked_at(partitions, rows),
-            polls=tuple(
-                Poll(None if names is None else frozenset(names), bounds) for bounds, names in self._polls.items()
+            polled=self._polled(partitions, rows),
+            coverage=tuple(
+                Coverage(None if names is None else frozenset(names), bounds)
+                for bounds, names in self._coverage.items()
             ),
         )
         self._loaded.append(staged)
         return staged
 
-    def _looked_at(self, partitions: Iterable[str], rows: pa.Table) -> tuple[Spans | None, frozenset[str] | None]:
+    def _polled(self, partitions: Iterable[str], rows: pa.Table) -> tuple[Spans | None, frozenset[str] | None]:
         if self.dataset.partitioned:
             return spans(day for day in partitions if day != UNDATED), None
         if self._entities is None:

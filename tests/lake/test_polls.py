@@ -1,4 +1,4 @@
-"""Looks: kept by every run, also one that finds all unchanged; folded when they are many; read up to an instant."""
+"""Polls: kept by every run, also one that finds all unchanged; folded when they are many; read up to an instant."""
 
 import random
 from datetime import date, timedelta
@@ -7,8 +7,8 @@ import pytest
 
 from pitlake import clock
 from pitlake.errors import LakeError
-from pitlake.lake.publishing import looks
-from pitlake.lake.publishing.looks import FOREVER, MOST_FILES, NEVER, Look, Looks, kept, spans
+from pitlake.lake.publishing import polls
+from pitlake.lake.publishing.polls import FOREVER, MOST_FILES, NEVER, Poll, Polls, kept, spans
 from pitlake.lake.storage.root import open_store
 from tests.lake.world import BY_COLUMN, WHEN_OBSERVED, Toy, publish, rows, utc
 
@@ -25,8 +25,8 @@ def at(day):
     return NOON + timedelta(days=day)
 
 
-def look(day, run="run", **what):
-    return Look(clock.micros(at(day)), run, **what)
+def poll(day, run="run", **what):
+    return Poll(clock.micros(at(day)), run, **what)
 
 
 def test_days_are_kept_as_spans():
@@ -34,7 +34,7 @@ def test_days_are_kept_as_spans():
     assert spans(days) == (("2024-02-29", "2024-03-03"), ("2024-03-07", "2024-03-07"))
 
 
-def test_a_run_that_finds_all_unchanged_leaves_a_look_and_no_version(lake, store):
+def test_a_run_that_finds_all_unchanged_leaves_a_poll_and_no_version(lake, store):
     publish(lake, [A], at(1))
     before = lake.head()
     publish(lake, [A], at(2))
@@ -43,68 +43,68 @@ def test_a_run_that_finds_all_unchanged_leaves_a_look_and_no_version(lake, store
     assert kept(store, "toys")[0].days == (("2024-03-05", "2024-03-05"),)
 
 
-def test_the_last_look_is_that_of_the_day_and_the_entity_up_to_the_instant(store):
-    looks.keep(store, "toys", look(1))
-    looks.keep(store, "toys", look(2, days=(("2024-03-01", "2024-03-03"),)))
-    looks.keep(store, "toys", look(3, entities=frozenset({"AAPL"})))
-    looks.keep(store, "toys", look(9))
-    found = Looks(store, "toys", at(4))
-    assert found.last() == look(3).observed
-    assert found.last(day="2024-03-03", entity="MSFT") == look(2).observed
-    assert found.last(day="2024-03-04", entity="MSFT") == look(1).observed
-    assert Looks(store, "other", at(4)).last() == NEVER
+def test_the_last_poll_is_that_of_the_day_and_the_entity_up_to_the_instant(store):
+    polls.keep(store, "toys", poll(1))
+    polls.keep(store, "toys", poll(2, days=(("2024-03-01", "2024-03-03"),)))
+    polls.keep(store, "toys", poll(3, entities=frozenset({"AAPL"})))
+    polls.keep(store, "toys", poll(9))
+    found = Polls(store, "toys", at(4))
+    assert found.last() == poll(3).observed
+    assert found.last(day="2024-03-03", entity="MSFT") == poll(2).observed
+    assert found.last(day="2024-03-04", entity="MSFT") == poll(1).observed
+    assert Polls(store, "other", at(4)).last() == NEVER
 
 
-def test_a_run_s_own_look_does_not_count(store):
-    looks.keep(store, "toys", look(1))
-    assert Looks(store, "toys", at(1), but="run").last() == NEVER
-    assert Looks(store, "toys", at(1), but="another").last() == Looks(store, "toys", at(2), but="run").last() > NEVER
+def test_a_run_s_own_poll_does_not_count(store):
+    polls.keep(store, "toys", poll(1))
+    assert Polls(store, "toys", at(1), but="run").last() == NEVER
+    assert Polls(store, "toys", at(1), but="another").last() == Polls(store, "toys", at(2), but="run").last() > NEVER
 
 
-def test_many_looks_are_folded_into_one_file_and_none_is_lost(store):
-    told = [look(day, entities=frozenset({"AAPL", str(day % 2)})) for day in range(3 * MOST_FILES)]
+def test_many_polls_are_folded_into_one_file_and_none_is_lost(store):
+    told = [poll(day, entities=frozenset({"AAPL", str(day % 2)})) for day in range(3 * MOST_FILES)]
     for one in told:
-        looks.keep(store, "toys", one)
-        assert len(list(store.walk(f"{looks.LOOKS}/toys"))) <= MOST_FILES
+        polls.keep(store, "toys", one)
+        assert len(list(store.walk(f"{polls.POLLS}/toys"))) <= MOST_FILES
     assert kept(store, "toys") == told[::-1]
 
 
 def test_a_fold_that_was_cut_short_is_repeated_and_loses_nothing(store, monkeypatch):
-    told = [look(day) for day in range(MOST_FILES + 1)]
+    told = [poll(day) for day in range(MOST_FILES + 1)]
     with monkeypatch.context() as patched:
         patched.setattr(type(store), "delete", lambda _store, *_keys: None)
         for one in told:
-            looks.keep(store, "toys", one)
-    looks.keep(store, "toys", told[0])
+            polls.keep(store, "toys", one)
+    polls.keep(store, "toys", told[0])
     assert kept(store, "toys") == told[::-1]
-    assert len(list(store.walk(f"{looks.LOOKS}/toys"))) == 1
+    assert len(list(store.walk(f"{polls.POLLS}/toys"))) == 1
 
 
 def day_of(number):
     return f"2024-03-{number:02}"
 
 
-def some_look(rng):
+def some_poll(rng):
     days = None if rng.random() < 0.1 else spans(day_of(rng.randrange(1, 9)) for _ in range(rng.randrange(3)))
     entities = None if rng.random() < 0.7 else frozenset(rng.sample("ABC", 2))
-    return look(rng.randrange(20), run=f"run-{rng.randrange(2)}", days=days, entities=entities)
+    return poll(rng.randrange(20), run=f"run-{rng.randrange(2)}", days=days, entities=entities)
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 9))])
-def test_looks_in_files_of_any_kind_answer_as_all_of_them_do(store, monkeypatch, seed):
+def test_polls_in_files_of_any_kind_answer_as_all_of_them_do(store, monkeypatch, seed):
     rng = random.Random(seed)
-    monkeypatch.setattr(looks, "MOST_FILES", 3)
-    monkeypatch.setattr(looks, "MOST_LOOKS", 4)
-    told = [some_look(rng) for _ in range(40)]
+    monkeypatch.setattr(polls, "MOST_FILES", 3)
+    monkeypatch.setattr(polls, "MOST_POLLS", 4)
+    told = [some_poll(rng) for _ in range(40)]
     for number, one in enumerate(told):
-        looks.keep(store, "toys", one)
+        polls.keep(store, "toys", one)
         if number == 20:  # as an earlier release named them
-            for file in list(store.walk(looks.LOOKS)):
+            for file in list(store.walk(polls.POLLS)):
                 path = store.path(file.key)
                 path.rename(path.with_name(path.name.rpartition("_")[2]))
     assert set(kept(store, "toys")) == set(told)
     for instant in (at(-1), at(4), at(9.5), at(19)):
-        found = Looks(store, "toys", instant, but="run-0")
+        found = Polls(store, "toys", instant, but="run-0")
         others = [one for one in told if (one.observed, one.run_id) != (clock.micros(instant), "run-0")]
         for day in (None, *map(day_of, range(10))):
             for entity in (None, "A", "D"):
@@ -115,70 +115,70 @@ def test_looks_in_files_of_any_kind_answer_as_all_of_them_do(store, monkeypatch,
         assert found.newest == (max(one.observed for one in told) <= clock.micros(instant))
 
 
-def test_of_many_looks_few_are_read(store, monkeypatch):
-    monkeypatch.setattr(looks, "MOST_FILES", 3)
-    monkeypatch.setattr(looks, "MOST_LOOKS", 4)
+def test_of_many_polls_few_are_read(store, monkeypatch):
+    monkeypatch.setattr(polls, "MOST_FILES", 3)
+    monkeypatch.setattr(polls, "MOST_POLLS", 4)
     for number in range(48):
         day = day_of(1 + number // 8)
-        looks.keep(store, "toys", look(number, days=((day, day),)))
-    files, read, real = list(store.walk(looks.LOOKS)), [], store.read
+        polls.keep(store, "toys", poll(number, days=((day, day),)))
+    files, read, real = list(store.walk(polls.POLLS)), [], store.read
     monkeypatch.setattr(type(store), "read", lambda _store, key: read.append(key) or real(key))
-    found = Looks(store, "toys", at(48))
+    found = Polls(store, "toys", at(48))
     assert found.newest
-    assert found.last(day=day_of(3)) == look(23).observed
+    assert found.last(day=day_of(3)) == poll(23).observed
     assert len(read) == 2 < 12 <= len(files), "the newest, and the one of that day"
     read.clear()
     for number in range(48, 52):
-        looks.keep(store, "toys", look(number))
+        polls.keep(store, "toys", poll(number))
     assert 0 < len(read) < 12, "full files are left alone"
 
 
-def test_looks_that_are_folded_while_they_are_asked_are_found(store):
-    looks.keep(store, "toys", look(0))
-    found = Looks(store, "toys", at(90))
-    assert found.last(day=day_of(1)) == look(0).observed
+def test_polls_that_are_folded_while_they_are_asked_are_found(store):
+    polls.keep(store, "toys", poll(0))
+    found = Polls(store, "toys", at(90))
+    assert found.last(day=day_of(1)) == poll(0).observed
     for day in range(1, MOST_FILES + 2):
-        looks.keep(store, "toys", look(day, days=((day_of(1), day_of(1)),)))
-    fresh = Looks(store, "toys", at(90))
-    assert fresh.last(day=day_of(2)) == look(0).observed
+        polls.keep(store, "toys", poll(day, days=((day_of(1), day_of(1)),)))
+    fresh = Polls(store, "toys", at(90))
+    assert fresh.last(day=day_of(2)) == poll(0).observed
     for day in range(MOST_FILES + 2, 2 * MOST_FILES + 4):
-        looks.keep(store, "toys", look(day, days=((day_of(1), day_of(1)),)))
-    assert fresh.last(day=day_of(1)) == look(2 * MOST_FILES + 3).observed
+        polls.keep(store, "toys", poll(day, days=((day_of(1), day_of(1)),)))
+    assert fresh.last(day=day_of(1)) == poll(2 * MOST_FILES + 3).observed
 
 
-def test_a_look_with_other_bytes_than_were_written_is_an_error(store):
-    looks.keep(store, "toys", look(1))
-    [file] = store.walk(f"{looks.LOOKS}/toys")
+def test_a_poll_with_other_bytes_than_were_written_is_an_error(store):
+    polls.keep(store, "toys", poll(1))
+    [file] = store.walk(f"{polls.POLLS}/toys")
     path = store.path(file.key)
     path.write_bytes(path.read_bytes().replace(b'"run"', b'"ran"'))
-    with pytest.raises(LakeError, match="look is damaged"):
+    with pytest.raises(LakeError, match="poll is damaged"):
         kept(store, "toys")
 
 
-def test_a_damaged_look_is_an_error_and_not_an_earlier_date(lake, store):
+def test_a_damaged_poll_is_an_error_and_not_an_earlier_date(lake, store):
     publish(lake, [A], at(1))
-    [file] = store.walk(f"{looks.LOOKS}/toys")
+    [file] = store.walk(f"{polls.POLLS}/toys")
     store.path(file.key).write_bytes(b"{}")
-    with pytest.raises(LakeError, match="look is damaged"):
+    with pytest.raises(LakeError, match="poll is damaged"):
         publish(lake, [A._replace(text="y", revised=at(1.5))], at(2), dataset=BY_COLUMN)
 
 
 def test_an_unpartitioned_run_tells_its_entities_and_those_of_its_rows(lake, store):
     with lake.stage("companies", "run") as stage:
-        stage.look((date(2024, 3, 1), date(2024, 3, 4)), ["0000320193"])
-        stage.look(entities=["0000789019"])
+        stage.poll((date(2024, 3, 1), date(2024, 3, 4)), ["0000320193"])
+        stage.poll(entities=["0000789019"])
         lake.publish(stage, at(1))
     [one] = kept(store, "companies")
     assert (one.days, one.entities) == ((("2024-03-01", "2024-03-04"),), frozenset({"0000320193", "0000789019"}))
 
 
 @pytest.mark.parametrize("dataset", [WHEN_OBSERVED, BY_COLUMN], ids=["observed", "column"])
-def test_a_row_is_a_sighting_even_where_its_look_is_not_kept(lake, store, dataset):
+def test_a_row_is_a_sighting_even_where_its_poll_is_not_kept(lake, store, dataset):
     moved = Toy("a", "y", NOON, at(1))
     publish(lake, [A._replace(revised=NOON)], at(2), dataset=dataset)
-    for file in list(store.walk(looks.LOOKS)):
+    for file in list(store.walk(polls.POLLS)):
         store.delete(file.key)
     publish(lake, [moved], at(4), dataset=dataset)
     dates = {row.text: row.available_at for row in rows(lake)}
     assert dates["x"] == NOON
-    assert dates["y"] > at(2), "what a look saw otherwise was not there yet"
+    assert dates["y"] > at(2), "what a poll saw otherwise was not there yet"

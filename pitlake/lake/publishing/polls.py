@@ -1,8 +1,8 @@
-"""Looks: when runs looked at a dataset's source, and at what of it. A run that finds all unchanged leaves this alone.
+"""Polls: when runs looked at a dataset's source, and at what of it. A run that finds all unchanged leaves this alone.
 
 Who saw a record with other content at some instant knows that the new one was not there yet. What is dated by that is
-decided in diff. A look is kept before its commit, since it saw the source even if nothing of it was published; no
-version shows looks. A file's name says when its looks were and of which days, so that only those are read that may
+decided in diff. A poll is kept before its commit, since it saw the source even if nothing of it was published; no
+version shows polls. A file's name says when its polls were and of which days, so that only those are read that may
 answer; small files are folded into larger ones. Written by publish, read by it and by the report.
 """
 
@@ -20,9 +20,9 @@ from pitlake.errors import LakeError
 from pitlake.lake.storage.parallel import each
 from pitlake.lake.storage.store import Store
 
-LOOKS = "_lake/looks"
+POLLS = "_lake/polls"
 MOST_FILES = 32  # that are not full
-MOST_LOOKS = 1_024  # of a file
+MOST_POLLS = 1_024  # of a file
 NEVER, FOREVER = -(2**63), 2**63 - 1
 _NAME = re.compile(r"(\d+)-(\d+)_(?:all|(\d{4}-\d\d-\d\d)_(\d{4}-\d\d-\d\d))_(\d+)_[0-9a-f]{32}\.json")
 
@@ -31,8 +31,8 @@ Bounds = tuple[tuple[str, str | None, str | None], ...]
 
 
 @dataclass(frozen=True)
-class Poll:
-    """A part of a source of which a look saw all that there was.
+class Coverage:
+    """A part of a source of which a poll saw all that there was.
 
     entities: of the contract's entity column; None for all there are. bounds: a column, its first and its last value
     (both included, None is open), as texts: a date or an instant as its New York day.
@@ -43,19 +43,19 @@ class Poll:
 
 
 @dataclass(frozen=True)
-class Look:
-    """One completed look: when (microseconds) and by which run.
+class Poll:
+    """One completed poll: when (microseconds) and by which run.
 
     days: spans of New York days, both ends included, as YYYY-MM-DD; None for all there are. entities: of the contract's
-    entity column; None for all there are. What no day is known of was looked at by every look. polls: the parts of the
-    source that it saw completely.
+    entity column; None for all there are. Every poll covers what has no day. coverage: the parts of the source that it
+    saw completely.
     """
 
     observed: int
     run_id: str
     days: Spans | None = None
     entities: frozenset[str] | None = None
-    polls: tuple[Poll, ...] = ()
+    coverage: tuple[Coverage, ...] = ()
 
     def saw(self, day: str | None, entity: str | None) -> bool:
         """Whether it looked at this day and this entity; None leaves it open."""
@@ -66,7 +66,7 @@ class Look:
 
 @dataclass(frozen=True)
 class _File:
-    """A file of looks as its name tells of it: when the first and the last of them was, how many there are, and the
+    """A file of polls as its name tells of it: when the first and the last of them was, how many there are, and the
     first and last of their days, None for all. An older name tells nothing.
     """
 
@@ -74,41 +74,41 @@ class _File:
     first: int = NEVER
     last: int = FOREVER
     days: tuple[str, str] | None = None
-    looks: int = 0
+    polls: int = 0
 
     def may_know(self, day: str | None) -> bool:
-        """Whether one of its looks may have seen this day."""
+        """Whether one of its polls may have seen this day."""
         return day is None or self.days is None or self.days[0] <= day <= self.days[1]
 
 
-class Looks:
-    """The looks at one dataset as seen from one instant; read when first asked for."""
+class Polls:
+    """The polls at one dataset as seen from one instant; read when first asked for."""
 
     def __init__(self, store: Store, dataset: str, at: datetime, but: str = "") -> None:
-        """`but`: the run whose look at that very instant is left out, for it is the one that asks."""
+        """`but`: the run whose poll of that very instant is left out, for it is the one that asks."""
         self._store, self._dataset, self._own = store, dataset, (clock.micros(at), but)
         self._known: dict[tuple[str | None, str | None], tuple[int, int]] = {}
-        self._read: dict[_File, list[Look]] = {}
+        self._read: dict[_File, list[Poll]] = {}
 
     def last(self, day: str | None = None, entity: str | None = None) -> int:
-        """The last look at a day and an entity up to the instant, in microseconds; NEVER where there was none."""
+        """The last poll of a day and an entity up to the instant, in microseconds; NEVER where there was none."""
         return self._edges(day, entity)[0]
 
     def next(self, day: str | None = None, entity: str | None = None) -> int:
-        """The first such look after the instant; FOREVER where there is none."""
+        """The first such poll after the instant; FOREVER where there is none."""
         return self._edges(day, entity)[1]
 
     @property
     def newest(self) -> bool:
-        """Whether no look was made after the instant."""
+        """Whether no poll was made after the instant."""
         return self.next() == FOREVER
 
     @cached_property
-    def polls(self) -> list[tuple[int, Poll]]:
-        """The parts of the source that looks at other instants saw completely, each with its look's instant."""
+    def coverage(self) -> list[tuple[int, Coverage]]:
+        """The parts of the source that polls at other instants saw completely, each with its poll's instant."""
         at, _ = self._own
-        looks = (look for look in kept(self._store, self._dataset) if look.observed != at)
-        return [(look.observed, poll) for look in looks for poll in look.polls]
+        polls = (poll for poll in kept(self._store, self._dataset) if poll.observed != at)
+        return [(poll.observed, part) for poll in polls for part in poll.coverage]
 
     def _edges(self, day: str | None, entity: str | None) -> tuple[int, int]:
         asked = day, entity
@@ -120,7 +120,7 @@ class Looks:
         return self._known[asked]
 
     def _found(self, day: str | None, entity: str | None) -> tuple[int, int]:
-        """The last look up to the instant and the first after it. No file is read that can't have a closer one."""
+        """The last poll up to the instant and the first after it. No file is read that can't have a closer one."""
         at, last, after = self._own[0], NEVER, FOREVER
         files = [file for file in self._files if file.may_know(day)]
         for file in sorted(files, key=lambda file: file.last, reverse=True):
@@ -134,9 +134,9 @@ class Looks:
     def _seen(self, file: _File, day: str | None, entity: str | None) -> Iterator[int]:
         if file not in self._read:
             self._read[file] = _parsed(self._store, file)
-        for look in self._read[file]:
-            if look.saw(day, entity) and (look.observed, look.run_id) != self._own:
-                yield look.observed
+        for poll in self._read[file]:
+            if poll.saw(day, entity) and (poll.observed, poll.run_id) != self._own:
+                yield poll.observed
 
     @cached_property
     def _files(self) -> list[_File]:
@@ -155,20 +155,20 @@ def spans(days: Iterable[str]) -> Spans:
     return tuple(found)
 
 
-def keep(store: Store, dataset: str, look: Look) -> None:
-    """Keep a look, once however often it is told. Raises LakeError when the lake can't be written."""
-    _put(store, dataset, [look])
-    loose = [file for file in _files(store, dataset) if file.looks < MOST_LOOKS]
+def keep(store: Store, dataset: str, poll: Poll) -> None:
+    """Keep a poll, once however often it is told. Raises LakeError when the lake can't be written."""
+    _put(store, dataset, [poll])
+    loose = [file for file in _files(store, dataset) if file.polls < MOST_POLLS]
     if len(loose) > MOST_FILES:
         with suppress(FileNotFoundError):  # another writer folds them
             every = _read(store, loose)[::-1]
-            parts = [every[start : start + MOST_LOOKS] for start in range(0, len(every), MOST_LOOKS)]
+            parts = [every[start : start + MOST_POLLS] for start in range(0, len(every), MOST_POLLS)]
             folded = {_put(store, dataset, part) for part in parts}
             store.delete(*(file.key for file in loose if file.key not in folded))
 
 
-def kept(store: Store, dataset: str) -> list[Look]:
-    """Every look at a dataset, newest first."""
+def kept(store: Store, dataset: str) -> list[Poll]:
+    """Every poll of a dataset, newest first."""
     while True:
         with suppress(FileNotFoundError):  # folded meanwhile
             return _read(store, _files(store, dataset))
@@ -176,23 +176,23 @@ def kept(store: Store, dataset: str) -> list[Look]:
 
 def _files(store: Store, dataset: str) -> list[_File]:
     files = []
-    for key in (file.key for file in store.walk(f"{LOOKS}/{dataset}")):
+    for key in (file.key for file in store.walk(f"{POLLS}/{dataset}")):
         told = _NAME.fullmatch(key.rpartition("/")[2])
         if told is None:
             files.append(_File(key))
         else:
-            first, last, since, until, looks = told.groups()
-            files.append(_File(key, int(first), int(last), (since, until) if since else None, int(looks)))
+            first, last, since, until, polls = told.groups()
+            files.append(_File(key, int(first), int(last), (since, until) if since else None, int(polls)))
     return files
 
 
-def _read(store: Store, files: Iterable[_File]) -> list[Look]:
-    found = {look for looks in each(lambda file: _parsed(store, file), files) for look in looks}
-    return sorted(found, key=lambda look: (look.observed, look.run_id), reverse=True)
+def _read(store: Store, files: Iterable[_File]) -> list[Poll]:
+    found = {poll for polls in each(lambda file: _parsed(store, file), files) for poll in polls}
+    return sorted(found, key=lambda poll: (poll.observed, poll.run_id), reverse=True)
 
 
-def _put(store: Store, dataset: str, looks: list[Look]) -> str:
-    """Looks as a file whose name tells of them; returns its key. Many saw the same entities: each set is told once."""
+def _put(store: Store, dataset: str, polls: list[Poll]) -> str:
+    """Polls as a file whose name tells of them; returns its key. Many saw the same entities: each set is told once."""
     sets: dict[frozenset[str], int] = {}
 
     def numbered(entities: frozenset[str] | None) -> int | None:
@@ -204,21 +204,21 @@ def _put(store: Store, dataset: str, looks: list[Look]) -> str:
             one.run_id,
             one.days,
             numbered(one.entities),
-            [[numbered(poll.entities), poll.bounds] for poll in one.polls],
+            [[numbered(part.entities), part.bounds] for part in one.coverage],
         ]
-        for one in looks
+        for one in polls
     ]
-    content = json.dumps({"entities": [sorted(names) for names in sets], "looks": told}).encode()
-    key = f"{LOOKS}/{dataset}/{_told(looks)}_{len(looks)}_{_digest(content)}.json"
+    content = json.dumps({"entities": [sorted(names) for names in sets], "polls": told}).encode()
+    key = f"{POLLS}/{dataset}/{_told(polls)}_{len(polls)}_{_digest(content)}.json"
     store.put_new(key, content)
     return key
 
 
-def _told(looks: list[Look]) -> str:
-    """When these looks were, and of which days."""
-    moments = [look.observed for look in looks]
-    days = [day for look in looks for span in look.days or () for day in span]
-    of_all = not days or any(look.days is None for look in looks)
+def _told(polls: list[Poll]) -> str:
+    """When these polls were, and of which days."""
+    moments = [poll.observed for poll in polls]
+    days = [day for poll in polls for span in poll.days or () for day in span]
+    of_all = not days or any(poll.days is None for poll in polls)
     return f"{min(moments)}-{max(moments)}_{'all' if of_all else f'{min(days)}_{max(days)}'}"
 
 
@@ -226,10 +226,10 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def _parsed(store: Store, file: _File) -> list[Look]:
+def _parsed(store: Store, file: _File) -> list[Poll]:
     content = store.read(file.key)
     if not file.key.endswith(f"{_digest(content)}.json"):
-        raise LakeError("a kept look is damaged; restore the file from a copy of the lake")
+        raise LakeError("a kept poll is damaged; restore the file from a copy of the lake")
     told = json.loads(content)
     sets = [frozenset(names) for names in told["entities"]]
 
@@ -237,12 +237,12 @@ def _parsed(store: Store, file: _File) -> list[Look]:
         return None if number is None else sets[number]
 
     return [
-        Look(
+        Poll(
             observed,
             run_id,
             None if days is None else tuple(map(tuple, days)),
             named(entities),
-            tuple(Poll(named(of), tuple(map(tuple, bounds))) for of, bounds in polls),
+            tuple(Coverage(named(of), tuple(map(tuple, bounds))) for of, bounds in coverage),
         )
-        for observed, run_id, days, entities, polls in told["looks"]
+        for observed, run_id, days, entities, coverage in told["polls"]
     ]
